@@ -16,6 +16,7 @@ pub mod interrupts;
 pub mod ledger;
 pub mod list;
 mod output;
+mod preflight;
 mod preserve;
 mod progress;
 pub mod prune;

@@ -7,22 +7,19 @@ use std::time::{Duration, Instant};
 
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::handoff::messages::AgentMessages;
-use cerberus_core::loops::handoff::state::OneLine;
 use cerberus_core::loops::history::{self, Entry, Place, RunState, Step};
 use cerberus_core::loops::machine::Machine;
-use cerberus_core::loops::memory::RunMemory;
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{Ended, How, Totals};
 use cerberus_core::model::session::LoopEnd;
 
-use super::audience::{Audience, Report};
+use super::audience::Audience;
 use super::below;
-use super::check_files;
 use super::child::GuardLauncher;
-use super::commands::Commands;
 use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::Ledger;
+use super::preflight::{remember_check, try_check};
 use super::runner::{Job, LoopError, Runner, now};
 use super::sessions::RecordedBy;
 use super::{spent, windows};
@@ -31,8 +28,6 @@ use crate::project::git;
 
 /// How long the processes of a dead runner may take to end.
 const REAP_TIME_MAX: Duration = Duration::from_secs(30);
-/// A check that still runs after this time can be started, which is all that matters before the first context.
-const TRY_TIME_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -90,16 +85,11 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         }
         Start::Fresh => Totals::new(began),
     };
-    let run_history = match &run_state {
-        Some(run_state) => {
-            let (sessions, base) = (run_state.sessions.clone(), run_state.base.clone());
-            RunHistory { sessions, base, memory, task, heard_task: None }
-        }
-        None => {
-            let base = base.map(|base| base.to_string());
-            RunHistory { sessions: Vec::new(), base, memory, task, heard_task: None }
-        }
+    let (sessions, base) = match &run_state {
+        Some(run_state) => (run_state.sessions.clone(), run_state.base.clone()),
+        None => (Vec::new(), base.map(|base| base.to_string())),
     };
+    let run_history = RunHistory { sessions, base, memory, task, heard_task: None };
     let left = run_state.as_ref().and_then(last_context);
     let machine = Machine::new(&job.settings).in_zone(job.utc_offset);
     let state = machine.start(totals, began);
@@ -124,43 +114,6 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         ticked,
     }
     .run()
-}
-
-/// Runs a new check once before any money is spent. One that cannot work is refused.
-fn try_check(
-    job: &Job,
-    before: Option<&RunState>,
-    guards: &GuardLauncher,
-    audience: &mut dyn Audience,
-    interrupts: &Interrupts,
-) -> Result<(), LoopError> {
-    let completion = &job.settings.completion;
-    let Some(check) = &completion.check else { return Ok(()) };
-    if before.is_some_and(|run_state| run_state.layer.until.as_ref() == Some(check)) {
-        return Ok(());
-    }
-    audience.report(&Report::Checking(check));
-    let (cwd, cleaner) = (&job.located.cwd, job.home.cleaner());
-    let commands = Commands { guards, cwd, cleaner, interrupts };
-    if commands.try_check(check, completion.check_time_limit.min(TRY_TIME_MAX)).map_err(LoopError::Check)? {
-        let told = "the check passes already, before any work; make sure that it proves what you want";
-        audience.report(&Report::Message(told));
-    }
-    Ok(())
-}
-
-/// Records the files of the check, unless the run knows them already.
-fn remember_check(job: &Job, ledger: &Ledger, run: u32, mut memory: RunMemory) -> Result<RunMemory, LoopError> {
-    let Some(check) = &job.settings.completion.check else { return Ok(memory) };
-    let command = OneLine::new(job.home.cleaner(), check);
-    let is_known = memory.check_files.as_ref().is_some_and(|(known, _)| *known == command);
-    if !is_known || job.settings.completion.allow_check_change {
-        let files = check_files::read(&job.located.cwd, job.home.cleaner(), check);
-        let step = Step::CheckFiles { command, files };
-        memory.apply(&step);
-        ledger.append(&Entry { at: now(), run, step })?;
-    }
-    Ok(memory)
 }
 
 /// Ends what a dead runner left running, and settles its last attempt.
