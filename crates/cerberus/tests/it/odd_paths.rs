@@ -51,6 +51,7 @@ const CALLS: &[&str] = &[
     "loop status",
     "loop history",
     "loop stop",
+    "loop tell hello",
     "loop restore 1",
     "memory session-start --phase odd",
     "memory session-status --all",
