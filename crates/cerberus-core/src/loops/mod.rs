@@ -13,6 +13,7 @@ pub mod invoke;
 pub mod machine;
 pub mod memory;
 pub mod meter;
+pub mod morning;
 pub mod preserve;
 pub mod price;
 pub mod progress;

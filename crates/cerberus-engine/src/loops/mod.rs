@@ -2,6 +2,10 @@
 //!
 //! The machine in core decides what to do; this folder does it.
 
+use cerberus_core::loops::handoff::check::Changed;
+
+use crate::project::identity::Located;
+
 mod attempt;
 pub mod audience;
 mod below;
@@ -29,6 +33,11 @@ pub mod task;
 pub mod windows;
 mod worktree;
 pub mod worktrees;
+
+/// The files that differ from a commit, newest information last. For people to look at.
+pub fn changed_since(located: &Located, base: Option<&str>) -> Vec<Changed> {
+    worktree::inspect(located, base, &[]).changed
+}
 
 /// Whether this process was started by a loop's agent, or by anything below it.
 pub fn is_below_a_loop() -> bool {

@@ -1,5 +1,7 @@
 use cerberus_core::loops::check_result::CheckResult;
 use cerberus_core::loops::history::{self, Iteration};
+use cerberus_core::loops::morning;
+use cerberus_engine::loops::changed_since;
 use serde_json::{Value, json};
 
 use super::{DOCTOR, ledger};
@@ -33,6 +35,9 @@ impl History {
         let local = Local::new(context.clock.now);
         for row in &rows {
             show(row, self.all, &local);
+        }
+        if !self.all && !rows.is_empty() {
+            sum_up(context, &rows, &entries);
         }
         Ok(())
     }
@@ -117,4 +122,30 @@ fn check_lines(check: &CheckResult) -> Vec<String> {
         lines.push(format!("failing: {}{more}", names.join(", ")));
     }
     lines
+}
+
+/// What the last run took and changed.
+fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::Entry]) {
+    const FILES_MAX: usize = 8;
+    let morning = morning::of(rows);
+    let events: Vec<String> = morning.events.iter().map(|(name, count)| render::count(*count, name)).collect();
+    let events = if events.is_empty() { String::new() } else { format!(": {}", events.join(", ")) };
+    let tokens = thousands(morning.tokens);
+    let (took, cost) = (duration(morning.took), money(morning.cost_usd));
+    let iterations = render::count(morning.iterations, "iteration");
+    render::line(&format!("{iterations} in {took}, {tokens} tokens{cost}{events}"));
+    let base = history::latest_run(entries).and_then(|run_state| run_state.base);
+    let mut files: Vec<String> = Vec::new();
+    for changed in changed_since(&context.located(), base.as_deref()) {
+        if !context.home.privacy_rules().is_private(&changed.path) && !files.contains(&changed.path) {
+            files.push(changed.path);
+        }
+    }
+    if !files.is_empty() {
+        let more = files.len().saturating_sub(FILES_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let total = render::count(files.len(), "file");
+        files.truncate(FILES_MAX);
+        render::line(&format!("{total} changed since it began: {}{more}", files.join(", ")));
+    }
 }
