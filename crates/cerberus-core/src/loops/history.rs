@@ -64,7 +64,13 @@ pub enum Step {
     Acknowledged {
         reboot: Option<Reboot>,
     },
+    /// Nothing happens until then.
+    Waiting(Waiting),
     Ended(Ended),
+    /// How many files differ from the state before the iteration.
+    Changed {
+        files: u32,
+    },
     Stopped {
         class: LoopEnd,
         #[serde(deserialize_with = "own")]
@@ -79,6 +85,13 @@ pub struct Place {
     pub root: Clean<'static>,
     #[serde(default, deserialize_with = "own_option")]
     pub branch: Option<Clean<'static>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub until: Timestamp,
+    #[serde(deserialize_with = "own")]
+    pub reason: Clean<'static>,
 }
 
 /// How a fresh context was started.
@@ -111,6 +124,7 @@ pub struct Iteration {
     pub cost_usd: Option<f64>,
     pub how: Option<How>,
     pub failure: Option<String>,
+    pub changed_files: Option<u32>,
     pub reboot: Option<Reboot>,
     /// Only for the last iteration of a run that ended.
     pub stop: Option<(LoopEnd, String)>,
@@ -139,6 +153,8 @@ pub struct RunState {
     pub place: Option<Place>,
     pub totals: Totals,
     pub open: Option<Open>,
+    /// What it waits for, if the time has not passed yet.
+    pub waiting: Option<Waiting>,
     /// All of its sessions, in order.
     pub sessions: Vec<String>,
     pub stopped: Option<(LoopEnd, String)>,
@@ -170,6 +186,7 @@ impl RunState {
             place: None,
             totals: Totals::new(entry.at),
             open: None,
+            waiting: None,
             sessions: Vec::new(),
             stopped: None,
             last_at: entry.at,
@@ -189,6 +206,7 @@ impl RunState {
             Step::Place(place) => self.place = Some(place.clone()),
             Step::Begun { iteration, attempt } => {
                 self.totals.begin_attempt(entry.at);
+                self.waiting = None;
                 let (iteration, attempt) = (*iteration, *attempt);
                 self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
             }
@@ -199,12 +217,16 @@ impl RunState {
                 }
             }
             Step::Session { id } => self.sessions.push(id.to_string()),
-            Step::Acknowledged { .. } => {}
+            Step::Waiting(waiting) => self.waiting = Some(waiting.clone()),
+            Step::Acknowledged { .. } | Step::Changed { .. } => {}
             Step::Ended(ended) => {
+                self.waiting = None;
                 self.totals.ended(ended);
                 self.open = None;
             }
-            Step::Stopped { class, words } => self.stopped = Some((*class, words.to_string())),
+            Step::Stopped { class, words } => {
+                (self.stopped, self.waiting) = (Some((*class, words.to_string())), None);
+            }
         }
         self.last_at = self.last_at.max(entry.at);
     }
@@ -264,6 +286,7 @@ fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32)
         cost_usd: None,
         how: None,
         failure: None,
+        changed_files: None,
         reboot: None,
         stop: None,
     });
@@ -291,7 +314,8 @@ impl Iteration {
                 };
             }
             Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
-            Step::Run { .. } | Step::Place(_) | Step::Begun { .. } | Step::Launched { .. } => {}
+            Step::Changed { files } => self.changed_files = Some(*files),
+            Step::Run { .. } | Step::Place(_) | Step::Waiting(_) | Step::Begun { .. } | Step::Launched { .. } => {}
         }
     }
 }

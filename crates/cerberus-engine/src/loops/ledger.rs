@@ -268,7 +268,9 @@ fn label(step: &Step) -> &'static str {
         Step::Launched { .. } => "loop-launched",
         Step::Session { .. } => "loop-session",
         Step::Acknowledged { .. } => "loop-acknowledged",
+        Step::Waiting(_) => "loop-waiting",
         Step::Ended(_) => "loop-ended",
+        Step::Changed { .. } => "loop-changed",
         Step::Stopped { .. } => "loop-stopped",
     }
 }

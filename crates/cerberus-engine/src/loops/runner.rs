@@ -2,8 +2,10 @@
 //!
 //! Every step is recorded before it is taken. On any error, running processes are ended first.
 
+mod ending;
 mod reporting;
 mod saving;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -24,6 +26,7 @@ use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{Ended, How, Progress};
 use cerberus_core::model::session::REBOOT;
 use cerberus_core::model::time::Timestamp;
+use ending::check_words;
 use serde_json::json;
 
 use super::attempt::{Attempt, Incoming, Launch};
@@ -91,6 +94,10 @@ pub(super) struct Runner<'a> {
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
+    /// Until when it waits, as far as that was reported.
+    pub waiting: Option<(Timestamp, String)>,
+    /// The result of the last check, in words.
+    pub check: Option<String>,
     /// Files that were too large for the last checkpoint.
     pub left_out: Vec<String>,
     pub ticked: Instant,
@@ -140,6 +147,7 @@ impl Runner<'_> {
                     // Inputs that follow from an effect come before those that arrived meanwhile.
                     self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
                 }
+                self.report_rest()?;
             }
             if let Phase::Stopped(stop) = &self.state.phase {
                 return Ok(stop.clone());
@@ -303,6 +311,7 @@ impl Runner<'_> {
             self.audience.report(&Report::Checking(check));
             self.commands().check(check, completion.check_time_limit)
         });
+        self.check = checked.as_ref().map(check_words);
         Ok(vec![Input::Measured { checked, progress, claimed }])
     }
 
@@ -338,7 +347,7 @@ impl Runner<'_> {
             Some(kept) => kept.how = ended.how,
             None => self.left = Some(left),
         }
-        self.audience.report(&Report::Ended(&ended));
+        self.report_end(&ended, attempt.number.iteration, attempt.began)?;
         let told = serde_json::to_value(&ended).unwrap_or_default();
         let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
         Ok(())
@@ -352,6 +361,7 @@ impl Runner<'_> {
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
         self.audience.report(&Report::Stopped(stop));
+        self.notify(stop);
         Ok(())
     }
 
@@ -377,6 +387,7 @@ impl Runner<'_> {
                     match heard {
                         Incoming::Said(said) => {
                             self.audience.report(&Report::Said(&said));
+                            self.report_agents_wait(&said)?;
                             let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
                             inputs.extend(attempt.unpriced());

@@ -1,9 +1,12 @@
 //! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any
 //! terminal.
 
+mod diff;
+mod dry_run;
 mod guard;
 mod history;
 mod list;
+mod logs;
 mod prune;
 mod restore;
 mod run;
@@ -32,6 +35,8 @@ enum LoopCommand {
     Status(status::Status),
     Stop(stop::Stop),
     List(list::List),
+    Logs(logs::Logs),
+    Diff(diff::Diff),
     History(history::History),
     Restore(restore::Restore),
     Prune(prune::Prune),
@@ -45,6 +50,8 @@ impl Loop {
             LoopCommand::Status(command) => command.run(context),
             LoopCommand::Stop(command) => command.run(context),
             LoopCommand::List(command) => command.run(context),
+            LoopCommand::Logs(command) => command.run(context),
+            LoopCommand::Diff(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
             LoopCommand::Restore(command) => command.run(context),
             LoopCommand::Prune(command) => command.run(context),

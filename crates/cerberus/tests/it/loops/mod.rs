@@ -6,6 +6,7 @@ mod kill;
 mod money;
 mod parallel;
 mod seed;
+mod seeing;
 mod stops;
 
 use std::process::{Command, Output, Stdio};
