@@ -68,6 +68,8 @@ pub enum Step {
     Acknowledged {
         reboot: Option<Reboot>,
     },
+    /// Nothing happens until then.
+    Waiting(Waiting),
     Ended(Ended),
     /// The files of the check as they were when the run began.
     CheckFiles {
@@ -87,6 +89,10 @@ pub enum Step {
     Told {
         text: Passage,
     },
+    /// How many files differ from the state before the iteration.
+    Changed {
+        files: u32,
+    },
     Stopped {
         class: LoopEnd,
         #[serde(deserialize_with = "own")]
@@ -101,6 +107,13 @@ pub struct Place {
     pub root: Clean<'static>,
     #[serde(default, deserialize_with = "own_option")]
     pub branch: Option<Clean<'static>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub until: Timestamp,
+    #[serde(deserialize_with = "own")]
+    pub reason: Clean<'static>,
 }
 
 /// How a fresh context was started.
@@ -133,6 +146,7 @@ pub struct Iteration {
     pub cost_usd: Option<f64>,
     pub how: Option<How>,
     pub failure: Option<String>,
+    pub changed_files: Option<u32>,
     pub reboot: Option<Reboot>,
     pub check: Option<CheckResult>,
     /// Only for the last iteration of a run that ended.
@@ -162,6 +176,8 @@ pub struct RunState {
     pub place: Option<Place>,
     pub totals: Totals,
     pub open: Option<Open>,
+    /// What it waits for, if the time has not passed yet.
+    pub waiting: Option<Waiting>,
     /// All of its sessions, in order.
     pub sessions: Vec<String>,
     pub stopped: Option<(LoopEnd, String)>,
@@ -194,6 +210,7 @@ impl RunState {
             place: None,
             totals: Totals::new(entry.at),
             open: None,
+            waiting: None,
             sessions: Vec::new(),
             stopped: None,
             last_at: entry.at,
@@ -215,6 +232,7 @@ impl RunState {
             Step::Place(place) => self.place = Some(place.clone()),
             Step::Begun { iteration, attempt } => {
                 self.totals.begin_attempt(entry.at);
+                self.waiting = None;
                 let (iteration, attempt) = (*iteration, *attempt);
                 self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
             }
@@ -225,16 +243,21 @@ impl RunState {
                 }
             }
             Step::Session { id } => self.sessions.push(id.to_string()),
+            Step::Waiting(waiting) => self.waiting = Some(waiting.clone()),
             Step::Acknowledged { .. }
+            | Step::Changed { .. }
             | Step::CheckFiles { .. }
             | Step::Checked { .. }
             | Step::Files { .. }
             | Step::Told { .. } => {}
             Step::Ended(ended) => {
+                self.waiting = None;
                 self.totals.ended(ended);
                 self.open = None;
             }
-            Step::Stopped { class, words } => self.stopped = Some((*class, words.to_string())),
+            Step::Stopped { class, words } => {
+                (self.stopped, self.waiting) = (Some((*class, words.to_string())), None);
+            }
         }
         self.last_at = self.last_at.max(entry.at);
     }
@@ -294,6 +317,7 @@ fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32)
         cost_usd: None,
         how: None,
         failure: None,
+        changed_files: None,
         reboot: None,
         check: None,
         stop: None,
@@ -322,9 +346,11 @@ impl Iteration {
                 };
             }
             Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
+            Step::Changed { files } => self.changed_files = Some(*files),
             Step::Checked { result, .. } => self.check = Some(result.clone()),
             Step::Run { .. }
             | Step::Place(_)
+            | Step::Waiting(_)
             | Step::Begun { .. }
             | Step::Launched { .. }
             | Step::CheckFiles { .. }

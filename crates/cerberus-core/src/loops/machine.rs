@@ -9,7 +9,7 @@ mod state;
 
 use std::time::Duration;
 
-pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted, Warming};
+pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted, Warming, Why};
 
 use super::completion::Checked;
 use super::failure::{self, Failure, Remedy};
@@ -47,7 +47,7 @@ impl<'a> Machine<'a> {
     pub fn start(&self, totals: Totals, now: Timestamp) -> State {
         let hook = if totals.last.is_some() { Hook::ToAsk } else { Hook::Agreed };
         State {
-            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), hook },
+            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), why: Why::Pace, hook },
             totals,
             ending: None,
         }
@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
             _ => {}
         }
         let (phase, effects) = match phase {
-            Phase::Resting { until, hook } => self.resting(&mut totals, ending.as_ref(), until, hook, input, now),
+            Phase::Resting { .. } => self.resting(&mut totals, ending.as_ref(), phase, input, now),
             Phase::Starting(attempt) => self.starting(&totals, attempt, input, now),
             Phase::Working(attempt) => self.working(&totals, attempt, input, now),
             Phase::HandingOver { .. } => self.handing_over(&totals, phase, input, now),
@@ -73,15 +73,8 @@ impl<'a> Machine<'a> {
         (State { phase, totals, ending }, effects)
     }
 
-    fn resting(
-        &self,
-        totals: &mut Totals,
-        ending: Option<&Stop>,
-        until: Timestamp,
-        hook: Hook,
-        input: Input,
-        now: Timestamp,
-    ) -> Step {
+    fn resting(&self, totals: &mut Totals, ending: Option<&Stop>, phase: Phase, input: Input, now: Timestamp) -> Step {
+        let Phase::Resting { until, why, hook } = phase else { return (phase, Vec::new()) };
         if let Some(stop) = ending {
             return finish(stop.clone());
         }
@@ -94,12 +87,12 @@ impl<'a> Machine<'a> {
             (_, hook) => hook,
         };
         match hook {
-            _ if now < until => (Phase::Resting { until, hook }, Vec::new()),
+            _ if now < until => (Phase::Resting { until, why, hook }, Vec::new()),
             Hook::ToAsk => {
                 let how = totals.last.unwrap_or(How::IterationEnd);
-                (Phase::Resting { until, hook: Hook::Asked }, vec![Effect::AskHook(how)])
+                (Phase::Resting { until, why, hook: Hook::Asked }, vec![Effect::AskHook(how)])
             }
-            Hook::Asked => (Phase::Resting { until, hook }, Vec::new()),
+            Hook::Asked => (Phase::Resting { until, why, hook }, Vec::new()),
             Hook::Agreed => {
                 totals.begin_attempt(now);
                 (Phase::Starting(self.attempt(now)), vec![Effect::Begin])
@@ -354,17 +347,24 @@ impl<'a> Machine<'a> {
             return (Phase::Stopped(stop), effects);
         }
         effects.extend(notices(&checked, &attempt).map(Effect::Tell));
-        let soonest = match &over.failure {
-            Some(Failure::Limited { wait, .. }) => match wait {
-                Wait::Until(until) => now.max(*until),
-                Wait::For(span) => now.plus(*span),
-                Wait::Unknown => now.plus(WAIT_UNKNOWN.min(self.settings.pace.backoff_max)),
-            },
-            Some(_) => now.plus(totals.backoff(&self.settings.pace)),
-            None => now,
+        let (until, why) = self.rest(totals, over.failure, ended.failure.unwrap_or_default(), now);
+        (Phase::Resting { until, why, hook: over.hook }, effects)
+    }
+
+    /// When the next context may start, and why not sooner.
+    fn rest(&self, totals: &Totals, failure: Option<Failure>, words: String, now: Timestamp) -> (Timestamp, Why) {
+        let pace = &self.settings.pace;
+        let (soonest, why) = match failure {
+            Some(Failure::Limited { wait: Wait::Until(until), .. }) => (now.max(until), Why::Limited { words }),
+            Some(Failure::Limited { wait: Wait::For(span), .. }) => (now.plus(span), Why::Limited { words }),
+            Some(Failure::Limited { wait: Wait::Unknown, .. }) => {
+                (now.plus(WAIT_UNKNOWN.min(pace.backoff_max)), Why::Limited { words })
+            }
+            Some(_) => (now.plus(totals.backoff(pace)), Why::Failed { words }),
+            None => (now, Why::Pace),
         };
-        let until = soonest.max(totals.next_start(&self.settings.pace, now));
-        (Phase::Resting { until, hook: over.hook }, effects)
+        let paced = totals.next_start(pace, now);
+        if paced > soonest { (paced, Why::Pace) } else { (soonest, why) }
     }
 
     fn reason_to_stop(

@@ -42,7 +42,7 @@ impl Price {
     }
 }
 
-static BUILT_IN: LazyLock<BTreeMap<String, Price>> = LazyLock::new(|| TABLE.lines().filter_map(row).collect());
+static STANDARD: LazyLock<BTreeMap<String, Price>> = LazyLock::new(|| TABLE.lines().filter_map(row).collect());
 
 fn row(line: &str) -> Option<(String, Price)> {
     let mut words = line.split_whitespace();
@@ -70,7 +70,7 @@ impl Prices {
             let known = table.iter().filter(|(name, _)| is_named(model, name));
             known.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)
         };
-        longest(&self.0).or_else(|| longest(&BUILT_IN))
+        longest(&self.0).or_else(|| longest(&STANDARD))
     }
 }
 
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn every_line_of_the_table_is_a_price() {
         let lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).count();
-        assert_eq!(BUILT_IN.len(), lines);
-        assert!(BUILT_IN.values().all(|price| price.fault().is_none() && price.output >= price.input));
-        for (model, price) in BUILT_IN.iter() {
+        assert_eq!(STANDARD.len(), lines);
+        assert!(STANDARD.values().all(|price| price.fault().is_none() && price.output >= price.input));
+        for (model, price) in STANDARD.iter() {
             let vendor = model.split_inclusive('-').next().unwrap_or_default();
-            let highest = BUILT_IN[vendor];
+            let highest = STANDARD[vendor];
             assert!(highest.input >= price.input && highest.output >= price.output, "{model}");
         }
     }

@@ -96,6 +96,7 @@ macro_rules! layers {
                     &mut self.prompt,
                     &mut self.until,
                     &mut self.warm_up,
+                    &mut self.notify,
                     &mut self.hooks.loop_start,
                     &mut self.hooks.loop_end,
                     &mut self.hooks.pre_iteration,
@@ -164,6 +165,8 @@ layers! {
     stop_file: String,
     warm_up: String,
     warm_up_delay: Span,
+    /// At the end: `desktop`, or a command that gets the result as JSON on standard input.
+    notify: String,
 }
 
 /// The user's commands at certain points of the loop. Each gets the loop's state as JSON on standard input.
@@ -301,6 +304,7 @@ pub struct Settings {
     pub completion: Completion,
     pub stop_file: Option<String>,
     pub warm_up: Option<WarmUp>,
+    pub notify: Option<String>,
     pub preserve: Preserve,
     pub hooks: Hooks,
 }
@@ -405,6 +409,7 @@ impl Settings {
             completion,
             stop_file: words(layer.stop_file),
             warm_up,
+            notify: words(layer.notify),
             preserve: layer.preserve.into(),
             hooks: layer.hooks,
         })

@@ -22,6 +22,7 @@ use super::ledger::{Ledger, Number};
 use super::output::Output;
 use super::tail::Tail;
 use crate::agents::{Profile, SessionFile};
+use crate::os::clock::Clock;
 
 /// How much of the agent's text and error output is kept; the end counts.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
@@ -33,6 +34,7 @@ const WINDOW_REQUEST: &str = "cerberus-window";
 #[derive(Debug)]
 pub struct Attempt {
     pub number: Number,
+    pub began: Timestamp,
     pub opening: Opening,
     pub handoff: Option<String>,
     pub session: Option<String>,
@@ -89,6 +91,7 @@ impl Attempt {
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
+            began: Clock::new(None).wall,
             opening,
             handoff: None,
             session: None,

@@ -5,6 +5,7 @@
 //! private files, large files and the contents of submodules are not included. Restoring changes files only. It makes a checkpoint
 //! of the current state first, and refuses if something would be lost that no checkpoint holds.
 
+mod diff;
 mod left_out;
 mod reference;
 mod saved;
@@ -125,6 +126,19 @@ impl<'a> Checkpoints<'a> {
     pub fn find(&self, run: u32, number: u32) -> Result<Checkpoint, CheckpointError> {
         let found = self.list(run)?.into_iter().find(|one| one.number == number);
         found.ok_or(CheckpointError::Missing { run, number })
+    }
+
+    /// The states before and after an iteration. Before is the last checkpoint with a smaller number.
+    pub fn around(&self, run: u32, number: u32) -> Result<(Checkpoint, Checkpoint), CheckpointError> {
+        let after = self.find(run, number)?;
+        let before = self.list(run)?.into_iter().rfind(|one| one.number < number);
+        Ok((before.ok_or(CheckpointError::Missing { run, number: number.saturating_sub(1) })?, after))
+    }
+
+    /// The paths that differ between two checkpoints.
+    pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, CheckpointError> {
+        let printed = self.raw_differences(from, to)?;
+        Ok(printed.split('\0').skip(1).step_by(2).map(str::to_string).collect())
     }
 
     /// This worktree's references to all but the last runs, states saved before a restore included.

@@ -118,6 +118,7 @@ fn without_texts(mut entry: Entry) -> Entry {
             (layer.prompt, layer.agent_args, layer.warm_up) = (None, None, None);
         }
         Step::Place(place) => (place.root, place.branch) = (Clean::word(""), None),
+        Step::Waiting(waiting) => waiting.reason = Clean::word("forgotten"),
         Step::Acknowledged { reboot: Some(reboot) } => reboot.handoff_message = Clean::word(""),
         Step::Ended(ended) => ended.failure = ended.failure.take().map(|_| "forgotten".to_string()),
         Step::Checked { result, .. } => *result = result.without_texts(),

@@ -268,11 +268,13 @@ fn label(step: &Step) -> &'static str {
         Step::Launched { .. } => "loop-launched",
         Step::Session { .. } => "loop-session",
         Step::Acknowledged { .. } => "loop-acknowledged",
+        Step::Waiting(_) => "loop-waiting",
         Step::Ended(_) => "loop-ended",
         Step::CheckFiles { .. } => "loop-check-files",
         Step::Checked { .. } => "loop-checked",
         Step::Files { .. } => "loop-files",
         Step::Told { .. } => "loop-told",
+        Step::Changed { .. } => "loop-changed",
         Step::Stopped { .. } => "loop-stopped",
     }
 }

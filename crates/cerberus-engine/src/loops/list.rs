@@ -40,6 +40,9 @@ pub struct LoopRun {
 pub struct LastOutput {
     /// How full its context is; `None` if its output does not say.
     pub fill_percent: Option<f64>,
+    /// What it has spent, as far as its output says.
+    pub tokens: u64,
+    pub cost_usd: Option<f64>,
     /// The last lines that the agent wrote and the tools that it used, oldest first.
     pub lines: Vec<String>,
 }
@@ -57,7 +60,7 @@ pub fn runs(home: &Home, now: Timestamp) -> Result<Vec<LoopRun>, LedgerError> {
     Ok(found)
 }
 
-fn of_run(ledger: &Ledger, entries: &[Entry], run: u32) -> Option<LoopRun> {
+pub fn of_run(ledger: &Ledger, entries: &[Entry], run: u32) -> Option<LoopRun> {
     let entries: Vec<Entry> = entries.iter().filter(|entry| entry.run == run).cloned().collect();
     let state = history::latest_run(&entries)?;
     let is_alive = || state.runner.as_ref().is_some_and(|runner| process::probe(runner) == Process::Running);
@@ -97,7 +100,8 @@ pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
     }
     lines.retain(|line| !line.is_empty());
     let lines = lines.split_off(lines.len().saturating_sub(LINES_MAX));
-    LastOutput { fill_percent: last.fill_percent.or(meter.reading().percent), lines }
+    let (tokens, cost_usd) = meter.spent();
+    LastOutput { fill_percent: last.fill_percent.or(meter.reading().percent), tokens, cost_usd, lines }
 }
 
 /// The beginning of a file, which names the model, and its end.

@@ -2,9 +2,11 @@
 //!
 //! Every step is recorded before it is taken. On any error, running processes are ended first.
 
+mod ending;
 mod measuring;
 mod reporting;
 mod saving;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -100,6 +102,10 @@ pub(super) struct Runner<'a> {
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
+    /// Until when it waits, as far as that was reported.
+    pub waiting: Option<(Timestamp, String)>,
+    /// The result of the last check, in words.
+    pub check: Option<String>,
     /// Files that were too large for the last checkpoint.
     pub left_out: Vec<String>,
     pub ticked: Instant,
@@ -157,6 +163,7 @@ impl Runner<'_> {
                     // Inputs that follow from an effect come before those that arrived meanwhile.
                     self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
                 }
+                self.report_rest()?;
             }
             if let Phase::Stopped(stop) = &self.state.phase {
                 return Ok(stop.clone());
@@ -341,7 +348,7 @@ impl Runner<'_> {
             Some(kept) => kept.how = ended.how,
             None => self.left = Some(left),
         }
-        self.audience.report(&Report::Ended(&ended));
+        self.report_end(&ended, attempt.number.iteration, attempt.began)?;
         let told = serde_json::to_value(&ended).unwrap_or_default();
         let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
         Ok(())
@@ -355,6 +362,7 @@ impl Runner<'_> {
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
         self.audience.report(&Report::Stopped(stop));
+        self.notify(stop);
         Ok(())
     }
 
@@ -380,6 +388,7 @@ impl Runner<'_> {
                     match heard {
                         Incoming::Said(said) => {
                             self.audience.report(&Report::Said(&said));
+                            self.report_agents_wait(&said)?;
                             let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
                             inputs.extend(attempt.unpriced());

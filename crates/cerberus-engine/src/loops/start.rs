@@ -110,6 +110,8 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         windows,
         audience,
         interrupts,
+        waiting: None,
+        check: None,
         left_out: Vec::new(),
         ticked,
     }

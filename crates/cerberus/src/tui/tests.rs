@@ -146,6 +146,7 @@ fn running_loop() -> LoopRun {
         place: None,
         totals,
         open: None,
+        waiting: None,
         sessions: Vec::new(),
         stopped: None,
         last_at: at("2026-11-15T14:12:00Z"),
@@ -194,7 +195,11 @@ fn full() -> State {
         names,
         usage: "96 of 123 files used".to_string(),
     });
-    state.output = LastOutput { fill_percent: Some(52.0), lines: vec!["editing store/read.rs".to_string()] };
+    state.output = LastOutput {
+        fill_percent: Some(52.0),
+        lines: vec!["editing store/read.rs".to_string()],
+        ..LastOutput::default()
+    };
     state
 }
 

@@ -8,6 +8,7 @@ use cerberus_core::loops::machine::{Input, Phase};
 use cerberus_core::loops::progress::Snapshot;
 use cerberus_core::loops::totals::{How, Progress};
 
+use super::ending::check_words;
 use super::{LoopError, Runner, now};
 use crate::loops::audience::Report;
 use crate::loops::{check_files, progress};
@@ -63,12 +64,13 @@ impl Runner<'_> {
         let claimed = how == How::IterationEnd && !has_failed && completion.is_claimed(words);
         let may_be_done = !matches!(how, How::Interrupted | How::Limited) && !has_failed;
         let check = completion.check.as_ref().filter(|_| may_be_done && completion.wants_check(claimed));
-        let checked = check.map(|check| self.check(check, claimed)).transpose()?;
+        let checked = check.map(|check| self.run_check(check, claimed)).transpose()?;
+        self.check = checked.as_ref().map(check_words);
         Ok(vec![Input::Measured { checked, progress, claimed }])
     }
 
     /// Runs the check and records its result. A check that was changed does not count.
-    fn check(&mut self, command: &str, claimed: bool) -> Result<Checked, LoopError> {
+    fn run_check(&mut self, command: &str, claimed: bool) -> Result<Checked, LoopError> {
         self.audience.report(&Report::Checking(command));
         let completion = &self.job.settings.completion;
         let (mut checked, output) = self.commands().check(command, completion.check_time_limit);

@@ -65,6 +65,7 @@ fn as_json(row: &Iteration) -> Value {
         ("fill_certainty", row.certainty.map(|certainty| json!(certainty))),
         ("tokens", row.tokens.map(|tokens| json!(tokens))),
         ("cost_usd", row.cost_usd.map(|cost| json!(cost))),
+        ("changed_files", row.changed_files.map(|files| json!(files))),
         ("ended_by", row.how.map(|how| json!(how))),
         ("failure", row.failure.as_ref().map(|words| json!(words))),
         ("check", row.check.as_ref().map(|check| json!(check))),
@@ -87,7 +88,12 @@ fn show(row: &Iteration, with_run: bool, local: &Local) {
     let how = row.how.map(|how| format!("  {}", how.word())).unwrap_or_default();
     let again = if row.attempts > 1 { format!("  {} attempts", row.attempts) } else { String::new() };
     let cost = money(row.cost_usd);
-    render::line(&format!("{number:>4}  {}  {took}{fill}{tokens}{cost}{how}{again}", local.when(row.started_at)));
+    let changed = row.changed_files.map(|files| format!("  {} changed", render::count(files as usize, "file")));
+    let changed = changed.unwrap_or_default();
+    render::line(&format!(
+        "{number:>4}  {}  {took}{fill}{tokens}{cost}{changed}{how}{again}",
+        local.when(row.started_at)
+    ));
     if let Some(session) = &row.session_id {
         let after = row.reboot.as_ref().map(|reboot| {
             let bytes = reboot.handoff_message.len();

@@ -1,9 +1,12 @@
 //! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any
 //! terminal.
 
+mod diff;
+mod dry_run;
 mod guard;
 mod history;
 mod list;
+mod logs;
 mod prune;
 mod restore;
 mod run;
@@ -34,6 +37,8 @@ enum LoopCommand {
     Stop(stop::Stop),
     Tell(tell::Tell),
     List(list::List),
+    Logs(logs::Logs),
+    Diff(diff::Diff),
     History(history::History),
     Restore(restore::Restore),
     Prune(prune::Prune),
@@ -48,6 +53,8 @@ impl Loop {
             LoopCommand::Stop(command) => command.run(context),
             LoopCommand::Tell(command) => command.run(context),
             LoopCommand::List(command) => command.run(context),
+            LoopCommand::Logs(command) => command.run(context),
+            LoopCommand::Diff(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
             LoopCommand::Restore(command) => command.run(context),
             LoopCommand::Prune(command) => command.run(context),

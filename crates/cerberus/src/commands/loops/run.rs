@@ -19,7 +19,7 @@ use clap::error::ErrorKind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::worktree;
+use super::{dry_run, worktree};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -59,6 +59,10 @@ pub struct Run {
     /// Work in a worktree of its own, in a folder beside the repository and on a branch of this name; it is made if needed
     #[arg(long, value_name = "NAME")]
     worktree: Option<String>,
+
+    /// Only show the first prompt, the command line and the limits, and run the --until command once
+    #[arg(long)]
+    dry_run: bool,
 
     /// Ask the session for its handoff when the context is this full: 70%, or 140000 tokens [default: 70%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
@@ -165,6 +169,10 @@ pub struct Run {
     #[arg(long, value_name = "FILE", help_heading = "When to stop")]
     stop_file: Option<String>,
 
+    /// At the end, notify: `desktop`, or a command that gets the result as JSON on standard input
+    #[arg(long, value_name = "HOW", help_heading = "When to stop")]
+    notify: Option<String>,
+
     /// A message sent to each fresh context before its task
     #[arg(long, value_name = "TEXT", help_heading = "Warm-up")]
     warm_up: Option<String>,
@@ -193,9 +201,13 @@ impl Run {
             usage("a loop always uses the current time: remove --now and CERBERUS_NOW");
         }
         let start = if self.resume { Start::Resume } else { Start::Fresh };
+        let (dry_run, named) = (self.dry_run, self.worktree.clone());
         let (job, worktree) = self.job(context, start)?;
         let interrupts = Arc::new(Interrupts::default());
         listen(&interrupts)?;
+        if dry_run {
+            return dry_run::show(context, &job, named.as_deref(), &interrupts);
+        }
         let mut screen = Screen::new(context.json);
         let ended = start::run(&job, start, &mut screen, &interrupts);
         screen.clear();
@@ -224,7 +236,8 @@ impl Run {
         const FIX: &str = "fix the file; `cerberus loop run --help` lists the settings";
         let here = context.located();
         context.may_store(&here)?;
-        let worktree = self.worktree.as_deref().map(|name| worktree::prepare(context, &here, name)).transpose()?;
+        let wanted = self.worktree.as_deref().filter(|_| !self.dry_run);
+        let worktree = wanted.map(|name| worktree::prepare(context, &here, name)).transpose()?;
         // A repository's settings and a task's file are those of the folder in which the command was given.
         let (root, cwd) = (here.root.clone(), here.cwd.clone());
         let located = worktree.as_ref().map(|made| identity::locate(&made.folder(&here))).unwrap_or(here);
@@ -294,6 +307,7 @@ impl Run {
             stop_file: self.stop_file,
             warm_up: self.warm_up,
             warm_up_delay: self.warm_up_delay,
+            notify: self.notify,
             ..Layer::default()
         };
         layer.preserve.max_state_size = self.max_state_size;

@@ -35,7 +35,7 @@ pub fn report_end(context: &Context, made: &LoopWorktree) {
     let commands = made.how_to_merge(ahead);
     if context.json {
         let (commits, uncommitted) = (ahead.map(|ahead| ahead.commits), ahead.map(|ahead| ahead.uncommitted));
-        let line = json!({ "event": "worktree", "root": made.root, "branch": made.branch, "commits": commits,
+        let line = json!({ "event": "worktree", "root": render::path(&made.root), "branch": made.branch, "commits": commits,
             "uncommitted_files": uncommitted, "merge": commands });
         render::json_text(&line.to_string());
         return;

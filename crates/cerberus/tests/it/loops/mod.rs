@@ -8,6 +8,7 @@ mod kill;
 mod money;
 mod parallel;
 mod seed;
+mod seeing;
 mod stops;
 mod told;
 
