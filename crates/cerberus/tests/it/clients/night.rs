@@ -145,6 +145,7 @@ fn check(stage: &Stage, server: &ModelServer, stderr: &str) {
     (expected[3], expected[13]) = ("failure", "hard-redline");
     assert_eq!(ends, expected, "{history:#}");
     assert_eq!((&rows[1]["check"]["claimed"], &rows[1]["check"]["passed"]), (&true.into(), &false.into()));
+    assert_eq!(rows[4]["attempts"], 2, "it waited for the limit: {history:#}");
     assert_eq!(rows[9]["check"]["changed"][0], "check.sh");
     assert!(rows[14]["stop_reason"].as_str().unwrap().contains("the check passed"), "{history:#}");
 

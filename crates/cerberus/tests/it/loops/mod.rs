@@ -10,6 +10,7 @@ mod parallel;
 mod seed;
 mod seeing;
 mod stops;
+mod terminal;
 mod told;
 
 use std::process::{Command, Output, Stdio};
