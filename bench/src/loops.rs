@@ -1,5 +1,5 @@
 //! A long run of the loop's crash harness: kills its runner and its guards with SIGKILL at labelled points and at
-//! random instants, and resumes, for a hundred runs.
+//! random instants, and resumes, for a hundred runs. Then the comparison with a plain loop.
 //!
 //! Labelled points exist only in development builds: pass one with `--binary`.
 
@@ -8,6 +8,7 @@ use cerberus_engine::os::fault::LOOP_POINTS;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::loops::{ITERATIONS, Rounds};
 
+use crate::compare;
 use crate::measure::say;
 use crate::programs::Programs;
 
@@ -35,5 +36,5 @@ pub fn run(programs: &Programs) -> Result<()> {
     if !violations.is_empty() {
         bail!("{}", violations.join("\n"));
     }
-    Ok(())
+    compare::run(programs)
 }

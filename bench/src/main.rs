@@ -5,6 +5,7 @@
 
 mod attack;
 mod brief;
+mod compare;
 mod continuity;
 mod crash;
 mod hook;
@@ -52,7 +53,8 @@ Benchmarks:
   statusline  one status line with a session of facts, against the minimum of a durable process
   import    importing transcripts, against a plain JSON parse of the same lines
   crash     ten thousand processes killed with SIGKILL: nothing acknowledged is lost or duplicated
-  loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or repeated, no orphan
+  loop      a hundred loops whose runner or guard is killed with SIGKILL: no iteration lost or repeated, no orphan;
+            and scripted tasks, compared with a plain `while true; do AGENT; done`
   simulation  a thousand seeds of everything that can happen to a home: a rebuilt view equals the one that grew
   scale     brief and hook with 10 to 10,000 recorded sessions
   search    search over everything with 100 and 10,000 recorded sessions, in a fresh process

@@ -10,6 +10,7 @@
 pub mod answering;
 pub mod attack;
 pub mod clients;
+pub mod comparison;
 pub mod doors;
 pub mod env;
 pub mod fake_agent;

@@ -15,7 +15,8 @@ pub struct Headless {
     pub input: Input,
     /// The input line that asks for the size of the context window. The answer carries the given id.
     pub ask_window: Option<fn(request_id: &str) -> String>,
-    pub reports_cost: bool,
+    /// The flag that limits what a session may spend, in dollars.
+    pub budget_flag: Option<&'static str>,
     /// Parses one line of output.
     pub read: fn(line: &[u8]) -> Vec<StreamEvent>,
 }

@@ -15,6 +15,11 @@ pub enum Checked {
     Failed {
         words: String,
     },
+    /// It passed, but files of its own were changed since the loop began. `is_told` if a context already heard so.
+    Changed {
+        files: Vec<String>,
+        is_told: bool,
+    },
 }
 
 const WORDS_CHARS_MAX: usize = 200;
@@ -41,19 +46,22 @@ pub fn judge(command: &str, exit: Exit, output: &str) -> Checked {
         let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
         return Checked::Failed { words: words.trim_end_matches([':', ' ']).to_string() };
     }
-    // A script's output may still come from a test runner, so it is parsed as one.
+    match runs::read(&as_test_run(command), output, Outcome::Done).verdict {
+        Verdict::Empty => Checked::NoTests,
+        Verdict::Red => Checked::Failed { words: "it exited successfully, but some tests failed".to_string() },
+        Verdict::Green | Verdict::Unknown => Checked::Passed,
+    }
+}
+
+/// The check as a test run. A script's output may still come from a test runner, so it is parsed as one.
+pub(super) fn as_test_run(command: &str) -> Command {
     let script = || Command {
         kind: Kind::Test,
         runner: Runner::Script,
         key: String::new(),
         trust: Trust { success: true, failure: true, silence: true },
     };
-    let run = runs::recognise(command).filter(|run| run.kind == Kind::Test).unwrap_or_else(script);
-    match runs::read(&run, output, Outcome::Done).verdict {
-        Verdict::Empty => Checked::NoTests,
-        Verdict::Red => Checked::Failed { words: "it exited successfully, but some tests failed".to_string() },
-        Verdict::Green | Verdict::Unknown => Checked::Passed,
-    }
+    runs::recognise(command).filter(|run| run.kind == Kind::Test).unwrap_or_else(script)
 }
 
 #[cfg(test)]

@@ -6,6 +6,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::check_files::CheckFile;
+use super::check_result::CheckResult;
+use super::handoff::state::{OneLine, Passage};
+use super::memory::RunMemory;
 use super::meter::Certainty;
 use super::settings::{Layer, Worker};
 use super::totals::{Counts, Ended, How, Progress, Totals};
@@ -40,6 +44,8 @@ pub enum Step {
         #[serde(default, deserialize_with = "own_option")]
         base: Option<Clean<'static>>,
     },
+    /// Where the run works.
+    Place(Place),
     /// An attempt at an iteration is about to start.
     Begun {
         iteration: u32,
@@ -62,12 +68,52 @@ pub enum Step {
     Acknowledged {
         reboot: Option<Reboot>,
     },
+    /// Nothing happens until then.
+    Waiting(Waiting),
     Ended(Ended),
+    /// The files of the check as they were when the run began.
+    CheckFiles {
+        command: OneLine,
+        files: Vec<CheckFile>,
+    },
+    /// The check was run after an iteration.
+    Checked {
+        iteration: u32,
+        result: CheckResult,
+    },
+    /// A state of the project's files that an attempt left.
+    Files {
+        hash: u64,
+    },
+    /// The user has a message for the next context. Written by `loop tell`.
+    Told {
+        text: Passage,
+    },
+    /// How many files differ from the state before the iteration.
+    Changed {
+        files: u32,
+    },
     Stopped {
         class: LoopEnd,
         #[serde(deserialize_with = "own")]
         words: Clean<'static>,
     },
+}
+
+/// The folder that a run works in, and the branch that was checked out there when it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    #[serde(deserialize_with = "own")]
+    pub root: Clean<'static>,
+    #[serde(default, deserialize_with = "own_option")]
+    pub branch: Option<Clean<'static>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub until: Timestamp,
+    #[serde(deserialize_with = "own")]
+    pub reason: Clean<'static>,
 }
 
 /// How a fresh context was started.
@@ -100,7 +146,9 @@ pub struct Iteration {
     pub cost_usd: Option<f64>,
     pub how: Option<How>,
     pub failure: Option<String>,
+    pub changed_files: Option<u32>,
     pub reboot: Option<Reboot>,
+    pub check: Option<CheckResult>,
     /// Only for the last iteration of a run that ended.
     pub stop: Option<(LoopEnd, String)>,
 }
@@ -125,12 +173,16 @@ pub struct RunState {
     pub layer: Layer,
     /// The commit that was checked out when the run started.
     pub base: Option<String>,
+    pub place: Option<Place>,
     pub totals: Totals,
     pub open: Option<Open>,
+    /// What it waits for, if the time has not passed yet.
+    pub waiting: Option<Waiting>,
     /// All of its sessions, in order.
     pub sessions: Vec<String>,
     pub stopped: Option<(LoopEnd, String)>,
     pub last_at: Timestamp,
+    pub memory: RunMemory,
 }
 
 /// The state of the latest run, if there is any.
@@ -155,15 +207,19 @@ impl RunState {
             token: token.to_string(),
             layer: (**layer).clone(),
             base: base.as_ref().map(|base| base.to_string()),
+            place: None,
             totals: Totals::new(entry.at),
             open: None,
+            waiting: None,
             sessions: Vec::new(),
             stopped: None,
             last_at: entry.at,
+            memory: RunMemory::default(),
         })
     }
 
     fn apply(&mut self, entry: &Entry) {
+        self.memory.apply(&entry.step);
         match &entry.step {
             Step::Run { worker, runner, token, layer, .. } => {
                 // Time between two runners does not count.
@@ -173,8 +229,10 @@ impl RunState {
                 self.token = token.to_string();
                 self.layer = (**layer).clone();
             }
+            Step::Place(place) => self.place = Some(place.clone()),
             Step::Begun { iteration, attempt } => {
                 self.totals.begin_attempt(entry.at);
+                self.waiting = None;
                 let (iteration, attempt) = (*iteration, *attempt);
                 self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
             }
@@ -185,12 +243,21 @@ impl RunState {
                 }
             }
             Step::Session { id } => self.sessions.push(id.to_string()),
-            Step::Acknowledged { .. } => {}
+            Step::Waiting(waiting) => self.waiting = Some(waiting.clone()),
+            Step::Acknowledged { .. }
+            | Step::Changed { .. }
+            | Step::CheckFiles { .. }
+            | Step::Checked { .. }
+            | Step::Files { .. }
+            | Step::Told { .. } => {}
             Step::Ended(ended) => {
+                self.waiting = None;
                 self.totals.ended(ended);
                 self.open = None;
             }
-            Step::Stopped { class, words } => self.stopped = Some((*class, words.to_string())),
+            Step::Stopped { class, words } => {
+                (self.stopped, self.waiting) = (Some((*class, words.to_string())), None);
+            }
         }
         self.last_at = self.last_at.max(entry.at);
     }
@@ -250,7 +317,9 @@ fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32)
         cost_usd: None,
         how: None,
         failure: None,
+        changed_files: None,
         reboot: None,
+        check: None,
         stop: None,
     });
 }
@@ -277,7 +346,16 @@ impl Iteration {
                 };
             }
             Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
-            Step::Run { .. } | Step::Begun { .. } | Step::Launched { .. } => {}
+            Step::Changed { files } => self.changed_files = Some(*files),
+            Step::Checked { result, .. } => self.check = Some(result.clone()),
+            Step::Run { .. }
+            | Step::Place(_)
+            | Step::Waiting(_)
+            | Step::Begun { .. }
+            | Step::Launched { .. }
+            | Step::CheckFiles { .. }
+            | Step::Files { .. }
+            | Step::Told { .. } => {}
         }
     }
 }

@@ -57,13 +57,19 @@ fn claim(completion: &Completion) -> Option<String> {
     ))
 }
 
-/// A fresh context. If the agent accepts a session id, it gets `session`, which can be recorded before the start.
-pub fn fresh(settings: &Settings, text: &str, session: Option<&str>) -> Invocation {
+/// A fresh context. If the agent accepts a session id, it gets `session`, which can be recorded before the start. If it
+/// can limit its own cost, it gets `budget_usd`.
+pub fn fresh(settings: &Settings, text: &str, session: Option<&str>, budget_usd: Option<f64>) -> Invocation {
     let Some(headless) = settings.worker.headless() else { return command(settings, text) };
     let is_users = |naming: &Naming| settings.agent_args.iter().any(|arg| naming.users_own.contains(&arg.as_str()));
     let naming = headless.naming.as_ref().filter(|naming| !is_users(naming)).zip(session);
-    let named = naming.map_or(Vec::new(), |(naming, session)| vec![naming.flag, session]);
-    Invocation { is_named: naming.is_some(), ..agent(settings, headless, &named, text) }
+    let mut args = naming.map_or(Vec::new(), |(naming, session)| vec![naming.flag, session]);
+    // Less than this cannot be written down, and zero may mean no limit.
+    let budget = budget_usd.map(|usd| format!("{:.4}", usd.max(0.0001)));
+    let is_set = |flag: &&str| settings.agent_args.iter().any(|arg| arg.split('=').next() == Some(*flag));
+    let flag = headless.budget_flag.filter(|flag| !is_set(flag));
+    args.extend(flag.zip(budget.as_deref()).into_iter().flat_map(|(flag, budget)| [flag, budget]));
+    Invocation { is_named: naming.is_some(), ..agent(settings, headless, &args, text) }
 }
 
 /// One more turn of a stopped session, if the agent supports it.
@@ -117,12 +123,25 @@ mod tests {
             ("agent = \"command\"\nagent_args = [\"./a\", \"b\"]", "./a b"),
             ("agent = \"command\"\nprogram = \"x\"\nagent_args = [\"b\"]", "x b"),
         ] {
-            let found = fresh(&settings(text), "go", Some("u-1"));
+            let found = fresh(&settings(text), "go", Some("u-1"), None);
             assert_eq!([&[found.program], &found.args[..]].concat().join(" "), line);
         }
         let codex = settings("agent = \"codex\"");
         assert_eq!(resumed(&codex, "s1", "go").unwrap().args.join(" "), "exec --json resume s1 -");
         assert_eq!(resumed(&settings("agent = \"claude-code\""), "s1", "go"), None);
+    }
+
+    #[test]
+    fn what_is_left_of_the_budget_is_the_agents_own_limit() {
+        let args = |text: &str, usd| fresh(&settings(text), "go", None, usd).args.join(" ");
+        assert!(args("agent = \"claude-code\"", Some(0.75)).ends_with(" --max-budget-usd 0.7500"));
+        assert!(args("agent = \"claude-code\"", Some(1e-9)).ends_with(" --max-budget-usd 0.0001"));
+        assert!(!args("agent = \"claude-code\"", None).contains("budget"));
+        assert!(!args("agent = \"codex\"", Some(1.0)).contains("budget"));
+        for users in ["[\"--max-budget-usd\", \"3\"]", "[\"--max-budget-usd=3\"]"] {
+            let text = format!("agent = \"claude-code\"\nagent_args = {users}");
+            assert!(!args(&text, Some(0.75)).contains("0.75"), "{users}");
+        }
     }
 
     #[test]

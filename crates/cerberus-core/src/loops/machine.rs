@@ -9,11 +9,12 @@ mod state;
 
 use std::time::Duration;
 
-pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted, Warming};
+pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted, Warming, Why};
 
 use super::completion::Checked;
 use super::failure::{self, Failure, Remedy};
 use super::redline::Fill;
+use super::reset::{self, UtcOffset};
 use super::settings::{Settings, Worker};
 use super::stop::Stop;
 use super::totals::{Ended, How, Progress, Totals};
@@ -27,20 +28,26 @@ const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
 pub struct Machine<'a> {
     settings: &'a Settings,
     asking: Asking,
+    utc_offset: UtcOffset,
 }
 
 type Step = (Phase, Vec<Effect>);
 
 impl<'a> Machine<'a> {
     pub fn new(settings: &'a Settings) -> Machine<'a> {
-        Machine { settings, asking: settings.worker.asking() }
+        Machine { settings, asking: settings.worker.asking(), utc_offset: UtcOffset::default() }
+    }
+
+    /// Agents tell times of day in local time.
+    pub fn in_zone(self, utc_offset: UtcOffset) -> Machine<'a> {
+        Machine { utc_offset, ..self }
     }
 
     /// The first context needs no permission from the hook; later ones do.
     pub fn start(&self, totals: Totals, now: Timestamp) -> State {
         let hook = if totals.last.is_some() { Hook::ToAsk } else { Hook::Agreed };
         State {
-            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), hook },
+            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), why: Why::Pace, hook },
             totals,
             ending: None,
         }
@@ -55,10 +62,10 @@ impl<'a> Machine<'a> {
             _ => {}
         }
         let (phase, effects) = match phase {
-            Phase::Resting { until, hook } => self.resting(&mut totals, ending.as_ref(), until, hook, input, now),
+            Phase::Resting { .. } => self.resting(&mut totals, ending.as_ref(), phase, input, now),
             Phase::Starting(attempt) => self.starting(&totals, attempt, input, now),
             Phase::Working(attempt) => self.working(&totals, attempt, input, now),
-            Phase::HandingOver { .. } => self.handing_over(phase, input, now),
+            Phase::HandingOver { .. } => self.handing_over(&totals, phase, input, now),
             Phase::Leaving { attempt, over, since } => self.leaving(attempt, over, since, input, now),
             Phase::Settling { attempt, over } => self.settling(&mut totals, ending.as_ref(), attempt, over, input, now),
             Phase::Stopped(stop) => (Phase::Stopped(stop), Vec::new()),
@@ -66,15 +73,8 @@ impl<'a> Machine<'a> {
         (State { phase, totals, ending }, effects)
     }
 
-    fn resting(
-        &self,
-        totals: &mut Totals,
-        ending: Option<&Stop>,
-        until: Timestamp,
-        hook: Hook,
-        input: Input,
-        now: Timestamp,
-    ) -> Step {
+    fn resting(&self, totals: &mut Totals, ending: Option<&Stop>, phase: Phase, input: Input, now: Timestamp) -> Step {
+        let Phase::Resting { until, why, hook } = phase else { return (phase, Vec::new()) };
         if let Some(stop) = ending {
             return finish(stop.clone());
         }
@@ -87,12 +87,12 @@ impl<'a> Machine<'a> {
             (_, hook) => hook,
         };
         match hook {
-            _ if now < until => (Phase::Resting { until, hook }, Vec::new()),
+            _ if now < until => (Phase::Resting { until, why, hook }, Vec::new()),
             Hook::ToAsk => {
                 let how = totals.last.unwrap_or(How::IterationEnd);
-                (Phase::Resting { until, hook: Hook::Asked }, vec![Effect::AskHook(how)])
+                (Phase::Resting { until, why, hook: Hook::Asked }, vec![Effect::AskHook(how)])
             }
-            Hook::Asked => (Phase::Resting { until, hook }, Vec::new()),
+            Hook::Asked => (Phase::Resting { until, why, hook }, Vec::new()),
             Hook::Agreed => {
                 totals.begin_attempt(now);
                 (Phase::Starting(self.attempt(now)), vec![Effect::Begin])
@@ -165,13 +165,23 @@ impl<'a> Machine<'a> {
             Input::Exited { exit, words } => {
                 let over = match (self.settings.worker, exit.is_success()) {
                     (Worker::COMMAND, true) => Over::of(How::IterationEnd),
-                    _ => Over::failed(failure::of_exit(exit, &words)),
+                    _ => Over::failed(self.with_end(failure::of_exit(exit, &words), &attempt, now)),
                 };
                 settle(attempt, over)
             }
+            Input::Unpriced { model } => self.unpriced(attempt, &model, now),
             Input::AskedNow => leave_now(attempt, Over::of(How::Interrupted), now),
             _ => (Phase::Working(attempt), Vec::new()),
         }
+    }
+
+    /// A limit that cannot be checked is no limit.
+    fn unpriced(&self, attempt: Attempt, model: &str, now: Timestamp) -> Step {
+        if self.settings.limits.cost_usd.is_none() {
+            return (Phase::Working(attempt), Vec::new());
+        }
+        let words = format!("the price of {model} is unknown, so the limit in dollars cannot be kept");
+        leave_now(attempt, Over::failed(Failure::NeedsUser { remedy: Remedy::Price, words }), now)
     }
 
     fn finished(&self, mut attempt: Attempt, finish: Finish, now: Timestamp) -> Step {
@@ -183,15 +193,23 @@ impl<'a> Machine<'a> {
             }
             Finish::Done { .. } => leave(attempt, Over::of(How::IterationEnd), now),
             Finish::Failed(fault) => {
-                let failure = match failure::of_fault(&fault) {
-                    // The agent may have reported earlier how long the limit lasts.
-                    Failure::Limited { wait: Wait::Unknown, words } if attempt.quiet_until > now => {
-                        Failure::Limited { wait: Wait::Until(attempt.quiet_until), words }
-                    }
-                    failure => failure,
-                };
+                let failure = self.with_end(failure::of_fault(&fault), &attempt, now);
                 leave(attempt, Over::failed(failure), now)
             }
+        }
+    }
+
+    /// Until when a limit lasts: the agent may have reported it earlier, or says it in words.
+    fn with_end(&self, failure: Failure, attempt: &Attempt, now: Timestamp) -> Failure {
+        match failure {
+            Failure::Limited { kind, wait: Wait::Unknown, words } => {
+                let wait = match attempt.quiet_until > now {
+                    true => Wait::Until(attempt.quiet_until),
+                    false => reset::wait(&words, now, self.utc_offset),
+                };
+                Failure::Limited { kind, wait, words }
+            }
+            failure => failure,
         }
     }
 
@@ -249,7 +267,7 @@ impl<'a> Machine<'a> {
 
     /// A live session may finish its current turn before it answers, so the first end of a turn may not be the
     /// answer.
-    fn handing_over(&self, phase: Phase, input: Input, now: Timestamp) -> Step {
+    fn handing_over(&self, totals: &Totals, phase: Phase, input: Input, now: Timestamp) -> Step {
         let Phase::HandingOver { mut attempt, how, asked, mut turns, mut is_written } = phase else {
             return (phase, Vec::new());
         };
@@ -264,6 +282,9 @@ impl<'a> Machine<'a> {
                     if is_last || matches!(finish, Finish::Failed(_)) {
                         return leave(attempt, over, now);
                     }
+                }
+                if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
+                    return leave_now(attempt, Over { limit: Some(limit), ..over }, now);
                 }
                 if self.settings.redline.judge(&reading) == Fill::Hard && self.asking == Asking::Live && !is_written {
                     return leave_now(attempt, Over { how: How::HardRedline, ..over }, now);
@@ -317,6 +338,7 @@ impl<'a> Machine<'a> {
             claimed && had_claimed && progress == Progress::None && self.settings.completion.check.is_none();
         let stop = match (&checked, &over.failure) {
             (Some(Checked::Passed), _) => Some(Stop::CheckPassed),
+            (Some(Checked::Changed { files, is_told: true }), _) => Some(Stop::CheckChanged { files: files.clone() }),
             _ if is_confirmed => Some(Stop::ClaimedTwice),
             _ => self.reason_to_stop(totals, ending, &attempt, &over, &ended, now),
         };
@@ -325,17 +347,24 @@ impl<'a> Machine<'a> {
             return (Phase::Stopped(stop), effects);
         }
         effects.extend(notices(&checked, &attempt).map(Effect::Tell));
-        let soonest = match &over.failure {
-            Some(Failure::Limited { wait, .. }) => match wait {
-                Wait::Until(until) => now.max(*until),
-                Wait::For(span) => now.plus(*span),
-                Wait::Unknown => now.plus(WAIT_UNKNOWN.min(self.settings.pace.backoff_max)),
-            },
-            Some(_) => now.plus(totals.backoff(&self.settings.pace)),
-            None => now,
+        let (until, why) = self.rest(totals, over.failure, ended.failure.unwrap_or_default(), now);
+        (Phase::Resting { until, why, hook: over.hook }, effects)
+    }
+
+    /// When the next context may start, and why not sooner.
+    fn rest(&self, totals: &Totals, failure: Option<Failure>, words: String, now: Timestamp) -> (Timestamp, Why) {
+        let pace = &self.settings.pace;
+        let (soonest, why) = match failure {
+            Some(Failure::Limited { wait: Wait::Until(until), .. }) => (now.max(until), Why::Limited { words }),
+            Some(Failure::Limited { wait: Wait::For(span), .. }) => (now.plus(span), Why::Limited { words }),
+            Some(Failure::Limited { wait: Wait::Unknown, .. }) => {
+                (now.plus(WAIT_UNKNOWN.min(pace.backoff_max)), Why::Limited { words })
+            }
+            Some(_) => (now.plus(totals.backoff(pace)), Why::Failed { words }),
+            None => (now, Why::Pace),
         };
-        let until = soonest.max(totals.next_start(&self.settings.pace, now));
-        (Phase::Resting { until, hook: over.hook }, effects)
+        let paced = totals.next_start(pace, now);
+        if paced > soonest { (paced, Why::Pace) } else { (soonest, why) }
     }
 
     fn reason_to_stop(
@@ -406,6 +435,9 @@ fn notices(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item =
     let check = match checked {
         Some(Checked::NoTests) => Some("the check succeeded but ran no tests, so it does not count".to_string()),
         Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
+        Some(Checked::Changed { files, .. }) => {
+            Some(format!("the check passed, but does not count, because it was changed: {}", files.join(", ")))
+        }
         Some(Checked::Passed) | None => None,
     };
     let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not permitted to use: {tool}"));

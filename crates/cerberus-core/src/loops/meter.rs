@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agents::stream::{Speaker, StreamEvent};
+use super::price::Prices;
+use crate::agents::stream::{Bill, Speaker, StreamEvent, Tokens};
 
 /// How certain a reading is, the most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -114,7 +115,18 @@ pub struct Meter {
     /// What the session reported as its total, plus the messages since.
     spent: u64,
     since: HashMap<String, u64>,
+    /// The cost that the session reported, and the tokens since, which are priced here.
     cost_usd: Option<f64>,
+    unpaid: HashMap<String, Unpaid>,
+    prices: Prices,
+}
+
+/// A message, or a whole session, that was not part of a reported cost.
+#[derive(Clone, Debug, Default)]
+struct Unpaid {
+    model: Option<String>,
+    tokens: Tokens,
+    written: u64,
 }
 
 impl Meter {
@@ -132,7 +144,14 @@ impl Meter {
             spent: 0,
             since: HashMap::new(),
             cost_usd: None,
+            unpaid: HashMap::new(),
+            prices: Prices::default(),
         }
+    }
+
+    /// With the user's own prices.
+    pub fn with_prices(self, prices: Prices) -> Meter {
+        Meter { prices, ..self }
     }
 
     pub fn observe(&mut self, event: &StreamEvent) {
@@ -149,9 +168,14 @@ impl Meter {
             }
             StreamEvent::Spent { tokens, cost_usd } => {
                 self.spent = self.spent.max(*tokens);
-                self.cost_usd = cost_usd.or(self.cost_usd);
+                if cost_usd.is_some() {
+                    self.cost_usd = *cost_usd;
+                    self.unpaid.clear();
+                }
                 self.since.clear();
             }
+            StreamEvent::Billed(bill) => self.billed(bill),
+            StreamEvent::Model(model) => self.model = Some(model.clone()),
             StreamEvent::Window { model, tokens } if model.is_empty() => self.reported_running = Some(*tokens),
             StreamEvent::Window { model, tokens } => {
                 self.reported.learn(model, *tokens);
@@ -197,7 +221,26 @@ impl Meter {
             Measure::Usage => self.since.values().fold(self.spent, |sum, tokens| sum.saturating_add(*tokens)),
             Measure::Output => self.text_bytes / BYTES_PER_TOKEN,
         };
-        (tokens, self.cost_usd)
+        let unpaid = self.unpaid.values().filter_map(|unpaid| Some(self.price(unpaid)?.of(&unpaid.counted())));
+        let cost_usd = unpaid.fold(self.cost_usd, |sum, cost| Some(sum.unwrap_or(0.0) + cost));
+        (tokens, cost_usd)
+    }
+
+    /// A model that was used and whose price nobody knows.
+    pub fn unpriced(&self) -> Option<&str> {
+        let unknown = self.unpaid.values().find(|unpaid| self.price(unpaid).is_none())?;
+        Some(unknown.model.as_deref().or(self.model.as_deref()).unwrap_or("an unnamed model"))
+    }
+
+    fn price(&self, unpaid: &Unpaid) -> Option<super::price::Price> {
+        self.prices.of(unpaid.model.as_deref().or(self.model.as_deref())?)
+    }
+
+    fn billed(&mut self, bill: &Bill) {
+        let unpaid = self.unpaid.entry(bill.message.clone().unwrap_or_default()).or_default();
+        unpaid.model = bill.model.clone().or(unpaid.model.take());
+        unpaid.tokens = unpaid.tokens.max(&bill.tokens);
+        unpaid.written = unpaid.written.saturating_add(bill.written);
     }
 
     /// Whether the window of this model has never been reported.
@@ -217,6 +260,12 @@ impl Meter {
         let set = self.set_window.map(|window| (window, Certainty::Derived));
         let earlier = self.earlier.of(model).map(|window| (window, Certainty::Derived));
         set.or(reported).or(earlier).or_else(|| assumed_window(model).map(|window| (window, Certainty::Estimated)))
+    }
+}
+
+impl Unpaid {
+    fn counted(&self) -> Tokens {
+        Tokens { output: self.tokens.output.max(self.written), ..self.tokens }
     }
 }
 
@@ -355,6 +404,44 @@ mod tests {
         assert_eq!(meter.spent(), (1_600, Some(0.25)));
         meter.observe(&usage("c", 2_000, 1, Speaker::Main));
         assert_eq!(meter.spent(), (3_601, Some(0.25)));
+    }
+
+    #[test]
+    fn tokens_are_priced_while_they_stream_until_the_agent_reports_a_cost() {
+        let prices =
+            "dear = { input = 10.0, output = 100.0 }\ncheap = { input = 1.0, output = 10.0, cache_read = 0.1 }";
+        let new = || Meter::new(Measure::Usage, Windows::default(), None).with_prices(toml::from_str(prices).unwrap());
+        let bill = |message: &str, model: &str, input, output, written| {
+            let tokens = Tokens { input, output, ..Tokens::default() };
+            let (message, model) = (Some(message.to_string()), Some(model.to_string()));
+            StreamEvent::Billed(Bill { message, model, tokens, written })
+        };
+        let cost = |meter: &Meter| meter.spent().1.map(|cost| (cost * 1_000.0).round() / 1_000.0);
+        let mut meter = new();
+        assert_eq!(cost(&meter), None);
+        meter.observe(&bill("a", "dear", 100_000, 1, 300));
+        meter.observe(&bill("a", "dear", 100_000, 1, 700));
+        assert_eq!(cost(&meter), Some(1.1), "an answer of several blocks is counted by what was written");
+        meter.observe(&bill("b", "cheap", 100_000, 10_000, 5));
+        assert_eq!(cost(&meter), Some(1.3), "a subagent with another model");
+        meter.observe(&StreamEvent::Spent { tokens: 1, cost_usd: Some(0.5) });
+        assert_eq!(cost(&meter), Some(0.5), "the agent's own figure replaces the estimate");
+        meter.observe(&bill("c", "cheap", 1_000_000, 0, 0));
+        assert_eq!((cost(&meter), meter.unpriced()), (Some(1.5), None));
+        meter.observe(&bill("d", "whatever", 1_000_000, 0, 0));
+        assert_eq!((cost(&meter), meter.unpriced()), (Some(1.5), Some("whatever")));
+
+        // A session that reports its tokens so far, and its model separately.
+        let mut meter = new();
+        let total = |input, cache_read| {
+            let tokens = Tokens { input, cache_read, ..Tokens::default() };
+            StreamEvent::Billed(Bill { tokens, ..Bill::default() })
+        };
+        meter.observe(&StreamEvent::Model("cheap-2".to_string()));
+        meter.observe(&total(100_000, 0));
+        meter.observe(&StreamEvent::Spent { tokens: 5, cost_usd: None });
+        meter.observe(&total(200_000, 1_000_000));
+        assert_eq!(cost(&meter), Some(0.3));
     }
 
     #[test]

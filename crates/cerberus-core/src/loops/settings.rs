@@ -96,6 +96,7 @@ macro_rules! layers {
                     &mut self.prompt,
                     &mut self.until,
                     &mut self.warm_up,
+                    &mut self.notify,
                     &mut self.hooks.loop_start,
                     &mut self.hooks.loop_end,
                     &mut self.hooks.pre_iteration,
@@ -158,11 +159,14 @@ layers! {
     max_cost_usd: f64,
     until: String,
     until_time_limit: Span,
+    allow_check_change: bool,
     completion_phrase: String,
     no_progress: u32,
     stop_file: String,
     warm_up: String,
     warm_up_delay: Span,
+    /// At the end: `desktop`, or a command that gets the result as JSON on standard input.
+    notify: String,
 }
 
 /// The user's commands at certain points of the loop. Each gets the loop's state as JSON on standard input.
@@ -272,6 +276,8 @@ pub struct Completion {
     pub check: Option<String>,
     pub check_time_limit: Duration,
     pub phrase: Option<String>,
+    /// The check counts even if the agent changed it.
+    pub allow_check_change: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -298,6 +304,7 @@ pub struct Settings {
     pub completion: Completion,
     pub stop_file: Option<String>,
     pub warm_up: Option<WarmUp>,
+    pub notify: Option<String>,
     pub preserve: Preserve,
     pub hooks: Hooks,
 }
@@ -312,12 +319,14 @@ pub enum Contradiction {
     NoCommand,
     #[error("both a prompt and a prompt file are given")]
     TwoPrompts,
+    #[error("the check is empty: give --until a command, or leave it out")]
+    EmptyCheck,
     #[error("{0} must be more than zero")]
     Zero(&'static str),
     #[error("the cost limit must be greater than zero")]
     Cost,
-    #[error("{0} does not report its cost; limit its tokens instead")]
-    CostUnknown(String),
+    #[error("the cost of a command is unknown; limit its tokens instead")]
+    CostUnknown,
 }
 
 impl Pace {
@@ -347,6 +356,9 @@ impl Settings {
         if worker == Worker::COMMAND && !has_command {
             return Err(Contradiction::NoCommand);
         }
+        if layer.until.as_ref().is_some_and(|check| check.trim().is_empty()) {
+            return Err(Contradiction::EmptyCheck);
+        }
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
         let words = |given: Option<String>| given.filter(|text| !text.trim().is_empty());
         let pace = Pace::new(&layer)?;
@@ -361,8 +373,8 @@ impl Settings {
             return Err(Contradiction::Cost);
         }
         // A limit that is never checked is no limit.
-        if limits.cost_usd.is_some() && !worker.headless().is_some_and(|headless| headless.reports_cost) {
-            return Err(Contradiction::CostUnknown(worker.name().to_string()));
+        if limits.cost_usd.is_some() && worker == Worker::COMMAND {
+            return Err(Contradiction::CostUnknown);
         }
         let triggers = Triggers {
             turns: layer.reboot_after_turns.map(|turns| at_least_one(turns, "reboot_after_turns")).transpose()?,
@@ -377,6 +389,7 @@ impl Settings {
             check: words(layer.until),
             check_time_limit: span(layer.until_time_limit, 600),
             phrase: words(layer.completion_phrase),
+            allow_check_change: layer.allow_check_change.unwrap_or(false),
         };
         let warm_up = words(layer.warm_up).map(|prompt| WarmUp { prompt, delay: span(layer.warm_up_delay, 2) });
         Ok(Settings {
@@ -396,6 +409,7 @@ impl Settings {
             completion,
             stop_file: words(layer.stop_file),
             warm_up,
+            notify: words(layer.notify),
             preserve: layer.preserve.into(),
             hooks: layer.hooks,
         })
@@ -462,8 +476,9 @@ mod tests {
             "agent = \"codex\"\nprompt = \"a\"\nprompt_file = \"b\"",
             "agent = \"codex\"\nmax_iterations = 0",
             "agent = \"claude-code\"\nmax_cost_usd = -1.0",
-            "agent = \"codex\"\nmax_cost_usd = 1.0",
+            "agent = \"command\"\nprogram = \"x\"\nmax_cost_usd = 1.0",
             "agent = \"codex\"\nmax_failures = 0",
+            "agent = \"codex\"\nuntil = \" \"",
             "agent = \"command\"",
         ] {
             assert!(Settings::new(layer(wrong)).is_err(), "{wrong}");

@@ -31,6 +31,10 @@ impl Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
     CheckPassed,
+    /// The check passed twice, but its own files were changed.
+    CheckChanged {
+        files: Vec<String>,
+    },
     /// A context claimed it, and the next one found nothing left to change.
     ClaimedTwice,
     Limit(Limit),
@@ -66,7 +70,7 @@ impl Stop {
             Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
             Stop::NoProgress { .. } => LoopEnd::NoProgress,
             Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
-            Stop::NeedsUser { .. } => LoopEnd::NeedsUser,
+            Stop::NeedsUser { .. } | Stop::CheckChanged { .. } => LoopEnd::NeedsUser,
             Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
         }
     }
@@ -74,6 +78,9 @@ impl Stop {
     pub fn words(&self) -> String {
         match self {
             Stop::CheckPassed => "the check passed".to_string(),
+            Stop::CheckChanged { files } => {
+                format!("the check passes, but it was changed since the loop began: {}", files.join(", "))
+            }
             Stop::ClaimedTwice => {
                 "two contexts in a row reported completion, and the second changed nothing".to_string()
             }
@@ -83,7 +90,7 @@ impl Stop {
                 limit.word()
             ),
             Stop::NoProgress { iterations } => {
-                format!("no commit, changed file or finished task in {iterations} iterations")
+                format!("no new state of the files and no finished task in {iterations} iterations")
             }
             Stop::SameFailure { times, words } => format!("the same failure occurred {times} times: {words}"),
             Stop::Failures { times, words } => format!("{times} failures in a row, the last one: {words}"),
@@ -99,6 +106,9 @@ impl Stop {
     pub fn hint(&self) -> &'static str {
         match self {
             Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` shows what happened",
+            Stop::CheckChanged { .. } => {
+                "look at the change; if it is right, continue with `cerberus loop run --resume --allow-check-change`"
+            }
             Stop::Limit(_) => "raise the limit, then continue with `cerberus loop run --resume`",
             Stop::LimitUnconfirmed(_) => "check the result yourself, or give --until a command that proves completion",
             Stop::NoProgress { .. } => "see `cerberus loop history`; a clearer prompt or check may help",

@@ -191,6 +191,11 @@ impl Totals {
         reached.into_iter().find(|(_, is_reached)| *is_reached).map(|(limit, _)| limit)
     }
 
+    /// What is left of the limit in dollars.
+    pub fn budget_usd(&self, limits: &Limits) -> Option<f64> {
+        limits.cost_usd.map(|max| (max - self.cost_usd.unwrap_or(0.0)).max(0.0))
+    }
+
     /// When the next context may start: not too soon after the last, and not too many within an hour.
     pub fn next_start(&self, pace: &Pace, now: Timestamp) -> Timestamp {
         let mut next = now;

@@ -93,6 +93,7 @@ mod tests {
             how: None,
             failure: None,
             reboot: None,
+            check: None,
             stop: (number == 2).then(|| (LoopEnd::Complete, String::new())),
         }
     }

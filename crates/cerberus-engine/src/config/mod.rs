@@ -9,6 +9,7 @@ use std::path::Path;
 
 use cerberus_core::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
 use cerberus_core::clean::secret::UserRules;
+use cerberus_core::loops::price::Prices;
 use cerberus_core::loops::redline::Redline;
 use cerberus_core::loops::settings::Layer;
 use cerberus_core::private::PrivacyRules;
@@ -34,6 +35,8 @@ pub struct Config {
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
     pub store: StoreConfig,
+    /// What models cost, in dollars per million tokens.
+    pub prices: Prices,
 }
 
 /// Additions to the built-in rules.
@@ -166,6 +169,9 @@ fn parse(text: &str) -> Result<Config, String> {
         let (low, high) = (BUDGET_TOKENS_RANGE.start(), BUDGET_TOKENS_RANGE.end());
         return Err(format!("brief.session_tokens must be between {low} and {high}"));
     }
+    if let Some((model, why)) = config.prices.fault() {
+        return Err(format!("prices.{model}: {why}"));
+    }
     UserRules::read(&config.secrets.rules, &config.secrets.allow).map_err(|wrong| format!("secrets: {wrong}"))?;
     // The value of `~` does not matter here.
     PrivacyRules::read(&config.private.paths, &config.private.projects, Some("/"))
@@ -205,6 +211,8 @@ mod tests {
             "[private]\npaths = [\"\"]",
             "[store]\nretention = \"x\"",
             "[store]\nmax_size = 5",
+            "[prices.x]\ninput = 1.0",
+            "[prices.x]\ninput = -1.0\noutput = 1.0",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -13,7 +13,8 @@ use cerberus_core::model::id::ProjectId;
 use super::scan::{Finding, kinds_of};
 use crate::journal::{self, JournalError, Line};
 use crate::loops::checkpoint::{CheckpointError, Checkpoints, Reference};
-use crate::loops::forget::{affected, ledgers};
+use crate::loops::forget::affected;
+use crate::loops::ledger::Ledger;
 use crate::os::home::Home;
 use crate::os::outside;
 use crate::project::identity::{Located, locate};
@@ -51,12 +52,12 @@ impl InRepository {
 
 /// The checkpoints of the runs that a request affects. `here` is a folder that may not be in the journal yet.
 pub fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepository>, CheckpointsError> {
-    let affected: HashMap<ProjectId, _> = affected(home, request)?.into_iter().collect();
+    let affected = affected(home, request)?;
     let mut found = Vec::new();
-    for (project, located) in repositories(home, here, |project| affected.contains_key(project))? {
+    for (project, located) in repositories(home, here, |project| affected.concerns(project))? {
         let checkpoints = Checkpoints::new(home, &located)?;
         let mut references = checkpoints.references()?;
-        references.retain(|one| affected.get(&project).is_some_and(|runs| runs.contain(one.run)));
+        references.retain(|one| affected.contains(&project, one));
         if let ForgetRequest::Paths(paths) = request {
             let mut with_file = Vec::new();
             for one in references {
@@ -75,7 +76,7 @@ pub fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<In
 
 /// The checkpoints whose files contain a secret that is not in the commit they are based on.
 pub fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InRepository>), CheckpointsError> {
-    let looped: HashSet<ProjectId> = ledgers(home)?.iter().map(|(ledger, _)| ledger.project().clone()).collect();
+    let looped: HashSet<ProjectId> = Ledger::all(home)?.iter().map(|ledger| ledger.project().clone()).collect();
     let (mut findings, mut found) = (Vec::new(), Vec::new());
     for (_, located) in repositories(home, here, |project| looped.contains(project))? {
         let checkpoints = Checkpoints::new(home, &located)?;

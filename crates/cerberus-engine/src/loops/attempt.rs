@@ -11,6 +11,8 @@ use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::invoke::{Invocation, Opening, StaysOpen};
 use cerberus_core::loops::machine::Input;
 use cerberus_core::loops::meter::{Measure, Meter, Windows};
+use cerberus_core::loops::price::Prices;
+use cerberus_core::loops::progress::Snapshot;
 use cerberus_core::loops::settings::{Settings, Worker};
 use cerberus_core::model::time::Timestamp;
 
@@ -18,9 +20,9 @@ use super::child::{Child, ChildEvent, GuardLauncher, Program, STOP_GRACE};
 use super::guard::Note;
 use super::ledger::{Ledger, Number};
 use super::output::Output;
-use super::progress;
 use super::tail::Tail;
 use crate::agents::{Profile, SessionFile};
+use crate::os::clock::Clock;
 
 /// How much of the agent's text and error output is kept; the end counts.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
@@ -32,6 +34,7 @@ const WINDOW_REQUEST: &str = "cerberus-window";
 #[derive(Debug)]
 pub struct Attempt {
     pub number: Number,
+    pub began: Timestamp,
     pub opening: Opening,
     pub handoff: Option<String>,
     pub session: Option<String>,
@@ -40,7 +43,7 @@ pub struct Attempt {
     pub heard: AgentMessages,
     /// When it finished writing its handoff.
     pub handed_over: Option<Timestamp>,
-    pub before: progress::Snapshot,
+    pub before: Snapshot,
     child: Child,
     has_started: bool,
     worker: Worker,
@@ -58,6 +61,7 @@ pub struct Launch<'a> {
     pub cwd: &'a Path,
     pub ledger: &'a Ledger,
     pub agent_dir: Option<&'a Path>,
+    pub prices: &'a Prices,
 }
 
 /// Something that came in, for the machine and for the audience.
@@ -75,17 +79,19 @@ impl Attempt {
         invocation: &Invocation,
         opening: Opening,
         windows: &Windows,
-        before: progress::Snapshot,
+        before: Snapshot,
     ) -> std::io::Result<Attempt> {
         let note = Note { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
         let worker = launch.settings.worker;
         let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
         let session_file = Profile::of(worker.agent()).and_then(|profile| profile.session_file);
-        let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window);
+        let mut meter =
+            Meter::new(measure, windows.clone(), launch.settings.context_window).with_prices(launch.prices.clone());
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
+            began: Clock::new(None).wall,
             opening,
             handoff: None,
             session: None,
@@ -168,8 +174,19 @@ impl Attempt {
         Input::Output { event: said, reading: self.meter.reading(), tokens, cost_usd }
     }
 
+    /// Reports a model whose price nobody knows.
+    pub fn unpriced(&self) -> Option<Input> {
+        self.meter.unpriced().map(|model| Input::Unpriced { model: model.to_string() })
+    }
+
+    /// A program that only prints may report its failure on standard output.
     pub fn exited(&self, exit: Exit) -> Input {
-        Input::Exited { exit, words: self.error_words.clone() }
+        let printed = self.last_words.lines().rev().find(|line| !line.trim().is_empty());
+        let words = match printed.filter(|_| self.worker == Worker::COMMAND && self.error_words.trim().is_empty()) {
+            Some(last) => last.to_string(),
+            None => self.error_words.clone(),
+        };
+        Input::Exited { exit, words }
     }
 
     /// Sends another message to an agent that reads input while it works.

@@ -6,6 +6,7 @@ use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::loops::meter::Certainty;
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::Ended;
+use cerberus_core::model::time::Timestamp;
 
 /// Shows a loop's progress.
 pub trait Audience {
@@ -25,9 +26,25 @@ pub enum Report<'a> {
     Error(&'a str),
     Checking(&'a str),
     Message(&'a str),
-    Ended(&'a Ended),
+    /// Nothing happens until then, and why.
+    Waiting {
+        until: Timestamp,
+        reason: &'a str,
+    },
+    Ended(&'a Ended, &'a Summary),
     Status(&'a Status),
     Stopped(&'a Stop),
+}
+
+/// What else is known about an attempt that is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    pub iteration: u32,
+    pub took: Duration,
+    /// Files that differ from the state before; `None` without checkpoints.
+    pub changed_files: Option<usize>,
+    /// The result of the user's check, if it ran.
+    pub check: Option<String>,
 }
 
 /// The state of a loop, sent a few times per second.
@@ -36,6 +53,8 @@ pub struct Status {
     pub iteration: u32,
     pub iterations_max: Option<u32>,
     pub phase: String,
+    /// Until when it waits.
+    pub waiting_until: Option<Timestamp>,
     pub fill_percent: Option<f64>,
     pub certainty: Option<Certainty>,
     pub tokens: u64,

@@ -1,9 +1,14 @@
-//! One checkpoint per iteration: the whole worktree, including untracked files, as a commit that only our reference
-//! `refs/cerberus/loop/RUN/N` holds.
+//! One checkpoint per iteration: the whole worktree, including untracked files, as a tree in the repository's own object
+//! store that only a reference of ours holds.
 //!
 //! A separate index is used, so the user's index, branch, stash and files are not touched. Ignored files, untracked
-//! private files and the contents of submodules are not included. Restoring changes files only. It makes a checkpoint
+//! private files, large files and the contents of submodules are not included. Restoring changes files only. It makes a checkpoint
 //! of the current state first, and refuses if something would be lost that no checkpoint holds.
+
+mod diff;
+mod left_out;
+mod reference;
+mod saved;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -16,6 +21,11 @@ use cerberus_core::clean::text::line;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::private::PrivacyRules;
 
+pub use left_out::FILE_BYTES_MAX;
+pub use reference::Reference;
+use saved::Saved;
+
+use super::ledger::WorktreeId;
 use super::worktree::files_command;
 use crate::os::home::{Home, create_dir};
 use crate::project::git;
@@ -25,17 +35,12 @@ use crate::project::identity::Located;
 /// The first checkpoint of a repository with a million files takes a while.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
-/// The author of a checkpoint, if git has no user configured.
+/// The author of a checkpoint.
 const NAME: &str = "Cerberus";
 const EMAIL: &str = "cerberus@localhost";
 
-const REFERENCES: &str = "refs/cerberus/loop";
-
 /// The folder for temporary files, beside the ledgers.
 pub(super) const SCRATCH: &str = "scratch";
-
-/// How many of the last runs keep their checkpoints.
-pub const RUNS_KEPT: usize = 5;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -56,15 +61,9 @@ pub enum CheckpointError {
 pub struct Checkpoint {
     pub run: u32,
     pub number: u32,
-    pub commit: String,
+    /// The tag that holds it.
+    pub object: String,
     pub at: Timestamp,
-}
-
-/// A reference of ours in a repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    pub run: u32,
-    pub name: String,
 }
 
 /// What a restore changed.
@@ -72,8 +71,17 @@ pub struct Reference {
 pub struct Restored {
     pub written: Vec<String>,
     pub removed: Vec<String>,
-    /// The commit that holds the state before the restore.
+    /// The tag that holds the state before the restore.
     pub before: String,
+    /// Files that differ and stay as they are, because the checkpoint does not contain them: large files and submodules.
+    pub kept: Vec<String>,
+}
+
+/// A new checkpoint, and the files that were too large for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewCheckpoint {
+    pub checkpoint: Checkpoint,
+    pub left_out: Vec<String>,
 }
 
 /// The checkpoints of a project.
@@ -81,6 +89,8 @@ pub struct Restored {
 pub struct Checkpoints<'a> {
     located: &'a Located,
     git_dir: &'a Path,
+    /// The beginning of the names of this worktree's references.
+    prefix: String,
     scratch: PathBuf,
     privacy_rules: &'a PrivacyRules,
 }
@@ -92,16 +102,17 @@ impl<'a> Checkpoints<'a> {
         Ok(Checkpoints {
             located,
             git_dir,
+            prefix: reference::prefix(WorktreeId::of(located).as_ref()),
             scratch: home.loops_dir().join(SCRATCH),
             privacy_rules: home.privacy_rules(),
         })
     }
 
     /// Saves the worktree as iteration `number` of `run`. Replaces a checkpoint of the same number.
-    pub fn save(&self, run: u32, number: u32, now: Timestamp) -> Result<Checkpoint, CheckpointError> {
-        let commit = self.snapshot(&format!("cerberus loop: run {run}, iteration {number}"), now)?;
-        self.set_reference(&reference(run, number), &commit)?;
-        Ok(Checkpoint { run, number, commit, at: now })
+    pub fn save(&self, run: u32, number: u32, now: Timestamp) -> Result<NewCheckpoint, CheckpointError> {
+        let (object, left_out) = self.snapshot(format!("cerberus loop: run {run}, iteration {number}"), now)?;
+        self.set_reference(&format!("{}/{run}/{number}", self.prefix), &object)?;
+        Ok(NewCheckpoint { checkpoint: Checkpoint { run, number, object, at: now }, left_out })
     }
 
     /// A run's checkpoints, in order.
@@ -111,28 +122,56 @@ impl<'a> Checkpoints<'a> {
         Ok(found)
     }
 
-    /// Removes the checkpoints of all but the last runs, together with the states saved before a restore.
-    pub fn prune(&self, runs_kept: usize) -> Result<usize, CheckpointError> {
-        let all = self.references()?;
+    /// One checkpoint of a run.
+    pub fn find(&self, run: u32, number: u32) -> Result<Checkpoint, CheckpointError> {
+        let found = self.list(run)?.into_iter().find(|one| one.number == number);
+        found.ok_or(CheckpointError::Missing { run, number })
+    }
+
+    /// The states before and after an iteration. Before is the last checkpoint with a smaller number.
+    pub fn around(&self, run: u32, number: u32) -> Result<(Checkpoint, Checkpoint), CheckpointError> {
+        let after = self.find(run, number)?;
+        let before = self.list(run)?.into_iter().rfind(|one| one.number < number);
+        Ok((before.ok_or(CheckpointError::Missing { run, number: number.saturating_sub(1) })?, after))
+    }
+
+    /// The paths that differ between two checkpoints.
+    pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, CheckpointError> {
+        let printed = self.raw_differences(from, to)?;
+        Ok(printed.split('\0').skip(1).step_by(2).map(str::to_string).collect())
+    }
+
+    /// This worktree's references to all but the last runs, states saved before a restore included.
+    pub fn old_references(&self, runs_kept: usize) -> Result<Vec<Reference>, CheckpointError> {
+        let own = WorktreeId::of(self.located);
+        let mut all = self.references()?;
+        all.retain(|one| one.worktree == own);
         let mut runs: Vec<u32> = all.iter().map(|one| one.run).collect();
         runs.sort_unstable();
         runs.dedup();
         let gone: HashSet<u32> = runs.iter().rev().skip(runs_kept).copied().collect();
-        let old: Vec<&Reference> = all.iter().filter(|one| gone.contains(&one.run)).collect();
-        old.iter().try_for_each(|one| self.remove_reference(one))?;
-        Ok(old.len())
+        all.retain(|one| gone.contains(&one.run));
+        Ok(all)
     }
 
-    /// Everything that we hold in the repository: checkpoints, and states saved before a restore.
+    /// References of worktrees that do not exist any more.
+    pub fn references_of_removed_worktrees(&self) -> Result<Vec<Reference>, CheckpointError> {
+        let common_dir = self.located.common_dir.as_deref().unwrap_or(self.git_dir);
+        let entries = fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
+        let existing: Vec<WorktreeId> = entries.filter_map(|entry| WorktreeId::of_git_dir(&entry.path())).collect();
+        let mut all = self.references()?;
+        all.retain(|one| one.worktree.as_ref().is_some_and(|worktree| !existing.contains(worktree)));
+        Ok(all)
+    }
+
+    /// Everything that we hold in the repository: checkpoints of all worktrees, and states saved before a restore.
     pub fn references(&self) -> Result<Vec<Reference>, CheckpointError> {
         let mut git = command(&self.located.root);
-        git.args(["for-each-ref", "--format=%(refname)", REFERENCES]);
-        let printed = self.run("for-each-ref", git)?;
-        let run = |name: &str| name.strip_prefix(REFERENCES)?.strip_prefix('/')?.split('/').next()?.parse().ok();
-        Ok(printed.lines().filter_map(|name| Some(Reference { run: run(name)?, name: name.to_string() })).collect())
+        git.args(["for-each-ref", "--format=%(refname)", reference::ALL]);
+        Ok(self.run("for-each-ref", git)?.lines().filter_map(Reference::parse).collect())
     }
 
-    /// Removes a reference. Git itself removes the commit later, when nothing else needs it.
+    /// Removes a reference. Git itself removes the objects later, when nothing else needs them.
     pub fn remove_reference(&self, reference: &Reference) -> Result<(), CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["update-ref", "-d", &reference.name]);
@@ -141,10 +180,12 @@ impl<'a> Checkpoints<'a> {
 
     /// The files that a checkpoint adds to the commit it is based on, or changes in it: path and blob.
     pub fn changed_files(&self, reference: &Reference) -> Result<Vec<(String, String)>, CheckpointError> {
-        let mut git = command(&self.located.root);
-        git.args(["diff-tree", "--root", "--no-commit-id", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff"]);
-        git.args(["--no-textconv", &reference.name]);
-        let printed = self.run("diff-tree", git)?;
+        let base = self.saved(&reference.name).base.unwrap_or_else(|| format!("{}^1", reference.name));
+        let printed = match self.raw_differences(&base, &reference.name) {
+            Ok(printed) => printed,
+            // The commit is gone, so every file counts.
+            Err(_) => self.raw_differences(&self.empty_tree()?, &reference.name)?,
+        };
         let mut fields = printed.split('\0');
         let mut found = Vec::new();
         while let (Some(entry), Some(path)) = (fields.next().filter(|entry| !entry.is_empty()), fields.next()) {
@@ -159,6 +200,26 @@ impl<'a> Checkpoints<'a> {
         Ok(found)
     }
 
+    fn empty_tree(&self) -> Result<String, CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["hash-object", "-w", "-t", "tree", "--stdin"]);
+        Ok(self.run("hash-object", git)?.trim().to_string())
+    }
+
+    /// What a checkpoint says about itself. Those of older versions are commits and say nothing.
+    fn saved(&self, name: &str) -> Saved {
+        let mut git = command(&self.located.root);
+        git.args(["cat-file", "tag", name]);
+        self.run("cat-file", git).map(|tag| Saved::parse(&tag)).unwrap_or_default()
+    }
+
+    fn raw_differences(&self, from: &str, to: &str) -> Result<String, CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv"]);
+        git.args([tree_of(from), tree_of(to)]);
+        self.run("diff-tree", git)
+    }
+
     /// The text of a file; `None` if it is too large.
     pub fn text_of(&self, blob: &str) -> Option<String> {
         let mut git = command(&self.located.root);
@@ -168,24 +229,31 @@ impl<'a> Checkpoints<'a> {
 
     /// Restores the files of a checkpoint.
     pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<Restored, CheckpointError> {
-        let wanted = self.list(run)?.into_iter().find(|one| one.number == number);
-        let wanted = wanted.ok_or(CheckpointError::Missing { run, number })?;
-        let before = self.snapshot(&format!("cerberus loop: before restoring run {run}, iteration {number}"), now)?;
-        self.set_reference(&format!("{REFERENCES}/{run}/before-{}", now.millis()), &before)?;
-        let changes = self.differences(&before, &wanted.commit)?;
+        let wanted = self.find(run, number)?.object;
+        let title = format!("cerberus loop: before restoring run {run}, iteration {number}");
+        let (before, too_large) = self.snapshot(title, now)?;
+        self.set_reference(&format!("{}/{run}/before-{}", self.prefix, now.millis()), &before)?;
+        let mut left_out = self.saved(&wanted).left_out;
+        left_out.extend(too_large);
+        let (mut changes, mut kept) = self.differences(&before, &wanted)?;
+        // Neither state is known of a file that was too large in either.
+        changes.retain(|change| !left_out.contains(&change.path));
+        kept.extend(left_out);
+        kept.sort();
+        kept.dedup();
         self.refuse_loss(&changes)?;
         for path in changes.iter().filter(|change| change.is_gone).map(|change| &change.path) {
             self.remove(path)?;
         }
         let written: Vec<String> =
             changes.iter().filter(|change| !change.is_gone).map(|change| change.path.clone()).collect();
-        self.write(&wanted.commit, &written)?;
+        self.write(&wanted, &written)?;
         let removed = changes.into_iter().filter(|change| change.is_gone).map(|change| change.path).collect();
-        Ok(Restored { written, removed, before })
+        Ok(Restored { written, removed, before, kept })
     }
 
-    /// Commits the whole worktree, without a reference yet.
-    fn snapshot(&self, message: &str, now: Timestamp) -> Result<String, CheckpointError> {
+    /// Saves the whole worktree, without a reference yet. Returns the tag, and the files that were too large.
+    fn snapshot(&self, title: String, now: Timestamp) -> Result<(String, Vec<String>), CheckpointError> {
         let index = self.scratch_file("index")?;
         // The user's index knows which files are unchanged, so that git need not read them again.
         let own = self.git_dir.join("index");
@@ -194,63 +262,46 @@ impl<'a> Checkpoints<'a> {
         }
         let mut git = self.with_index(&index)?;
         git.args(["-c", "core.safecrlf=false", "add", "--all", "--", "."]);
-        git.args(self.left_out()?.iter().map(|path| format!(":(exclude,literal){path}")));
+        let left_out = self.left_out()?;
+        git.args(left_out.paths.iter().map(|path| format!(":(exclude,literal){path}")));
         self.run("add", git)?;
         let mut git = self.with_index(&index)?;
         git.arg("write-tree");
         let tree = self.run("write-tree", git)?;
+        let saved = Saved { title, base: git::head(self.located), left_out: left_out.large };
+        let tag = self.scratch_file("tag")?;
+        let failed = |source| CheckpointError::File { path: tag.path.clone(), source };
+        fs::write(&tag.path, saved.tag(tree.trim(), now)).map_err(failed)?;
         let mut git = command(&self.located.root);
-        git.args(["commit-tree", "-m", message]);
-        if let Some(head) = git::head(self.located) {
-            git.args(["-p", &head]);
-        }
-        let date = format!("@{} +0000", now.millis() / 1_000);
-        for who in ["AUTHOR", "COMMITTER"] {
-            git.env(format!("GIT_{who}_NAME"), NAME).env(format!("GIT_{who}_EMAIL"), EMAIL);
-            git.env(format!("GIT_{who}_DATE"), &date);
-        }
-        git.arg(tree.trim());
-        Ok(self.run("commit-tree", git)?.trim().to_string())
+        git.arg("mktag").stdin(Stdio::from(File::open(&tag.path).map_err(failed)?));
+        Ok((self.run("mktag", git)?.trim().to_string(), saved.left_out))
     }
 
-    /// Untracked paths to leave out: private files, and nested repositories that are not submodules. Git would turn
-    /// those into submodules, or fail if they have no commit yet.
-    fn left_out(&self) -> Result<Vec<String>, CheckpointError> {
-        let mut git = self.files_command()?;
-        git.args(["ls-files", "--others", "--exclude-standard", "-z"]);
-        let printed = self.run("ls-files", git)?;
-        // Only a repository is listed as a folder; everything else is listed file by file.
-        let left_out = printed.split('\0').filter_map(|path| match path.strip_suffix('/') {
-            Some(repository) => Some(repository),
-            None => Some(path).filter(|path| !path.is_empty() && self.privacy_rules.is_private(path)),
-        });
-        Ok(left_out.map(str::to_string).collect())
-    }
-
-    fn set_reference(&self, reference: &str, commit: &str) -> Result<(), CheckpointError> {
+    fn set_reference(&self, reference: &str, object: &str) -> Result<(), CheckpointError> {
         let mut git = command(&self.located.root);
-        git.args(["update-ref", reference, commit]);
+        git.args(["update-ref", reference, object]);
         self.run("update-ref", git).map(drop)
     }
 
     fn all(&self) -> Result<Vec<Checkpoint>, CheckpointError> {
         let mut git = command(&self.located.root);
-        git.args(["for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", REFERENCES]);
+        let format = "--format=%(refname) %(objectname) %(creatordate:unix)";
+        git.args(["for-each-ref", format, &format!("{}/", self.prefix)]);
         let printed = self.run("for-each-ref", git)?;
-        Ok(printed.lines().filter_map(checkpoint).collect())
+        Ok(printed.lines().filter_map(reference::checkpoint).map(|(_, checkpoint)| checkpoint).collect())
     }
 
-    /// The changes that turn the files of one commit into those of the other. Submodules stay as they are.
-    fn differences(&self, from: &str, to: &str) -> Result<Vec<Change>, CheckpointError> {
-        let mut git = command(&self.located.root);
-        git.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv", from, to]);
-        let printed = self.run("diff-tree", git)?;
+    /// The changes that turn one state into the other, and the submodules that differ, which stay as they are.
+    fn differences(&self, from: &str, to: &str) -> Result<(Vec<Change>, Vec<String>), CheckpointError> {
+        let printed = self.raw_differences(from, to)?;
+        let mut submodules = Vec::new();
         let mut fields = printed.split('\0');
         let mut changes = Vec::new();
         while let (Some(entry), Some(path)) = (fields.next().filter(|entry| !entry.is_empty()), fields.next()) {
             let mut words = entry.trim_start_matches(':').split(' ');
             let (old, new) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
             if old == SUBMODULE || new == SUBMODULE {
+                submodules.push(path.to_string());
                 continue;
             }
             if path.contains(char::REPLACEMENT_CHARACTER) {
@@ -260,7 +311,7 @@ impl<'a> Checkpoints<'a> {
             let status = entry.rsplit(' ').next().unwrap_or_default();
             changes.push(Change { path: path.to_string(), is_gone: status == "D", is_new: status == "A" });
         }
-        Ok(changes)
+        Ok((changes, submodules))
     }
 
     /// Everything that the restore overwrites must be in the checkpoint that was just made.
@@ -303,7 +354,7 @@ impl<'a> Checkpoints<'a> {
         Ok(())
     }
 
-    fn write(&self, commit: &str, paths: &[String]) -> Result<(), CheckpointError> {
+    fn write(&self, object: &str, paths: &[String]) -> Result<(), CheckpointError> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -313,7 +364,7 @@ impl<'a> Checkpoints<'a> {
         let failed = |source| CheckpointError::File { path: list.path.clone(), source };
         fs::write(&list.path, listed).map_err(failed)?;
         let mut git = self.with_index(&index)?;
-        git.args(["read-tree", commit]);
+        git.args(["read-tree", &tree_of(object)]);
         self.run("read-tree", git)?;
         let mut git = self.with_index(&index)?;
         git.args(["checkout-index", "--force", "-z", "--stdin"]);
@@ -380,17 +431,8 @@ struct Change {
 /// The mode of a submodule in a tree.
 const SUBMODULE: &str = "160000";
 
-fn reference(run: u32, number: u32) -> String {
-    format!("{REFERENCES}/{run}/{number}")
-}
-
-/// Parses `refs/cerberus/loop/1/2 COMMIT SECS`. A state saved before a restore is not a checkpoint of an iteration.
-fn checkpoint(line: &str) -> Option<Checkpoint> {
-    let mut words = line.split(' ');
-    let mut name = words.next()?.strip_prefix(REFERENCES)?.strip_prefix('/')?.split('/');
-    let (run, number) = (name.next()?.parse().ok()?, name.next()?.parse().ok()?);
-    let (commit, secs) = (words.next()?.to_string(), words.next()?.parse::<i64>().ok()?);
-    Some(Checkpoint { run, number, commit, at: Timestamp::from_millis(secs.saturating_mul(1_000)) })
+fn tree_of(object: &str) -> String {
+    format!("{object}^{{tree}}")
 }
 
 /// Whether a folder is empty once these files are gone.

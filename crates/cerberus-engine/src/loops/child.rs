@@ -29,6 +29,9 @@ const KILL_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long a process may take to stop before it is killed.
 pub const STOP_GRACE: Duration = Duration::from_secs(5);
 
+/// Where git looks, if not in the current folder.
+const GIT_VARIABLES: [&str; 5] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"];
+
 /// How guards are started: our own program, and the token that everything below carries.
 #[derive(Clone, Debug)]
 pub struct GuardLauncher {
@@ -53,6 +56,15 @@ pub enum ChildEvent {
     Ended(Exit),
 }
 
+/// How a command of the user ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    pub exit: Exit,
+    pub output: String,
+    /// It was still running when it should have ended.
+    pub was_stopped: bool,
+}
+
 #[derive(Debug)]
 pub struct Child {
     orders: Option<ChildStdin>,
@@ -68,11 +80,15 @@ impl GuardLauncher {
         if let Some(note) = note {
             let Number { run, iteration, attempt } = note.number;
             let numbers = [run, iteration, attempt].map(|number| number.to_string()).join("-");
-            command.args(["--project", note.ledger.project().as_str(), "--attempt", &numbers]);
+            command.args(["--ledger", &note.ledger.name(), "--attempt", &numbers]);
             command.env("CERBERUS_HOME", note.ledger.home().root());
         }
         command.arg("--").arg(&program.program).args(&program.args).current_dir(&program.cwd);
-        command.env(TOKEN_VARIABLE, &self.token);
+        command.env(TOKEN_VARIABLE, &self.token).env("PWD", &program.cwd);
+        // Inside a git hook these name another worktree.
+        for variable in GIT_VARIABLES {
+            command.env_remove(variable);
+        }
         for variable in &program.without {
             command.env_remove(variable);
         }
@@ -104,8 +120,8 @@ impl GuardLauncher {
         Ok(Child { orders, events, stopped_at: None })
     }
 
-    /// Runs a command of the user until it exits or `until` returns true. Returns its exit and its output.
-    pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<(Exit, String)> {
+    /// Runs a command of the user until it exits or `until` returns true.
+    pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<Ran> {
         let mut child = self.spawn(program, None)?;
         child.order(&Order::Go);
         child.order(&Order::Say(input.to_string()));
@@ -121,7 +137,10 @@ impl GuardLauncher {
                     }
                 }
                 // The guard may still be ending a late command; then its own exit says nothing.
-                Some(ChildEvent::Ended(exit)) => return Ok((if is_late { Exit::Signal(15) } else { exit }, output)),
+                Some(ChildEvent::Ended(exit)) => {
+                    let exit = if is_late { Exit::Signal(15) } else { exit };
+                    return Ok(Ran { exit, output, was_stopped: is_late });
+                }
                 None => {}
             }
             if until() {

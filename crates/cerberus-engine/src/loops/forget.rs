@@ -5,22 +5,23 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cerberus_core::clean::text::Clean;
 use cerberus_core::forget::ForgetRequest;
+use cerberus_core::loops::handoff::state::{OneLine, Passage};
 use cerberus_core::loops::history::{Entry, Step};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
 
-use super::checkpoint::SCRATCH;
+use super::checkpoint::{Reference, SCRATCH};
 use super::ledger::Ledger;
 use crate::os::home::Home;
 
 /// Forgets in every project's ledger.
 pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
-    for (ledger, dir) in ledgers(home)? {
-        in_project(&ledger, request, &dir)?;
+    for ledger in Ledger::all(home)? {
+        in_project(&ledger, request, ledger.dir())?;
     }
     // No loop is running, so these are of one that was killed.
     match fs::remove_dir_all(home.loops_dir().join(SCRATCH)) {
@@ -29,52 +30,42 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
     }
 }
 
-/// The runs that a request affects, by project. `Runs::All` if the whole project is forgotten.
-pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<Vec<(ProjectId, Runs)>> {
+/// The runs that a request affects.
+pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<Affected> {
     if let ForgetRequest::Projects { ids, .. } = request {
-        return Ok(ids.iter().map(|id| (id.clone(), Runs::All)).collect());
+        return Ok(Affected { projects: ids.iter().cloned().collect(), runs: Vec::new() });
     }
-    let mut found = Vec::new();
-    for (ledger, _) in ledgers(home)? {
+    let mut affected = Affected { projects: Vec::new(), runs: Vec::new() };
+    for ledger in Ledger::all(home)? {
         let runs = affected_runs(&ledger, request, &ledger.read(Timestamp::LAST).map_err(io::Error::other)?);
         if !runs.is_empty() {
-            found.push((ledger.project().clone(), Runs::Some(runs)));
+            affected.runs.push((ledger, runs));
         }
     }
-    Ok(found)
+    Ok(affected)
 }
 
-/// Runs of a project's loops.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Runs {
-    All,
-    Some(Vec<u32>),
+/// Runs of loops, in several projects and worktrees.
+#[derive(Debug)]
+pub struct Affected {
+    /// All runs of these.
+    projects: Vec<ProjectId>,
+    runs: Vec<(Ledger, Vec<u32>)>,
 }
 
-impl Runs {
-    pub fn contain(&self, run: u32) -> bool {
-        match self {
-            Runs::All => true,
-            Runs::Some(runs) => runs.contains(&run),
-        }
+impl Affected {
+    pub fn concerns(&self, project: &ProjectId) -> bool {
+        self.projects.contains(project) || self.runs.iter().any(|(ledger, _)| ledger.project() == project)
     }
-}
 
-/// The ledgers of all projects, with their folders.
-pub fn ledgers(home: &Home) -> io::Result<Vec<(Ledger, PathBuf)>> {
-    let entries = match fs::read_dir(home.loops_dir()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
-        if entry.file_type()?.is_dir() && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            found.push((Ledger::new(home, &ProjectId::from_stored(name)), entry.path()));
-        }
+    pub fn contains(&self, project: &ProjectId, reference: &Reference) -> bool {
+        let is_of = |(ledger, runs): &(Ledger, Vec<u32>)| {
+            ledger.project() == project
+                && ledger.worktree() == reference.worktree.as_ref()
+                && runs.contains(&reference.run)
+        };
+        self.projects.contains(project) || self.runs.iter().any(is_of)
     }
-    Ok(found)
 }
 
 fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
@@ -126,8 +117,13 @@ fn without_texts(mut entry: Entry) -> Entry {
         Step::Run { layer, .. } => {
             (layer.prompt, layer.agent_args, layer.warm_up) = (None, None, None);
         }
+        Step::Place(place) => (place.root, place.branch) = (Clean::word(""), None),
+        Step::Waiting(waiting) => waiting.reason = Clean::word("forgotten"),
         Step::Acknowledged { reboot: Some(reboot) } => reboot.handoff_message = Clean::word(""),
         Step::Ended(ended) => ended.failure = ended.failure.take().map(|_| "forgotten".to_string()),
+        Step::Checked { result, .. } => *result = result.without_texts(),
+        Step::Told { text } => *text = Passage::default(),
+        Step::CheckFiles { command, files } => (*command, *files) = (OneLine::default(), Vec::new()),
         Step::Stopped { words, .. } => *words = Clean::word("forgotten"),
         _ => {}
     }

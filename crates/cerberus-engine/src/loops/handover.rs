@@ -1,8 +1,9 @@
 //! What a context leaves to its successor: what the runner knows, and the handoff made from it.
 
 use cerberus_core::loops::handoff::messages::AgentMessages;
-use cerberus_core::loops::handoff::state::PreservedState;
+use cerberus_core::loops::handoff::state::{FailedCheck, PreservedState};
 use cerberus_core::loops::handoff::{Handoff, compose as composed};
+use cerberus_core::loops::memory::RunMemory;
 use cerberus_core::loops::totals::How;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
@@ -30,6 +31,18 @@ pub struct RunHistory {
     pub sessions: Vec<String>,
     /// The commit that was checked out when the run began.
     pub base: Option<String>,
+    /// What it remembers between contexts.
+    pub memory: RunMemory,
+    /// The task as it was read last.
+    pub task: String,
+    /// The task that the last context at work was given.
+    pub heard_task: Option<String>,
+}
+
+impl RunHistory {
+    fn task_has_changed(&self) -> bool {
+        self.heard_task.as_ref().is_some_and(|heard| *heard != self.task)
+    }
 }
 
 /// The state that outlives the context, and messages about it for the user.
@@ -41,7 +54,8 @@ pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedS
         now: Clock::new(None).now,
         sessions: &sessions,
         base: history.base.as_deref(),
-        prompt: Some(&job.task),
+        prompt: Some(&history.task),
+        task_has_changed: history.task_has_changed(),
         heard: &left.heard,
         rules: &job.settings.preserve,
         privacy_rules: job.home.privacy_rules(),
@@ -54,17 +68,33 @@ pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedS
         Ok(preserved) => {
             let missing = preserved.missing.iter();
             let told = missing.map(|(file, why)| format!("{file} is not in the handoff: {why}")).collect();
-            (preserved.state, told)
+            (with_news(preserved.state, history), told)
         }
         // If the view cannot be read, the agent's output is still better than nothing.
         Err(error) => {
-            let state = without_view(&wanted).state;
+            let state = with_news(without_view(&wanted).state, history);
             (state, vec![format!("the handoff contains only the agent's messages and the state of git: {error}")])
         }
     }
 }
 
-pub fn compose(job: &Job, history: &RunHistory, left: &LeftContext) -> (Handoff, Vec<String>) {
-    let (state, told) = state(job, history, left);
-    (composed(&state, &job.settings.preserve), told)
+/// Adds what no session has captured: the result of the check, and messages from the user.
+fn with_news(mut state: PreservedState, history: &RunHistory) -> PreservedState {
+    let memory = &history.memory;
+    let checked = memory.checked.as_ref().filter(|(_, result)| !result.passed);
+    state.failed_check =
+        checked.map(|(iteration, result)| FailedCheck { iteration: *iteration, result: result.clone() });
+    state.messages = memory.messages.new_ones().to_vec();
+    state.earlier_messages = memory.messages.earlier();
+    state
+}
+
+/// What the next context is told. The first one gets a handoff only if the user has a message for it.
+pub fn compose(job: &Job, history: &RunHistory, left: Option<&LeftContext>) -> Option<(Handoff, Vec<String>)> {
+    let (state, told) = match left {
+        Some(left) => state(job, history, left),
+        None if history.memory.messages.new_ones().is_empty() => return None,
+        None => (with_news(PreservedState::default(), history), Vec::new()),
+    };
+    Some((composed(&state, &job.settings.preserve), told))
 }

@@ -1,11 +1,13 @@
 //! The loop's ledger: `loops/PROJECT/ledger.jsonl` in the home, one synced line before every step.
 //!
-//! It is separate from the journal, because resuming a run must not depend on a fold. Lines have a checksum like the
+//! A linked worktree has a folder of its own, `loops/PROJECT-WORKTREE/`, so that loops in several worktrees of a
+//! repository run side by side. It is separate from the journal, because resuming a run must not depend on a fold. Lines have a checksum like the
 //! journal's; a torn line is skipped. The runner holds the lock file beside it; the lock of a dead runner is released.
 
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cerberus_core::loops::history::{Entry, Step};
 use cerberus_core::model::id::ProjectId;
@@ -16,6 +18,7 @@ use crate::journal;
 use crate::os::fault;
 use crate::os::fault::Writing;
 use crate::os::home::{Access, Home, create_dir};
+use crate::project::identity::Located;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -43,7 +46,34 @@ pub struct Number {
 pub struct Ledger {
     home: Home,
     project: ProjectId,
+    worktree: Option<WorktreeId>,
     dir: PathBuf,
+}
+
+/// A linked worktree: a hash of its git directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorktreeId(String);
+
+impl WorktreeId {
+    /// `None` for the main worktree, and without git.
+    pub fn of(located: &Located) -> Option<WorktreeId> {
+        located.git_dir.as_ref().filter(|_| located.main_root.is_some()).and_then(|dir| WorktreeId::of_git_dir(dir))
+    }
+
+    pub fn of_git_dir(git_dir: &Path) -> Option<WorktreeId> {
+        WorktreeId::parse(ProjectId::of_anchor(git_dir.as_os_str().as_encoded_bytes()).as_str())
+    }
+
+    pub fn parse(text: &str) -> Option<WorktreeId> {
+        let is_id = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then(|| WorktreeId(text.to_string()))
+    }
+}
+
+impl fmt::Display for WorktreeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// Held by the runner while it lives.
@@ -61,10 +91,59 @@ pub enum Request {
 }
 
 impl Ledger {
+    /// Of the project's main worktree.
     pub fn new(home: &Home, project: &ProjectId) -> Ledger {
+        Ledger::with(home, project.clone(), None)
+    }
+
+    /// Of the worktree that a folder belongs to.
+    pub fn at(home: &Home, located: &Located) -> Ledger {
+        Ledger::with(home, located.project.clone(), WorktreeId::of(located))
+    }
+
+    pub(super) fn with(home: &Home, project: ProjectId, worktree: Option<WorktreeId>) -> Ledger {
         // A project's id is a hash of ours; other characters must not get into a file name.
         let name: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
-        Ledger { home: home.clone(), project: project.clone(), dir: home.loops_dir().join(name) }
+        let name = worktree.as_ref().map_or(name.clone(), |worktree| format!("{name}-{worktree}"));
+        Ledger { home: home.clone(), project, worktree, dir: home.loops_dir().join(name) }
+    }
+
+    /// By the name of its folder.
+    pub fn named(home: &Home, name: &str) -> Option<Ledger> {
+        let (project, worktree) = match name.split_once('-') {
+            Some((project, worktree)) => (project, Some(WorktreeId::parse(worktree)?)),
+            None => (name, None),
+        };
+        let is_id = !project.is_empty() && project.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then(|| Ledger::with(home, ProjectId::from_stored(project.to_string()), worktree))
+    }
+
+    /// The ledgers of all projects and worktrees.
+    pub fn all(home: &Home) -> io::Result<Vec<Ledger>> {
+        let entries = match fs::read_dir(home.loops_dir()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let ledger = entry.file_name().to_str().and_then(|name| Ledger::named(home, name));
+            found.extend(ledger.filter(|_| entry.file_type().is_ok_and(|kind| kind.is_dir())));
+        }
+        Ok(found)
+    }
+
+    /// The name of its folder.
+    pub fn name(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    pub fn worktree(&self) -> Option<&WorktreeId> {
+        self.worktree.as_ref()
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     fn path(&self) -> PathBuf {
@@ -184,11 +263,18 @@ impl Ledger {
 fn label(step: &Step) -> &'static str {
     match step {
         Step::Run { .. } => "loop-run",
+        Step::Place(_) => "loop-place",
         Step::Begun { .. } => "loop-begun",
         Step::Launched { .. } => "loop-launched",
         Step::Session { .. } => "loop-session",
         Step::Acknowledged { .. } => "loop-acknowledged",
+        Step::Waiting(_) => "loop-waiting",
         Step::Ended(_) => "loop-ended",
+        Step::CheckFiles { .. } => "loop-check-files",
+        Step::Checked { .. } => "loop-checked",
+        Step::Files { .. } => "loop-files",
+        Step::Told { .. } => "loop-told",
+        Step::Changed { .. } => "loop-changed",
         Step::Stopped { .. } => "loop-stopped",
     }
 }
@@ -215,6 +301,21 @@ mod tests {
         ledger.append(&entry(3, 2)).unwrap();
         assert_eq!(ledger.read(Timestamp::from_millis(99)).unwrap(), [entry(1, 1), entry(3, 2)]);
         assert_eq!(ledger.read(Timestamp::from_millis(2)).unwrap(), [entry(1, 1)]);
+    }
+
+    #[test]
+    fn ledgers_are_found_by_the_names_of_their_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        assert!(Ledger::all(&home).unwrap().is_empty());
+        for name in ["0123abcd", "0123abcd-77ff", "scratch", "0123-", "-77", "0123-x"] {
+            fs::create_dir_all(home.loops_dir().join(name)).unwrap();
+        }
+        let mut names: Vec<String> = Ledger::all(&home).unwrap().iter().map(Ledger::name).collect();
+        names.sort();
+        assert_eq!(names, ["0123abcd", "0123abcd-77ff"]);
+        let ledger = Ledger::named(&home, "0123abcd-77ff").unwrap();
+        assert_eq!((ledger.project().as_str(), ledger.worktree().unwrap().to_string()), ("0123abcd", "77ff".into()));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The loops of all projects, running and past, for people to look at. Changes nothing and takes no lock.
 
-use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::session::Process;
 use cerberus_core::model::time::Timestamp;
 
-use super::ledger::{Ledger, LedgerError, Number};
+use super::ledger::{Ledger, LedgerError, Number, WorktreeId};
 use super::windows;
 use crate::os::home::{Access, Home};
 use crate::os::process;
@@ -28,6 +27,8 @@ const LINE_CHARS_MAX: usize = 400;
 #[derive(Clone, Debug)]
 pub struct LoopRun {
     pub project: ProjectId,
+    /// The linked worktree that it works in.
+    pub worktree: Option<WorktreeId>,
     pub is_running: bool,
     pub state: RunState,
     pub iterations: Vec<Iteration>,
@@ -39,6 +40,9 @@ pub struct LoopRun {
 pub struct LastOutput {
     /// How full its context is; `None` if its output does not say.
     pub fill_percent: Option<f64>,
+    /// What it has spent, as far as its output says.
+    pub tokens: u64,
+    pub cost_usd: Option<f64>,
     /// The last lines that the agent wrote and the tools that it used, oldest first.
     pub lines: Vec<String>,
 }
@@ -46,12 +50,7 @@ pub struct LastOutput {
 /// All runs of all projects: running ones first, then the newest first.
 pub fn runs(home: &Home, now: Timestamp) -> Result<Vec<LoopRun>, LedgerError> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(home.loops_dir()).into_iter().flatten().flatten() {
-        let Some(name) = entry.file_name().to_str().map(str::to_string) else { continue };
-        if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            continue;
-        }
-        let ledger = Ledger::new(home, &ProjectId::from_stored(name));
+    for ledger in Ledger::all(home).unwrap_or_default() {
         let entries = ledger.read(now)?;
         let mut numbers: Vec<u32> = entries.iter().map(|entry| entry.run).collect();
         numbers.dedup();
@@ -61,17 +60,24 @@ pub fn runs(home: &Home, now: Timestamp) -> Result<Vec<LoopRun>, LedgerError> {
     Ok(found)
 }
 
-fn of_run(ledger: &Ledger, entries: &[Entry], run: u32) -> Option<LoopRun> {
+pub fn of_run(ledger: &Ledger, entries: &[Entry], run: u32) -> Option<LoopRun> {
     let entries: Vec<Entry> = entries.iter().filter(|entry| entry.run == run).cloned().collect();
     let state = history::latest_run(&entries)?;
     let is_alive = || state.runner.as_ref().is_some_and(|runner| process::probe(runner) == Process::Running);
     Some(LoopRun {
         project: ledger.project().clone(),
+        worktree: ledger.worktree().cloned(),
         is_running: state.stopped.is_none() && is_alive(),
         iterations: history::iterations(&entries),
         started_at: entries.first()?.at,
         state,
     })
+}
+
+impl LoopRun {
+    pub fn ledger(&self, home: &Home) -> Ledger {
+        Ledger::with(home, self.project.clone(), self.worktree.clone())
+    }
 }
 
 pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
@@ -81,7 +87,7 @@ pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
     let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
     let mut meter = Meter::new(measure, windows::load(home), run.state.layer.context_window);
     let mut lines = Vec::new();
-    let bytes = ends_of(home, &Ledger::new(home, &run.project).output_path(number)).unwrap_or_default();
+    let bytes = ends_of(home, &run.ledger(home).output_path(number)).unwrap_or_default();
     for said in bytes.split(|byte| *byte == b'\n').flat_map(|line| worker.read(line)) {
         meter.observe(&said);
         match &said {
@@ -94,7 +100,8 @@ pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
     }
     lines.retain(|line| !line.is_empty());
     let lines = lines.split_off(lines.len().saturating_sub(LINES_MAX));
-    LastOutput { fill_percent: last.fill_percent.or(meter.reading().percent), lines }
+    let (tokens, cost_usd) = meter.spent();
+    LastOutput { fill_percent: last.fill_percent.or(meter.reading().percent), tokens, cost_usd, lines }
 }
 
 /// The beginning of a file, which names the model, and its end.
@@ -114,6 +121,7 @@ fn ends_of(home: &Home, path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_long_file_is_read_from_both_ends() {

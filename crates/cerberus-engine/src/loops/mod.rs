@@ -2,24 +2,47 @@
 //!
 //! The machine in core decides what to do; this folder does it.
 
+use cerberus_core::loops::handoff::check::Changed;
+
+use crate::project::identity::Located;
+
 mod attempt;
 pub mod audience;
 mod below;
+mod check_files;
 pub mod checkpoint;
 mod child;
 mod commands;
+pub mod dry_run;
 pub(crate) mod forget;
 pub mod guard;
 mod handover;
 pub mod interrupts;
 pub mod ledger;
 pub mod list;
+pub mod logs;
+mod notify;
 mod output;
+mod preflight;
 mod preserve;
 mod progress;
+pub mod prune;
 pub mod runner;
 mod sessions;
+mod spent;
 pub mod start;
 mod tail;
+pub mod task;
 pub mod windows;
 mod worktree;
+pub mod worktrees;
+
+/// The files that differ from a commit, newest information last. For people to look at.
+pub fn changed_since(located: &Located, base: Option<&str>) -> Vec<Changed> {
+    worktree::inspect(located, base, &[]).changed
+}
+
+/// Whether this process was started by a loop's agent, or by anything below it.
+pub fn is_below_a_loop() -> bool {
+    std::env::var_os(below::TOKEN_VARIABLE).is_some()
+}

@@ -29,6 +29,8 @@ pub struct PreserveRequest<'a> {
     pub base: Option<&'a str>,
     /// The loop's prompt; it serves as objective if none is recorded.
     pub prompt: Option<&'a str>,
+    /// Then the objective that the last session named is no longer valid.
+    pub task_has_changed: bool,
     /// The last message of the last session.
     pub heard: &'a AgentMessages,
     pub rules: &'a Preserve,
@@ -61,7 +63,12 @@ pub fn without_view(wanted: &PreserveRequest) -> Preserved {
 
 fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preserved {
     let item = |text: &str| OneLine::new(wanted.cleaner, text);
+    let recorded = state.current_objective.clone();
     state.add_messages(wanted.cleaner, wanted.heard);
+    if wanted.task_has_changed {
+        (state.current_objective, state.task_has_changed) = (recorded, true);
+    }
+    state.check_claims(worktree::existing(wanted.located));
     if state.current_objective.is_none() {
         state.current_objective = wanted.prompt.and_then(first_paragraph).map(item);
     }

@@ -1,18 +1,21 @@
-//! Whether a context made progress: a commit, a changed file or a finished task.
+//! The state of a project's files and finished tasks, by which progress is measured.
 //!
-//! Files are compared by size and time and not read, because a project may be large. Ignored files do not count.
+//! With git, the state is the tree that is checked out and the contents of all files that differ from it, so neither an
+//! empty commit nor a new time stamp is a new state. Without git, all files are read. Ignored files do not count.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use cerberus_core::loops::totals::Progress;
+use cerberus_core::loops::progress::Snapshot;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::fnv1a;
 
+use super::worktree;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
-use crate::project::git;
+use crate::os::outside;
 use crate::project::identity::Located;
 use crate::sessions::find::recent_sessions;
 use crate::store::FactFilter;
@@ -20,28 +23,12 @@ use crate::store::fold;
 
 /// Without git, a folder with more files than this is not compared.
 const FILES_MAX: usize = 50_000;
+/// Of a larger file, only size and time count. The same holds for all files after this many bytes.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const TOTAL_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// The state of a project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
-    head: Option<String>,
-    files: Option<u64>,
-    done: Option<usize>,
-}
-
-impl Snapshot {
-    pub fn take(home: &Home, clock: &Clock, located: &Located) -> Snapshot {
-        Snapshot { head: git::head(located), files: fingerprint(located), done: done(home, clock, located) }
-    }
-
-    /// The progress since an earlier state.
-    pub fn since(&self, earlier: &Snapshot) -> Progress {
-        if self == earlier {
-            // If the files could not be compared, they may have changed.
-            return if self.files.is_none() { Progress::Unknown } else { Progress::None };
-        }
-        Progress::Made
-    }
+pub fn take(home: &Home, clock: &Clock, located: &Located) -> Snapshot {
+    Snapshot { files: fingerprint(located), done: done(home, clock, located) }
 }
 
 /// How many tasks the project's sessions have finished.
@@ -53,21 +40,41 @@ fn done(home: &Home, clock: &Clock, located: &Located) -> Option<usize> {
 }
 
 fn fingerprint(located: &Located) -> Option<u64> {
-    let paths = match located.git_dir {
-        Some(_) => git::files(located)?.split('\0').map(PathBuf::from).collect(),
-        None => walk(&located.root)?,
+    let (mut bytes, mut paths) = match located.git_dir {
+        Some(_) => (worktree::tree(located).unwrap_or_default().into_bytes(), worktree::differing(located)?),
+        None => (Vec::new(), walk(&located.root)?),
     };
-    let mut bytes = Vec::new();
-    for path in paths.iter().filter(|path| !path.as_os_str().is_empty()) {
-        let known = fs::symlink_metadata(located.root.join(path));
-        let (size, secs, nanos) = known.map_or((0, 0, 0), |known| (known.size(), known.mtime(), known.mtime_nsec()));
+    paths.sort();
+    paths.dedup();
+    let mut read_bytes = 0;
+    for path in &paths {
+        bytes.extend_from_slice(b"\0");
         bytes.extend_from_slice(path.as_os_str().as_encoded_bytes());
-        bytes.extend_from_slice(format!("\0{size}\0{secs}\0{nanos}\0").as_bytes());
+        bytes.extend_from_slice(&state(&located.root.join(path), &mut read_bytes));
     }
     Some(fnv1a(&bytes))
 }
 
-/// Every file below a folder except in hidden folders, in a fixed order.
+/// What the state of one file is compared by: its contents if possible.
+fn state(path: &Path, read_bytes: &mut u64) -> Vec<u8> {
+    let Ok(known) = fs::symlink_metadata(path) else { return b"\0gone".to_vec() };
+    if known.is_symlink() {
+        return fs::read_link(path).map_or_else(|_| Vec::new(), |to| to.into_os_string().into_encoded_bytes());
+    }
+    let is_executable = known.mode() & 0o100 != 0;
+    let by_time = format!("\0{}\0{}\0{}\0{is_executable}", known.size(), known.mtime(), known.mtime_nsec());
+    if !known.is_file() || known.size() > FILE_BYTES_MAX || *read_bytes + known.size() > TOTAL_BYTES_MAX {
+        return by_time.into_bytes();
+    }
+    *read_bytes += known.size();
+    let mut contents = Vec::new();
+    match outside::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut contents)) {
+        Ok(_) => format!("\0{}\0{:x}\0{is_executable}", contents.len(), fnv1a(&contents)).into_bytes(),
+        Err(_) => by_time.into_bytes(),
+    }
+}
+
+/// Every file below a folder except in hidden folders.
 fn walk(root: &Path) -> Option<Vec<PathBuf>> {
     let (mut dirs, mut found) = (vec![root.to_path_buf()], Vec::new());
     while let Some(dir) = dirs.pop() {
@@ -83,7 +90,6 @@ fn walk(root: &Path) -> Option<Vec<PathBuf>> {
             return None;
         }
     }
-    found.sort();
     Some(found)
 }
 
@@ -91,31 +97,47 @@ fn walk(root: &Path) -> Option<Vec<PathBuf>> {
 mod tests {
     use super::*;
     use crate::project::identity::locate;
+    use cerberus_core::loops::totals::Progress;
 
     #[test]
-    fn a_changed_file_is_progress_with_git_and_without() {
+    fn only_new_contents_are_progress_with_git_and_without() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
         let (plain, repo) = (dir.path().join("plain"), dir.path().join("repo"));
         for root in [&plain, &repo] {
             fs::create_dir_all(root.join("src")).unwrap();
         }
-        let init = std::process::Command::new("git").args(["init", "--quiet"]).current_dir(&repo).status().unwrap();
-        assert!(init.success());
+        let git = |args: &[&str]| {
+            let who = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
+            let ran = std::process::Command::new("git").args(who).args(args).current_dir(&repo).status().unwrap();
+            assert!(ran.success());
+        };
+        git(&["init", "--quiet"]);
         fs::write(repo.join(".gitignore"), "ignored\n").unwrap();
         for root in [&plain, &repo] {
-            let look = || Snapshot::take(&home, &Clock::new(None), &locate(root));
+            let look = || take(&home, &Clock::new(None), &locate(root));
             let before = look();
-            assert_eq!(look().since(&before), Progress::None);
+            assert_eq!(look().since(&before, &[]), Progress::None);
             fs::write(root.join("src/a.rs"), "x").unwrap();
             let after = look();
-            assert_eq!(after.since(&before), Progress::Made);
-            fs::write(root.join("src/a.rs"), "longer").unwrap();
-            assert_eq!(look().since(&after), Progress::Made);
+            assert_eq!(after.since(&before, &[]), Progress::Made);
+            fs::write(root.join("src/a.rs"), "y").unwrap();
+            let other = look();
+            assert_eq!(other.since(&after, &[]), Progress::Made);
+            // The same contents at another time are the state of before.
+            fs::write(root.join("src/a.rs"), "x").unwrap();
+            assert_eq!(look().files, after.files);
+            assert_eq!(look().since(&other, &[after.files.unwrap()]), Progress::None);
         }
-        let look = || Snapshot::take(&home, &Clock::new(None), &locate(&repo));
+        let look = || take(&home, &Clock::new(None), &locate(&repo));
         let before = look();
         fs::write(repo.join("ignored"), "x").unwrap();
-        assert_eq!(look().since(&before), Progress::None);
+        assert_eq!(look().since(&before, &[]), Progress::None);
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message=work"]);
+        let committed = look();
+        assert_eq!(committed.since(&before, &[]), Progress::Made);
+        git(&["commit", "--quiet", "--allow-empty", "--message=nothing"]);
+        assert_eq!(look().since(&committed, &[]), Progress::None);
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! Every step is recorded before it is taken. On any error, running processes are ended first.
 
+mod ending;
+mod measuring;
 mod reporting;
+mod saving;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -12,32 +16,34 @@ use std::time::{Duration, Instant};
 use cerberus_core::agents::stream::StreamEvent;
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::failure::Exit;
-use cerberus_core::loops::handoff::written;
+use cerberus_core::loops::handoff::claims::named_files;
+use cerberus_core::loops::handoff::written::{self, Written};
 use cerberus_core::loops::history::{Entry, Reboot, Step};
 use cerberus_core::loops::invoke::{Opening, fresh, resumed};
 use cerberus_core::loops::machine::{Effect, Input, Machine, Phase, State};
 use cerberus_core::loops::meter::Windows;
+use cerberus_core::loops::price::Prices;
+use cerberus_core::loops::reset::UtcOffset;
 use cerberus_core::loops::settings::{HookPoint, Layer, Settings};
 use cerberus_core::loops::stop::Stop;
-use cerberus_core::loops::totals::{Ended, How, Progress};
+use cerberus_core::loops::totals::{Ended, How};
 use cerberus_core::model::session::REBOOT;
 use cerberus_core::model::time::Timestamp;
 use serde_json::json;
 
 use super::attempt::{Attempt, Incoming, Launch};
 use super::audience::{Audience, Report};
-use super::checkpoint::{Checkpoints, RUNS_KEPT};
 use super::child::GuardLauncher;
 use super::commands::Commands;
 use super::handover::{self, LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::{Ledger, LedgerError, Number};
-use super::progress;
 use super::sessions::{RecordedBy, Sessions};
+use super::task::{Task, TaskError};
 use super::windows;
+use super::worktree;
 use crate::journal::JournalError;
 use crate::os::clock::Clock;
-use crate::os::fault;
 use crate::os::home::Home;
 use crate::project::identity::Located;
 
@@ -55,6 +61,10 @@ pub enum LoopError {
     Journal(#[from] JournalError),
     #[error("another runner is active in this project")]
     AnotherRunner,
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    #[error("the check cannot work: {0}")]
+    Check(String),
     #[error("there is no run to resume: {0}")]
     NothingToResume(String),
 }
@@ -66,11 +76,15 @@ pub struct Job {
     pub settings: Settings,
     /// The settings as they are recorded.
     pub layer: Layer,
-    pub task: String,
+    pub task: Task,
     /// Our own program, which is started as the guard.
     pub program: PathBuf,
     /// The folder with the user's own settings for the agent.
     pub agent_dir: Option<PathBuf>,
+    /// In which agents tell when a limit ends.
+    pub utc_offset: UtcOffset,
+    /// The user's own prices of models.
+    pub prices: Prices,
 }
 
 pub(super) struct Runner<'a> {
@@ -88,6 +102,12 @@ pub(super) struct Runner<'a> {
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
+    /// Until when it waits, as far as that was reported.
+    pub waiting: Option<(Timestamp, String)>,
+    /// The result of the last check, in words.
+    pub check: Option<String>,
+    /// Files that were too large for the last checkpoint.
+    pub left_out: Vec<String>,
     pub ticked: Instant,
 }
 
@@ -102,7 +122,16 @@ fn new_session_id() -> Option<String> {
 
 fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a Ledger) -> Launch<'a> {
     let agent_dir = job.agent_dir.as_deref();
-    Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir }
+    let prices = &job.prices;
+    Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir, prices }
+}
+
+/// What later contexts need too, as far as it is true. What is left to do and what is wrong may change with every
+/// context.
+fn lasting(said: Written, exists: impl Fn(&str) -> bool) -> Written {
+    let Written { mut completed, decisions, notes, .. } = said;
+    completed.retain(|item| named_files(item).into_iter().all(&exists));
+    Written { completed, decisions, notes, ..Written::default() }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -122,7 +151,7 @@ impl Runner<'_> {
 
     fn turn(&mut self) -> Result<Stop, LoopError> {
         if self.state.totals.spent == 0 {
-            self.checkpoint(BEFORE_THE_LOOP);
+            self.first_checkpoint();
         }
         let _ = self.hook(HookPoint::LoopStart, &json!({}));
         let mut inputs = VecDeque::from([Input::Tick]);
@@ -134,6 +163,7 @@ impl Runner<'_> {
                     // Inputs that follow from an effect come before those that arrived meanwhile.
                     self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
                 }
+                self.report_rest()?;
             }
             if let Phase::Stopped(stop) = &self.state.phase {
                 return Ok(stop.clone());
@@ -165,7 +195,8 @@ impl Runner<'_> {
         Ok(Vec::new())
     }
 
-    fn write(&self, step: Step) -> Result<(), LoopError> {
+    fn write(&mut self, step: Step) -> Result<(), LoopError> {
+        self.run_history.memory.apply(&step);
         Ok(self.ledger.append(&Entry { at: now(), run: self.run, step })?)
     }
 
@@ -176,22 +207,24 @@ impl Runner<'_> {
     /// Starts a fresh context: composes the handoff, records the attempt, starts the program.
     fn begin(&mut self) -> Result<Vec<Input>, LoopError> {
         let job = self.job;
+        self.read_news();
         let totals = &self.state.totals;
         let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
-        let handoff = self.left.as_ref().map(|left| handover::compose(job, &self.run_history, left));
+        let handoff = handover::compose(job, &self.run_history, self.left.as_ref());
         let (handoff, told) = handoff.map_or((None, Vec::new()), |(handoff, told)| (Some(handoff.text), told));
         told.iter().for_each(|words| self.audience.report(&Report::Message(words)));
         let text = handoff.as_deref();
-        let opening = Opening::new(&job.settings, &job.task, text);
+        let opening = Opening::new(&job.settings, &self.run_history.task, text);
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
-        let before = progress::Snapshot::take(&job.home, &Clock::new(None), &job.located);
+        let before = self.snapshot()?;
         self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
         self.audience.report(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
         let session = match job.settings.worker.headless() {
             Some(headless) => headless.naming.as_ref().and_then(|_| new_session_id()),
             None => Some(format!("loop-{}-{}-{}", self.guards.token, number.iteration, number.attempt)),
         };
-        let invocation = fresh(&job.settings, &opening.first, session.as_deref());
+        let budget_usd = self.state.totals.budget_usd(&job.settings.limits);
+        let invocation = fresh(&job.settings, &opening.first, session.as_deref(), budget_usd);
         // The agent may choose another id; then it reports it.
         if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
             self.session_began(session)?;
@@ -239,6 +272,7 @@ impl Runner<'_> {
                 "transition_time_ms": reboot.transition_time_ms, "warmed_up": reboot.warmed_up })
         });
         self.write(Step::Acknowledged { reboot })?;
+        self.run_history.heard_task = Some(self.run_history.task.clone());
         if !session.is_empty() {
             self.recorded_by = self.sessions().open(&session)?;
         }
@@ -278,27 +312,6 @@ impl Runner<'_> {
         })
     }
 
-    /// The context is gone: did it make progress, does it claim to be complete, and does the check agree?
-    fn measure(&mut self) -> Result<Vec<Input>, LoopError> {
-        let _ = fault::point("loop-gone");
-        let Phase::Settling { over, .. } = &self.state.phase else { return Ok(Vec::new()) };
-        let (how, has_failed) = (over.how, over.failure.is_some());
-        let job = self.job;
-        let completion = &job.settings.completion;
-        let progress = self.attempt.as_ref().map_or(Progress::Unknown, |attempt| {
-            progress::Snapshot::take(&job.home, &Clock::new(None), &job.located).since(&attempt.before)
-        });
-        let words = self.attempt.as_ref().map(|attempt| attempt.last_words.as_str()).unwrap_or_default();
-        let claimed = how == How::IterationEnd && !has_failed && completion.is_claimed(words);
-        let may_be_done = !matches!(how, How::Interrupted | How::Limited) && !has_failed;
-        let check = completion.check.as_ref().filter(|_| may_be_done && completion.wants_check(claimed));
-        let checked = check.map(|check| {
-            self.audience.report(&Report::Checking(check));
-            self.commands().check(check, completion.check_time_limit)
-        });
-        Ok(vec![Input::Measured { checked, progress, claimed }])
-    }
-
     fn commands(&self) -> Commands<'_> {
         let (cwd, cleaner) = (&self.job.located.cwd, self.job.home.cleaner());
         Commands { guards: &self.guards, cwd, cleaner, interrupts: self.interrupts }
@@ -326,24 +339,19 @@ impl Runner<'_> {
         {
             self.sessions().record_last_words(session, &left.words)?;
         }
+        if let (None, Some(session)) = (attempt.handed_over, &left.session) {
+            let said = lasting(left.heard.last_words(), worktree::existing(&self.job.located));
+            self.sessions().record_handoff(session, &said)?;
+        }
         // A successor that never got to work leaves its predecessor's state as it was.
         match &mut self.left {
             Some(kept) => kept.how = ended.how,
             None => self.left = Some(left),
         }
-        self.audience.report(&Report::Ended(&ended));
+        self.report_end(&ended, attempt.number.iteration, attempt.began)?;
         let told = serde_json::to_value(&ended).unwrap_or_default();
         let _ = self.hook(HookPoint::PostIteration, &json!({ "ended": told }));
         Ok(())
-    }
-
-    /// Saves the files as they are now. Without git, the loop runs without checkpoints.
-    fn checkpoint(&mut self, iteration: u32) {
-        let Ok(checkpoints) = Checkpoints::new(&self.job.home, &self.job.located) else { return };
-        let saved = checkpoints.save(self.run, iteration, now()).and_then(|_| checkpoints.prune(RUNS_KEPT));
-        if let Err(error) = saved {
-            self.audience.report(&Report::Message(&format!("no checkpoint was saved for this iteration: {error}")));
-        }
     }
 
     fn finish(&mut self, stop: &Stop) -> Result<(), LoopError> {
@@ -354,6 +362,7 @@ impl Runner<'_> {
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
         self.audience.report(&Report::Stopped(stop));
+        self.notify(stop);
         Ok(())
     }
 
@@ -379,8 +388,10 @@ impl Runner<'_> {
                     match heard {
                         Incoming::Said(said) => {
                             self.audience.report(&Report::Said(&said));
+                            self.report_agents_wait(&said)?;
                             let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
+                            inputs.extend(attempt.unpriced());
                             if is_text {
                                 inputs.extend(self.take_handoff(&mut attempt)?);
                             }

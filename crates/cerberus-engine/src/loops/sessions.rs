@@ -59,6 +59,9 @@ impl Sessions<'_> {
             own_record(self.home, &clock, self.worker.agent(), session, location.clone(), key, Event::Note(note))
         };
         let records: Vec<_> = written.notes(self.home.cleaner()).into_iter().enumerate().map(record).collect();
+        if records.is_empty() {
+            return Ok(());
+        }
         journal::append_all(self.home, clock.wall, &records)
     }
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use cerberus_core::clean::text::Keep;
 use cerberus_core::loops::handoff::messages::AgentMessages;
-use cerberus_core::loops::history::{self, Entry, RunState, Step};
+use cerberus_core::loops::history::{self, Entry, Place, RunState, Step};
 use cerberus_core::loops::machine::Machine;
 use cerberus_core::loops::stop::Stop;
-use cerberus_core::loops::totals::{How, Totals};
+use cerberus_core::loops::totals::{Ended, How, Totals};
 use cerberus_core::model::session::LoopEnd;
 
 use super::audience::Audience;
@@ -19,9 +19,10 @@ use super::child::GuardLauncher;
 use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::Ledger;
+use super::preflight::{remember_check, try_check};
 use super::runner::{Job, LoopError, Runner, now};
 use super::sessions::RecordedBy;
-use super::windows;
+use super::{spent, windows};
 use crate::os::process;
 use crate::project::git;
 
@@ -47,21 +48,24 @@ pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
 
 /// Runs a loop to its end.
 pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &Interrupts) -> Result<Stop, LoopError> {
-    let ledger = Ledger::new(&job.home, &job.located.project);
+    let ledger = Ledger::at(&job.home, &job.located);
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     below::adopt();
-    let before = settle_last_attempt(&ledger)?;
+    let before = settle_last_attempt(job, &ledger)?;
     let run_state = match start {
         Start::Resume => Some(resumable(&ledger)?),
         Start::Fresh => None,
     };
+    let task = job.task.read()?;
+    let began = now();
+    let token = format!("{:x}-{}", began.millis(), std::process::id());
+    let guards = GuardLauncher { program: job.program.clone(), token: token.clone() };
+    try_check(job, run_state.as_ref(), &guards, audience, interrupts)?;
     let run = run_state.as_ref().or(before.as_ref()).map_or(1, |known| match start {
         Start::Resume => known.run,
         Start::Fresh => known.run.saturating_add(1),
     });
-    let began = now();
-    let token = format!("{:x}-{}", began.millis(), std::process::id());
     let base = git::head(&job.located).map(|head| job.home.cleaner().clean(head, Keep::NAME));
     let step = Step::Run {
         worker: job.settings.worker,
@@ -72,20 +76,23 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         base: base.clone(),
     };
     ledger.append(&Entry { at: began, run, step })?;
+    ledger.append(&Entry { at: began, run, step: Step::Place(place(job)) })?;
+    let memory = run_state.as_ref().map(|run_state| run_state.memory.clone()).unwrap_or_default();
+    let memory = remember_check(job, &ledger, run, memory)?;
     let totals = match start {
         Start::Resume => {
             history::latest_run(&ledger.read(began)?).map_or(Totals::new(began), |run_state| run_state.totals)
         }
         Start::Fresh => Totals::new(began),
     };
-    let run_history = match &run_state {
-        Some(run_state) => RunHistory { sessions: run_state.sessions.clone(), base: run_state.base.clone() },
-        None => RunHistory { sessions: Vec::new(), base: base.map(|base| base.to_string()) },
+    let (sessions, base) = match &run_state {
+        Some(run_state) => (run_state.sessions.clone(), run_state.base.clone()),
+        None => (Vec::new(), base.map(|base| base.to_string())),
     };
+    let run_history = RunHistory { sessions, base, memory, task, heard_task: None };
     let left = run_state.as_ref().and_then(last_context);
-    let machine = Machine::new(&job.settings);
+    let machine = Machine::new(&job.settings).in_zone(job.utc_offset);
     let state = machine.start(totals, began);
-    let guards = GuardLauncher { program: job.program.clone(), token };
     let windows = windows::load(&job.home);
     let (recorded_by, ticked) = (RecordedBy::Hooks, Instant::now());
     let attempt = None;
@@ -103,22 +110,32 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         windows,
         audience,
         interrupts,
+        waiting: None,
+        check: None,
+        left_out: Vec::new(),
         ticked,
     }
     .run()
 }
 
 /// Ends what a dead runner left running, and settles its last attempt.
-fn settle_last_attempt(ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
+fn settle_last_attempt(job: &Job, ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     below::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     if let Some(open) = &run_state.open {
-        let step = Step::Ended(history::died(open));
+        let (tokens, cost_usd) = spent::of_open_attempt(job, ledger, &run_state, open);
+        let step = Step::Ended(Ended { tokens, cost_usd, ..history::died(open) });
         ledger.append(&Entry { at: now(), run: run_state.run, step })?;
     }
     Ok(Some(run_state))
+}
+
+fn place(job: &Job) -> Place {
+    let clean = |text: String| job.home.cleaner().clean(text, Keep::NAME);
+    let root = clean(job.located.root.to_string_lossy().into_owned());
+    Place { root, branch: job.located.branch().map(clean) }
 }
 
 /// What the last context that got to work left behind.

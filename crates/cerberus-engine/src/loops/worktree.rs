@@ -2,12 +2,13 @@
 //!
 //! Git only reads here, and starts no program that the repository names. Without git, only the disk is checked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cerberus_core::loops::handoff::check::{Worktree, read_diff, read_status};
 
+use crate::project::git;
 use crate::project::git::command::{command, on_files, printed};
 use crate::project::identity::Located;
 use crate::project::tracked;
@@ -36,6 +37,33 @@ pub fn inspect(located: &Located, base: Option<&str>, claimed: &[String]) -> Wor
     let unfollowed = claimed.iter().filter(|path| !tracked.contains(path)).filter(is_there);
     worktree.unfollowed = unfollowed.cloned().collect();
     worktree
+}
+
+/// The tree of the commit that is checked out. Two commits with the same files have the same tree.
+pub fn tree(located: &Located) -> Option<String> {
+    let mut git = command(&located.root);
+    git.args(["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]);
+    printed(git, TIME_MAX).map(|name| name.trim().to_string())
+}
+
+/// All files that differ from the commit that is checked out, untracked ones included.
+pub fn differing(located: &Located) -> Option<Vec<PathBuf>> {
+    let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"];
+    let changed = read_status(&ask(located, &[status.as_slice(), &["--ignore-submodules=all"]].concat())?);
+    Some(changed.into_iter().map(|changed| PathBuf::from(changed.path)).collect())
+}
+
+/// Whether a file that somebody names exists: at this path, or at the end of a longer one.
+pub fn existing(located: &Located) -> impl Fn(&str) -> bool {
+    let (root, cwd) = (located.root.clone(), located.cwd.clone());
+    let listed = located.git_dir.as_ref().and_then(|_| git::files(located)).unwrap_or_default();
+    move |name: &str| {
+        let is_there = |dir: &Path| dir.join(name).symlink_metadata().is_ok();
+        let name = name.trim_start_matches("./");
+        is_there(&root)
+            || is_there(&cwd)
+            || listed.split('\0').any(|path| path.strip_suffix(name).is_some_and(|rest| rest.ends_with('/')))
+    }
 }
 
 /// The last commits as `1a2b3c4 subject`, newest first.

@@ -18,7 +18,7 @@ pub const POINTS: [&str; 8] = [
 ];
 
 /// The labelled points of a loop's runner and its guard.
-pub const LOOP_POINTS: [&str; 18] = [
+pub const LOOP_POINTS: [&str; 20] = [
     "loop-run-write",
     "loop-run-done",
     "loop-begun-write",
@@ -33,6 +33,8 @@ pub const LOOP_POINTS: [&str; 18] = [
     "loop-acknowledged-write",
     "loop-acknowledged-done",
     "loop-gone",
+    "loop-files-write",
+    "loop-files-done",
     "loop-ended-write",
     "loop-ended-done",
     "loop-stopped-write",

@@ -156,8 +156,9 @@ fn loops(
     weeks: Weeks,
 ) -> Result<(HashMap<String, Iteration>, Vec<LoopRun>), ReportError> {
     let (mut by_session, mut found) = (HashMap::new(), Vec::new());
-    for (project, name) in projects {
-        let iterations = history::iterations(&Ledger::new(sources.home, project).read(sources.clock.now)?);
+    for ledger in Ledger::all(sources.home).unwrap_or_default() {
+        let Some(name) = projects.get(ledger.project()) else { continue };
+        let iterations = history::iterations(&ledger.read(sources.clock.now)?);
         found.extend(runs(name, &iterations));
         let named = |iteration: Iteration| Some((iteration.session_id.clone()?, iteration));
         by_session.extend(iterations.into_iter().filter_map(named));

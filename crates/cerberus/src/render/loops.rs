@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use cerberus_core::agents::stream::{Finish, StreamEvent};
 use cerberus_core::clean::text::printable;
-use cerberus_engine::loops::audience::{Audience, Report, Status};
+use cerberus_core::loops::totals::Ended;
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::loops::audience::{Audience, Report, Status, Summary};
+use cerberus_engine::os::clock::Clock;
 use serde_json::{Value, json};
 
-use super::{block, json_text, talk};
+use super::time::{Local, rough};
+use super::{block, count, json_text, talk};
 
 pub struct Screen {
     json: bool,
@@ -18,12 +22,25 @@ pub struct Screen {
     /// A status line is shown at the bottom.
     is_dirty: bool,
     last: String,
+    /// The last status that was printed as JSON.
+    last_status: Option<Value>,
 }
 
 impl Screen {
     pub fn new(json: bool) -> Screen {
         let is_colored = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Screen { json, has_status: std::io::stderr().is_terminal(), is_colored, is_dirty: false, last: String::new() }
+        Screen {
+            json,
+            has_status: std::io::stderr().is_terminal(),
+            is_colored,
+            is_dirty: false,
+            last: String::new(),
+            last_status: None,
+        }
+    }
+
+    fn clock(&self, at: Timestamp) -> String {
+        Local::new(Clock::new(None).wall).when(at)
     }
 
     /// Removes the status line.
@@ -45,7 +62,8 @@ impl Screen {
             _ => "context unknown".to_string(),
         };
         let (tokens, cost, took) = (thousands(status.tokens), money(status.cost_usd), duration(status.elapsed));
-        let (iteration, phase) = (status.iteration, &status.phase);
+        let until = status.waiting_until.map(|until| format!(" until {}", self.clock(until))).unwrap_or_default();
+        let (iteration, phase) = (status.iteration, format!("{}{until}", status.phase));
         let text = format!("iteration {iteration}{of} {phase} · {fill} · {tokens} tokens{cost} · {took}");
         // A line that wraps could not be removed again.
         let text: String = text.chars().take(columns().saturating_sub(1)).collect();
@@ -54,6 +72,19 @@ impl Screen {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K{dim}{}{plain}", printable(&text));
             let _ = std::io::stderr().flush();
             (self.last, self.is_dirty) = (text, true);
+        }
+    }
+
+    /// Printed when something changed that a person would notice.
+    fn status_json(&mut self, status: &Status) {
+        let rounded = |number: f64, steps: f64| (number * steps).round() / steps;
+        let value = json!({"event": "status", "iteration": status.iteration, "phase": status.phase,
+            "fill_percent": status.fill_percent.map(|percent| rounded(percent, 1.0)),
+            "fill_certainty": status.certainty, "cost_usd": status.cost_usd.map(|usd| rounded(usd, 100.0)),
+            "tokens": status.tokens, "until": status.waiting_until.map(|until| until.to_string())});
+        if self.last_status.as_ref() != Some(&value) {
+            json_text(&value.to_string());
+            self.last_status = Some(value);
         }
     }
 
@@ -77,8 +108,9 @@ impl Screen {
 impl Audience for Screen {
     fn report(&mut self, report: &Report) {
         if let Report::Status(status) = report {
-            if !self.json {
-                self.status(status);
+            match self.json {
+                true => self.status_json(status),
+                false => self.status(status),
             }
             return;
         }
@@ -94,10 +126,11 @@ impl Audience for Screen {
             Report::Error(text) => talk(&format!("  ! {text}")),
             Report::Checking(command) => talk(&format!("── check: {command}")),
             Report::Message(words) => talk(&format!("── {words}")),
-            Report::Ended(ended) => {
-                let failure = ended.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-                talk(&format!("── ended: {}{failure}", ended.how.word()));
+            Report::Waiting { until, reason } => {
+                let now = Clock::new(None).wall;
+                talk(&format!("── waiting until {} (in {}): {reason}", self.clock(*until), rough(until.since(now))));
             }
+            Report::Ended(ended, summary) => talk(&format!("── {}", end_words(ended, summary))),
             Report::Stopped(stop) => {
                 talk(&format!("cerberus: {}: {}", stop.class().word(), stop.words()));
                 talk(&format!("          {}", stop.hint()));
@@ -108,9 +141,15 @@ impl Audience for Screen {
 }
 
 fn columns() -> usize {
-    const USUAL: usize = 80;
     let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    size.map_or(USUAL, |size| usize::from(size.ws_col)).max(20)
+    usable_columns(size.ok().map(|size| size.ws_col))
+}
+
+/// A terminal that does not know its size says 0.
+fn usable_columns(reported: Option<u16>) -> usize {
+    const USUAL: usize = 80;
+    const LEAST: usize = 20;
+    reported.filter(|columns| *columns > 0).map_or(USUAL, usize::from).max(LEAST)
 }
 
 /// A report as JSON. None for reports that only matter on a screen.
@@ -124,11 +163,30 @@ fn as_json(report: &Report) -> Option<Value> {
         Report::Error(text) => json!({"event": "error", "text": text}),
         Report::Checking(command) => json!({"event": "check", "command": command}),
         Report::Message(words) => json!({"event": "told", "text": words}),
-        Report::Ended(ended) => json!({"event": "ended", "ended": ended}),
+        Report::Waiting { until, reason } => {
+            json!({"event": "waiting", "until": until.to_string(), "reason": reason})
+        }
+        Report::Ended(ended, summary) => json!({"event": "ended", "ended": ended, "iteration": summary.iteration,
+            "took_ms": summary.took.as_millis() as u64, "changed_files": summary.changed_files,
+            "check": summary.check}),
         Report::Stopped(stop) => {
             json!({"event": "stopped", "class": stop.class(), "reason": stop.words(), "hint": stop.hint()})
         }
     })
+}
+
+/// `iteration 3 ended: iteration-end · 4m 05s · context 63 % · 120,000 tokens, $0.42 · 5 files changed · check passed`
+fn end_words(ended: &Ended, summary: &Summary) -> String {
+    let failure = ended.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+    let parts = [
+        Some(format!("iteration {} ended: {}{failure}", summary.iteration, ended.how.word())),
+        Some(duration(summary.took)),
+        ended.fill_percent.map(|percent| format!("context {percent:.0} %")),
+        (ended.tokens > 0).then(|| format!("{} tokens{}", thousands(ended.tokens), money(ended.cost_usd))),
+        summary.changed_files.map(|files| format!("{} changed", count(files, "file"))),
+        summary.check.as_ref().map(|words| format!("check {words}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// `1,234,567`
@@ -162,6 +220,11 @@ pub fn duration(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_without_a_size_is_taken_for_a_usual_one() {
+        assert_eq!([None, Some(0), Some(5), Some(132)].map(usable_columns), [80, 80, 20, 132]);
+    }
 
     #[test]
     fn numbers_are_readable() {

@@ -143,8 +143,10 @@ fn running_loop() -> LoopRun {
         token: String::new(),
         layer: toml_layer(),
         base: None,
+        place: None,
         totals,
         open: None,
+        waiting: None,
         sessions: Vec::new(),
         stopped: None,
         last_at: at("2026-11-15T14:12:00Z"),
@@ -168,7 +170,7 @@ fn running_loop() -> LoopRun {
     };
     let ended = Some(started_at.plus(Duration::from_secs(1_080)));
     let iterations = vec![iteration(1, ended, Some(How::SoftRedline), Some(71.0)), iteration(2, None, None, None)];
-    LoopRun { project: project("hydra"), is_running: true, state, iterations, started_at }
+    LoopRun { project: project("hydra"), worktree: None, is_running: true, state, iterations, started_at }
 }
 
 fn toml_layer() -> cerberus_core::loops::settings::Layer {
@@ -193,7 +195,11 @@ fn full() -> State {
         names,
         usage: "96 of 123 files used".to_string(),
     });
-    state.output = LastOutput { fill_percent: Some(52.0), lines: vec!["editing store/read.rs".to_string()] };
+    state.output = LastOutput {
+        fill_percent: Some(52.0),
+        lines: vec!["editing store/read.rs".to_string()],
+        ..LastOutput::default()
+    };
     state
 }
 

@@ -270,6 +270,8 @@ fn every_command_prints_what_is_documented() {
         &["session", "complete", "--undo"],
         &["loop", "status"],
         &["loop", "history"],
+        &["loop", "list"],
+        &["loop", "prune", "--dry-run"],
         &["memory", "session-start"],
         &["memory", "session-end"],
     ] {
@@ -293,7 +295,7 @@ fn every_command_prints_what_is_documented() {
     let documented: BTreeSet<String> = checker.document.commands.keys().cloned().collect();
     let left: Vec<&String> = documented.difference(&checker.checked).collect();
     // A loop that runs, a session that ends while it is watched: other tests start those.
-    let elsewhere = ["loop stop", "watch"];
+    let elsewhere = ["loop stop", "loop tell", "watch"];
     assert!(left.iter().all(|name| elsewhere.contains(&name.as_str())), "{left:?}");
 }
 
@@ -328,8 +330,8 @@ fn memories(checker: &mut Checker, file: &str) {
 
 /// A loop whose agent is a shell script that does nothing twice.
 fn loops(checker: &mut Checker) {
-    let args =
-        ["loop", "run", "--agent", "command", "--prompt", "do it", "--max-iterations", "1", "--json", "--", "true"];
+    let args = ["loop", "run", "--agent", "command", "--prompt", "do it", "--max-iterations", "1", "--json"];
+    let args = [&args[..], &["--until", "false", "--", "echo", "hi"]].concat();
     let output = checker.env.command().env_remove("CERBERUS_NOW").args(args).output().unwrap();
     checker.output(&["loop", "run"], &output);
     let real = |args: &[&str]| checker.env.command().env_remove("CERBERUS_NOW").args(args).output().unwrap();
@@ -338,6 +340,11 @@ fn loops(checker: &mut Checker) {
     checker.output(&["loop", "history"], &history);
     let restored = real(&["loop", "restore", "1", "--json"]);
     checker.output(&["loop", "restore"], &restored);
+    for command in ["list", "logs", "diff", "prune"] {
+        let output =
+            checker.env.command().env_remove("CERBERUS_NOW").args(["loop", command, "--json"]).output().unwrap();
+        checker.output(&["loop", command], &output);
+    }
 }
 
 #[test]

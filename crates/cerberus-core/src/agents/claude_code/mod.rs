@@ -50,7 +50,7 @@ static HEADLESS: Headless = Headless {
     resume: None,
     input: Input::Messages(stream::prompt),
     ask_window: Some(stream::ask_window),
-    reports_cost: true,
+    budget_flag: Some("--max-budget-usd"),
     read: stream::read,
 };
 

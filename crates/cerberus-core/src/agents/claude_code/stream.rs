@@ -15,7 +15,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::agents::loose::{Entries, Flag, List, Object, Pairs, Text, TextOrList};
-use crate::agents::stream::{Amount, Count, Fault, Finish, Speaker, StreamEvent, Wait, http_status, what};
+use crate::agents::stream::{
+    Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, Wait, http_status, what,
+};
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -83,10 +85,20 @@ struct Block<'a> {
     #[serde(borrow)]
     text: Text<'a>,
     #[serde(borrow)]
+    thinking: Text<'a>,
+    #[serde(borrow)]
     name: Text<'a>,
     #[serde(borrow)]
     input: Pairs<'a>,
     is_error: Flag,
+}
+
+impl Block<'_> {
+    /// How much the model wrote, in bytes.
+    fn written_bytes(&self) -> usize {
+        let texts = [&self.text, &self.thinking].map(|text| text.0.as_deref().map_or(0, str::len));
+        texts.iter().sum::<usize>() + self.input.0.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -102,6 +114,15 @@ impl Usage {
     fn context(&self) -> u64 {
         let cached = self.cache_creation_input_tokens.0.saturating_add(self.cache_read_input_tokens.0);
         self.input_tokens.0.saturating_add(cached)
+    }
+
+    fn tokens(&self) -> Tokens {
+        Tokens {
+            input: self.input_tokens.0,
+            cache_read: self.cache_read_input_tokens.0,
+            cache_write: self.cache_creation_input_tokens.0,
+            output: self.output_tokens.0,
+        }
     }
 }
 
@@ -157,6 +178,9 @@ pub fn ask_window(request_id: &str) -> String {
     let request = json!({ "subtype": "get_context_usage" });
     format!("{}\n", json!({ "type": "control_request", "request_id": request_id, "request": request }))
 }
+
+/// Approximate bytes of text per token.
+const BYTES_PER_TOKEN: u64 = 4;
 
 /// The model name of messages that stand for a failure.
 const SYNTHETIC: &str = "<synthetic>";
@@ -221,6 +245,7 @@ fn assistant(line: Line) -> Vec<StreamEvent> {
         }
         TextOrList::Neither => Vec::new(),
     };
+    let written = blocks.iter().map(|block| block.0.written_bytes()).sum::<usize>() as u64 / BYTES_PER_TOKEN;
     for Object(block) in blocks {
         match block.kind.0.as_deref() {
             // A subagent's text is for the agent that started it.
@@ -243,7 +268,9 @@ fn assistant(line: Line) -> Vec<StreamEvent> {
     let usage = message.usage.0;
     if usage.context() > 0 {
         let (context, output) = (usage.context(), usage.output_tokens.0);
-        events.push(StreamEvent::Usage { message: message.id.0.map(Cow::into_owned), context, output, own });
+        let (id, model) = (message.id.0.map(Cow::into_owned), message.model.0.map(Cow::into_owned));
+        events.push(StreamEvent::Usage { message: id.clone(), context, output, own });
+        events.push(StreamEvent::Billed(Bill { message: id, model, tokens: usage.tokens(), written }));
     }
     events
 }

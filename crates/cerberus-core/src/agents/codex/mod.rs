@@ -49,7 +49,7 @@ static HEADLESS: Headless = Headless {
     resume: Some("resume"),
     input: Input::Text,
     ask_window: None,
-    reports_cost: false,
+    budget_flag: None,
     read: stream::read,
 };
 

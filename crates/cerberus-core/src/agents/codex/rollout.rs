@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::agents::loose::{Object, Text};
-use crate::agents::stream::{Amount, Count, Fault, Speaker, StreamEvent, Wait};
+use crate::agents::stream::{Amount, Bill, Count, Fault, Speaker, StreamEvent, Tokens, Wait};
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -23,6 +23,8 @@ struct Line<'a> {
 struct Payload<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
     info: Object<TokenInfo>,
     #[serde(borrow)]
     rate_limits: Object<RateLimits<'a>>,
@@ -48,16 +50,26 @@ struct RateLimit {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TokenInfo {
-    total_token_usage: Object<Tokens>,
-    last_token_usage: Object<Tokens>,
+    total_token_usage: Object<Counted>,
+    last_token_usage: Object<Counted>,
     model_context_window: Count,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Tokens {
+struct Counted {
+    /// Cached tokens included.
+    input_tokens: Count,
+    cached_input_tokens: Count,
     output_tokens: Count,
     total_tokens: Count,
+}
+
+impl Counted {
+    fn tokens(&self) -> Tokens {
+        let cache_read = self.cached_input_tokens.0.min(self.input_tokens.0);
+        Tokens { input: self.input_tokens.0 - cache_read, cache_read, cache_write: 0, output: self.output_tokens.0 }
+    }
 }
 
 /// What this line reports about the context; usually nothing.
@@ -65,6 +77,10 @@ pub fn read(line: &[u8]) -> Vec<StreamEvent> {
     let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
     match (line.kind.0.as_deref(), line.payload.0.kind.0.as_deref()) {
         (Some("compacted"), _) | (Some("event_msg"), Some("context_compacted")) => vec![StreamEvent::Compacted],
+        (Some("turn_context"), _) => {
+            let model = line.payload.0.model.0.filter(|model| !model.is_empty());
+            model.map(|model| StreamEvent::Model(model.into_owned())).into_iter().collect()
+        }
         (Some("event_msg"), Some("token_count")) => {
             let mut events = token_count(&line.payload.0.info.0);
             events.extend(limit_reached(&line.payload.0.rate_limits.0));
@@ -84,8 +100,10 @@ fn token_count(info: &TokenInfo) -> Vec<StreamEvent> {
         let (context, output) = (last.total_tokens.0, last.output_tokens.0);
         events.push(StreamEvent::Usage { message: None, context, output, own: Speaker::Main });
     }
-    if info.total_token_usage.0.total_tokens.0 > 0 {
-        events.push(StreamEvent::Spent { tokens: info.total_token_usage.0.total_tokens.0, cost_usd: None });
+    let total = &info.total_token_usage.0;
+    if total.total_tokens.0 > 0 {
+        events.push(StreamEvent::Spent { tokens: total.total_tokens.0, cost_usd: None });
+        events.push(StreamEvent::Billed(Bill { tokens: total.tokens(), ..Bill::default() }));
     }
     events
 }

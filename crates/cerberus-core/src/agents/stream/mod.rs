@@ -37,6 +37,10 @@ pub enum StreamEvent {
         output: u64,
         own: Speaker,
     },
+    /// The tokens of one model call by price class, or of the whole session so far.
+    Billed(Bill),
+    /// The model that answers from now on.
+    Model(String),
     /// What the session has spent so far, including cached tokens and subagents.
     Spent {
         tokens: u64,
@@ -61,6 +65,39 @@ pub enum StreamEvent {
     /// The turn ended.
     Finished(Finish),
     Unknown,
+}
+
+/// Tokens to pay for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bill {
+    /// The same message may be billed several times; `None` is the session as a whole.
+    pub message: Option<String>,
+    /// `None` is the model that is running.
+    pub model: Option<String>,
+    pub tokens: Tokens,
+    /// An estimate of the answer in this line. Some agents count the output only when the whole turn is over.
+    pub written: u64,
+}
+
+/// Tokens by price class; each is in one class only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+}
+
+impl Tokens {
+    /// The larger count of each class.
+    pub fn max(&self, other: &Tokens) -> Tokens {
+        Tokens {
+            input: self.input.max(other.input),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
+            output: self.output.max(other.output),
+        }
+    }
 }
 
 /// Whose context a message belongs to.

@@ -4,7 +4,34 @@ use super::*;
 use crate::agents::{claude_code, codex};
 
 fn check(reader: fn(&[u8]) -> Vec<StreamEvent>, line: &str, events: &[StreamEvent]) {
-    assert_eq!(read(reader, line.as_bytes()), events, "{line}");
+    let read = read(reader, line.as_bytes()).into_iter().filter(|event| !matches!(event, StreamEvent::Billed(_)));
+    assert_eq!(read.collect::<Vec<_>>(), events, "{line}");
+}
+
+#[test]
+fn tokens_are_billed_by_price_class() {
+    let bill = |reader: fn(&[u8]) -> Vec<StreamEvent>, line: &str| {
+        let mut bills = read(reader, line.as_bytes()).into_iter().filter_map(|event| match event {
+            StreamEvent::Billed(bill) => Some(bill),
+            _ => None,
+        });
+        bills.next().unwrap_or_default()
+    };
+    let said = bill(
+        claude_code::stream::read,
+        r#"{"type":"assistant","message":{"id":"m1","model":"claude-x","content":[{"type":"thinking","thinking":"12345678"},
+            {"type":"tool_use","name":"Write","input":{"path":"12345678901234"}}],"usage":{"input_tokens":3,
+            "cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":7}}}"#,
+    );
+    let tokens = Tokens { input: 3, cache_read: 100, cache_write: 20, output: 7 };
+    let (message, model) = (Some("m1".to_string()), Some("claude-x".to_string()));
+    assert_eq!(said, Bill { message, model, tokens, written: 6 });
+    let line = r#"{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":900,
+        "cached_input_tokens":700,"output_tokens":50,"total_tokens":950}}}}"#;
+    let tokens = Tokens { input: 200, cache_read: 700, cache_write: 0, output: 50 };
+    assert_eq!(bill(codex::rollout::read, line), Bill { tokens, ..Bill::default() });
+    let line = r#"{"type":"turn_context","payload":{"model":"gpt-x","cwd":"/p"}}"#;
+    assert_eq!(read(codex::rollout::read, line.as_bytes()), [StreamEvent::Model("gpt-x".into())]);
 }
 
 fn done(words: &str) -> StreamEvent {
@@ -229,7 +256,7 @@ fn codexs_session_file_has_the_size_of_the_context() {
         (r#"{"type":"response_item","payload":{"type":"message"}}"#, vec![]),
         (r#"{"type":"event_msg","payload":{"type":"token_cou"#, vec![]),
     ] {
-        assert_eq!(codex::rollout::read(line.as_bytes()), events, "{line}");
+        check(codex::rollout::read, line, &events);
     }
 }
 

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use command::{may_be_run, recognise};
 pub use ledger::Ledger;
 pub use printed::{Printed, lines_of_run, printed, without_contents};
-pub use report::read;
+pub use report::{is_test_output, read};
 
 /// What a run is for. In a line with several kinds, the first in this order wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -48,6 +48,13 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
     report.finish(verdict)
 }
 
+/// Whether a line names a test and its result, or sums up a run.
+pub fn is_test_output(line: &str) -> bool {
+    let mut report = Report::default();
+    any::read(&[line], &mut report);
+    report.has_tests()
+}
+
 fn parse(runner: Runner, lines: &[&str], report: &mut Report) {
     match runner.family() {
         Family::Rust => rust::read(lines, report),

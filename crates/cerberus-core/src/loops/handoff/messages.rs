@@ -2,23 +2,34 @@
 //!
 //! A session stopped halfway has no closing message, so the last one it printed is used.
 
-use super::state::{Decision, Issue, PreservedState, one_line};
+use super::last_words;
+use super::state::{Decision, Issue, Passage, PreservedState, one_line};
 use super::written::{self, Written, any_same, same};
+use std::borrow::Cow;
+
 use crate::agents::stream::StreamEvent;
 use crate::clean::Cleaner;
 use crate::clean::text::{Keep, clip_front};
 use crate::extract::extract;
+use crate::extract::injected::{without_handoff, without_ours};
 use crate::model::event::{Event, Severity};
 use crate::model::fact::{Fact, Kind};
 
 /// An answer is a page or two.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;
 
+/// How much of the last messages is quoted.
+const QUOTE_BYTES_MAX: usize = 4_000;
+/// A last message that is shorter is quoted with the ones before it.
+const SHORT_BYTES: usize = 600;
+
 /// The messages of one session.
 #[derive(Clone, Debug, Default)]
 pub struct AgentMessages {
     /// The last message.
     words: String,
+    /// The end of all messages.
+    recent: String,
     answer: Option<String>,
 }
 
@@ -27,6 +38,11 @@ impl AgentMessages {
         let StreamEvent::Text(text) = event else { return };
         let text = cleaner.clean(text.as_str(), Keep::words(ANSWER_BYTES_MAX, 0));
         self.words = text.to_string();
+        self.recent.push_str(&text);
+        self.recent.push('\n');
+        if self.recent.len() > 2 * QUOTE_BYTES_MAX {
+            self.recent = clip_front(&self.recent, QUOTE_BYTES_MAX).to_string();
+        }
         if let Some(answer) = &mut self.answer {
             answer.push_str(&text);
             answer.push('\n');
@@ -52,6 +68,23 @@ impl AgentMessages {
         self.written().filter(|_| self.answer.as_ref().is_some_and(|answer| answer.contains(written::CLOSE)))
     }
 
+    /// The end of what it said.
+    fn quote<'a>(&'a self) -> Cow<'a, str> {
+        let text = match self.words.len() >= SHORT_BYTES {
+            true => clip_front(&self.words, QUOTE_BYTES_MAX),
+            false => clip_front(&self.recent, SHORT_BYTES.max(self.words.len()) * 2),
+        };
+        // The quote begins with a whole line.
+        let is_whole = text.len() == self.recent.len() || text.len() == self.words.len();
+        let text = if is_whole { text } else { text.split_once('\n').map_or(text, |(_, rest)| rest) };
+        without_handoff(without_ours(text))
+    }
+
+    /// What it says it did, decided, left and warned about.
+    pub fn last_words(&self) -> Written {
+        last_words::read(&self.quote())
+    }
+
     /// The facts in its last message.
     fn facts(&self, cleaner: &Cleaner) -> Vec<Fact> {
         let message = cleaner.clean(self.words.as_str(), Keep::MESSAGE);
@@ -68,6 +101,12 @@ impl PreservedState {
         for fact in messages.facts(cleaner) {
             self.add_fact(&fact);
         }
+        let said = messages.last_words();
+        let is_known = |text: &str| any_same(&self.pending_items, text) || any_same(&self.completed_items, text);
+        let pending = said.pending.iter().filter(|item| !is_known(item)).cloned().collect();
+        self.add_written(Written { pending, ..said });
+        let quote = messages.quote();
+        self.last_words = Some(Passage::new(cleaner, quote.trim())).filter(|quote| !quote.is_empty());
     }
 
     /// Adds one fact, unless it is known.

@@ -1,16 +1,19 @@
 //! What a fresh context starts with: the state of the work, typed, checked and rendered within a budget.
 //!
-//! `gather` builds it from captured facts, `messages` and `written` add what the agent wrote, `check` compares it
-//! with git, `render` and `fit` make the text. Every text is free of secrets, and every item is one line. A handoff
+//! `gather` builds it from captured facts, `messages`, `written` and `last_words` add what the agent wrote, `check` and
+//! `claims` compare it with git and the disk, `render` and `fit` make the text. Every text is free of secrets, and every item is one line. A handoff
 //! never counts as evidence: [`without_handoff`](crate::extract::injected::without_handoff) removes it from any text
 //! that quotes it.
 
 pub mod check;
+pub mod claims;
 mod fit;
 mod gather;
+pub mod last_words;
 pub mod messages;
 mod render;
 pub mod state;
+mod urgent;
 pub mod written;
 
 use self::state::PreservedState;

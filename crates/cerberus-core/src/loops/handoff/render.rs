@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::check::Change;
 use super::fit::{Need, Part, PartKind};
 use super::state::{Decision, IncludedFile, Issue, ModifiedFile, OneLine, PreservedState};
+use super::urgent;
 use crate::clean::instruction::harmless;
 use crate::clean::text::{line, name};
 
@@ -44,7 +45,8 @@ pub fn parts(state: &PreservedState) -> Vec<Part> {
         Part { heading: format!("## {heading}"), lines, lines_max, kind, need }
     });
     let files = state.included_files.iter().map(included);
-    listed.chain(files).filter(|part| !part.lines.is_empty()).collect()
+    let first = urgent::parts(state).into_iter();
+    first.chain(listed).chain(last_words(state)).chain(files).filter(|part| !part.lines.is_empty()).collect()
 }
 
 /// A paragraph that cannot be mistaken for a heading.
@@ -79,13 +81,21 @@ fn issue(issue: &Issue) -> String {
     format!("- [{}] {}{files}", issue.severity.word().to_uppercase(), &*issue.description)
 }
 
-/// A file's text between fences that none of its lines can close.
+fn last_words(state: &PreservedState) -> Option<Part> {
+    let words = state.last_words.as_deref()?;
+    Some(quoted("## Last Words of the Previous Session".to_string(), words, Need::IfRoom(4)))
+}
+
 fn included(file: &IncludedFile) -> Part {
-    let lines: Vec<String> = file.text.lines().map(file_line).collect();
+    quoted(format!("## {}", name(&file.path)), &file.text, Need::IfRoom(10))
+}
+
+/// Text between fences that none of its lines can close.
+pub(super) fn quoted(heading: String, text: &str, need: Need) -> Part {
+    let lines: Vec<String> = text.lines().map(file_line).collect();
     let longest = lines.iter().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    let heading = format!("## {}", name(&file.path));
-    Part { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need: Need::IfRoom(10) }
+    Part { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need }
 }
 
 /// A line of a file with its indentation.

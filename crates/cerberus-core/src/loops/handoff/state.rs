@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Change;
 use crate::clean::Cleaner;
 use crate::clean::text::{Keep, line};
+use crate::loops::check_result::CheckResult;
 use crate::loops::preserve::Preserve;
 use crate::model::event::Severity;
 use crate::model::fact::Kind;
@@ -33,6 +34,25 @@ pub struct PreservedState {
     /// `1a2b3c4 subject`, newest first.
     pub recent_commits: Vec<OneLine>,
     pub included_files: Vec<IncludedFile>,
+    /// The last check, if it did not pass.
+    pub failed_check: Option<FailedCheck>,
+    /// From the user, for this context.
+    pub messages: Vec<Passage>,
+    /// From the user, for earlier contexts, newest first.
+    pub earlier_messages: Vec<Passage>,
+    /// The end of what the last session said, if it did not write a handoff.
+    pub last_words: Option<Passage>,
+    /// The user changed the task since the last context began.
+    pub task_has_changed: bool,
+}
+
+/// A check that did not pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedCheck {
+    /// The iteration after which it ran.
+    pub iteration: u32,
+    #[serde(flatten)]
+    pub result: CheckResult,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -54,6 +54,7 @@ fn whole() -> PreservedState {
         notes: items(&["run with --release"]),
         recent_commits: items(&["1a2b3c4 lexer: tokens"]),
         included_files: vec![IncludedFile { path: one_line("PLAN.md"), text: Passage::new(&BUILT_IN, "step one") }],
+        ..PreservedState::default()
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Written {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heading {
+pub(super) enum Heading {
     Objective,
     Completed,
     Pending,
@@ -66,21 +66,37 @@ enum Heading {
 }
 
 /// Keywords of headings. The first match decides: `Next steps done` is about completed items.
-const HEADINGS: [(&str, Heading); 17] = [
+const HEADINGS: [(&str, Heading); 33] = [
     ("objective", Heading::Objective),
     ("goal", Heading::Objective),
     ("completed", Heading::Completed),
     ("done", Heading::Completed),
     ("finished", Heading::Completed),
+    ("implemented", Heading::Completed),
+    ("accomplished", Heading::Completed),
+    ("what i did", Heading::Completed),
+    ("what changed", Heading::Completed),
+    ("changes made", Heading::Completed),
     ("pending", Heading::Pending),
     ("remaining", Heading::Pending),
     ("next", Heading::Pending),
     ("todo", Heading::Pending),
     ("to do", Heading::Pending),
+    ("left", Heading::Pending),
+    ("outstanding", Heading::Pending),
+    ("follow-up", Heading::Pending),
     ("decision", Heading::Decisions),
+    ("decided", Heading::Decisions),
+    ("choice", Heading::Decisions),
     ("issue", Heading::Issues),
     ("blocker", Heading::Issues),
     ("failing", Heading::Issues),
+    ("warning", Heading::Issues),
+    ("caveat", Heading::Issues),
+    ("problem", Heading::Issues),
+    ("risk", Heading::Issues),
+    ("limitation", Heading::Issues),
+    ("gotcha", Heading::Issues),
     ("file", Heading::Files),
     ("note", Heading::Notes),
     ("context", Heading::Notes),
@@ -121,8 +137,12 @@ fn heading(line: &str) -> Option<Option<Heading>> {
     if !(line.starts_with('#') || is_bold) {
         return None;
     }
-    let words = line.trim_matches(['#', '*', ' ', ':']).to_lowercase();
-    Some(HEADINGS.iter().find(|(word, _)| words.contains(word)).map(|(_, heading)| *heading))
+    Some(heading_topic(&line.trim_matches(['#', '*', ' ', ':']).to_lowercase()))
+}
+
+/// The topic of a heading in lower case, if it is a known one.
+pub(super) fn heading_topic(words: &str) -> Option<Heading> {
+    HEADINGS.iter().find(|(word, _)| words.contains(word)).map(|(_, heading)| *heading)
 }
 
 impl Written {

@@ -41,6 +41,7 @@ pub struct State {
 pub enum Phase {
     Resting {
         until: Timestamp,
+        why: Why,
         hook: Hook,
     },
     Starting(Attempt),
@@ -65,6 +66,27 @@ pub enum Phase {
         over: Over,
     },
     Stopped(Stop),
+}
+
+/// Why the next context does not start at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Contexts keep a distance from each other.
+    Pace,
+    /// The model's server asked for it.
+    Limited { words: String },
+    /// The last context failed.
+    Failed { words: String },
+}
+
+impl Why {
+    pub fn words(&self) -> String {
+        match self {
+            Why::Pace => "contexts keep a minimum distance (min_interval, max_reboots_per_hour)".to_string(),
+            Why::Limited { words } => words.clone(),
+            Why::Failed { words } => format!("the last context failed: {words}"),
+        }
+    }
 }
 
 /// Whether the user's hook permitted the fresh context.
@@ -146,6 +168,10 @@ pub enum Input {
         reading: Reading,
         tokens: u64,
         cost_usd: Option<f64>,
+    },
+    /// It uses a model of unknown price.
+    Unpriced {
+        model: String,
     },
     /// Its handoff is written.
     HandedOver,

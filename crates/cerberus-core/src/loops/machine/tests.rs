@@ -241,6 +241,22 @@ fn silence_is_a_stall_unless_a_wait_was_announced_or_the_result_is_there() {
 }
 
 #[test]
+fn a_limit_that_says_when_it_ends_is_waited_for() {
+    let settings = settings("max_duration = \"30d\"");
+    // At 22:13:20 UTC, which is 23:13:20 here.
+    let machine = Machine::new(&settings).in_zone(UtcOffset { seconds: 3_600 });
+    let mut drive = Drive { state: machine.start(Totals::new(at(0)), at(0)), machine, wanted: Vec::new() };
+    let limit = failed("turn.failed", None, "You've hit your usage limit. Try again at 4:00 AM.");
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).feed(0, measured(Progress::Made));
+    let (until, _) = match &drive.state.phase {
+        Phase::Resting { until, hook } => (*until, *hook),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(until.to_string(), "2023-11-15T03:00:30Z");
+    assert_eq!((drive.state.totals.spent, drive.state.totals.failures), (0, 0));
+}
+
+#[test]
 fn a_successor_that_cannot_start_is_tried_again_and_spends_nothing() {
     let settings = settings("same_failure = 2");
     let mut drive = Drive::new(&settings);

@@ -58,7 +58,7 @@ impl Stage {
         Home::new(self.dir.path().join("home"))
     }
 
-    fn save(&self, number: u32) -> Checkpoint {
+    fn save(&self, number: u32) -> NewCheckpoint {
         let (home, located) = (self.home(), self.located());
         Checkpoints::new(&home, &located).unwrap().save(1, number, at(number)).unwrap()
     }
@@ -117,13 +117,14 @@ fn a_checkpoint_holds_untracked_files_and_leaves_index_and_branch_alone() {
     let files = stage.files();
     let made = stage.save(1);
     assert_eq!((stage.untouched(), stage.files()), (before, files));
-    let listed = stage.git(&["ls-tree", "-r", "-z", "--name-only", &made.commit]);
+    let made = made.checkpoint.object;
+    let listed = stage.git(&["ls-tree", "-r", "-z", "--name-only", &made]);
     let mut listed: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
     listed.sort_unstable();
     assert_eq!(listed, [".gitignore", "new dir/ümlaut \"q\".txt", "src/a.rs", "src/b.rs"]);
-    assert_eq!(stage.git(&["show", &format!("{}:src/a.rs", made.commit)]), "three\n");
-    assert_eq!(stage.git(&["rev-parse", "refs/cerberus/loop/1/1"]).trim(), made.commit);
-    assert_eq!(stage.git(&["log", "-1", "--format=%an %ct", &made.commit]).trim(), "Cerberus 1770000001");
+    assert_eq!(stage.git(&["show", &format!("{made}:src/a.rs")]), "three\n");
+    assert_eq!(stage.git(&["rev-parse", "refs/cerberus/loop/1/1"]).trim(), made);
+    assert!(stage.git(&["cat-file", "tag", &made]).contains("tagger Cerberus <cerberus@localhost> 1770000001 +0000"));
     assert_eq!(fs::read_dir(stage.dir.path().join("home/loops/scratch")).unwrap().count(), 0, "nothing is left over");
 }
 
@@ -208,7 +209,7 @@ fn every_kind_of_repository_has_checkpoints() {
     let located = locate(&root);
     let checkpoints = Checkpoints::new(&home, &located).unwrap();
     let made = checkpoints.save(1, 1, at(1)).unwrap();
-    assert!(linked.git(&["ls-tree", "-r", "--name-only", &made.commit]).contains("only here.txt"));
+    assert!(linked.git(&["ls-tree", "-r", "--name-only", &made.checkpoint.object]).contains("only here.txt"));
     fs::remove_file(root.join("only here.txt")).unwrap();
     checkpoints.restore(1, 1, at(2)).unwrap();
     assert!(root.join("only here.txt").exists() && !linked.root().join("only here.txt").exists());
@@ -240,7 +241,8 @@ fn nested_repositories_are_not_changed() {
     fs::write(outer.root().join("sub/src/a.rs"), "changed in the submodule\n").unwrap();
     outer.git_in(&outer.root().join("sub"), &["commit", "-qam", "moved on"]);
     outer.write("src/a.rs", "changed\n");
-    outer.restore(1).unwrap();
+    let restored = outer.restore(1).unwrap();
+    assert_eq!(restored.kept, ["sub"], "it is told");
     let files = outer.files();
     assert_eq!(files["src/a.rs"], "one more\n");
     assert_eq!(files["sub/src/a.rs"], "changed in the submodule\n");
@@ -278,7 +280,115 @@ fn a_missing_checkpoint_is_reported_and_old_runs_are_pruned() {
             checkpoints.save(run, number, at(number)).unwrap();
         }
     }
-    assert_eq!(checkpoints.prune(2).unwrap(), 4);
+    let old = checkpoints.old_references(2).unwrap();
+    assert_eq!(old.len(), 4);
+    old.iter().for_each(|one| checkpoints.remove_reference(one).unwrap());
     let numbers = |run| checkpoints.list(run).unwrap().iter().map(|one| one.number).collect::<Vec<_>>();
     assert_eq!((numbers(1), numbers(2), numbers(3), numbers(4)), (vec![], vec![], vec![2, 10], vec![2, 10]));
+}
+
+#[test]
+fn checkpoints_are_not_part_of_the_history_and_survive_a_collection() {
+    let stage = Stage::new();
+    let log = || stage.git(&["log", "--all", "--oneline", "--decorate"]);
+    let before = log();
+    stage.write("src/a.rs", "two\n");
+    stage.save(1);
+    assert_eq!(log(), before);
+    stage.git(&["gc", "-q", "--prune=now"]);
+    stage.git(&["fsck", "--strict"]);
+    stage.write("src/a.rs", "three\n");
+    stage.restore(1).unwrap();
+    assert_eq!(stage.files()["src/a.rs"], "two\n");
+    assert_eq!(log(), before);
+}
+
+#[test]
+fn a_commit_of_an_older_version_is_restored_too() {
+    let stage = Stage::new();
+    stage.write("src/a.rs", "two\n");
+    stage.git(&["commit", "-qam", "two"]);
+    stage.git(&["update-ref", "refs/cerberus/loop/1/1", "HEAD"]);
+    stage.git(&["reset", "-q", "--hard", "HEAD^"]);
+    let (home, located) = (stage.home(), stage.located());
+    let checkpoints = Checkpoints::new(&home, &located).unwrap();
+    let references = checkpoints.references().unwrap();
+    let changed: Vec<String> =
+        checkpoints.changed_files(&references[0]).unwrap().into_iter().map(|(path, _)| path).collect();
+    assert_eq!(changed, ["src/a.rs"]);
+    stage.restore(1).unwrap();
+    assert_eq!(stage.files()["src/a.rs"], "two\n");
+}
+
+#[test]
+fn every_file_counts_if_the_commit_below_is_gone() {
+    let stage = Stage::new();
+    stage.write("src/a.rs", "two\n");
+    stage.git(&["commit", "-qam", "two"]);
+    stage.write("src/b.rs", "two\n");
+    stage.save(1);
+    let (home, located) = (stage.home(), stage.located());
+    let changed = || {
+        let checkpoints = Checkpoints::new(&home, &located).unwrap();
+        let references = checkpoints.references().unwrap();
+        let files = checkpoints.changed_files(&references[0]).unwrap();
+        files.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+    };
+    assert_eq!(changed(), ["src/b.rs"]);
+    stage.git(&["reset", "-q", "--hard", "HEAD^"]);
+    stage.git(&["reflog", "expire", "--expire=now", "--all"]);
+    stage.git(&["gc", "-q", "--prune=now"]);
+    assert_eq!(changed(), [".gitignore", "src/a.rs", "src/b.rs"]);
+}
+
+#[test]
+fn large_files_are_listed_and_stay_as_they_are() {
+    let stage = Stage::new();
+    let grow = |path: &str, bytes| fs::File::create(stage.root().join(path)).unwrap().set_len(bytes).unwrap();
+    stage.write("tracked.bin", "small\n");
+    stage.write("unchanged.bin", "small\n");
+    stage.git(&["add", "."]);
+    stage.git(&["commit", "-qm", "more"]);
+    grow("tracked.bin", FILE_BYTES_MAX + 1);
+    grow("new.bin", FILE_BYTES_MAX + 1);
+    let made = stage.save(1);
+    assert_eq!(made.left_out, ["tracked.bin", "new.bin"]);
+    let listed = stage.git(&["ls-tree", "-r", "--name-only", &made.checkpoint.object]);
+    assert!(!listed.contains("new.bin"), "{listed}");
+    stage.write("tracked.bin", "later\n");
+    stage.write("new.bin", "later\n");
+    stage.write("src/a.rs", "later\n");
+    let restored = stage.restore(1).unwrap();
+    assert_eq!(
+        (restored.written, restored.kept),
+        (vec!["src/a.rs".into()], vec!["new.bin".into(), "tracked.bin".into()])
+    );
+    assert_eq!((stage.files()["new.bin"].as_str(), stage.files()["tracked.bin"].as_str()), ("later\n", "later\n"));
+}
+
+#[test]
+fn worktrees_keep_their_checkpoints_apart() {
+    let stage = Stage::new();
+    stage.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = stage.root().with_file_name("linked");
+    let (home, located) = (stage.home(), locate(&linked));
+    fs::write(linked.join("src/a.rs"), "linked\n").unwrap();
+    stage.write("src/a.rs", "main\n");
+    stage.save(1);
+    let checkpoints = Checkpoints::new(&home, &located).unwrap();
+    for run in 1..=3 {
+        checkpoints.save(run, 1, at(1)).unwrap();
+    }
+    fs::write(linked.join("src/a.rs"), "changed\n").unwrap();
+    checkpoints.restore(1, 1, at(2)).unwrap();
+    assert_eq!(fs::read_to_string(linked.join("src/a.rs")).unwrap(), "linked\n");
+    let old = checkpoints.old_references(1).unwrap();
+    assert_eq!(old.len(), 3, "two runs, and the state before the restore: {old:?}");
+    assert!(old.iter().all(|one| one.worktree.is_some()), "{old:?}");
+    assert_eq!(checkpoints.references_of_removed_worktrees().unwrap(), []);
+    stage.git(&["worktree", "remove", "--force", "../linked"]);
+    let (home, located) = (stage.home(), stage.located());
+    let main = Checkpoints::new(&home, &located).unwrap();
+    assert_eq!(main.references_of_removed_worktrees().unwrap().len(), 4);
+    assert_eq!(main.list(1).unwrap().len(), 1);
 }

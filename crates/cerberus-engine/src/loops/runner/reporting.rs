@@ -26,7 +26,7 @@ impl Runner<'_> {
     }
 
     /// The state of the loop for hooks and audience.
-    fn state_json(&self) -> Value {
+    pub(super) fn state_json(&self) -> Value {
         let status = self.status();
         let session = self.attempt.as_ref().and_then(|attempt| attempt.session.clone());
         json!({
@@ -46,6 +46,7 @@ impl Runner<'_> {
             iteration: if self.attempt.is_some() { totals.iteration() } else { totals.spent },
             iterations_max: self.job.settings.limits.iterations,
             phase: self.phase(),
+            waiting_until: self.waiting.as_ref().map(|wait| wait.0).filter(|until| *until > now()),
             fill_percent: reading.and_then(|reading| reading.percent),
             certainty: reading.map(|reading| reading.certainty),
             tokens: totals.tokens.saturating_add(tokens),
@@ -59,7 +60,7 @@ impl Runner<'_> {
 
     fn phase(&self) -> String {
         match &self.state.phase {
-            Phase::Resting { until, .. } if *until > now() => format!("waiting until {until}"),
+            Phase::Resting { until, .. } if *until > now() => "waiting".to_string(),
             Phase::Resting { .. } | Phase::Starting(_) => "starting".to_string(),
             Phase::Working(_) => "working".to_string(),
             Phase::HandingOver { .. } => "writing its handoff".to_string(),

@@ -1,6 +1,5 @@
 use std::ffi::OsString;
 
-use cerberus_core::model::id::ProjectId;
 use cerberus_engine::loops::guard::{self, Launch, Note};
 use cerberus_engine::loops::ledger::{Ledger, Number};
 
@@ -11,8 +10,9 @@ use crate::failure::Result;
 #[derive(clap::Args)]
 #[command(hide = true)]
 pub struct Guard {
-    #[arg(long, value_name = "ID")]
-    project: Option<String>,
+    /// The folder of the ledger
+    #[arg(long, value_name = "NAME")]
+    ledger: Option<String>,
 
     /// Run, iteration and attempt
     #[arg(long, value_name = "N-N-N", value_parser = number)]
@@ -34,10 +34,8 @@ impl Guard {
     /// Does not return: exits with the program's exit code.
     pub fn run(self, context: &Context) -> Result<()> {
         let mut command = self.command.into_iter();
-        let note = self.project.zip(self.attempt).map(|(project, number)| Note {
-            ledger: Ledger::new(&context.home, &ProjectId::from_stored(project)),
-            number,
-        });
+        let ledger = self.ledger.and_then(|name| Ledger::named(&context.home, &name));
+        let note = ledger.zip(self.attempt).map(|(ledger, number)| Note { ledger, number });
         let launch = Launch { program: command.next().unwrap_or_default(), args: command.collect(), note };
         std::process::exit(guard::run(&launch))
     }

@@ -1,4 +1,7 @@
+use cerberus_core::loops::check_result::CheckResult;
 use cerberus_core::loops::history::{self, Iteration};
+use cerberus_core::loops::morning;
+use cerberus_engine::loops::changed_since;
 use serde_json::{Value, json};
 
 use super::{DOCTOR, ledger};
@@ -33,6 +36,9 @@ impl History {
         for row in &rows {
             show(row, self.all, &local);
         }
+        if !self.all && !rows.is_empty() {
+            sum_up(context, &rows, &entries);
+        }
         Ok(())
     }
 }
@@ -59,8 +65,10 @@ fn as_json(row: &Iteration) -> Value {
         ("fill_certainty", row.certainty.map(|certainty| json!(certainty))),
         ("tokens", row.tokens.map(|tokens| json!(tokens))),
         ("cost_usd", row.cost_usd.map(|cost| json!(cost))),
+        ("changed_files", row.changed_files.map(|files| json!(files))),
         ("ended_by", row.how.map(|how| json!(how))),
         ("failure", row.failure.as_ref().map(|words| json!(words))),
+        ("check", row.check.as_ref().map(|check| json!(check))),
         ("reboot", reboot),
         ("stop_reason", row.stop.as_ref().map(|(class, words)| json!(format!("{}: {words}", class.word())))),
     ];
@@ -80,7 +88,12 @@ fn show(row: &Iteration, with_run: bool, local: &Local) {
     let how = row.how.map(|how| format!("  {}", how.word())).unwrap_or_default();
     let again = if row.attempts > 1 { format!("  {} attempts", row.attempts) } else { String::new() };
     let cost = money(row.cost_usd);
-    render::line(&format!("{number:>4}  {}  {took}{fill}{tokens}{cost}{how}{again}", local.when(row.started_at)));
+    let changed = row.changed_files.map(|files| format!("  {} changed", render::count(files as usize, "file")));
+    let changed = changed.unwrap_or_default();
+    render::line(&format!(
+        "{number:>4}  {}  {took}{fill}{tokens}{cost}{changed}{how}{again}",
+        local.when(row.started_at)
+    ));
     if let Some(session) = &row.session_id {
         let after = row.reboot.as_ref().map(|reboot| {
             let bytes = reboot.handoff_message.len();
@@ -92,7 +105,53 @@ fn show(row: &Iteration, with_run: bool, local: &Local) {
     if let Some(words) = &row.failure {
         render::line(&format!("      {words}"));
     }
+    if let Some(check) = &row.check {
+        check_lines(check).iter().for_each(|text| render::line(&format!("      {text}")));
+    }
     if let Some((class, words)) = &row.stop {
         render::line(&format!("      {}: {words}", class.word()));
+    }
+}
+
+/// The result of the check, and which tests fail.
+fn check_lines(check: &CheckResult) -> Vec<String> {
+    const NAMES_MAX: usize = 5;
+    if check.passed {
+        return vec!["check passed".to_string()];
+    }
+    let claim = if check.claimed { ", though the agent reported completion" } else { "" };
+    let mut lines = vec![format!("check failed{claim}: {}", &*check.words)];
+    let names: Vec<&str> = check.failing.iter().take(NAMES_MAX).map(|name| &**name).collect();
+    if !names.is_empty() {
+        let more = check.failing.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(format!("failing: {}{more}", names.join(", ")));
+    }
+    lines
+}
+
+/// What the last run took and changed.
+fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::Entry]) {
+    const FILES_MAX: usize = 8;
+    let morning = morning::of(rows);
+    let events: Vec<String> = morning.events.iter().map(|(name, count)| render::count(*count, name)).collect();
+    let events = if events.is_empty() { String::new() } else { format!(": {}", events.join(", ")) };
+    let tokens = thousands(morning.tokens);
+    let (took, cost) = (duration(morning.took), money(morning.cost_usd));
+    let iterations = render::count(morning.iterations, "iteration");
+    render::line(&format!("{iterations} in {took}, {tokens} tokens{cost}{events}"));
+    let base = history::latest_run(entries).and_then(|run_state| run_state.base);
+    let mut files: Vec<String> = Vec::new();
+    for changed in changed_since(&context.located(), base.as_deref()) {
+        if !context.home.privacy_rules().is_private(&changed.path) && !files.contains(&changed.path) {
+            files.push(changed.path);
+        }
+    }
+    if !files.is_empty() {
+        let more = files.len().saturating_sub(FILES_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let total = render::count(files.len(), "file");
+        files.truncate(FILES_MAX);
+        render::line(&format!("{total} changed since it began: {}{more}", files.join(", ")));
     }
 }

@@ -1,12 +1,19 @@
 //! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any
 //! terminal.
 
+mod diff;
+mod dry_run;
 mod guard;
 mod history;
+mod list;
+mod logs;
+mod prune;
 mod restore;
 mod run;
 mod status;
 mod stop;
+mod tell;
+mod worktree;
 
 use cerberus_engine::loops::ledger::Ledger;
 
@@ -28,8 +35,13 @@ enum LoopCommand {
     Run(Box<run::Run>),
     Status(status::Status),
     Stop(stop::Stop),
+    Tell(tell::Tell),
+    List(list::List),
+    Logs(logs::Logs),
+    Diff(diff::Diff),
     History(history::History),
     Restore(restore::Restore),
+    Prune(prune::Prune),
     Guard(guard::Guard),
 }
 
@@ -39,8 +51,13 @@ impl Loop {
             LoopCommand::Run(command) => command.run(context),
             LoopCommand::Status(command) => command.run(context),
             LoopCommand::Stop(command) => command.run(context),
+            LoopCommand::Tell(command) => command.run(context),
+            LoopCommand::List(command) => command.run(context),
+            LoopCommand::Logs(command) => command.run(context),
+            LoopCommand::Diff(command) => command.run(context),
             LoopCommand::History(command) => command.run(context),
             LoopCommand::Restore(command) => command.run(context),
+            LoopCommand::Prune(command) => command.run(context),
             LoopCommand::Guard(command) => command.run(context),
         }
     }
@@ -49,5 +66,5 @@ impl Loop {
 const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 
 fn ledger(context: &Context) -> Ledger {
-    Ledger::new(&context.home, &context.located().project)
+    Ledger::at(&context.home, &context.located())
 }

@@ -9,7 +9,8 @@ use crate::render;
 
 /// Restore the project's files to their state after an iteration
 ///
-/// Does not touch the index, the branch, the stash or ignored files. The current state is saved as a commit first.
+/// Does not touch the index, the branch, the stash, ignored files, submodules or files above 50 MiB. The current state is
+/// saved first.
 #[derive(clap::Args)]
 pub struct Restore {
     /// The number of the iteration in `loop history`
@@ -47,13 +48,16 @@ impl Restore {
         let (written, removed) = (restored.written.len(), restored.removed.len());
         match context.json {
             true => render::json(&json!({ "run": run, "iteration": self.iteration, "written": restored.written,
-                "removed": restored.removed, "before": restored.before })),
+                "removed": restored.removed, "kept": restored.kept, "before": restored.before })),
             false => {
                 let files = render::count(written, "file");
                 render::line(&format!(
                     "{files} restored, {removed} removed; the previous state is saved as {}",
                     restored.before
                 ));
+                if !restored.kept.is_empty() {
+                    render::line(&format!("not in the checkpoint, left as they are: {}", restored.kept.join(", ")));
+                }
             }
         }
         Ok(())

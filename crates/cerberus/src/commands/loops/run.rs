@@ -2,20 +2,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cerberus_core::loops::redline::Level;
+use cerberus_core::loops::reset::UtcOffset;
 use cerberus_core::loops::settings::{Layer, Settings, Worker};
 use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
 use cerberus_core::model::span::Span;
 use cerberus_engine::agents::Profile;
 use cerberus_engine::config;
 use cerberus_engine::loops::interrupts::Interrupts;
+use cerberus_engine::loops::ledger::Ledger;
 use cerberus_engine::loops::runner::{Job, LoopError};
 use cerberus_engine::loops::start::{self, Start};
-use cerberus_engine::os::outside;
+use cerberus_engine::loops::task::{Task, TaskError};
+use cerberus_engine::loops::worktrees::LoopWorktree;
+use cerberus_engine::project::identity;
 use clap::error::ErrorKind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::ledger;
+use super::{dry_run, worktree};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -44,13 +48,21 @@ pub struct Run {
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     prompt: Option<String>,
 
-    /// A file with the task; it is read again for every run
+    /// A file with the task; it is read again for every context
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<String>,
 
     /// Continue the last run where it stopped or died, with its options; options given now take precedence
     #[arg(long)]
     resume: bool,
+
+    /// Work in a worktree of its own, in a folder beside the repository and on a branch of this name; it is made if needed
+    #[arg(long, value_name = "NAME")]
+    worktree: Option<String>,
+
+    /// Only show the first prompt, the command line and the limits, and run the --until command once
+    #[arg(long)]
+    dry_run: bool,
 
     /// Ask the session for its handoff when the context is this full: 70%, or 140000 tokens [default: 70%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
@@ -116,6 +128,10 @@ pub struct Run {
     #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
     until_time_limit: Option<Span>,
 
+    /// Let the --until command count even if its own files change during the loop
+    #[arg(long, help_heading = "When to stop")]
+    allow_check_change: bool,
+
     /// Text with which the agent claims completion; --until must confirm it, or else a second context that changes
     /// nothing
     #[arg(long, value_name = "TEXT", help_heading = "When to stop")]
@@ -153,6 +169,10 @@ pub struct Run {
     #[arg(long, value_name = "FILE", help_heading = "When to stop")]
     stop_file: Option<String>,
 
+    /// At the end, notify: `desktop`, or a command that gets the result as JSON on standard input
+    #[arg(long, value_name = "HOW", help_heading = "When to stop")]
+    notify: Option<String>,
+
     /// A message sent to each fresh context before its task
     #[arg(long, value_name = "TEXT", help_heading = "Warm-up")]
     warm_up: Option<String>,
@@ -181,15 +201,20 @@ impl Run {
             usage("a loop always uses the current time: remove --now and CERBERUS_NOW");
         }
         let start = if self.resume { Start::Resume } else { Start::Fresh };
-        let job = self.job(context, start)?;
+        let (dry_run, named) = (self.dry_run, self.worktree.clone());
+        let (job, worktree) = self.job(context, start)?;
         let interrupts = Arc::new(Interrupts::default());
         listen(&interrupts)?;
+        if dry_run {
+            return dry_run::show(context, &job, named.as_deref(), &interrupts);
+        }
         let mut screen = Screen::new(context.json);
         let ended = start::run(&job, start, &mut screen, &interrupts);
         screen.clear();
         let code = match ended {
             Ok(stop) => {
                 context.now_again().ended(&[])?;
+                worktree.iter().for_each(|made| worktree::report_end(context, made));
                 stop.class().exit_code()
             }
             Err(LoopError::AnotherRunner) => {
@@ -197,6 +222,7 @@ impl Run {
                 render::talk("          `cerberus loop status` shows it, `cerberus loop stop` ends it");
                 ANOTHER_RUNNER_EXIT_CODE
             }
+            Err(error @ LoopError::Check(_)) => usage(&format!("{error}; give --until a command that can be run")),
             Err(error @ LoopError::NothingToResume(_)) => return Err(error).hint("start a new run without --resume"),
             Err(error) => {
                 let hint = "free disk space or fix the folder's permissions, then run `cerberus loop run --resume`";
@@ -206,20 +232,28 @@ impl Run {
         std::process::exit(i32::from(code))
     }
 
-    fn job(self, context: &Context, start: Start) -> Result<Job> {
+    fn job(self, context: &Context, start: Start) -> Result<(Job, Option<LoopWorktree>)> {
         const FIX: &str = "fix the file; `cerberus loop run --help` lists the settings";
-        let located = context.located();
-        context.may_store(&located)?;
-        let home = config::load(&context.home).hint(FIX)?.loops;
-        let project = config::project_loops(&located.root).hint(FIX)?;
+        let here = context.located();
+        context.may_store(&here)?;
+        let wanted = self.worktree.as_deref().filter(|_| !self.dry_run);
+        let worktree = wanted.map(|name| worktree::prepare(context, &here, name)).transpose()?;
+        // A repository's settings and a task's file are those of the folder in which the command was given.
+        let (root, cwd) = (here.root.clone(), here.cwd.clone());
+        let located = worktree.as_ref().map(|made| identity::locate(&made.folder(&here))).unwrap_or(here);
+        let home = config::load(&context.home).hint(FIX)?;
+        let project = config::project_loops(&root).hint(FIX)?;
         let earlier = match start {
             Start::Resume => {
-                let run_state = start::resumable(&ledger(context));
+                let run_state = start::resumable(&Ledger::at(&context.home, &located));
                 run_state.hint("start a new run without --resume")?.layer
             }
             Start::Fresh => Layer::default(),
         };
-        let layer = self.layer().over(earlier).over(project).over(home);
+        let mut layer = self.layer().over(earlier).over(project).over(home.loops);
+        if worktree.is_some() {
+            layer.prompt_file = layer.prompt_file.map(|file| cwd.join(file).to_string_lossy().into_owned());
+        }
         let settings = match Settings::new(layer.clone()) {
             Ok(settings) => settings,
             Err(wrong) => usage(&format!("{wrong}; see `cerberus loop run --help`")),
@@ -232,7 +266,10 @@ impl Run {
         };
         let surroundings = context.agent_surroundings();
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
-        Ok(Job { home: context.home.clone(), located, settings, layer, task, program, agent_dir })
+        let utc_offset = UtcOffset { seconds: jiff::Zoned::now().offset().seconds() };
+        let (home, prices) = (context.home.clone(), home.prices);
+        let job = Job { home, located, settings, layer, task, program, agent_dir, utc_offset, prices };
+        Ok((job, worktree))
     }
 
     fn layer(self) -> Layer {
@@ -264,11 +301,13 @@ impl Run {
             max_cost_usd: self.max_cost_usd,
             until: self.until,
             until_time_limit: self.until_time_limit,
+            allow_check_change: self.allow_check_change.then_some(true),
             completion_phrase: self.completion_phrase,
             no_progress: self.no_progress,
             stop_file: self.stop_file,
             warm_up: self.warm_up,
             warm_up_delay: self.warm_up_delay,
+            notify: self.notify,
             ..Layer::default()
         };
         layer.preserve.max_state_size = self.max_state_size;
@@ -277,22 +316,16 @@ impl Run {
     }
 }
 
-/// Longer than any real task. A context has to hold it.
-const TASK_BYTES_MAX: u64 = 1024 * 1024;
-
-fn task(settings: &Settings, cwd: &std::path::Path) -> Result<String> {
+fn task(settings: &Settings, cwd: &std::path::Path) -> Result<Task> {
     let task = match (&settings.prompt, &settings.prompt_file) {
-        (Some(prompt), _) => prompt.clone(),
-        (None, Some(file)) => {
-            let read = outside::text(&cwd.join(file), TASK_BYTES_MAX);
-            let read = read.map_err(|error| anyhow::anyhow!("cannot read the task in {file}: {error}"));
-            read.hint("pass an existing text file to --prompt-file")?
-        }
+        (Some(prompt), _) => Task::Text(prompt.clone()),
+        (None, Some(file)) => Task::File(cwd.join(file)),
         (None, None) => usage("no task given: use --prompt TEXT or --prompt-file FILE"),
     };
-    match task.trim().is_empty() {
-        true => usage("the task is empty"),
-        false => Ok(task),
+    match task.read() {
+        Ok(_) => Ok(task),
+        Err(error @ TaskError::Empty) => usage(&error.to_string()),
+        Err(error) => Err(error).hint("pass an existing text file to --prompt-file"),
     }
 }
 

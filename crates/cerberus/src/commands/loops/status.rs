@@ -1,54 +1,145 @@
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
 use cerberus_core::loops::history;
-use serde_json::json;
+use cerberus_engine::loops::list::{self, LoopRun};
+use serde_json::{Value, json};
 
 use super::{DOCTOR, ledger};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::loops::{money, thousands};
-use crate::render::time::Local;
+use crate::render::time::{Local, rough};
 
 /// Show the state of this project's loop
 #[derive(clap::Args)]
-pub struct Status {}
+pub struct Status {
+    /// Show it again whenever it changes, until the loop ends
+    #[arg(long, short)]
+    watch: bool,
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Status {
     pub fn run(self, context: &Context) -> Result<()> {
+        if !self.watch {
+            let state = State::read(context)?;
+            match context.json {
+                true => render::json(&state.as_json()),
+                false => state.lines(context).iter().for_each(|line| render::line(line)),
+            }
+            return Ok(());
+        }
+        let mut shown = Vec::new();
+        loop {
+            let context = context.now_again();
+            let state = State::read(&context)?;
+            let lines = if context.json { vec![state.as_json().to_string()] } else { state.lines(&context) };
+            if lines != shown {
+                show_again(&lines, shown.len(), context.json);
+                shown = lines;
+            }
+            if !state.is_running {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// On a terminal, the new lines replace the old ones.
+fn show_again(lines: &[String], shown: usize, json: bool) {
+    if json {
+        lines.iter().for_each(|line| render::json_text(line));
+        return;
+    }
+    if std::io::stdout().is_terminal() && shown > 0 {
+        let _ = write!(std::io::stdout(), "\u{1b}[{shown}A\u{1b}[J");
+    } else if shown > 0 {
+        render::line("");
+    }
+    lines.iter().for_each(|line| render::line(line));
+}
+
+/// What is known about the loop of a project, right now.
+struct State {
+    is_running: bool,
+    run: Option<LoopRun>,
+    /// Of the context at work.
+    output: list::LastOutput,
+}
+
+impl State {
+    fn read(context: &Context) -> Result<State> {
         let ledger = ledger(context);
         let is_running = ledger.is_running().hint(DOCTOR)?;
         let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
-        let Some(run_state) = history::latest_run(&entries) else {
-            match context.json {
-                true => render::json(&json!({ "running": false, "run": null })),
-                false => render::line("no loop has run in this project"),
-            }
-            return Ok(());
+        let run = history::latest_run(&entries).and_then(|state| list::of_run(&ledger, &entries, state.run));
+        let output = match &run {
+            Some(run) if is_running && run.state.open.is_some() => list::last_output(&context.home, run),
+            _ => list::LastOutput::default(),
         };
-        let totals = &run_state.totals;
-        let (is_open, session) = (run_state.open.is_some(), run_state.sessions.last().map(String::as_str));
-        let iteration = if is_open { totals.iteration() } else { totals.spent };
-        let process = run_state.open.as_ref().and_then(|open| open.agent.as_ref()).map(|agent| agent.pid);
-        let runner = run_state.runner.as_ref().map(|runner| runner.pid).filter(|_| is_running);
-        if context.json {
-            let stop = run_state.stopped.as_ref().map(|(class, words)| json!({ "class": class, "reason": words }));
-            render::json(&json!({
-                "running": is_running, "run": run_state.run, "agent": run_state.worker, "iteration": iteration,
-                "session_id": session, "tokens": totals.tokens, "cost_usd": totals.cost_usd,
-                "runner_pid": runner, "agent_pid": process.filter(|_| is_running),
-                "last_activity": run_state.last_at.to_string(), "stop": stop,
-            }));
-            return Ok(());
+        Ok(State { is_running, run, output })
+    }
+
+    fn tokens(&self, run: &LoopRun) -> u64 {
+        run.state.totals.tokens.saturating_add(self.output.tokens)
+    }
+
+    fn cost_usd(&self, run: &LoopRun) -> Option<f64> {
+        match (run.state.totals.cost_usd, self.output.cost_usd) {
+            (None, None) => None,
+            (before, now) => Some(before.unwrap_or(0.0) + now.unwrap_or(0.0)),
         }
-        let state = match (is_running, &run_state.stopped) {
-            (true, _) => format!("is running, process {}", runner.map_or("unknown".to_string(), |pid| pid.to_string())),
+    }
+
+    fn as_json(&self) -> Value {
+        let Some(run) = &self.run else { return json!({ "running": false, "run": null }) };
+        let state = &run.state;
+        let iteration = if state.open.is_some() { state.totals.iteration() } else { state.totals.spent };
+        let agent = state.open.as_ref().and_then(|open| open.agent.as_ref()).map(|agent| agent.pid);
+        let runner = state.runner.as_ref().map(|runner| runner.pid);
+        let stop = state.stopped.as_ref().map(|(class, words)| json!({ "class": class, "reason": words }));
+        let waiting = state.waiting.as_ref().filter(|_| self.is_running);
+        json!({
+            "running": self.is_running, "run": state.run, "agent": state.worker, "iteration": iteration,
+            "session_id": state.sessions.last(), "tokens": self.tokens(run), "cost_usd": self.cost_usd(run),
+            "fill_percent": self.output.fill_percent.map(|percent| (percent * 10.0).round() / 10.0),
+            "waiting": waiting.map(|wait| json!({ "until": wait.until.to_string(), "reason": &*wait.reason })),
+            "runner_pid": runner.filter(|_| self.is_running), "agent_pid": agent.filter(|_| self.is_running),
+            "last_activity": state.last_at.to_string(), "stop": stop,
+        })
+    }
+
+    fn lines(&self, context: &Context) -> Vec<String> {
+        let Some(run) = &self.run else { return vec!["no loop has run in this project".to_string()] };
+        let (state, now) = (&run.state, context.clock.now);
+        let local = Local::new(now);
+        let runner = state.runner.as_ref().map_or("unknown".to_string(), |runner| runner.pid.to_string());
+        let words = match (self.is_running, &state.stopped) {
+            (true, _) => format!("is running, process {runner}"),
             (false, Some((class, words))) => format!("{}: {words}", class.word()),
             (false, None) => "its runner died; continue with `cerberus loop run --resume`".to_string(),
         };
-        render::line(&format!("run {}      {} {state}", run_state.run, run_state.worker.name()));
-        let working = if is_open { "running" } else { "done" };
-        render::line(&format!("iteration  {iteration}, {working}, session {}", session.unwrap_or("unknown")));
-        render::line(&format!("spent      {} tokens{}", thousands(totals.tokens), money(totals.cost_usd)));
-        render::line(&format!("active     {}", Local::new(context.clock.now).ago(run_state.last_at)));
-        Ok(())
+        let session = state.sessions.last().map_or("unknown", String::as_str);
+        let (iteration, working) = match state.open {
+            Some(_) => (state.totals.iteration(), "running"),
+            None => (state.totals.spent, "done"),
+        };
+        let mut lines = vec![
+            format!("run {}      {} {words}", state.run, state.worker.name()),
+            format!("iteration  {iteration}, {working}, session {session}"),
+        ];
+        if let Some(wait) = state.waiting.as_ref().filter(|wait| self.is_running && wait.until > now) {
+            let (at, left) = (local.when(wait.until), rough(wait.until.since(now)));
+            lines.push(format!("waiting    until {at} (in {left}): {}", &*wait.reason));
+        }
+        lines.extend(self.output.fill_percent.map(|percent| format!("context    {percent:.0} % full")));
+        lines.push(format!("spent      {} tokens{}", thousands(self.tokens(run)), money(self.cost_usd(run))));
+        lines.push(format!("active     {}", local.ago(state.last_at)));
+        lines.extend(self.output.lines.last().map(|line| format!("last       {line}")));
+        lines
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{LIMIT, Stage};
 
 const SOFT: usize = 75_000;
-const HARD: usize = 90_000;
+pub(super) const HARD: usize = 90_000;
 
 /// What only the second and the third context were told; an agent that is stopped may ask once more before it ends.
 const SECOND: &str = "# Context Handoff\n";
@@ -52,7 +52,7 @@ fn part(client: &dyn Client, stage: &Stage, name: &str) -> Reply {
     client.write(&stage.scratch.repo().join(format!("{name}.txt")), &format!("part {name}\n")).reading(5_000)
 }
 
-fn run_to_its_end(command: &mut Command) -> (u32, Finished) {
+pub(super) fn run_to_its_end(command: &mut Command) -> (u32, Finished) {
     let mut running = Running::spawn(command).unwrap();
     let group = running.pid();
     let finished = running.wait(LIMIT).unwrap();
@@ -61,7 +61,7 @@ fn run_to_its_end(command: &mut Command) -> (u32, Finished) {
 }
 
 /// The first request that holds this, as all that the model read.
-fn request_with(server: &ModelServer, words: &str, after: usize) -> (usize, String) {
+pub(super) fn request_with(server: &ModelServer, words: &str, after: usize) -> (usize, String) {
     let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
     let found = requests.iter().enumerate().skip(after).find(|(_, text)| text.contains(words));
     let (at, text) = found.unwrap_or_else(|| panic!("no request holds {words:?}: {requests:#?}"));
@@ -125,7 +125,7 @@ fn check(stage: &Stage, server: &ModelServer, group: u32) {
 
 /// A command that goes on after the agent has looked at it: Codex writes down how full its context is only when a tool came
 /// back. Whether it asks its model once more before it is stopped, nobody knows; if it does, it waits.
-fn in_background(command: &str, read_tokens: usize) -> [Reply; 2] {
+pub(super) fn in_background(command: &str, read_tokens: usize) -> [Reply; 2] {
     let input = json!({ "cmd": command, "yield_time_ms": 500 });
     [Reply::tool("exec_command", input).reading(read_tokens), Reply::hang().to(command)]
 }

@@ -7,6 +7,7 @@ mod claude_code;
 mod codex;
 mod loops;
 mod matrix;
+mod night;
 mod story;
 mod terminal;
 mod versions;

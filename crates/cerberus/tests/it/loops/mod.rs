@@ -1,10 +1,17 @@
 //! The loop from outside: the real binary, and a fake agent that does what real ones do wrong.
 
+mod comparison;
 mod control;
 mod faults;
+mod honest;
 mod kill;
+mod money;
+mod parallel;
 mod seed;
+mod seeing;
 mod stops;
+mod terminal;
+mod told;
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -35,22 +42,17 @@ impl Stage {
 
     /// `cerberus loop run` with nothing to wait for but the agent.
     pub fn command(&self, options: &[&str]) -> Command {
+        self.command_with(&["--prompt", "Build the parser"], options)
+    }
+
+    pub fn command_with(&self, task: &[&str], options: &[&str]) -> Command {
         let mut command = self.env.command();
         let name = match self.tongue {
             Tongue::ClaudeCode => "claude-code",
             Tongue::Codex => "codex",
             Tongue::Plain => "command",
         };
-        command.args([
-            "loop",
-            "run",
-            "--agent",
-            name,
-            "--program",
-            self.agent.program(),
-            "--prompt",
-            "Build the parser",
-        ]);
+        command.args(["loop", "run", "--agent", name, "--program", self.agent.program()]).args(task);
         command.args(["--min-interval", "0", "--backoff", "0", "--linger", "1s", "--max-reboots-per-hour", "100000"]);
         command.args(options).stdin(Stdio::null());
         command

@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use cerberus_core::loops::history::{self, Iteration};
+use cerberus_engine::loops::audience::{Audience, Report};
+use cerberus_engine::loops::ledger::Number;
+use cerberus_engine::loops::logs::{Log, Printed};
+
+use super::{DOCTOR, ledger};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render::loops::Screen;
+
+/// Show what the agent printed in this project's loop
+#[derive(clap::Args)]
+pub struct Logs {
+    /// The number of the iteration in `loop history` [default: the last one]
+    iteration: Option<u32>,
+
+    /// The run [default: the last one]
+    #[arg(long, value_name = "N")]
+    run: Option<u32>,
+
+    /// Show what is printed from now on, too, until the loop ends
+    #[arg(long, short)]
+    follow: bool,
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+impl Logs {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let mut screen = Screen::new(context.json);
+        let mut logs: Vec<Log> = Vec::new();
+        loop {
+            let context = context.now_again();
+            let ledger = ledger(&context);
+            // Asked first, so that nothing printed before the end is missed.
+            let is_running = ledger.is_running().hint(DOCTOR)?;
+            let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
+            let rows = history::iterations(&entries);
+            let run = self.run.or(rows.last().map(|row| row.run));
+            let of_run: Vec<&Iteration> = rows.iter().filter(|row| Some(row.run) == run).collect();
+            let first = self.iteration.or(of_run.last().map(|row| row.iteration).filter(|_| logs.is_empty()));
+            let known = logs.last().map(|log| log.number.iteration);
+            let wanted = |row: &&&Iteration| match (first, known) {
+                _ if self.follow => row.iteration >= first.or(known).unwrap_or(0),
+                (Some(first), _) => row.iteration == first,
+                (None, _) => true,
+            };
+            for row in of_run.iter().filter(wanted) {
+                for attempt in 1..=row.attempts {
+                    let number = Number { run: row.run, iteration: row.iteration, attempt };
+                    if logs.iter().all(|log| log.number != number) {
+                        logs.push(Log::new(&ledger, row.worker, number));
+                    }
+                }
+            }
+            if logs.is_empty() && !(self.follow && is_running) {
+                return Err(anyhow::anyhow!("there is no output of such an iteration"))
+                    .hint("`cerberus loop history --all` lists the iterations");
+            }
+            for log in logs.iter_mut().filter(|log| log.is_there()) {
+                while show(&mut screen, log, &context)? {}
+            }
+            if !self.follow || !is_running {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// Shows what is new. Returns whether there was anything.
+fn show(screen: &mut Screen, log: &mut Log, context: &Context) -> Result<bool> {
+    let is_first = log.is_unread();
+    let printed = log.read_new(&context.home).hint(DOCTOR)?;
+    if is_first && !printed.is_empty() {
+        let Number { iteration, attempt, .. } = log.number;
+        screen.report(&Report::Begun { iteration, attempt });
+    }
+    for one in &printed {
+        match one {
+            Printed::Said(said) => screen.report(&Report::Said(said)),
+            Printed::Other(text) => screen.report(&Report::Error(text)),
+        }
+    }
+    Ok(!printed.is_empty())
+}

@@ -1,0 +1,52 @@
+use cerberus_engine::loops::prune;
+use serde_json::json;
+
+use super::{DOCTOR, ledger};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Remove the checkpoints and outputs of old runs of this project's loop
+///
+/// A loop itself keeps those of its last five runs. Checkpoints of worktrees that do not exist any more are removed too.
+/// `git gc` then frees the space.
+#[derive(clap::Args)]
+pub struct Prune {
+    /// How many of the last runs keep their checkpoints
+    #[arg(long, value_name = "RUNS", default_value_t = 1)]
+    keep: usize,
+
+    /// Only show what would be removed
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Prune {
+    pub fn run(self, context: &Context) -> Result<()> {
+        const AGAIN: &str = "nothing else was changed; fix the problem and try again";
+        if ledger(context).is_running().hint(DOCTOR)? && self.keep == 0 {
+            return Err(anyhow::anyhow!("a loop is running and saves checkpoints"))
+                .hint("keep at least the last run, or stop the loop first with `cerberus loop stop`");
+        }
+        let located = context.located();
+        let old = prune::of_old_runs(&context.home, &located, self.keep).hint(DOCTOR)?;
+        let removed = prune::of_removed_worktrees(&context.home, &located).hint(DOCTOR)?;
+        if !self.dry_run {
+            old.remove(&context.home, &located).hint(AGAIN)?;
+            removed.remove(&context.home, &located).hint(AGAIN)?;
+        }
+        let (checkpoints, outputs) = (old.references.len() + removed.references.len(), old.outputs.len());
+        match context.json {
+            true => {
+                render::json(&json!({ "checkpoints": checkpoints, "outputs": outputs, "dry_run": self.dry_run }));
+            }
+            false => {
+                let verb = if self.dry_run { "would be removed" } else { "removed" };
+                let (checkpoints, outputs) =
+                    (render::count(checkpoints, "checkpoint"), render::count(outputs, "output file"));
+                render::line(&format!("{checkpoints} and {outputs} {verb}"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+use cerberus_core::loops::handoff::state::Passage;
+use cerberus_core::loops::history::{self, Entry, Step};
+use cerberus_engine::loops::is_below_a_loop;
+use serde_json::json;
+
+use super::{DOCTOR, ledger};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Send a message to the next context of this project's running loop
+///
+/// The context that starts next hears it first, and later ones are reminded of it. The context at work is not disturbed.
+#[derive(clap::Args)]
+pub struct Tell {
+    /// The message
+    #[arg(value_name = "TEXT")]
+    text: String,
+}
+
+/// A message, not a document; longer texts belong into the task.
+const TEXT_BYTES_MAX: usize = 4_000;
+
+impl Tell {
+    pub fn run(self, context: &Context) -> Result<()> {
+        if is_below_a_loop() {
+            return Err(anyhow::anyhow!("only the user can send a message to the loop"))
+                .hint("record what the next context needs with `cerberus record note TEXT`");
+        }
+        context.require_person(&context.store()?, "send a message to the loop", "cerberus loop tell TEXT")?;
+        let ledger = ledger(context);
+        if !ledger.is_running().hint(DOCTOR)? {
+            return Err(anyhow::anyhow!("no loop is running in this project"))
+                .hint("`cerberus loop status` shows how the last one ended; a new run gets its task with --prompt");
+        }
+        if self.text.trim().is_empty() || self.text.len() > TEXT_BYTES_MAX {
+            return Err(anyhow::anyhow!("a message has between 1 and {TEXT_BYTES_MAX} bytes"))
+                .hint("write a longer text into the file of --prompt-file, which is read again for every context");
+        }
+        let entries = ledger.read(context.clock.wall).hint(DOCTOR)?;
+        let run = history::latest_run(&entries).map_or(1, |run_state| run_state.run);
+        let text = Passage::new(context.home.cleaner(), self.text.trim());
+        let step = Step::Told { text: text.clone() };
+        ledger.append(&Entry { at: context.clock.wall, run, step }).hint(DOCTOR)?;
+        match context.json {
+            true => render::json(&json!({ "run": run, "told": text })),
+            false => render::line("the next context of the loop will hear this first"),
+        }
+        Ok(())
+    }
+}

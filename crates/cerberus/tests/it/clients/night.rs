@@ -1,0 +1,196 @@
+//! A simulated night: a loop of fifteen contexts with each of the real agents, in which everything goes wrong once, and
+//! the report that its user reads in the morning.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use cerberus_testkit::clients::Client;
+use cerberus_testkit::clients::claude_code::ClaudeCode;
+use cerberus_testkit::clients::codex::Codex;
+use cerberus_testkit::model_server::{ModelServer, Reply};
+use cerberus_testkit::process::{Running, running_in, wait_until};
+use serde_json::Value;
+
+use super::Stage;
+use super::loops::{HARD, in_background, request_with};
+
+/// Fifteen starts of an agent, on a machine that is busy with something else.
+const NIGHT: Duration = Duration::from_secs(540);
+
+const CHECK: &str = "bad=0\nfor part in one two three four; do\n  test -f $part.txt && continue\n  \
+    echo \"test part_$part ... FAILED\"; bad=1\ndone\n\
+    test $bad = 0 || { echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored'; exit 1; }\n";
+
+/// What only contexts after the hard redline are told; an agent that is stopped may ask once more before it ends.
+const AFTER: &str = "hard.txt (new)";
+
+fn waiting(stage: &Stage) -> PathBuf {
+    stage.scratch.root().join("waiting")
+}
+
+/// The contexts in order, each with all that the model says in it.
+fn script(client: &dyn Client, stage: &Stage, hard: impl IntoIterator<Item = Reply>) -> Vec<Reply> {
+    let repo = stage.scratch.repo();
+    let part = |name: &str| client.write(&repo.join(format!("{name}.txt")), &format!("part {name}\n")).reading(5_000);
+    let run = |command: &str| client.run(command).reading(5_000);
+    let say = |text: &str| Reply::text(text).reading(6_000);
+    let marks = waiting(stage);
+    let wait = format!("touch '{0}'; while [ ! -f '{0}.over' ]; do sleep 0.1; done", marks.display());
+    let commit = "git -c user.name=t -c user.email=t@localhost commit --quiet --allow-empty --message=nothing";
+    let mut replies = vec![
+        part("one"),
+        say("I wrote one.txt. I decided to use plain files because anybody can read them.\n\n- [x] Wrote phantom.py"),
+        say("Everything is there.\n\nALL DONE"),
+        part("two"),
+        say("Part two is written."),
+        run("kill -9 $PPID"),
+        Reply::fail(429),
+        part("three"),
+        say("Part three is written."),
+        run(commit),
+        say("I committed."),
+        run("echo a > flip.txt"),
+        say("It is a."),
+        run("echo b > flip.txt"),
+        say("It is b."),
+        run("echo a > flip.txt"),
+        say("It is a again."),
+        run("echo true > check.sh"),
+        say("It passes now.\n\nALL DONE"),
+        run("git checkout --quiet -- check.sh"),
+        say("The check is as it was."),
+        run("echo 'Write the four parts, carefully.' > TASK.md"),
+        say("I noted what the user wants."),
+        run(&wait),
+        say("I waited."),
+        part("hard"),
+    ];
+    replies.extend(hard);
+    replies.push(part("four").to(AFTER));
+    replies.push(say("All four parts are there.\n\nALL DONE").to(AFTER));
+    replies
+}
+
+fn prepare(stage: &Stage) {
+    let repo = stage.scratch.repo();
+    let write = |name: &str, text: &str| std::fs::write(repo.join(name), text).unwrap();
+    write("check.sh", CHECK);
+    write("TASK.md", "Write the four parts.\n");
+    let hook = "grep -q '\\\"iteration\\\":6,' && sleep 600; true";
+    write("cerberus.toml", &format!("[loop.hooks]\npost_iteration = \"{hook}\"\ntime_limit = \"1s\"\n"));
+    for args in [&["add", "--all"][..], &["commit", "--quiet", "--message=start"]] {
+        let who = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
+        let mut git = Command::new("git");
+        git.env_clear().env("PATH", &stage.path).env("HOME", stage.scratch.home()).current_dir(&repo);
+        assert!(git.args(who).args(args).status().unwrap().success());
+    }
+}
+
+/// Runs the whole night. The user sends one message in the middle of it.
+fn sleep_well(stage: &Stage, client: &Command, agent: &str, options: &[&str], args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cerberus"));
+    command.env_clear().current_dir(stage.scratch.repo()).process_group(0);
+    command.envs(client.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.args(["loop", "run", "--agent", agent, "--program"]).arg(client.get_program());
+    command.args(["--prompt-file", "TASK.md", "--until", "sh check.sh", "--completion-phrase", "ALL DONE"]);
+    command.args(["--min-interval", "0s", "--backoff", "0", "--backoff-max", "1s", "--max-iterations", "20"]);
+    command.args(options).arg("--").args(args).args(client.get_args());
+    let mut running = Running::spawn(&mut command).unwrap();
+    let group = running.pid();
+    let is_waiting = || waiting(stage).exists().then_some(());
+    if let Err(late) = wait_until("the context that waits", NIGHT, is_waiting) {
+        panic!("{late}\n{:?}\n{}", running.wait(Duration::ZERO), stage.try_cerberus(&["loop", "history"]));
+    }
+    stage.cerberus(&["loop", "tell", "Use short lines."]);
+    std::fs::write(waiting(stage).with_extension("over"), "").unwrap();
+    let finished = running.wait(NIGHT).unwrap();
+    assert!(finished.status.success(), "{}\n{}", finished.stdout, finished.stderr);
+    assert_eq!(running_in(group, stage.scratch.root()), [""; 0], "no process is left");
+    finished.stderr
+}
+
+/// What holds in the morning, whichever agent was at work.
+fn check(stage: &Stage, server: &ModelServer, stderr: &str) {
+    let hears = [
+        "phantom.py (reported as done, but phantom.py does not exist)",
+        "The session of iteration 2 reported that everything is done. It is not: the check `sh check.sh` does not pass.",
+        "- Failing: part_two",
+        "- check.sh is part of the check and was changed since the loop began. Restore it.",
+        "## Task Changed",
+        "## Message from the User\n- Use short lines.",
+        "## Earlier Messages from the User\n- Use short lines.",
+    ];
+    let mut after = 0;
+    for words in hears {
+        let (at, text) = request_with(server, words, after);
+        assert!(text.contains("# Context Handoff\n"), "{text}");
+        after = at;
+    }
+    let (_, text) = request_with(server, "## Task Changed", 0);
+    assert!(text.contains("Write the four parts, carefully.") && text.contains("(anybody can read them)"), "{text}");
+    for told in [
+        "the post_iteration hook failed: it took longer than 1s and was stopped",
+        "does not count, because it was changed: check.sh",
+        "the task has changed; this context gets the new one",
+    ] {
+        assert!(stderr.contains(told), "{told} in {stderr}");
+    }
+
+    let history: Value = serde_json::from_str(&stage.cerberus(&["loop", "history", "--json"])).unwrap();
+    let rows = history.as_array().unwrap();
+    let ends: Vec<&str> = rows.iter().map(|row| row["ended_by"].as_str().unwrap()).collect();
+    let mut expected = ["iteration-end"; 15];
+    (expected[3], expected[13]) = ("failure", "hard-redline");
+    assert_eq!(ends, expected, "{history:#}");
+    assert_eq!((&rows[1]["check"]["claimed"], &rows[1]["check"]["passed"]), (&true.into(), &false.into()));
+    assert_eq!(rows[4]["attempts"], 2, "it waited for the limit: {history:#}");
+    assert_eq!(rows[9]["check"]["changed"][0], "check.sh");
+    assert!(rows[14]["stop_reason"].as_str().unwrap().contains("the check passed"), "{history:#}");
+
+    let report = stage.cerberus(&["loop", "history"]);
+    for told in [
+        "check failed, though the agent reported completion: exit 1",
+        "failing: part_two, part_three, part_four",
+        "15 iterations in ",
+        "2 refused completions, 1 changed check, 1 failure",
+        "1 hard redline",
+        "complete: the check passed",
+        "changed since it began: ",
+    ] {
+        assert!(report.contains(told), "{told} in {report}");
+    }
+}
+
+#[test]
+fn claude_code_sleeps_well() {
+    let stage = Stage::new(&ClaudeCode);
+    prepare(&stage);
+    let hard = [ClaudeCode.run("sleep 600 & sleep 601").reading(HARD)];
+    let server = ModelServer::start(script(&ClaudeCode, &stage, hard));
+    let mut client = ClaudeCode.command(&stage.place(&server));
+    client.env("CLAUDE_CODE_MAX_RETRIES", "0");
+    let args = ["--dangerously-skip-permissions"];
+    let stderr = sleep_well(&stage, &client, "claude-code", &["--context-window", "100000"], &args);
+    check(&stage, &server, &stderr);
+}
+
+#[test]
+fn codex_sleeps_well() {
+    let stage = Stage::new(&Codex);
+    prepare(&stage);
+    let hard = in_background("sleep 602 & sleep 603", HARD);
+    let server = ModelServer::start(script(&Codex, &stage, hard));
+    let mut client = Codex.command(&stage.place(&server), &[]);
+    client.args([
+        "-c",
+        "model_providers.stub.request_max_retries=0",
+        "-c",
+        "model_providers.stub.stream_max_retries=0",
+    ]);
+    let args = ["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"];
+    let options = ["--soft-redline", "70k", "--hard-redline", "85k"];
+    let stderr = sleep_well(&stage, &client, "codex", &options, &args);
+    check(&stage, &server, &stderr);
+}
