@@ -14,7 +14,7 @@ mod tests;
 use std::ops::Range;
 
 pub use commands::{Command, commands};
-pub use paths::{Group, Named, groups};
+pub use paths::{Group, Named, groups, joined};
 use reader::Reader;
 
 /// How a simple command is joined to the previous one.

@@ -124,7 +124,7 @@ impl State {
 }
 
 /// A path as seen from where the line begins.
-pub(super) fn joined(folder: &str, path: &str) -> String {
+pub fn joined(folder: &str, path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     if path.starts_with('/') || path.starts_with('~') || folder.is_empty() {
         return path.to_string();

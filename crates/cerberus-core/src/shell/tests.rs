@@ -82,7 +82,8 @@ fn the_program_of_a_command_is_known_behind_wrappers() {
 #[test]
 fn commands_know_their_folder_variables_and_outputs() {
     let shown = |line: &str| {
-        let command = |command: Command| format!("{}:{}>{}", command.folder, command.words.join(" "), command.outputs.join(","));
+        let command =
+            |command: Command| format!("{}:{}>{}", command.folder, command.words.join(" "), command.outputs.join(","));
         commands(line).into_iter().map(command).collect::<Vec<_>>().join(" | ")
     };
     for (line, expected) in [

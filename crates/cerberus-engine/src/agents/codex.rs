@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents::codex;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{self, Json, Part, WiredHook};
 
@@ -38,6 +38,7 @@ pub(super) const PROFILE: Profile = Profile {
 /// Codex stops SessionEnd hooks after three seconds, and warns about a longer timeout.
 static HOOKS: HookStyle = HookStyle {
     agent: codex::AGENT,
+    checks: Some(CheckHook { event: "PreToolUse", timeout: 10, matcher: Some("Bash|apply_patch") }),
     events: &[
         ("SessionStart", 10),
         ("UserPromptSubmit", 10),

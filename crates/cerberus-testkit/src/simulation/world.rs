@@ -21,6 +21,7 @@ use cerberus_core::summary::render::Format;
 use cerberus_engine::agents::Surroundings;
 use cerberus_engine::brief::recall::{self, Budget, Question};
 use cerberus_engine::erase::forget;
+use cerberus_engine::hook::capture::Captured;
 use cerberus_engine::hook::{answer, capture};
 use cerberus_engine::import::{Import, TakeForgotten};
 use cerberus_engine::journal;
@@ -184,7 +185,7 @@ impl World {
     fn deliver(&mut self, agent: &'static str, payload: Vec<u8>) {
         let (agent_id, clock) = (Agent::from_name(agent).expect("an agent"), self.clock());
         let waiting = capture::capture(&self.home, &clock, agent_id, &payload).expect("a payload is captured");
-        if let Some(waiting) = waiting {
+        if let Captured::Pending(waiting) = waiting {
             let told =
                 answer::answer(&self.home, &clock, &UserFolders::default(), &no_agents(), &waiting).expect("an answer");
             if let Some(told) = told {
