@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use cerberus_core::agents::{ALL, transcripts};
@@ -18,7 +19,6 @@ use cerberus_core::model::path;
 use cerberus_engine::import::files;
 
 use crate::measure::say;
-use crate::programs::Programs;
 
 /// Rules that people are likely to have, and whether they would block.
 const RULES: &[(&str, bool)] = &[
@@ -44,7 +44,10 @@ const RULES: &[(&str, bool)] = &[
     ("--branch main --only commit", true),
     ("--branch main --only push", false),
     ("--branch master --only commit", false),
-    ("--message-start feat --message-start fix --message-start docs --message-start refactor --message-start test --message-start chore --message-start perf --message-start ci --message-start build --message-start style", false),
+    (
+        "--message-start feat --message-start fix --message-start docs --message-start refactor --message-start test --message-start chore --message-start perf --message-start ci --message-start build --message-start style",
+        false,
+    ),
     ("--message-max 72", false),
     ("--message-forbid Co-Authored-By", false),
     ("--before 'git commit' --need 'cargo test'", false),
@@ -72,8 +75,8 @@ struct Sum {
     block_hits: usize,
 }
 
-pub fn run(programs: &Programs) -> Result<()> {
-    let Some(dir) = programs.data.as_deref() else {
+pub fn run(data: Option<&Path>) -> Result<()> {
+    let Some(dir) = data else {
         return say("needs a folder of transcripts: --data DIR");
     };
     let mut people: BTreeMap<String, Vec<(Agent, Vec<u8>)>> = BTreeMap::new();
@@ -94,7 +97,8 @@ pub fn run(programs: &Programs) -> Result<()> {
     let mut uses = 0;
     for (person, transcripts) in &people {
         let records: Vec<Record> = transcripts.iter().flat_map(|(agent, bytes)| records(*agent, bytes)).collect();
-        let tools = records.iter().filter_map(|record| if let Event::Tool(used) = &record.event { Some(used) } else { None });
+        let tools =
+            records.iter().filter_map(|record| if let Event::Tool(used) = &record.event { Some(used) } else { None });
         let commands: Vec<String> = tools.filter_map(|used| Some(used.command.as_ref()?.to_string())).collect();
         let mut counted = 0;
         for (options, blocks) in RULES {
@@ -128,7 +132,10 @@ pub fn run(programs: &Programs) -> Result<()> {
         say(&format!("{kind:<8} {:>4}  {:>12}  {rate:.2}", sum.hits, sum.concerned))?;
     }
     let blocked: usize = sums.values().map(|sum| sum.block_hits).sum();
-    say(&format!("hits of rules that block: {blocked}, {:.2} per 1,000 tool uses", 1000.0 * blocked as f64 / uses.max(1) as f64))?;
+    say(&format!(
+        "hits of rules that block: {blocked}, {:.2} per 1,000 tool uses",
+        1000.0 * blocked as f64 / uses.max(1) as f64
+    ))?;
     if let Some(file) = std::env::var_os("CERBERUS_HITS") {
         std::fs::write(file, hits)?;
     }

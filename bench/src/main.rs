@@ -108,7 +108,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("secrets", |programs| secrets::run(programs.data.as_deref(), None)),
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
-    ("checks", checks::run),
+    ("checks", |programs| checks::run(programs.data.as_deref())),
     ("summary", summary::run),
 ];
 
@@ -150,6 +150,9 @@ fn run() -> Result<()> {
     // These measure only what is linked into this program.
     if wanted == "pairs" {
         return pairs::run(arguments.data.as_deref());
+    }
+    if wanted == "checks" {
+        return checks::run(arguments.data.as_deref());
     }
     if wanted == "secrets" {
         return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref());

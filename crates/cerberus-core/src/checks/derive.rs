@@ -4,6 +4,7 @@
 //! exception or a word too many gives no rule. So a rule is never the opposite of what was said, and most sentences give
 //! none. Only programs that are known to be programs are read as commands.
 
+mod reader;
 mod templates;
 mod tokens;
 

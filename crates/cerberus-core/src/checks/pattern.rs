@@ -34,7 +34,9 @@ impl Pattern {
         let [command] = commands.as_slice() else { return Err(not_one()) };
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
         let program = words.first().filter(|program| !program.starts_with('-')).ok_or_else(not_one)?;
-        let is_unknown = words.iter().any(|word| word.contains('$')) || shell::is_assignment(program);
+        // What stands alone has no meaning of its own: `git checkout --`.
+        let is_unknown = words.iter().any(|word| word.contains('$') || matches!(*word, "-" | "--"));
+        let is_unknown = is_unknown || shell::is_assignment(program);
         if is_unknown || !command.outputs.is_empty() {
             return Err(not_one());
         }

@@ -44,6 +44,9 @@ pub struct CheckChange<'a> {
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub rule: Vec<Clean<'a>>,
     pub level: Level,
+    /// A hash of the memory's words. If those change, the check no longer binds.
+    #[serde(borrow)]
+    pub content: Clean<'a>,
     /// The device on which the user did this. On no other one does the check bind.
     #[serde(borrow)]
     pub device: Clean<'a>,

@@ -16,7 +16,7 @@ use cerberus_core::checks::{Check, Rule};
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::check::{CheckChange, Level, Verdict};
 use cerberus_core::model::event::{Event, Location};
-use cerberus_core::model::id::{Agent, MemoryId, ProjectId};
+use cerberus_core::model::id::{Agent, MemoryId, ProjectId, fnv1a};
 use cerberus_core::model::memory::{Scope, Status};
 use cerberus_core::model::time::Timestamp;
 
@@ -91,6 +91,8 @@ pub struct CheckRow {
 pub enum Idle {
     #[error("it was set on another device")]
     Elsewhere,
+    #[error("the words of the memory changed since it was set")]
+    Reworded,
     #[error(transparent)]
     Memory(#[from] Unfit),
 }
@@ -110,16 +112,21 @@ impl CheckRow {
 pub fn all(home: &Home, store: &Store, now: Timestamp) -> Result<Vec<CheckRow>, CheckError> {
     let own = own_device(home);
     let mut found = Vec::new();
-    for RuleRow { memory, words, level, device, at, allows_once } in store.rules(now)? {
+    for RuleRow { memory, words, level, content, device, at, allows_once } in store.rules(now)? {
         let Some(memory) = store.memory(&memory, now)?.filter(|row| row.id.as_str() == memory) else { continue };
         // A newer version may know more options.
         let Ok(rule) = Rule::parse(&words) else { continue };
         let elsewhere = (device != own).then_some(Idle::Elsewhere);
-        let idle = elsewhere.or_else(|| unfit(&memory).map(Idle::Memory));
+        let changed = (content != content_hash(&memory)).then_some(Idle::Reworded);
+        let idle = elsewhere.or_else(|| unfit(&memory).map(Idle::Memory)).or(changed);
         let level = level.min(rule.level_max());
         found.push(CheckRow { memory, rule, level, at, allows_once, idle });
     }
     Ok(found)
+}
+
+fn content_hash(memory: &MemoryRow) -> String {
+    format!("{:016x}", fnv1a(memory.memory.content.as_bytes()))
 }
 
 fn own_device(home: &Home) -> String {
@@ -128,7 +135,7 @@ fn own_device(home: &Home) -> String {
 
 /// What the user says about the check of a memory.
 pub struct Said<'a> {
-    pub memory: &'a MemoryId,
+    pub memory: &'a MemoryRow,
     /// Empty to remove the check.
     pub words: &'a [String],
     pub level: Level,
@@ -143,9 +150,10 @@ pub fn say(home: &Home, clock: &Clock, store: &mut Store, located: &Located, sai
     let clean = |text: &str, keep| home.cleaner().clean(text.to_string(), keep);
     let unique = RandomState::new().hash_one((std::process::id(), clock.wall.millis()));
     let change = CheckChange {
-        memory: clean(said.memory.as_str(), Keep::NAME),
+        memory: clean(said.memory.id.as_str(), Keep::NAME),
         rule: said.words.iter().map(|word| clean(word, Keep::SUBJECT)).collect(),
         level: said.level,
+        content: clean(&content_hash(said.memory), Keep::NAME),
         device: clean(&own_device(home), Keep::NAME),
         allows_once: said.allows_once,
     };

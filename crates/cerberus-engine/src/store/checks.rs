@@ -15,6 +15,8 @@ pub struct RuleRow {
     pub memory: String,
     pub words: Vec<String>,
     pub level: Level,
+    /// A hash of the memory's words when it was set.
+    pub content: String,
     /// The device on which it was set.
     pub device: String,
     pub at: Timestamp,
@@ -39,9 +41,11 @@ impl FoldTransaction<'_> {
         }
         let words: Vec<&str> = change.rule.iter().map(|word| &**word).collect();
         let words = serde_json::to_string(&words).unwrap_or_default();
-        let sql = "INSERT INTO rule (event, at, memory, words, level, device, allows_once) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let (at, level) = (source.at.millis(), change.level.word());
-        self.run(sql, params![source.event, at, &*change.memory, words, level, &*change.device, change.allows_once])?;
+        let sql = "INSERT INTO rule (event, at, memory, words, level, content, device, allows_once)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let CheckChange { memory, level, content, device, allows_once, .. } = change;
+        let (event, at, level) = (source.event, source.at.millis(), level.word());
+        self.run(sql, params![event, at, &**memory, words, level, &**content, &**device, allows_once])?;
         Ok(())
     }
 
@@ -57,7 +61,7 @@ impl Store {
     /// The checks that were not removed, by memory.
     pub fn rules(&self, now: Timestamp) -> Result<Vec<RuleRow>> {
         let sql =
-            "SELECT memory, words, level, device, at, allows_once FROM rule AS known WHERE at <= ?1 AND words <> '[]'
+            "SELECT memory, words, level, device, at, allows_once, content FROM rule AS known WHERE at <= ?1 AND words <> '[]'
             AND NOT EXISTS (SELECT 1 FROM rule AS later WHERE later.memory = known.memory AND later.at <= ?1
             AND (later.at, later.event) > (known.at, known.event)) ORDER BY memory";
         self.rows(sql, [now.millis()], rule_row)
@@ -84,5 +88,6 @@ fn rule_row(row: &Row) -> rusqlite::Result<RuleRow> {
         device: row.get(3)?,
         at: time(row, 4)?,
         allows_once: row.get(5)?,
+        content: row.get(6)?,
     })
 }

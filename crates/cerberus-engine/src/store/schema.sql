@@ -353,6 +353,8 @@ CREATE TABLE IF NOT EXISTS rule (
     -- The options of the rule, as a list in JSON; an empty list if it was removed.
     words TEXT NOT NULL,
     level TEXT NOT NULL,
+    -- A hash of the memory's words at that time.
+    content TEXT NOT NULL,
     device TEXT NOT NULL,
     allows_once INTEGER NOT NULL
 ) STRICT;

@@ -179,17 +179,24 @@ impl<'a> FoldTransaction<'a> {
         }
     }
 
+    /// Adds everything that follows from an event that belongs to no session.
+    fn rows_of_none(&self, source: &Source, record: &Record) -> Result<()> {
+        match &record.event {
+            Event::Memory(change) => self.memory(source, change, record.imported),
+            Event::Used { memories } => self.used(source, memories),
+            Event::Repository(found) => self.repository(source, record, found),
+            Event::SameProject { other } => self.answer(source, record, other, true),
+            Event::SeparateProject { other } => self.answer(source, record, other, false),
+            Event::Check(change) => self.rule(source, change, record.imported || record.by_agent),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds everything that follows from a new event.
     fn rows(&self, source: &Source, record: &Record) -> Result<()> {
         let session = source.session;
-        match &record.event {
-            Event::Memory(change) => return self.memory(source, change, record.imported),
-            Event::Used { memories } => return self.used(source, memories),
-            Event::Repository(found) => return self.repository(source, record, found),
-            Event::SameProject { other } => return self.answer(source, record, other, true),
-            Event::SeparateProject { other } => return self.answer(source, record, other, false),
-            Event::Check(change) => return self.rule(source, change, record.imported || record.by_agent),
-            _ => {}
+        if session == NO_SESSION {
+            return self.rows_of_none(source, record);
         }
         self.run("INSERT OR IGNORE INTO unindexed VALUES (?1)", [session])?;
         self.mark(session, record)?;

@@ -37,7 +37,7 @@ use cerberus_engine::sessions::{lifecycle, recover, sweep};
 use cerberus_engine::store::recorder::Recorder;
 use cerberus_engine::store::{MemoryRow, Store, fold};
 
-use super::agents::{AGENTS, anything, start, transcript};
+use super::agents::{AGENTS, anything, check, start, transcript};
 use super::random::Random;
 
 /// A session of an agent, as the agent knows it.
@@ -444,7 +444,8 @@ impl World {
     fn late_project_record(&mut self) -> String {
         let back = Duration::from_secs(*self.random.pick(&[0, 1, 3600, 24 * 3600, 3 * 24 * 3600]));
         let [one, other] = [0, 1].map(|at| identity::locate(&self.projects[at]));
-        let event = match self.random.below(3) {
+        let event = match self.random.below(4) {
+            3 => Event::Check(check(&mut self.random)),
             0 => Event::SameProject { other: other.project },
             1 => Event::SeparateProject { other: other.project },
             _ => Event::Repository(Repository {

@@ -42,6 +42,11 @@ fn ran(env: &TestEnv, session: &str, call: &str, line: &str) {
     env.hook(session, "PostToolUse", extra);
 }
 
+fn journal(env: &TestEnv) -> String {
+    let days = fs::read_dir(env.home().join("journal")).unwrap();
+    days.map(|day| fs::read_to_string(day.unwrap().path()).unwrap()).collect()
+}
+
 fn checks_file(env: &TestEnv) -> PathBuf {
     env.home().join("checks")
 }
@@ -67,6 +72,7 @@ fn a_reminder_denies_once_and_the_identical_retry_passes() {
         decisions["decisions"],
         json!({"prevented": 2, "overridden": 1, "allowed": 0, "sessions": 2, "obeyed": 1})
     );
+    assert!(!journal(&env).contains("left-pad"), "what was tried is not recorded");
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("prevented 2, overridden 1, obeyed afterwards in 1 of 2 sessions"), "{stats}");
 }
@@ -124,17 +130,12 @@ fn nothing_binds_that_the_user_did_not_approve_by_hand() {
     assert!(refused(&id).contains("it is not approved"));
     // A rule that was approved without asking.
     env.start("s1", "startup");
-    env.hook(
-        "s1",
-        "UserPromptSubmit",
-        json!({"prompt": "Never use yarn in this repo, always use pnpm.", "prompt_id": "p"}),
-    );
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "Never push to main", "prompt_id": "p"}));
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
     let listed = env.json(&["memory", "list"]);
-    if let Some(automatic) = listed.as_array().unwrap().iter().find(|memory| memory["source"] == "prompt") {
-        let id = automatic["id"].as_str().unwrap().to_string();
-        assert!(refused(&id).contains("it was approved without asking you"));
-    }
+    let automatic = listed.as_array().unwrap().iter().find(|memory| memory["automatic"] == true);
+    let automatic = automatic.unwrap_or_else(|| panic!("{listed}"));
+    assert!(refused(automatic["id"].as_str().unwrap()).contains("it was approved without asking you"));
     // Approved by hand, it binds, and no longer when it is rejected.
     env.ok(&["memory", "approve", &id]);
     env.ok(&["check", "add", &id, "--level", "block"]);
@@ -162,6 +163,14 @@ fn a_check_survives_a_rebuild_and_binds_on_its_own_device_only() {
     fs::remove_file(checks_file(&env)).unwrap();
     env.start("s1", "startup");
     assert_eq!(fs::read_to_string(checks_file(&env)).unwrap(), compiled, "a session's start writes it again");
+    // It belongs to these words.
+    env.ok(&["memory", "edit", &id, "Use npm, not pnpm."]);
+    assert!(!checks_file(&env).exists());
+    let shown = env.json(&["check", "show", &id]);
+    assert_eq!(shown["off_because"], "the words of the memory changed since it was set");
+    env.ok(&["memory", "undo", &id]);
+    env.start("s1b", "startup");
+    assert_eq!(fs::read_to_string(checks_file(&env)).unwrap(), compiled);
     // The same records on another device bind nobody.
     fs::write(env.home().join("device"), "0123456789abcdef").unwrap();
     env.start("s2", "startup");
@@ -169,11 +178,7 @@ fn a_check_survives_a_rebuild_and_binds_on_its_own_device_only() {
     assert_eq!(env.json(&["check", "show", &id])["off_because"], "it was set on another device");
     // Forgotten with its memory.
     env.ok(&["memory", "forget", &id, "--yes"]);
-    let journal: String = fs::read_dir(env.home().join("journal"))
-        .unwrap()
-        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
-        .collect();
-    assert!(!journal.contains("--forbid"), "{journal}");
+    assert!(!journal(&env).contains("--forbid"));
 }
 
 #[test]

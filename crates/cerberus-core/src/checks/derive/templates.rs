@@ -1,7 +1,7 @@
 //! The templates. Each reads a whole sentence and returns the options of a rule, or nothing.
 
+use super::reader::{At, forbid, need, options};
 use super::tokens::Token;
-use crate::checks::pattern::Pattern;
 
 pub type Template = fn(&[Token]) -> Option<Vec<String>>;
 
@@ -34,465 +34,11 @@ pub const ALL: &[Template] = &[
     not_in_code,
 ];
 
-/// Programs by their name. A word that is not here is not read as a command.
-const PROGRAMS: &[&str] = &[
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "npx",
-    "bunx",
-    "node",
-    "deno",
-    "tsc",
-    "jest",
-    "vitest",
-    "mocha",
-    "eslint",
-    "prettier",
-    "biome",
-    "pip",
-    "pip3",
-    "pipenv",
-    "uv",
-    "uvx",
-    "poetry",
-    "pdm",
-    "conda",
-    "python",
-    "python3",
-    "pytest",
-    "tox",
-    "nox",
-    "black",
-    "ruff",
-    "flake8",
-    "isort",
-    "mypy",
-    "pyright",
-    "cargo",
-    "rustc",
-    "rustfmt",
-    "rustup",
-    "go",
-    "gofmt",
-    "golangci-lint",
-    "git",
-    "gh",
-    "make",
-    "just",
-    "cmake",
-    "ninja",
-    "bazel",
-    "docker",
-    "docker-compose",
-    "podman",
-    "kubectl",
-    "helm",
-    "terraform",
-    "tofu",
-    "gradle",
-    "mvn",
-    "./gradlew",
-    "./mvnw",
-    "rake",
-    "bundle",
-    "rspec",
-    "rubocop",
-    "rails",
-    "mix",
-    "dotnet",
-    "swift",
-    "xcodebuild",
-    "composer",
-    "phpunit",
-    "artisan",
-    "grep",
-    "rg",
-    "find",
-    "fd",
-    "sed",
-    "awk",
-    "cat",
-    "bat",
-    "rm",
-    "sudo",
-    "curl",
-    "wget",
-    "brew",
-    "apt",
-    "apt-get",
-    "psql",
-    "mysql",
-    "sqlite3",
-    "turbo",
-    "nx",
-    "lerna",
-    "playwright",
-    "cypress",
-    "nvm",
-    "asdf",
-    "mise",
-    "rtk",
-    "ls",
-    "eza",
-    "jq",
-    "yq",
-];
-
-/// Words that follow a program without backquotes.
-const SUBS: &[&str] = &[
-    "install",
-    "add",
-    "remove",
-    "push",
-    "commit",
-    "test",
-    "run",
-    "build",
-    "fmt",
-    "format",
-    "lint",
-    "check",
-    "clippy",
-    "rebase",
-    "reset",
-    "merge",
-    "stash",
-    "clean",
-    "checkout",
-    "publish",
-    "deploy",
-    "apply",
-    "destroy",
-    "exec",
-    "sync",
-    "update",
-    "upgrade",
-    "ci",
-    "tidy",
-    "vet",
-    "audit",
-    "nextest",
-    "compose",
-    "dev",
-    "start",
-    "typecheck",
-];
-
-const BRANCHES: &[&str] = &["main", "master", "develop", "dev", "production", "prod", "staging", "trunk", "release"];
-
-/// A position in the tokens. Every method either reads something and returns true, or leaves the position.
-#[derive(Clone, Copy)]
-struct At<'a> {
-    tokens: &'a [Token],
-    at: usize,
-}
-
-impl<'a> At<'a> {
-    fn new(tokens: &'a [Token]) -> At<'a> {
-        At { tokens, at: 0 }
-    }
-
-    fn next(&self) -> Option<&'a Token> {
-        self.tokens.get(self.at)
-    }
-
-    fn is_end(&self) -> bool {
-        self.at == self.tokens.len()
-    }
-
-    fn end(&self) -> Option<()> {
-        self.is_end().then_some(())
-    }
-
-    /// These words, one after another: `do not`.
-    fn words(&mut self, words: &str) -> bool {
-        let mut at = *self;
-        for wanted in words.split(' ') {
-            match at.next() {
-                Some(Token::Word(word)) if word.eq_ignore_ascii_case(wanted) => at.at += 1,
-                _ => return false,
-            }
-        }
-        *self = at;
-        true
-    }
-
-    /// One of these.
-    fn any(&mut self, choices: &[&str]) -> bool {
-        choices.iter().any(|choice| self.words(choice))
-    }
-
-    fn must(&mut self, choices: &[&str]) -> Option<()> {
-        self.any(choices).then_some(())
-    }
-
-    fn breaks(&mut self) -> bool {
-        self.is(&Token::Break)
-    }
-
-    fn is(&mut self, token: &Token) -> bool {
-        let found = self.next() == Some(token);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn code(&mut self) -> Option<&'a str> {
-        let Some(Token::Code(code)) = self.next() else { return None };
-        self.at += 1;
-        Some(code)
-    }
-
-    /// A command: in backquotes, or the name of a program with the words that usually follow it.
-    fn command(&mut self) -> Option<String> {
-        if let Some(Token::Code(code)) = self.next() {
-            let pattern = Pattern::parse(code).ok()?;
-            let is_script = pattern.program().contains('/') && !code.ends_with('/');
-            if !PROGRAMS.contains(&pattern.program()) && !is_script {
-                return None;
-            }
-            self.at += 1;
-            return Some(pattern.text().to_string());
-        }
-        let Some(Token::Word(first)) = self.next() else { return None };
-        if !PROGRAMS.contains(&first.to_lowercase().as_str()) {
-            return None;
-        }
-        self.at += 1;
-        let mut words = vec![first.to_lowercase()];
-        while let Some(Token::Word(word)) = self.next() {
-            if !SUBS.contains(&word.as_str()) && !word.starts_with('-') {
-                break;
-            }
-            words.push(word.clone());
-            self.at += 1;
-        }
-        Some(words.join(" "))
-    }
-
-    /// `a`, `a or b`, `a, b and c`.
-    fn commands(&mut self) -> Option<Vec<String>> {
-        let mut found = vec![self.command()?];
-        loop {
-            let mut at = *self;
-            let has_break = at.breaks();
-            let has_word = at.any(&["or", "and", "nor", "then", "and then"]);
-            match at.command().filter(|_| has_break || has_word) {
-                Some(command) => found.push(command),
-                None => return Some(found),
-            }
-            *self = at;
-        }
-    }
-
-    fn path(&mut self) -> Option<String> {
-        let text = match self.next()? {
-            Token::Code(text) | Token::Word(text) => text.clone(),
-            _ => return None,
-        };
-        let mut at = *self;
-        at.at += 1;
-        let is_path = text.contains('/') || text.contains('*') || text.starts_with('.') || has_ending(&text);
-        let is_plain = !text.contains([' ', '$', '(', '<', '=']) && !text.starts_with('-') && !text.contains("://");
-        let is_code = matches!(self.next(), Some(Token::Code(_)));
-        let is_folder = at.any(&["directory", "folder"]);
-        if !is_plain || text.len() < 2 || !is_path && !(is_folder && is_code) {
-            return None;
-        }
-        if !is_folder {
-            at.any(&["files", "file"]);
-        }
-        *self = at;
-        Some(if is_folder && !text.ends_with('/') && !text.contains('*') { format!("{text}/") } else { text })
-    }
-
-    fn branch(&mut self) -> Option<String> {
-        self.any(&["the"]);
-        let name = match self.next()? {
-            Token::Code(name) if !name.contains(' ') && !name.starts_with('-') => name.clone(),
-            Token::Word(name) if BRANCHES.contains(&name.to_lowercase().as_str()) => name.to_lowercase(),
-            _ => return None,
-        };
-        self.at += 1;
-        self.any(&["branch"]);
-        Some(name)
-    }
-
-    /// A prohibition.
-    fn never(&mut self) -> Option<()> {
-        self.any(&["please", "important"]);
-        self.any(&["you", "agents"]);
-        self.must(&[
-            "never ever",
-            "never",
-            "do not ever",
-            "do not",
-            "don't ever",
-            "don't",
-            "dont",
-            "must never",
-            "must not",
-            "should never",
-            "should not",
-            "mustn't",
-        ])
-    }
-
-    /// A demand.
-    fn always(&mut self) {
-        self.any(&["please"]);
-        self.any(&[
-            "you must always",
-            "you must",
-            "you should always",
-            "you should",
-            "always",
-            "make sure to",
-            "be sure to",
-            "remember to",
-            "do not forget to",
-            "don't forget to",
-            "never forget to",
-            "must",
-        ]);
-    }
-
-    /// What may follow without changing the meaning.
-    fn tail(&mut self) {
-        self.any(&[
-            "directly",
-            "here",
-            "at all",
-            "anywhere",
-            "ever",
-            "in this repo",
-            "in this repository",
-            "in this project",
-            "in this codebase",
-        ]);
-    }
-
-    /// The command that `before …` names.
-    fn gate(&mut self) -> Option<String> {
-        let git = |sub: &str| Some(format!("git {sub}"));
-        if self.any(&["committing"]) {
-            self.any(&["your changes", "changes", "code", "anything", "your work", "any code", "any changes"]);
-            return git("commit");
-        }
-        if self.any(&["pushing"]) {
-            self.any(&["your changes", "changes", "code", "anything", "your work", "any changes"]);
-            return git("push");
-        }
-        if self.any(&[
-            "every commit",
-            "each commit",
-            "any commit",
-            "a commit",
-            "you commit",
-            "commits",
-            "commit",
-            "making a commit",
-            "creating a commit",
-        ]) {
-            return git("commit");
-        }
-        if self.any(&["every push", "each push", "any push", "a push", "you push", "push"]) {
-            return git("push");
-        }
-        let mut at = *self;
-        at.any(&["running"]);
-        let code = matches!(at.next(), Some(Token::Code(_))).then(|| at.command())??;
-        *self = at;
-        Some(code)
-    }
-
-    /// The end of a turn.
-    fn finish(&mut self) -> bool {
-        self.any(&[
-            "before finishing a task",
-            "before finishing the task",
-            "before finishing your work",
-            "before finishing work",
-            "before finishing",
-            "before you finish",
-            "before ending your turn",
-            "before completing a task",
-            "before completing the task",
-            "before declaring a task done",
-            "before declaring a task complete",
-            "before marking a task as done",
-            "before marking a task as complete",
-            "before marking a task complete",
-            "before saying you are done",
-            "before stopping",
-            "after every change",
-            "after each change",
-            "after any change",
-            "after every edit",
-            "after each edit",
-            "after every code change",
-            "after making changes",
-            "after making code changes",
-            "after changing code",
-            "after editing code",
-            "after code changes",
-            "when you are done",
-            "when you're done",
-            "when done",
-            "when finished",
-            "once you are done",
-        ])
-    }
-
-    /// `run C`, `run the tests with C`, `run the tests (C)`.
-    fn run(&mut self) -> Option<Vec<String>> {
-        self.always();
-        self.must(&["run", "execute"])?;
-        let mut named = *self;
-        named.any(&["the", "all", "all the"]);
-        if named.any(&["tests", "test suite", "linter", "linters", "formatter", "type checker", "checks", "unit tests"])
-        {
-            let is_open = named.is(&Token::Open);
-            if !is_open {
-                named.must(&["with", "using", "via"])?;
-            }
-            let found = named.commands()?;
-            if is_open && !named.is(&Token::Close) {
-                return None;
-            }
-            *self = named;
-            return Some(found);
-        }
-        self.commands()
-    }
-}
-
-fn has_ending(text: &str) -> bool {
-    text.rsplit_once('.').is_some_and(|(name, ending)| {
-        !name.is_empty() && (1..=5).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
-}
-
-/// Each value with the option before it.
-fn options(option: &str, values: &[String]) -> Vec<String> {
-    values.iter().flat_map(|value| [option.to_string(), value.clone()]).collect()
-}
-
-fn forbid(commands: &[String], instead: Option<String>) -> Vec<String> {
-    let instead: Vec<String> = instead.into_iter().collect();
-    [options("--forbid", commands), options("--instead", &instead)].concat()
-}
-
-fn need(before: &str, needed: &[String]) -> Vec<String> {
-    [options("--before", &[before.to_string()]), options("--need", needed)].concat()
-}
-
 /// Never run `a` or `b`.
 fn forbidden(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    let has_verb = at.any(&["use", "run", "call", "execute", "invoke"]);
+    let has_verb = at.any("use|run|call|execute|invoke");
     // Without a verb only a command in backquotes is clear.
     if !has_verb && !matches!(at.next(), Some(Token::Code(_))) {
         return None;
@@ -507,16 +53,16 @@ fn forbidden(tokens: &[Token]) -> Option<Vec<String>> {
 fn forbidden_then_instead(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    at.must(&["use", "run", "call", "execute"])?;
+    at.must("use|run|call|execute")?;
     let commands = at.commands()?;
     at.tail();
     if !at.breaks() {
         return None;
     }
-    at.any(&["always"]);
-    at.must(&["use", "run"])?;
+    at.any("always");
+    at.must("use|run")?;
     let instead = at.command()?;
-    at.any(&["instead"]);
+    at.any("instead");
     at.end()?;
     Some(forbid(&commands, Some(instead)))
 }
@@ -524,31 +70,24 @@ fn forbidden_then_instead(tokens: &[Token]) -> Option<Vec<String>> {
 /// Use `a`, not `b`; use `a` instead of `b`.
 fn instead(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.any(&["please"]);
-    at.any(&["we", "you must", "you should"]);
-    at.any(&["always"]);
-    let has_verb = at.any(&["use", "run"]);
+    at.any("please");
+    at.any("we|you must|you should");
+    at.any("always");
+    let has_verb = at.any("use|run");
     let wanted = at.command()?;
-    at.any(&[
-        "for package management",
-        "for all package management",
-        "for packages",
-        "for dependencies",
-        "for installing packages",
-        "for dependency management",
-        "for managing dependencies",
-        "as the package manager",
-        "as package manager",
-        "for searching",
-    ]);
+    at.any(
+        "for package management|for all package management|for packages|for dependencies|\
+        for installing packages|for dependency management|for managing dependencies|as the package manager|\
+        as package manager|for searching",
+    );
     let has_break = at.breaks();
-    let mut commands = match at.any(&["instead of", "rather than", "over"]) {
+    let mut commands = match at.any("instead of|rather than|over") {
         true if has_verb => at.commands()?,
         true => return None,
         false => {
-            at.any(&["and", "but"]);
-            at.must(&["not", "never"])?;
-            at.any(&["use"]);
+            at.any("and|but");
+            at.must("not|never")?;
+            at.any("use");
             if !has_break && !has_verb {
                 return None;
             }
@@ -564,11 +103,11 @@ fn instead(tokens: &[Token]) -> Option<Vec<String>> {
 /// Instead of `b`, use `a`.
 fn instead_of_first(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.must(&["instead of", "rather than"])?;
+    at.must("instead of|rather than")?;
     let commands = at.commands()?;
     at.breaks();
-    at.any(&["always"]);
-    at.must(&["use", "run"])?;
+    at.any("always");
+    at.must("use|run")?;
     let instead = at.command()?;
     at.end()?;
     Some(forbid(&commands, Some(instead)))
@@ -578,17 +117,10 @@ fn instead_of_first(tokens: &[Token]) -> Option<Vec<String>> {
 fn not_after(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let commands = at.commands()?;
-    at.must(&[
-        "is forbidden",
-        "are forbidden",
-        "must never be used",
-        "must not be used",
-        "must never be run",
-        "must not be run",
-        "is not allowed",
-        "are not allowed",
-        "is banned",
-    ])?;
+    at.must(
+        "is forbidden|are forbidden|must never be used|must not be used|must never be run|must not be run|\
+        is not allowed|are not allowed|is banned",
+    )?;
     at.tail();
     at.end()?;
     Some(forbid(&commands, None))
@@ -597,7 +129,7 @@ fn not_after(tokens: &[Token]) -> Option<Vec<String>> {
 fn force_push(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    at.must(&["force push", "force-push", "push with --force", "push --force"])?;
+    at.must("force push|force-push|push with --force|push --force")?;
     at.tail();
     at.end()?;
     Some(forbid(&["git push --force".to_string()], None))
@@ -606,9 +138,9 @@ fn force_push(tokens: &[Token]) -> Option<Vec<String>> {
 fn skipped_hooks(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    let is_flag = at.any(&["use --no-verify", "pass --no-verify", "commit with --no-verify"]) || {
+    let is_flag = at.any("use --no-verify|pass --no-verify|commit with --no-verify") || {
         let mut named = at;
-        let is_use = named.any(&["use", "pass", "commit with"]);
+        let is_use = named.any("use|pass|commit with");
         let is_it = is_use && named.code() == Some("--no-verify");
         if is_it {
             at = named;
@@ -616,15 +148,10 @@ fn skipped_hooks(tokens: &[Token]) -> Option<Vec<String>> {
         is_it
     };
     if !is_flag {
-        at.must(&[
-            "skip git hooks",
-            "skip the git hooks",
-            "skip hooks",
-            "skip pre-commit hooks",
-            "bypass git hooks",
-            "bypass pre-commit hooks",
-            "bypass hooks",
-        ])?;
+        at.must(
+            "skip git hooks|skip the git hooks|skip hooks|skip pre-commit hooks|bypass git hooks|\
+            bypass pre-commit hooks|bypass hooks",
+        )?;
     }
     at.tail();
     at.end()?;
@@ -634,7 +161,7 @@ fn skipped_hooks(tokens: &[Token]) -> Option<Vec<String>> {
 fn amended(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    at.must(&["amend commits", "amend existing commits", "amend previous commits", "amend a commit"])?;
+    at.must("amend commits|amend existing commits|amend previous commits|amend a commit")?;
     at.tail();
     at.end()?;
     Some(forbid(&["git commit --amend".to_string()], None))
@@ -644,17 +171,17 @@ fn amended(tokens: &[Token]) -> Option<Vec<String>> {
 fn on_branch(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    let only = if at.any(&["commit or push", "push or commit", "commit and push"]) {
+    let only = if at.any("commit or push|push or commit|commit and push") {
         None
-    } else if at.any(&["commit"]) {
+    } else if at.any("commit") {
         Some("commit")
     } else {
-        at.must(&["push"])?;
+        at.must("push")?;
         Some("push")
     };
-    at.any(&["directly", "straight", "anything", "code", "changes"]);
-    at.any(&["directly"]);
-    at.must(&["to", "on", "onto", "into"])?;
+    at.any("directly|straight|anything|code|changes");
+    at.any("directly");
+    at.must("to|on|onto|into")?;
     let name = at.branch()?;
     at.tail();
     at.end()?;
@@ -669,10 +196,10 @@ fn branch(name: String, only: Option<&str>) -> Vec<String> {
 /// No direct commits to main.
 fn no_commits(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.must(&["no"])?;
-    at.any(&["direct"]);
-    let only = if at.any(&["commits"]) { "commit" } else { at.must(&["pushes"]).map(|()| "push")? };
-    at.must(&["to", "on"])?;
+    at.must("no")?;
+    at.any("direct");
+    let only = if at.any("commits") { "commit" } else { at.must("pushes").map(|()| "push")? };
+    at.must("to|on")?;
     let name = at.branch()?;
     at.end()?;
     Some(branch(name, Some(only)))
@@ -682,35 +209,25 @@ fn no_commits(tokens: &[Token]) -> Option<Vec<String>> {
 fn protected(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    at.any(&["manually", "directly"]);
-    let edits =
-        ["edit or delete", "modify or delete", "edit", "modify", "change", "touch", "alter", "write to", "overwrite"];
-    let only = if at.any(&edits) {
+    at.any("manually|directly");
+    let edits = "edit or delete|modify or delete|edit|modify|change|touch|alter|write to|overwrite";
+    let only = if at.any(edits) {
         None
-    } else if at.any(&["delete", "remove"]) {
+    } else if at.any("delete|remove") {
         Some("delete")
     } else {
-        at.must(&["commit", "check in"])?;
+        at.must("commit|check in")?;
         Some("commit")
     };
-    at.any(&["directly", "manually"]);
-    at.any(&[
-        "any generated files",
-        "generated files",
-        "generated code",
-        "any files",
-        "any file",
-        "the files",
-        "files",
-        "anything",
-        "everything",
-        "code",
-        "the generated files",
-    ]);
-    at.any(&["in", "under", "inside", "within", "below"]);
-    at.any(&["the"]);
+    at.any("directly|manually");
+    at.any(
+        "any generated files|generated files|generated code|any files|any file|the files|files|anything|\
+        everything|code|the generated files",
+    );
+    at.any("in|under|inside|within|below");
+    at.any("the");
     let path = at.path()?;
-    at.any(&["by hand", "manually"]);
+    at.any("by hand|manually");
     at.tail();
     at.end()?;
     let only: Vec<String> = only.map(str::to_string).into_iter().collect();
@@ -720,23 +237,16 @@ fn protected(tokens: &[Token]) -> Option<Vec<String>> {
 /// `gen/` is generated, do not edit it.
 fn generated(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.any(&["files in", "everything in", "everything under", "anything in", "code in", "the", "files under"]);
+    at.any("files in|everything in|everything under|anything in|code in|the|files under");
     let path = at.path()?;
-    at.must(&[
-        "is generated",
-        "are generated",
-        "is auto-generated",
-        "are auto-generated",
-        "is autogenerated",
-        "are autogenerated",
-    ])?;
+    at.must("is generated|are generated|is auto-generated|are auto-generated|is autogenerated|are autogenerated")?;
     if !at.breaks() {
-        at.must(&["and"])?;
+        at.must("and")?;
     }
     at.never()?;
-    at.must(&["edit", "modify", "change", "touch", "be edited", "be modified"])?;
-    at.any(&["it", "them"]);
-    at.any(&["by hand", "manually", "directly"]);
+    at.must("edit|modify|change|touch|be edited|be modified")?;
+    at.any("it|them");
+    at.any("by hand|manually|directly");
     at.end()?;
     Some(options("--protect", &[path]))
 }
@@ -744,14 +254,10 @@ fn generated(tokens: &[Token]) -> Option<Vec<String>> {
 /// Treat `vendor/` as read-only.
 fn read_only(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    let is_treated = at.any(&["treat"]);
-    at.any(&["files in", "everything in", "everything under", "the"]);
+    let is_treated = at.any("treat");
+    at.any("files in|everything in|everything under|the");
     let path = at.path()?;
-    at.must(if is_treated {
-        &["as read-only", "as readonly"]
-    } else {
-        &["is read-only", "are read-only", "is readonly"]
-    })?;
+    at.must(if is_treated { "as read-only|as readonly" } else { "is read-only|are read-only|is readonly" })?;
     at.end()?;
     Some(options("--protect", &[path]))
 }
@@ -760,7 +266,7 @@ fn read_only(tokens: &[Token]) -> Option<Vec<String>> {
 fn before_gate(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let needed = at.run()?;
-    at.must(&["before"])?;
+    at.must("before")?;
     let gate = at.gate()?;
     at.end()?;
     Some(need(&gate, &needed))
@@ -769,8 +275,8 @@ fn before_gate(tokens: &[Token]) -> Option<Vec<String>> {
 /// Before committing, run `cargo test`.
 fn gate_first(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.any(&["always"]);
-    at.must(&["before"])?;
+    at.any("always");
+    at.must("before")?;
     let gate = at.gate()?;
     at.breaks();
     let needed = at.run()?;
@@ -782,17 +288,17 @@ fn gate_first(tokens: &[Token]) -> Option<Vec<String>> {
 fn not_without(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    let gate = if at.any(&["commit"]) { "git commit" } else { at.must(&["push"]).map(|()| "git push")? };
-    at.any(&["code", "changes", "anything"]);
-    let needed = if at.any(&["without running", "without first running", "before running"]) {
+    let gate = if at.any("commit") { "git commit" } else { at.must("push").map(|()| "git push")? };
+    at.any("code|changes|anything");
+    let needed = if at.any("without running|without first running|before running") {
         at.commands()?
     } else {
-        at.must(&["until", "unless"])?;
+        at.must("until|unless")?;
         let needed = at.commands()?;
-        at.must(&["passes", "pass", "has passed", "have passed", "is green", "succeeds"])?;
+        at.must("passes|pass|has passed|have passed|is green|succeeds")?;
         needed
     };
-    at.any(&["first"]);
+    at.any("first");
     at.end()?;
     Some(need(gate, &needed))
 }
@@ -800,32 +306,18 @@ fn not_without(tokens: &[Token]) -> Option<Vec<String>> {
 /// `cargo test` must pass before every commit; make sure `cargo test` passes before committing.
 fn must_pass(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    let is_asked = at.any(&[
-        "always make sure that",
-        "always make sure",
-        "make sure that",
-        "make sure",
-        "ensure that",
-        "ensure",
-        "verify that",
-        "verify",
-        "always verify",
-    ]);
+    let is_asked = at.any(
+        "always make sure that|always make sure|make sure that|make sure|ensure that|ensure|verify that|\
+        verify|always verify",
+    );
     let needed = at.commands()?;
     match is_asked {
-        true => at.must(&["passes", "pass", "is green", "succeeds", "succeed", "was run", "has been run"])?,
-        false => at.must(&[
-            "must pass",
-            "must be run",
-            "must succeed",
-            "must be green",
-            "has to pass",
-            "should pass",
-            "needs to pass",
-            "should be run",
-        ])?,
+        true => at.must("passes|pass|is green|succeeds|succeed|was run|has been run")?,
+        false => at.must(
+            "must pass|must be run|must succeed|must be green|has to pass|should pass|needs to pass|should be run",
+        )?,
     }
-    at.must(&["before"])?;
+    at.must("before")?;
     let gate = at.gate()?;
     at.end()?;
     Some(need(&gate, &needed))
@@ -859,19 +351,12 @@ fn is_prefix(code: &str) -> bool {
 fn prefixed(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.always();
-    at.must(&["prefix"])?;
-    let on = match at.any(&[
-        "all shell commands",
-        "all commands",
-        "every command",
-        "every shell command",
-        "shell commands",
-        "commands",
-    ]) {
+    at.must("prefix")?;
+    let on = match at.any("all shell commands|all commands|every command|every shell command|shell commands|commands") {
         true => Vec::new(),
         false => at.commands()?,
     };
-    at.must(&["with"])?;
+    at.must("with")?;
     let prefix = at.code().filter(|code| is_prefix(code))?.to_string();
     at.end()?;
     Some([options("--prefix", &[prefix]), options("--on", &on)].concat())
@@ -881,9 +366,9 @@ fn prefixed(tokens: &[Token]) -> Option<Vec<String>> {
 fn run_with(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.always();
-    at.must(&["run"])?;
+    at.must("run")?;
     let on = at.commands()?;
-    at.must(&["with", "through", "via", "using"])?;
+    at.must("with|through|via|using")?;
     let prefix = at.code().filter(|code| is_prefix(code))?.to_string();
     at.end()?;
     Some([options("--prefix", &[prefix]), options("--on", &on)].concat())
@@ -892,26 +377,23 @@ fn run_with(tokens: &[Token]) -> Option<Vec<String>> {
 /// Commit messages must start with `feat:`.
 fn message_start(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.any(&["all", "every"]);
-    let is_list = at.any(&["commit messages", "commit message", "commit subjects", "commits", "commit titles"]);
+    at.any("all|every");
+    let is_list = at.any("commit messages|commit message|commit subjects|commits|commit titles");
     if is_list {
-        at.must(&["must", "should", "always", "have to", "must always"])?;
-        at.must(&["start with", "begin with", "starts with", "begins with"])?;
+        at.must("must|should|always|have to|must always")?;
+        at.must("start with|begin with|starts with|begins with")?;
     } else {
-        at.must(&[
-            "start commit messages with",
-            "begin commit messages with",
-            "prefix commit messages with",
-            "always start commit messages with",
-            "start every commit message with",
-            "prefix every commit message with",
-        ])?;
+        at.must(
+            "start commit messages with|begin commit messages with|prefix commit messages with|\
+            always start commit messages with|start every commit message with|\
+            prefix every commit message with",
+        )?;
     }
-    at.any(&["one of", "either"]);
+    at.any("one of|either");
     let mut starts = vec![start(at.code()?)];
     while !at.is_end() {
         let has_break = at.breaks();
-        let has_word = at.any(&["or"]);
+        let has_word = at.any("or");
         if !has_break && !has_word {
             return None;
         }
@@ -933,23 +415,17 @@ const CONVENTIONAL: [&str; 11] =
 
 fn conventional(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    at.any(&["always"]);
-    if at.any(&["use", "follow", "we use", "we follow"]) {
-        at.must(&[
-            "conventional commits",
-            "the conventional commits format",
-            "conventional commit messages",
-            "the conventional commits specification",
-        ])?;
-        at.any(&["for commit messages", "for all commits", "for commits", "for all commit messages"]);
+    at.any("always");
+    if at.any("use|follow|we use|we follow") {
+        at.must(
+            "conventional commits|the conventional commits format|conventional commit messages|\
+            the conventional commits specification",
+        )?;
+        at.any("for commit messages|for all commits|for commits|for all commit messages");
     } else {
-        at.must(&["commit messages", "commits", "all commits"])?;
-        at.must(&["must follow", "should follow", "follow", "must use", "use"])?;
-        at.must(&[
-            "conventional commits",
-            "the conventional commits format",
-            "the conventional commits specification",
-        ])?;
+        at.must("commit messages|commits|all commits")?;
+        at.must("must follow|should follow|follow|must use|use")?;
+        at.must("conventional commits|the conventional commits format|the conventional commits specification")?;
     }
     at.end()?;
     Some(options("--message-start", &CONVENTIONAL.map(str::to_string)))
@@ -958,25 +434,20 @@ fn conventional(tokens: &[Token]) -> Option<Vec<String>> {
 /// Keep commit subjects under 72 characters.
 fn message_length(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
-    let is_kept = at.any(&["keep", "limit", "always keep"]);
-    at.any(&["the"]);
-    at.must(&[
-        "commit subjects",
-        "commit subject lines",
-        "commit messages",
-        "commit titles",
-        "subject line of commits",
-        "commit message subjects",
-        "first line of commit messages",
-    ])?;
+    let is_kept = at.any("keep|limit|always keep");
+    at.any("the");
+    at.must(
+        "commit subjects|commit subject lines|commit messages|commit titles|subject line of commits|\
+        commit message subjects|first line of commit messages",
+    )?;
     if !is_kept {
-        at.must(&["must be", "should be", "must stay", "must have", "may have"])?;
+        at.must("must be|should be|must stay|must have|may have")?;
     }
-    at.must(&["under", "below", "within", "to", "at most", "to at most", "no longer than", "shorter than"])?;
+    at.must("under|below|within|to|at most|to at most|no longer than|shorter than")?;
     let Some(Token::Word(number)) = at.next() else { return None };
     let number = number.parse::<usize>().ok().filter(|number| (20..=200).contains(number))?;
     at.at += 1;
-    at.must(&["characters", "chars"])?;
+    at.must("characters|chars")?;
     at.end()?;
     Some(options("--message-max", &[number.to_string()]))
 }
@@ -985,21 +456,21 @@ fn message_length(tokens: &[Token]) -> Option<Vec<String>> {
 fn not_in_message(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     if at.never().is_some() {
-        at.must(&["add", "include", "put", "use", "mention", "write"])?;
+        at.must("add|include|put|use|mention|write")?;
     } else {
-        at.must(&["no"])?;
+        at.must("no")?;
     }
-    at.any(&["a", "any", "the"]);
+    at.any("a|any|the");
     let text = match at.next()? {
         Token::Code(text) => text.clone(),
         Token::Word(word) if word.eq_ignore_ascii_case("co-authored-by") => "Co-Authored-By".to_string(),
         _ => return None,
     };
     at.at += 1;
-    at.any(&["lines", "line", "trailers", "trailer", "footers", "footer"]);
-    at.must(&["in", "to"])?;
-    at.any(&["your", "the", "any"]);
-    at.must(&["commit messages", "commit message", "commits"])?;
+    at.any("lines|line|trailers|trailer|footers|footer");
+    at.must("in|to")?;
+    at.any("your|the|any");
+    at.must("commit messages|commit message|commits")?;
     at.end()?;
     Some(options("--message-forbid", &[text]))
 }
@@ -1008,12 +479,12 @@ fn not_in_message(tokens: &[Token]) -> Option<Vec<String>> {
 fn not_in_code(tokens: &[Token]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
-    at.must(&["leave", "write", "add"])?;
+    at.must("leave|write|add")?;
     let text = at.code().filter(|text| text.len() > 3 && !text.starts_with('-'))?.to_string();
-    at.any(&["calls", "statements"]);
-    at.must(&["in"])?;
-    at.any(&["the", "new", "production", "committed"]);
-    at.must(&["code", "source", "source files", "source code"])?;
+    at.any("calls|statements");
+    at.must("in")?;
+    at.any("the|new|production|committed");
+    at.must("code|source|source files|source code")?;
     at.end()?;
     Some(options("--text", &[text]))
 }

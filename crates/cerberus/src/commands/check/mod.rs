@@ -222,7 +222,7 @@ fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level
         return Err(anyhow::anyhow!("a check of a text is never above {}", rule.level_max().word()))
             .hint(format!("use --level {}", rule.level_max().word()));
     }
-    let said = Said { memory: &row.id, words: &rule.words(), level, allows_once: false };
+    let said = Said { memory: row, words: &rule.words(), level, allows_once: false };
     checks::say(&context.home, &context.clock, store, &context.located(), &said).hint(DOCTOR)?;
     let check = one(context, store, row.id.as_str())?;
     let replayed = Replayed::of(context, store, &check)?;
@@ -243,7 +243,7 @@ fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level
     Ok(())
 }
 
-/// List the checks
+/// List the checks, and how often each was broken
 #[derive(clap::Args)]
 pub struct List {
     /// List memories and sentences of guides that a check can be read from instead
@@ -376,7 +376,7 @@ impl Remove {
         context.require_person(&store, "remove a check", &command)?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
-        let said = Said { memory: check.id(), words: &[], level: Level::Tell, allows_once: false };
+        let said = Said { memory: &check.memory, words: &[], level: Level::Tell, allows_once: false };
         checks::say(&context.home, &context.clock, &mut store, &context.located(), &said).hint(DOCTOR)?;
         let wired = wire::rewire(context)?;
         match context.json {
@@ -405,7 +405,7 @@ impl AllowOnce {
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         let words = check.rule.words();
-        let said = Said { memory: check.id(), words: &words, level: check.level, allows_once: true };
+        let said = Said { memory: &check.memory, words: &words, level: check.level, allows_once: true };
         checks::say(&context.home, &context.clock, &mut store, &context.located(), &said).hint(DOCTOR)?;
         match context.json {
             true => render::json(&json!({"id": row.id, "allowed_once": true})),
@@ -464,7 +464,7 @@ fn as_json(row: &CheckRow, tally: Option<Tally>) -> Value {
     let mut value = json!({
         "id": row.id(), "sentence": &*row.memory.memory.content, "scope": &*row.memory.memory.scope,
         "kind": row.rule.kind(), "rule": row.rule.to_string(), "level": row.level.word(), "on": row.is_on(),
-        "since": row.at,
+        "since": row.at.to_string(),
     });
     if let Some(why) = row.idle {
         value["off_because"] = why.to_string().into();

@@ -49,7 +49,7 @@ impl Replayed {
     pub fn json(&self) -> Value {
         let cases = |cases: &[Case]| {
             last(cases)
-                .map(|case| json!({"at": case.at, "session": case.session, "what": case.what}))
+                .map(|case| json!({"at": case.at.to_string(), "session": case.session, "what": case.what}))
                 .collect::<Vec<_>>()
         };
         json!({
