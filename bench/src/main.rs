@@ -5,6 +5,7 @@
 
 mod attack;
 mod brief;
+mod checks;
 mod compare;
 mod continuity;
 mod crash;
@@ -67,6 +68,7 @@ Benchmarks:
   attack    every attack class through every door: tried and passed (--data: attacks of your own, as a file)
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
+  checks    what likely rules would have stopped in real sessions (--data; CERBERUS_HITS=FILE lists every hit)
   told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
@@ -108,6 +110,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("secrets", |programs| secrets::run(programs.data.as_deref(), None)),
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
+    ("checks", |programs| checks::run(programs.data.as_deref())),
     ("summary", summary::run),
 ];
 
@@ -149,6 +152,9 @@ fn run() -> Result<()> {
     // These measure only what is linked into this program.
     if wanted == "pairs" {
         return pairs::run(arguments.data.as_deref());
+    }
+    if wanted == "checks" {
+        return checks::run(arguments.data.as_deref());
     }
     if wanted == "secrets" {
         return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref());

@@ -1,10 +1,14 @@
 // Cerberus in opencode: reports what happens to `cerberus hook opencode`, and puts the session's brief in its system
 // prompt. Plain JavaScript, no dependencies, one file.
 //
-// It never throws an error into opencode and never blocks it for long. Its messages are read by
+// It never throws an error into opencode, except to refuse a tool use that breaks a rule of the user, and never blocks it
+// for long. Its messages are read by
 // crates/cerberus-core/src/agents/opencode/payload.rs; change the two together.
 
 import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
 // `cerberus install` writes the full path here.
 const CERBERUS = "cerberus"
@@ -53,6 +57,11 @@ function hook(message, limit) {
     }
   })
 }
+
+/** Exists only while a rule of the user is enforced. */
+const checksFile = () => join(process.env.CERBERUS_HOME || join(homedir(), ".cerberus"), "checks")
+
+const CHECKED_TOOLS = ["bash", "edit", "write", "multiedit", "patch", "apply_patch"]
 
 /** Shortens a long text to its beginning and its end. */
 function bounded(text) {
@@ -158,6 +167,17 @@ export const Cerberus = async ({ directory, worktree }) => {
       const relevant = contextOf(await report("prompt", id, { id: message?.id ?? input.messageID, text }))
       if (relevant) known(id).brief = brief(id).then((told) => [told, relevant].filter(Boolean).join("\n"))
     }),
+
+    "tool.execute.before": async (input, output) => {
+      let reason = ""
+      try {
+        const { tool, sessionID, callID } = input ?? {}
+        if (!CHECKED_TOOLS.includes(tool) || !existsSync(checksFile())) return
+        const printed = await report("before", sessionID, { id: callID, tool, args: output?.args })
+        reason = printed ? JSON.parse(printed).deny : ""
+      } catch {}
+      if (typeof reason === "string" && reason) throw new Error(reason)
+    },
 
     "tool.execute.after": quietly(async ({ tool, sessionID, callID, args }, { output, metadata }) => {
       const answers = Array.isArray(metadata?.answers) ? metadata.answers.map((given) => [].concat(given).join(", ")) : []

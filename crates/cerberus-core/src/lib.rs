@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod brief;
+pub mod checks;
 pub mod clean;
 pub mod extract;
 pub mod forget;

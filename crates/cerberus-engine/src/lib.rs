@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod brief;
 pub mod browse;
+pub mod checks;
 pub mod config;
 pub mod erase;
 pub mod hook;

@@ -11,11 +11,12 @@ use cerberus_core::agents;
 use cerberus_core::clean::text::line;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::agents::Surroundings;
+use cerberus_engine::checks::before::{self, Ending, RefuseError};
 use cerberus_engine::config::ConfigError;
 use cerberus_engine::hook::answer;
 use cerberus_engine::hook::answer::AnswerError;
 use cerberus_engine::hook::capture;
-use cerberus_engine::hook::capture::CaptureError;
+use cerberus_engine::hook::capture::{CaptureError, Captured, PendingAnswer, Trigger};
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::failures;
 use cerberus_engine::os::fault;
@@ -97,6 +98,7 @@ enum HookError {
     PrivacyRules(ConfigError),
     Capture(CaptureError),
     Answer(AnswerError),
+    Refuse(RefuseError),
 }
 
 impl std::fmt::Display for HookError {
@@ -107,6 +109,7 @@ impl std::fmt::Display for HookError {
             HookError::PrivacyRules(error) => write!(f, "nothing is stored until this is fixed: {error}"),
             HookError::Capture(error) => error.fmt(f),
             HookError::Answer(error) => error.fmt(f),
+            HookError::Refuse(error) => error.fmt(f),
         }
     }
 }
@@ -123,10 +126,22 @@ impl From<AnswerError> for HookError {
     }
 }
 
+impl From<RefuseError> for HookError {
+    fn from(error: RefuseError) -> Self {
+        HookError::Refuse(error)
+    }
+}
+
 fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let payload = read_payload()?;
-    let Some(waiting) = capture::capture(home, clock, agent, &payload)? else {
-        return Ok(());
+    let waiting = match capture::capture(home, clock, agent, &payload)? {
+        Captured::Done => return Ok(()),
+        Captured::Other => return refuse(before::before_tool(home, clock, agent, &payload, &variable)?),
+        Captured::Pending(PendingAnswer { agent, session, located, trigger: Trigger::Stop, .. }) => {
+            let ending = Ending { agent, session: &session, located: &located, payload: &payload };
+            return refuse(before::at_stop(home, clock, &ending)?);
+        }
+        Captured::Pending(waiting) => waiting,
     };
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
     let Some(answer) = answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting)? else {
@@ -137,6 +152,19 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {
         let _ = fault::point("answer-given");
         answer::confirm(home, clock, &answer)?;
+    }
+    Ok(())
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Tells the agent that a rule of the user forbids what it is about to do. If it no longer listens, it is not told.
+fn refuse(reply: Option<String>) -> Result<(), HookError> {
+    if let Some(reply) = reply {
+        let mut out = std::io::stdout();
+        let _ = out.write_all(reply.as_bytes()).and_then(|()| out.flush());
     }
     Ok(())
 }

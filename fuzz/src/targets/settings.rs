@@ -9,7 +9,8 @@ use cerberus_engine::agents::{ALL, Scope, Surroundings};
 
 use super::{Check, holds};
 
-const TARGET: Target<'_> = Target { command: "/opt/bin/cerberus", client: Some(Version(2, 1, 50)), home: Some("/h") };
+const TARGET: Target<'_> =
+    Target { command: "/opt/bin/cerberus", client: Some(Version(2, 1, 50)), home: Some("/h"), checks: true };
 
 pub fn merger() -> anyhow::Result<Check> {
     let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/dev"));

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 
 use cerberus_core::agents;
 use cerberus_core::agents::transcripts;
+use cerberus_core::checks::action::{Past, Place, Scene};
+use cerberus_core::checks::decide::decide;
+use cerberus_core::checks::{self, Level, Rule};
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep, name};
 use cerberus_core::extract::extract;
@@ -22,10 +25,36 @@ use super::{Check, holds};
 const TEXT_BYTES_MAX: usize = 64 * 1024 + 16;
 
 pub fn payload(agent: Agent) -> anyhow::Result<Check> {
-    Ok(Box::new(move |input| match agents::parse(&BUILT_IN, agent, input) {
-        Ok(Some(heard)) => event(heard.agent, heard.session, heard.key, heard.event),
-        Ok(None) | Err(_) => Ok(()),
+    let words = ["--forbid", "git push --force", "--instead", "git push"];
+    let rule = Rule::parse(&words)?;
+    let check = checks::Check { id: String::new(), sentence: String::new(), level: Level::Block, rule, projects: None };
+    Ok(Box::new(move |input| {
+        if let Some(before) = agents::before::before(agent, input) {
+            decide(std::slice::from_ref(&check), &before.action, &Nowhere);
+        }
+        match agents::parse(&BUILT_IN, agent, input) {
+            Ok(Some(heard)) => event(heard.agent, heard.session, heard.key, heard.event),
+            Ok(None) | Err(_) => Ok(()),
+        }
     }))
+}
+
+/// Surroundings in which everything is in one project.
+struct Nowhere;
+
+impl Scene for Nowhere {
+    fn place(&self, folder: &str) -> Option<Place> {
+        let (project, folder) = (ProjectId::of_anchor(b"/p"), folder.to_string());
+        Some(Place { project, folder, branch: Some("main".to_string()), is_scratch: false })
+    }
+
+    fn past(&self) -> Vec<Past> {
+        Vec::new()
+    }
+
+    fn git_hook(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 pub fn transcript(agent: Agent) -> anyhow::Result<Check> {

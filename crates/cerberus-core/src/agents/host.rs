@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::before::Refusal;
+
 /// How much of a hook's reply the host passes to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -24,4 +26,15 @@ pub enum Occasion {
 /// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.
 pub(super) fn for_event(event: &str, context: &str) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
+}
+
+/// The refusal in the protocol that several hosts share. Only some can ask.
+pub(super) fn refusal(refusal: Refusal, reason: &str) -> Value {
+    let decision = match refusal {
+        Refusal::GoOn => return json!({"decision": "block", "reason": reason}),
+        Refusal::Deny => "deny",
+        Refusal::Ask => "ask",
+    };
+    json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision,
+        "permissionDecisionReason": reason}})
 }

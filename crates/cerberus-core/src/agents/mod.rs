@@ -4,6 +4,7 @@
 //! not errors, and a field of the wrong type counts as missing. A payload is malformed only if it is not JSON or does
 //! not identify a session.
 
+pub mod before;
 pub mod claude_code;
 pub mod cline;
 pub mod codex;
@@ -26,6 +27,7 @@ pub mod transcripts;
 
 use serde_json::Value;
 
+use self::before::{Asking, Refusal};
 use self::claude_code::payload::Marks;
 use self::headless::Headless;
 use self::host::{Limits, Occasion};
@@ -70,6 +72,10 @@ pub struct Profile {
     transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
     /// The hook output that passes the context to the model; `None` if the host accepts no context.
     reply: fn(Occasion, context: &str) -> Option<Value>,
+    /// The hook output that refuses a tool use or the end of a turn; `None` if the host cannot be told so.
+    refuse: fn(Refusal, reason: &str) -> Option<Value>,
+    /// When the host can ask its user about a tool use.
+    asking: Asking,
     pub limits: Limits,
     /// Whether a reply may have a `systemMessage`, which the host shows to its user.
     pub shows_notice: bool,

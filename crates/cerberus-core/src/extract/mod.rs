@@ -88,6 +88,8 @@ pub fn extract_after(event: &Event, before: &Before) -> Extracted {
         | Event::Repository(_)
         | Event::SameProject { .. }
         | Event::SeparateProject { .. }
+        | Event::Check(_)
+        | Event::Decision(_)
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Title { .. }

@@ -32,6 +32,10 @@ impl Paths {
         match &mut kept.event {
             // Memories and receipts are handled later, once it is known which records are removed.
             Event::Memory(_) | Event::Receipt { .. } => return RecordAction::Keep,
+            Event::Check(change) if change.rule.iter().any(|word| self.are_named_in(word)) => {
+                return RecordAction::Remove;
+            }
+            Event::Check(_) => return RecordAction::Keep,
             // It contains no paths of files in the project.
             Event::Repository(_) => return RecordAction::Keep,
             Event::Named(named) if self.glob.matches(&named.path) => return RecordAction::Remove,

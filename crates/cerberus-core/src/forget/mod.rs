@@ -62,7 +62,8 @@ impl ForgetRequest {
             ForgetRequest::Paths(paths) => return paths.action_for(record),
         };
         match &record.event {
-            Event::Memory(_) => RecordAction::Keep,
+            // A check goes with its memory.
+            Event::Memory(_) | Event::Check(_) => RecordAction::Keep,
             Event::Used { .. } if matches!(self, ForgetRequest::Sessions(_) | ForgetRequest::Expired(_)) => {
                 RecordAction::Keep
             }
@@ -207,6 +208,7 @@ impl Residue {
     pub fn action_for(&self, request: &ForgetRequest, record: &Record) -> RecordAction {
         match &record.event {
             Event::Memory(change) if self.memories.contains(&*change.id) => RecordAction::Remove,
+            Event::Check(change) if self.memories.contains(&*change.memory) => RecordAction::Remove,
             Event::Memory(change) => self.memory_action(request, record, change),
             // It retells the session, and it was written after what it retells.
             Event::Summary(_) if matches!(request, ForgetRequest::Between(..)) && self.has_lost(record) => {

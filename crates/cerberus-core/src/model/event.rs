@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
+pub use crate::model::check::{CheckChange, Decision};
 use crate::model::fact::Kind;
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
@@ -172,6 +173,12 @@ pub enum Event<'a> {
     SameProject { other: ProjectId },
     /// The user said that this project is not the same as another. Belongs to no session.
     SeparateProject { other: ProjectId },
+    /// The user changed the check of a memory. Belongs to no session.
+    #[serde(borrow)]
+    Check(CheckChange<'a>),
+    /// What was decided about a tool use that breaks a rule of the user.
+    #[serde(borrow)]
+    Decision(Decision<'a>),
 }
 
 /// What was forgotten, or restored, identified by keyed hashes. They reveal nothing without the key of the home.

@@ -49,6 +49,8 @@ kinds! {
     Repository "repository",
     SameProject "same_project",
     SeparateProject "separate_project",
+    Check "check",
+    Decision "decision",
 }
 
 impl EventKind {
@@ -81,13 +83,15 @@ impl EventKind {
             Event::Repository(_) => EventKind::Repository,
             Event::SameProject { .. } => EventKind::SameProject,
             Event::SeparateProject { .. } => EventKind::SeparateProject,
+            Event::Check(_) => EventKind::Check,
+            Event::Decision(_) => EventKind::Decision,
         }
     }
 
     /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
-        use EventKind::{Crash, Named, Receipt, Recover, Summary, Title};
-        matches!(self, Receipt | Named | Crash | Recover | Summary | Title)
+        use EventKind::{Crash, Decision, Named, Receipt, Recover, Summary, Title};
+        matches!(self, Receipt | Named | Crash | Recover | Summary | Title | Decision)
     }
 
     /// Does it show that the session is active? What is done to a session is not activity of the session.
@@ -100,10 +104,10 @@ impl EventKind {
         !self.is_ours() && !matches!(self, EventKind::Start | EventKind::End)
     }
 
-    /// Memories belong to no session, nor do lists of what was forgotten and records about projects.
+    /// Memories and their checks belong to no session, nor do lists of what was forgotten and records about projects.
     pub fn is_of_a_session(self) -> bool {
-        use EventKind::{Forgotten, Memory, Repository, SameProject, SeparateProject, Used};
-        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject)
+        use EventKind::{Check, Forgotten, Memory, Repository, SameProject, SeparateProject, Used};
+        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject | Check)
     }
 }
 
@@ -128,11 +132,11 @@ mod tests {
         let silent = words(|kind| !kind.is_activity());
         assert_eq!(
             silent,
-            ["named", "receipt", "crash", "recover", "summary", "title", "complete", "reopen", "archive"]
+            ["named", "receipt", "crash", "recover", "summary", "title", "complete", "reopen", "archive", "decision"]
         );
         let between = words(|kind| !kind.separates_echoes());
-        assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary", "title"]);
+        assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary", "title", "decision"]);
         let of_none = words(|kind| !kind.is_of_a_session());
-        assert_eq!(of_none, ["memory", "used", "forgotten", "repository", "same_project", "separate_project"]);
+        assert_eq!(of_none, ["memory", "used", "forgotten", "repository", "same_project", "separate_project", "check"]);
     }
 }

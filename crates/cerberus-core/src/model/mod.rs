@@ -3,6 +3,7 @@
 //! Types, and rules that concern a single value. Nothing here parses an agent's payload or decides what a brief
 //! contains.
 
+pub mod check;
 pub mod echo;
 pub mod event;
 pub mod fact;

@@ -1,4 +1,4 @@
-//! Finds the URL of `origin`, and the worktree, in the text of a `.git/config`.
+//! Finds the URL of `origin`, the worktree and the folder of hooks in the text of a `.git/config`.
 //!
 //! No other setting has any effect, includes are not followed, and malformed lines are skipped.
 
@@ -13,6 +13,11 @@ pub fn origin_url(config: &str) -> Option<String> {
 /// The folder whose files the repository manages, as the repository itself says: the last `worktree` of `[core]`.
 pub fn worktree(config: &str) -> Option<String> {
     values(config, |header| header.eq_ignore_ascii_case("core"), "worktree").pop()
+}
+
+/// The folder with the hooks of the repository, if it is not the usual one: the last `hooksPath` of `[core]`.
+pub fn hooks_path(config: &str) -> Option<String> {
+    values(config, |header| header.eq_ignore_ascii_case("core"), "hookspath").pop()
 }
 
 /// All values of a key, in the sections whose header is meant.

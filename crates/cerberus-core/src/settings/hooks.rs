@@ -18,6 +18,8 @@ pub struct HookStyle {
     pub agent: Agent,
     /// The events we need, in file order, each with its timeout in the agent's unit.
     pub events: &'static [(&'static str, u32)],
+    /// The event before a tool use, used only while a rule of the user is enforced.
+    pub checks: Option<CheckHook>,
     /// The events that only newer versions of the agent know, each with the first version that does. They come last
     /// in `events`, in this order, so that adding them later gives the same text.
     pub since: &'static [(&'static str, Version)],
@@ -28,6 +30,15 @@ pub struct HookStyle {
     pub version: Option<u32>,
     /// Builds a handler with this command and timeout.
     pub handler: for<'a> fn(&'a str, u32) -> Json<'a>,
+}
+
+/// The hook that enforces rules.
+#[derive(Debug)]
+pub struct CheckHook {
+    pub event: &'static str,
+    pub timeout: u32,
+    /// The tools that it is about, where the agent can restrict a hook to some.
+    pub matcher: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +70,28 @@ impl HookStyle {
         shell_line(program, &self.args())
     }
 
-    fn entry<'a>(&self, command: &'a str, timeout: u32) -> Json<'a> {
+    fn entry<'a>(&self, command: &'a str, timeout: u32, matcher: Option<&'static str>) -> Json<'a> {
         let handler = (self.handler)(command, timeout);
-        match self.nesting {
-            Nesting::Flat => handler,
-            Nesting::Grouped => Json::Object(vec![("hooks", Json::Array(vec![handler]))]),
+        let hooks = || ("hooks", Json::Array(vec![(self.handler)(command, timeout)]));
+        match (self.nesting, matcher) {
+            (Nesting::Flat, _) => handler,
+            (Nesting::Grouped, None) => Json::Object(vec![hooks()]),
+            (Nesting::Grouped, Some(matcher)) => Json::Object(vec![("matcher", Json::Text(matcher)), hooks()]),
         }
+    }
+
+    /// The events to install, each with its entry.
+    fn entries<'a>(&self, command: &'a str, target: &Target<'_>) -> Vec<(&'static str, Json<'a>)> {
+        let plain =
+            self.events_for(target.client).map(|(event, timeout)| (*event, self.entry(command, *timeout, None)));
+        let check = self.checks.iter().filter(|_| target.checks);
+        let check = check.map(|hook| (hook.event, self.entry(command, hook.timeout, hook.matcher)));
+        plain.chain(check).collect()
+    }
+
+    /// Whether this event is only used while rules are enforced, and they are not.
+    fn is_idle(&self, event: &str, target: &Target<'_>) -> bool {
+        !target.checks && self.checks.as_ref().is_some_and(|hook| hook.event == event)
     }
 }
 
@@ -72,7 +99,7 @@ impl HookStyle {
 /// members (such as a changed timeout) stay; duplicates are removed.
 pub(super) fn install(style: &HookStyle, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
     let text = &json::or_empty_object(text);
-    let text = &without_unknown_events(style, text, target.client)?;
+    let text = &without_unused_events(style, text, target)?;
     let command = style.command(target.command);
     let root = json::parse(text)?;
     let mut editor = Editor::new(text, &root);
@@ -82,23 +109,23 @@ pub(super) fn install(style: &HookStyle, text: &str, target: &Target<'_>) -> Res
         new.push(("version", Json::Number(version)));
     }
     match hooks {
-        Some((_, hooks)) => wire(&mut editor, style, text, hooks, &command, target.client)?,
+        Some((_, hooks)) => wire(&mut editor, style, text, hooks, &command, target)?,
         None => {
-            let list = |&(event, timeout)| (event, Json::Array(vec![style.entry(&command, timeout)]));
-            new.push(("hooks", Json::Object(style.events_for(target.client).map(list).collect())));
+            let list = |(event, entry)| (event, Json::Array(vec![entry]));
+            new.push(("hooks", Json::Object(style.entries(&command, target).into_iter().map(list).collect())));
         }
     }
     editor.append(&root, &Json::Object(new));
     Ok(editor.finish())
 }
 
-/// An event that a client does not know can make it ignore the whole file.
-fn without_unknown_events(style: &HookStyle, text: &str, client: Option<Version>) -> Result<String, SettingsError> {
+/// An event that a client does not know can make it ignore the whole file. One for rules costs time at every tool use.
+fn without_unused_events(style: &HookStyle, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
     let root = json::parse(text)?;
     let mut editor = Editor::new(text, &root);
     if let Some((_, hooks)) = hooks_of(text, &root)? {
         let mut doomed = find_ours(style, text, hooks)?;
-        doomed.retain(|ours| !style.is_known(ours.event, client));
+        doomed.retain(|ours| !style.is_known(ours.event, target.client) || style.is_idle(ours.event, target));
         let emptied = remove_handlers(&mut editor, hooks, &doomed);
         editor.remove(hooks, &emptied);
     }
@@ -256,7 +283,7 @@ fn wire(
     text: &str,
     hooks: &Node,
     command: &str,
-    client: Option<Version>,
+    target: &Target<'_>,
 ) -> Result<(), SettingsError> {
     let ours = find_ours(style, text, hooks)?;
     let mut seen = BTreeSet::new();
@@ -269,8 +296,8 @@ fn wire(
     remove_handlers(editor, hooks, &repeated);
     let wired: BTreeSet<&str> = kept.iter().map(|ours| ours.event).collect();
     let mut missing = Vec::new();
-    for &(event, timeout) in style.events_for(client).filter(|(event, _)| !wired.contains(event)) {
-        let list = Json::Array(vec![style.entry(command, timeout)]);
+    for (event, entry) in style.entries(command, target).into_iter().filter(|(event, _)| !wired.contains(event)) {
+        let list = Json::Array(vec![entry]);
         match hooks.member(text, event)? {
             Some((_, item)) => editor.append(&item.value, &list),
             None => missing.push((event, list)),

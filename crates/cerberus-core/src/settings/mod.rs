@@ -86,6 +86,14 @@ pub fn depends_on_version(parts: &[Part]) -> bool {
     parts.iter().any(|part| part.thresholds().next().is_some())
 }
 
+/// The events that enforce rules of the user, in these parts.
+pub fn check_events(parts: &[Part]) -> impl Iterator<Item = &'static str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Hooks(style) => style.checks.as_ref().map(|hook| hook.event),
+        _ => None,
+    })
+}
+
 /// What the installed entries run, and who will read them.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
@@ -96,12 +104,14 @@ pub struct Target<'a> {
     pub client: Option<Version>,
     /// The data folder that the server is told, because some agents do not pass on their environment.
     pub home: Option<&'a str>,
+    /// Whether rules of the user are enforced, for which agents must ask before they use a tool.
+    pub checks: bool,
 }
 
 impl<'a> Target<'a> {
     /// This program, for a client of unknown version, with the default data folder.
     pub fn program(command: &'a str) -> Target<'a> {
-        Target { command, client: None, home: None }
+        Target { command, client: None, home: None, checks: false }
     }
 }
 
@@ -238,7 +248,8 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
     let home = wiring.servers.iter().find_map(|server| server.home.as_deref());
     let versions: BTreeSet<Version> = parts.iter().flat_map(Part::thresholds).collect();
     let clients = versions.into_iter().rev().map(Some).chain([None]);
-    let mut targets = clients.map(|client| Target { command, client, home });
+    let checks = check_events(parts).any(|event| wiring.hooks.iter().any(|hook| hook.event == event));
+    let mut targets = clients.map(|client| Target { command, client, home, checks });
     targets.any(|target| install(&as_then, before, &target).is_ok_and(|after| after == text))
 }
 

@@ -22,6 +22,7 @@ const COMMAND: &str = "/opt/bin/cerberus";
 /// Grouped hooks.
 static CLAUDE: HookStyle = HookStyle {
     agent: claude_code::AGENT,
+    checks: Some(super::hooks::CheckHook { event: "PreToolUse", timeout: 10, matcher: Some("Bash|Edit") }),
     events: &[("SessionStart", 10), ("PostToolUse", 10), ("Stop", 10), ("SessionEnd", 10)],
     nesting: Nesting::Grouped,
     since: &[],
@@ -40,6 +41,7 @@ const PARTS: [Part; 1] = [Part::Hooks(&CLAUDE)];
 /// Grouped hooks with a shell line.
 static LINES: HookStyle = HookStyle {
     agent: codex::AGENT,
+    checks: None,
     events: &[("SessionStart", 10), ("Stop", 10), ("SessionEnd", 3)],
     nesting: Nesting::Grouped,
     since: &[],
@@ -53,6 +55,7 @@ static LINES: HookStyle = HookStyle {
 /// Handlers without groups, in a file with a version.
 static FLAT: HookStyle = HookStyle {
     agent: copilot::AGENT,
+    checks: None,
     events: &[("sessionStart", 10), ("Stop", 10)],
     nesting: Nesting::Flat,
     since: &[],
@@ -407,6 +410,7 @@ fn program_and_arguments_become_a_shell_line() {
 
 /// As [`CLAUDE`], but some events came later.
 static GROWING: HookStyle = HookStyle {
+    checks: None,
     since: &[("Stop", Version(2, 0, 0)), ("SessionEnd", Version(2, 1, 76))],
     agent: CLAUDE.agent,
     events: CLAUDE.events,
@@ -864,4 +868,25 @@ fn never_breaks(text: &str) -> Result<(), TestCaseError> {
         prop_assert_eq!(installed(&after).unwrap().hooks, []);
     }
     Ok(())
+}
+
+#[test]
+fn the_hook_for_rules_comes_and_goes_without_a_trace() {
+    let parts: &[Part] = &[Part::Hooks(&CLAUDE)];
+    let with = |checks| Target { checks, ..Target::program(COMMAND) };
+    for before in
+        ["", "{}", "{\n  \"a\": 1\n}\n", "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": []}]}}"]
+    {
+        let off = super::install(parts, before, &with(false)).unwrap();
+        let on = super::install(parts, &off, &with(true)).unwrap();
+        let wired = installed(parts, &on, None).unwrap();
+        let check = wired.hooks.iter().find(|hook| hook.event == "PreToolUse").unwrap();
+        assert_eq!(check.matcher.as_deref(), Some("Bash|Edit"), "{on}");
+        assert!(installed(parts, &off, None).unwrap().hooks.iter().all(|hook| hook.event != "PreToolUse"));
+        assert_eq!(super::install(parts, &on, &with(true)).unwrap(), on);
+        assert_eq!(super::install(parts, &on, &with(false)).unwrap(), off);
+        for text in [&on, &off] {
+            assert_eq!(super::uninstall(parts, text, Some(before)).unwrap(), before);
+        }
+    }
 }

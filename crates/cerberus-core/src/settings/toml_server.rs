@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use crate::settings::{Part, Position, Target, WiredServer, install, installed, uninstall};
 
-    const COMMAND: Target<'_> = Target { command: "/opt/bin/cerberus", client: None, home: None };
+    const COMMAND: Target<'_> = Target { command: "/opt/bin/cerberus", client: None, home: None, checks: false };
     const PARTS: [Part; 1] = [Part::TomlServer("mcp_servers")];
     const BLOCK: &str = "[mcp_servers.cerberus]\ncommand = \"/opt/bin/cerberus\"\nargs = [\"mcp\"]\n";
 

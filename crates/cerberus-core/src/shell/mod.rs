@@ -5,6 +5,7 @@
 //! variables. It is not a shell: what it does not understand stays a word. Bounded, linear in the line, and every text is
 //! accepted. Knows nothing about programs other than shells and wrappers.
 
+mod commands;
 mod paths;
 mod reader;
 #[cfg(test)]
@@ -12,7 +13,8 @@ mod tests;
 
 use std::ops::Range;
 
-pub use paths::{Group, Named, groups};
+pub use commands::{Command, commands};
+pub use paths::{Group, Named, groups, joined};
 use reader::Reader;
 
 /// How a simple command is joined to the previous one.
@@ -34,6 +36,8 @@ pub enum Level {
     Substitution,
     /// In a script that the line passes to a shell: `sh -c '…'`, `eval`, `bash <<EOF`.
     Script,
+    /// In a script for another machine or a container: `ssh host <<EOF`, `docker exec c sh -c '…'`.
+    Remote,
 }
 
 /// A word without its quotes, and where it stands in the line. A substitution is a `$`.
@@ -56,6 +60,8 @@ pub struct Simple {
     pub writes_file: bool,
     /// The files that it is redirected from or to.
     pub targets: Vec<Word>,
+    /// Those of them that it writes.
+    pub outputs: Vec<Word>,
     /// Where its first redirection begins.
     redirected_at: Option<usize>,
 }
@@ -166,4 +172,10 @@ pub fn is_assignment(word: &str) -> bool {
 fn is_shell(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "fish" | "ash")
+}
+
+/// Does this program run its arguments on another machine or in a container?
+fn is_remote(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    matches!(name, "ssh" | "mosh" | "docker" | "podman" | "nerdctl" | "kubectl" | "lxc" | "vagrant" | "adb" | "wsl")
 }

@@ -30,18 +30,22 @@ pub struct Group {
 
 /// The words of every simple command of a line, at all levels.
 pub fn groups(command: &str) -> Vec<Group> {
-    let mut state = State { folders: vec![String::new()], variables: Vec::new() };
+    let mut state = State::new();
     read(command).simples.iter().map(|simple| state.group(simple)).collect()
 }
 
-struct State {
+pub(super) struct State {
     /// The folder of every subshell around the current command.
     folders: Vec<String>,
     variables: Vec<(String, String)>,
 }
 
 impl State {
-    fn group(&mut self, simple: &Simple) -> Group {
+    pub(super) fn new() -> State {
+        State { folders: vec![String::new()], variables: Vec::new() }
+    }
+
+    pub(super) fn group(&mut self, simple: &Simple) -> Group {
         // A subshell begins where the line around it is, and leaves it there.
         let folder = self.folders.last().cloned().unwrap_or_default();
         self.folders.resize(simple.depth + 1, folder);
@@ -105,7 +109,7 @@ impl State {
     }
 
     /// The word with the variables that the line itself sets.
-    fn substituted(&self, word: &str) -> String {
+    pub(super) fn substituted(&self, word: &str) -> String {
         if !word.contains('$') || self.variables.is_empty() {
             return word.to_string();
         }
@@ -120,7 +124,7 @@ impl State {
 }
 
 /// A path as seen from where the line begins.
-fn joined(folder: &str, path: &str) -> String {
+pub fn joined(folder: &str, path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     if path.starts_with('/') || path.starts_with('~') || folder.is_empty() {
         return path.to_string();

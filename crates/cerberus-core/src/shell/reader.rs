@@ -4,7 +4,7 @@ mod quotes;
 
 use std::ops::Range;
 
-use super::{Join, Level, Script, Simple, Word, is_shell, without_wrappers};
+use super::{Join, Level, Script, Simple, Word, is_remote, is_shell, without_wrappers};
 
 /// More commands than anybody writes in a line, in all levels together.
 const SIMPLE_MAX: usize = 256;
@@ -42,6 +42,7 @@ pub(super) struct Reader<'t> {
     is_hidden: bool,
     writes_file: bool,
     targets: Vec<Word>,
+    outputs: Vec<Word>,
     redirected_at: Option<usize>,
     /// Here-documents whose bodies begin on the next line.
     documents: Vec<Document>,
@@ -50,7 +51,8 @@ pub(super) struct Reader<'t> {
 struct Document {
     delimiter: String,
     is_message: bool,
-    is_script: bool,
+    /// Set if the document is a script.
+    level: Option<Level>,
 }
 
 impl<'t> Reader<'t> {
@@ -76,6 +78,7 @@ impl<'t> Reader<'t> {
             is_hidden: false,
             writes_file: false,
             targets: Vec::new(),
+            outputs: Vec::new(),
             redirected_at: None,
             documents: Vec::new(),
         }
@@ -93,6 +96,7 @@ impl<'t> Reader<'t> {
         if self.nesting == NESTING_MAX {
             return;
         }
+        let level = if self.level == Level::Remote { Level::Remote } else { level };
         let mut child = Reader::of(text, place, level, self.nesting + 1, self.depth + 1);
         child.simples_left = self.simples_left.saturating_sub(self.script.simples.len());
         let outer = self.words.first().map_or("", |word| word.text.as_str());
@@ -217,6 +221,7 @@ impl<'t> Reader<'t> {
             is_hidden: std::mem::take(&mut self.is_hidden),
             writes_file: std::mem::take(&mut self.writes_file),
             targets: std::mem::take(&mut self.targets),
+            outputs: std::mem::take(&mut self.outputs),
             redirected_at: self.redirected_at.take(),
         };
         if !simple.words.is_empty() || !simple.targets.is_empty() {
@@ -247,7 +252,9 @@ impl<'t> Reader<'t> {
         // A word in plain quotes keeps its positions.
         let exact = matches!(self.place, Place::At(_)) && range.len() == text.len() + 2;
         let place = if exact { Place::At(range.start + 1) } else { Place::Word(range) };
-        self.nest(text, place, Level::Script);
+        let texts: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
+        let is_elsewhere = without_wrappers(&texts).first().is_some_and(|program| is_remote(program));
+        self.nest(text, place, if is_elsewhere { Level::Remote } else { Level::Script });
     }
 
     /// After `$(`: reads to its end, and what is inside as a script of its own.
@@ -308,6 +315,9 @@ impl<'t> Reader<'t> {
             self.writes_file |= number != Some("2");
         }
         if !to_descriptor && !target.text.is_empty() {
+            if !is_input {
+                self.outputs.push(target.clone());
+            }
             self.targets.push(target);
         }
     }
@@ -348,22 +358,26 @@ impl<'t> Reader<'t> {
         let own = without_wrappers(&texts);
         let program = own.first().copied().unwrap_or_default();
         let is_message = self.is_message || MESSAGES.contains(&program);
-        let is_script = is_shell(program) || program == "ssh";
+        let level = match program {
+            _ if is_shell(program) => Some(Level::Script),
+            "ssh" => Some(Level::Remote),
+            _ => None,
+        };
         if !delimiter.is_empty() {
-            self.documents.push(Document { delimiter, is_message, is_script });
+            self.documents.push(Document { delimiter, is_message, level });
         }
     }
 
     fn read_documents(&mut self) {
-        for Document { delimiter, is_message, is_script } in std::mem::take(&mut self.documents) {
+        for Document { delimiter, is_message, level } in std::mem::take(&mut self.documents) {
             let body = self.skip_body(&delimiter);
-            if is_script {
+            if let Some(level) = level {
                 let place = match &self.place {
                     Place::At(base) => Place::At(base + body.start),
                     word => word.clone(),
                 };
                 let text = self.text;
-                self.nest(&text[body.clone()], place, Level::Script);
+                self.nest(&text[body.clone()], place, level);
             }
             if !is_message {
                 let range = self.range(body.start, body.end);

@@ -9,6 +9,7 @@ fn shown(command: &str) -> String {
             Level::Line => "",
             Level::Substitution => "$",
             Level::Script => "!",
+            Level::Remote => "@",
         });
         out.push_str(match simple.join {
             Join::Then => "; ",
@@ -52,6 +53,9 @@ fn lines_are_split_as_a_shell_would() {
         ("sudo bash -lc 'cd a && cat b'", "!; [cd][a] !&& [cat][b] ; [sudo][bash][-lc][cd a && cat b]"),
         ("eval \"cat\" x", "!; [cat][x] ; [eval][cat][x]"),
         ("bash <<EOF\ncat x\nEOF", "; [bash] !; [cat][x]"),
+        ("ssh h <<EOF\ncat x\nEOF", "; [ssh][h] @; [cat][x]"),
+        ("docker exec c sh -c 'a; b $(c)'", "@; [a] @; [c] @; [b][$] ; [docker][exec][c][sh][-c][a; b $(c)]"),
+        ("ssh h \"$(cat k)\"", "$; [cat][k] ; [ssh][h][$]"),
         ("for f in a b; do cat $f; done", "; [for][f][in][a][b] ; [do][cat][$f] ; [done]"),
         ("echo ${A:-(x)} b", "; [echo][${A:-(x)}][b]"),
         ("'open", "; [open]"),
@@ -72,6 +76,25 @@ fn the_program_of_a_command_is_known_behind_wrappers() {
         ("env", ""),
     ] {
         assert_eq!(read(command).simples[0].program(), program, "{command}");
+    }
+}
+
+#[test]
+fn commands_know_their_folder_variables_and_outputs() {
+    let shown = |line: &str| {
+        let command =
+            |command: Command| format!("{}:{}>{}", command.folder, command.words.join(" "), command.outputs.join(","));
+        commands(line).into_iter().map(command).collect::<Vec<_>>().join(" | ")
+    };
+    for (line, expected) in [
+        ("cd a && npm i", ":cd a> | a:npm i>"),
+        ("git -C ../b push", "../b:git -C ../b push>"),
+        ("P=npm; $P i", ":P=npm> | :npm i>"),
+        ("C='npm i -g'; $C x", ":C=npm i -g> | :npm i -g x>"),
+        ("cat < in > out/x", ":cat>out/x"),
+        ("cd a; echo x >> b", ":cd a> | a:echo x>a/b"),
+    ] {
+        assert_eq!(shown(line), expected, "{line}");
     }
 }
 

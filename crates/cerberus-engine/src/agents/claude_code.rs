@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::claude_code;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part, Version};
@@ -33,6 +33,11 @@ pub(super) const PROFILE: Profile = Profile {
 
 static HOOKS: HookStyle = HookStyle {
     agent: claude_code::AGENT,
+    checks: Some(CheckHook {
+        event: "PreToolUse",
+        timeout: 10,
+        matcher: Some("Bash|Edit|MultiEdit|Write|NotebookEdit"),
+    }),
     events: &[
         ("SessionStart", 10),
         ("UserPromptSubmit", 10),

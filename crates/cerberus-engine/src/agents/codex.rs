@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents::codex;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{self, Json, Part, WiredHook};
 
@@ -38,6 +38,7 @@ pub(super) const PROFILE: Profile = Profile {
 /// Codex stops SessionEnd hooks after three seconds, and warns about a longer timeout.
 static HOOKS: HookStyle = HookStyle {
     agent: codex::AGENT,
+    checks: Some(CheckHook { event: "PreToolUse", timeout: 10, matcher: Some("Bash|apply_patch") }),
     events: &[
         ("SessionStart", 10),
         ("UserPromptSubmit", 10),
@@ -115,9 +116,18 @@ fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
     match settings::trusted_hooks(&text, &file.path.to_string_lossy()) {
         Err(error) => Trust::Unknown(format!("{}: {error}", config.display())),
         Ok(trusted) => {
-            let is_trusted = |event: &str| trusted.iter().any(|known| *known == snake_case(event));
-            let events = HOOKS.events.iter().filter(|(event, _)| is_trusted(event)).count();
-            Trust::Given { events, of: HOOKS.events.len() }
+            let is_trusted = |event: &&str| trusted.iter().any(|known| *known == snake_case(event));
+            // The hook for rules is there only while one is enforced.
+            let hooks = outside::text(&file.path, SETTINGS_BYTES_MAX).unwrap_or_default();
+            let wired = settings::installed(HOOK_PARTS, &hooks, None).unwrap_or_default().hooks;
+            let is_wired = |event: &&str| wired.iter().any(|hook| hook.event == *event);
+            let all: Vec<&str> = HOOKS
+                .events
+                .iter()
+                .map(|(event, _)| *event)
+                .chain(settings::check_events(HOOK_PARTS).filter(is_wired))
+                .collect();
+            Trust::Given { events: all.iter().filter(|event| is_trusted(event)).count(), of: all.len() }
         }
     }
 }

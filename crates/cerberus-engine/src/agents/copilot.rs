@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use cerberus_core::agents::copilot;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
@@ -29,6 +29,7 @@ pub(super) const PROFILE: Profile = Profile {
 
 static HOOKS: HookStyle = HookStyle {
     agent: copilot::AGENT,
+    checks: Some(CheckHook { event: "preToolUse", timeout: 10, matcher: None }),
     events: &[
         ("sessionStart", 10),
         ("userPromptSubmitted", 10),

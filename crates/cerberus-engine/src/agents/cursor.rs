@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cerberus_core::agents::cursor;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
@@ -26,6 +26,7 @@ pub(super) const PROFILE: Profile = Profile {
 
 static HOOKS: HookStyle = HookStyle {
     agent: cursor::AGENT,
+    checks: Some(CheckHook { event: "beforeShellExecution", timeout: 10, matcher: None }),
     events: &[
         ("sessionStart", 10),
         ("beforeSubmitPrompt", 10),

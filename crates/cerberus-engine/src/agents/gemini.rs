@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::gemini;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
@@ -34,6 +34,11 @@ pub(super) const PROFILE: Profile = Profile {
 
 static HOOKS: HookStyle = HookStyle {
     agent: gemini::AGENT,
+    checks: Some(CheckHook {
+        event: "BeforeTool",
+        timeout: 10000,
+        matcher: Some("run_shell_command|write_file|replace"),
+    }),
     events: &[
         ("SessionStart", 10_000),
         ("BeforeAgent", 10_000),

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::qwen_code;
-use cerberus_core::settings::hooks::{HookStyle, Nesting};
+use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
@@ -31,6 +31,7 @@ pub(super) const PROFILE: Profile = Profile {
 
 static HOOKS: HookStyle = HookStyle {
     agent: qwen_code::AGENT,
+    checks: Some(CheckHook { event: "PreToolUse", timeout: 10000, matcher: None }),
     events: &[
         ("SessionStart", 10_000),
         ("UserPromptSubmit", 10_000),

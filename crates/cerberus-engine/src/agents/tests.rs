@@ -9,7 +9,7 @@ use crate::os::home::Home;
 use cerberus_core::settings::{Target, Version, strict};
 
 const COMMAND: &str = "/usr/local/bin/cerberus";
-const TARGET: Target<'_> = Target { command: COMMAND, client: Some(Version(2, 1, 325)), home: None };
+const TARGET: Target<'_> = Target { command: COMMAND, client: Some(Version(2, 1, 325)), home: None, checks: false };
 
 fn plan_install(home: &Home, agent: Agent, file: &SettingsFile, target: &Target<'_>) -> Result<Change, WiringError> {
     wiring::plan_install(home, agent, file, target, Repair::No)

@@ -263,7 +263,12 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
             }
             return;
         };
-        if matches!(&record.event, Event::Memory(change) if ids.contains(&*change.id)) {
+        let is_its_own = match &record.event {
+            Event::Memory(change) => ids.contains(&*change.id),
+            Event::Check(change) => ids.contains(&*change.memory),
+            _ => false,
+        };
+        if is_its_own {
             lines.push((position, Change::Remove));
         } else if evidence.iter().any(|said| is_from(said, &record)) {
             let rest = serde_json::to_string(&without(home.cleaner(), record, &evidence));

@@ -21,6 +21,7 @@ use crate::brief::recall::{Briefing, Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::View;
+use crate::checks::{self, CheckError};
 use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::journal::{self, JournalError};
@@ -61,6 +62,8 @@ pub enum AnswerError {
     Fold(#[from] FoldError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Checks(#[from] CheckError),
 }
 
 /// What the host passes to the model, and the receipt for it.
@@ -81,6 +84,7 @@ pub fn answer(
     match &pending.trigger {
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source),
         Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text),
+        Trigger::Stop => Ok(None),
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !pending.is_echo(home, clock, &store)? {
@@ -146,6 +150,7 @@ fn prepare(
         detached::start_each(home, clock, ended.chain(recovered));
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, store)?;
+    checks::compile(home, clock, store)?;
     Ok(())
 }
 

@@ -44,20 +44,28 @@ pub struct PendingAnswer {
 pub enum Trigger {
     Start(StartSource),
     Prompt(Clean<'static>),
+    /// The agent wants to end its turn.
+    Stop,
     End,
 }
 
-/// Records what one payload says, unless nothing may be stored. `Some` if there is more to do.
-pub fn capture(
-    home: &Home,
-    clock: &Clock,
-    agent: Agent,
-    payload: &[u8],
-) -> Result<Option<PendingAnswer>, CaptureError> {
-    let Some(hook_event) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(None) };
+/// What came of a payload.
+#[derive(Debug)]
+pub enum Captured {
+    /// Recorded, or nothing may be stored.
+    Done,
+    /// Recorded, and there is more to do.
+    Pending(PendingAnswer),
+    /// Nothing that is recorded: perhaps a tool use that has not happened yet.
+    Other,
+}
+
+/// Records what one payload says, unless nothing may be stored.
+pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Captured, CaptureError> {
+    let Some(hook_event) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(Captured::Other) };
     let located = identity::locate(Path::new(&*hook_event.cwd));
     if privacy::storage_block(home, clock.now, &located).is_some() {
-        return Ok(None);
+        return Ok(Captured::Done);
     }
     let record = record(home.cleaner(), clock.now, hook_event, &located);
     journal::append(home, clock.wall, &record)?;
@@ -65,10 +73,12 @@ pub fn capture(
     let trigger = match event {
         Event::Start { source, .. } => Trigger::Start(source),
         Event::Prompt { text } => Trigger::Prompt(text.into_owned()),
+        Event::Stop { .. } => Trigger::Stop,
         Event::End { .. } => Trigger::End,
-        _ => return Ok(None),
+        _ => return Ok(Captured::Done),
     };
-    Ok(Some(PendingAnswer { agent, session: session.into_owned(), key: key.into_owned(), located, trigger }))
+    let (session, key) = (session.into_owned(), key.into_owned());
+    Ok(Captured::Pending(PendingAnswer { agent, session, key, located, trigger }))
 }
 
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, located: &Located) -> Record<'a> {

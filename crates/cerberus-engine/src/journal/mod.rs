@@ -22,7 +22,7 @@ use cerberus_core::model::time::Timestamp;
 
 pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
 pub use own::own_record;
-pub use read::{Line, Position, Segment, Stretch, each_line, end, rank, read, segments, stretches};
+pub use read::{Line, Position, Segment, Stretch, each_line, end, end_of_day, rank, read, segments, stretches};
 
 use self::line::{STAMP_BYTES_MAX, last_order};
 use self::read::{CHUNK_BYTES, micros, segment_of};

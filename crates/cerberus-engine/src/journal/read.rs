@@ -125,11 +125,16 @@ pub fn stretches<'a>(home: &'a Home, segment: &'a str) -> impl Iterator<Item = R
 
 /// The end of a day's segment: the records that were written last.
 pub fn end(home: &Home, wall: Timestamp) -> Result<Stretch, JournalError> {
+    end_of_day(home, wall, END_BYTES)
+}
+
+/// At most this much of the end of a day's segment, and of no more than one stretch.
+pub fn end_of_day(home: &Home, wall: Timestamp, bytes_max: u64) -> Result<Stretch, JournalError> {
     let segment = segment_of(wall);
     let path = home.journal_dir().join(&segment);
     let length = home.open(&path, Access::Read).and_then(|file| file.metadata());
     let length = length.map_err(|source| JournalError::Read { path, source })?.len();
-    read(home, &segment, length.saturating_sub(END_BYTES))
+    read(home, &segment, length.saturating_sub(bytes_max.min(CHUNK_BYTES)))
 }
 
 impl Stretch {

@@ -144,6 +144,11 @@ impl Home {
         self.root.join("memories.lock")
     }
 
+    /// The rules that hooks enforce. Exists only while there are any.
+    pub fn checks(&self) -> PathBuf {
+        self.root.join("checks")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
     }

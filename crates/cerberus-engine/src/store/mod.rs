@@ -3,6 +3,7 @@
 //! Rows are only added, each with its time, so that a query can be as of any time. Decisions are made elsewhere.
 
 mod browse;
+mod checks;
 mod corrections;
 mod entries;
 mod facts;
@@ -36,6 +37,7 @@ use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+pub use checks::{DecisionRow, RuleRow};
 pub use corrections::CorrectionRow;
 pub use entries::{EntryQuery, FoundEntry};
 pub use facts::{Carried, FactFilter, UnnamedEdit};

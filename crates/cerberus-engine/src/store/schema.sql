@@ -345,6 +345,31 @@ CREATE TABLE IF NOT EXISTS project_answer (
     is_same INTEGER NOT NULL
 ) STRICT;
 
+-- What the user said about the checks of memories. Of each memory, the last row by time and place counts.
+CREATE TABLE IF NOT EXISTS rule (
+    event INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    memory TEXT NOT NULL,
+    -- The options of the rule, as a list in JSON; an empty list if it was removed.
+    words TEXT NOT NULL,
+    level TEXT NOT NULL,
+    -- A hash of the memory's words at that time.
+    content TEXT NOT NULL,
+    device TEXT NOT NULL,
+    allows_once INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS rule_by_memory ON rule (memory, at, event);
+
+-- What was decided about tool uses that broke a rule.
+CREATE TABLE IF NOT EXISTS decision (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    memory TEXT NOT NULL,
+    verdict TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS decision_by_session ON decision (session, at);
+
 -- The commit that was checked out when git was last asked for the first commit, so that a long history is not walked
 -- every time.
 CREATE TABLE IF NOT EXISTS root_asked (

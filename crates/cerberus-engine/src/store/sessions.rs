@@ -11,7 +11,7 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 15] = [
+const OF_SESSIONS: [&str; 16] = [
     "event",
     "mark",
     "fact",
@@ -22,6 +22,7 @@ const OF_SESSIONS: [&str; 15] = [
     "unnamed",
     "closing",
     "receipt",
+    "decision",
     "correction",
     "summary",
     "title",

@@ -85,7 +85,7 @@ impl<'a> FoldTransaction<'a> {
         let tables =
             "segment session event mark fact run mention prompt message title command unnamed closing receipt file
             correction memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
-            repository project_answer root_asked title_asked entry unindexed";
+            repository project_answer rule decision root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
         let clear = format!("{clear} INSERT INTO entry_terms (entry_terms) VALUES ('delete-all');");
@@ -115,6 +115,7 @@ impl<'a> FoldTransaction<'a> {
             "DELETE FROM memory",
             "DELETE FROM repository",
             "DELETE FROM project_answer",
+            "DELETE FROM rule",
             "DELETE FROM memory_progress",
         ] {
             self.run(sql, [])?;
@@ -178,16 +179,24 @@ impl<'a> FoldTransaction<'a> {
         }
     }
 
+    /// Adds everything that follows from an event that belongs to no session.
+    fn rows_of_none(&self, source: &Source, record: &Record) -> Result<()> {
+        match &record.event {
+            Event::Memory(change) => self.memory(source, change, record.imported),
+            Event::Used { memories } => self.used(source, memories),
+            Event::Repository(found) => self.repository(source, record, found),
+            Event::SameProject { other } => self.answer(source, record, other, true),
+            Event::SeparateProject { other } => self.answer(source, record, other, false),
+            Event::Check(change) => self.rule(source, change, record.imported || record.by_agent),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds everything that follows from a new event.
     fn rows(&self, source: &Source, record: &Record) -> Result<()> {
         let session = source.session;
-        match &record.event {
-            Event::Memory(change) => return self.memory(source, change, record.imported),
-            Event::Used { memories } => return self.used(source, memories),
-            Event::Repository(found) => return self.repository(source, record, found),
-            Event::SameProject { other } => return self.answer(source, record, other, true),
-            Event::SeparateProject { other } => return self.answer(source, record, other, false),
-            _ => {}
+        if session == NO_SESSION {
+            return self.rows_of_none(source, record);
         }
         self.run("INSERT OR IGNORE INTO unindexed VALUES (?1)", [session])?;
         self.mark(session, record)?;
@@ -227,6 +236,7 @@ impl<'a> FoldTransaction<'a> {
                 self.title(source, title::given(text).map(|text| (rank, text)))?;
             }
             Event::Named(named) => self.named(source, named)?,
+            Event::Decision(decision) => self.decision(source, decision)?,
             Event::Summary(said) => self.summary(source, said)?,
             Event::Seed(codes) => self.seed_summary(source, codes)?,
             Event::Prompt { text } => {

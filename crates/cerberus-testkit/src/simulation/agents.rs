@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use cerberus_core::clean::text::Clean;
+use cerberus_core::model::check::{CheckChange, Level};
 use serde_json::{Value, json};
 
 use super::random::Random;
@@ -33,6 +35,18 @@ const FILES: [&str; 5] = ["src/lib.rs", "src/proxy.rs", "src/process.rs", "READM
 pub struct Payload {
     pub name: &'static str,
     pub json: Value,
+}
+
+/// What the user says about the check of one of three memories.
+pub fn check(random: &mut Random) -> CheckChange<'static> {
+    CheckChange {
+        memory: Clean::word(random.pick::<&'static str>(&["m-0", "m-1", "m-2"])),
+        rule: vec![Clean::word("--forbid"), Clean::word("npm")],
+        level: *random.pick(&Level::ALL),
+        content: Clean::word("0"),
+        device: Clean::word("1"),
+        allows_once: random.once_in(2),
+    }
 }
 
 pub fn start(agent: &str, session: &str, cwd: &Path, source: &str, number: usize) -> Payload {

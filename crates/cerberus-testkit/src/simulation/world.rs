@@ -21,6 +21,7 @@ use cerberus_core::summary::render::Format;
 use cerberus_engine::agents::Surroundings;
 use cerberus_engine::brief::recall::{self, Budget, Question};
 use cerberus_engine::erase::forget;
+use cerberus_engine::hook::capture::Captured;
 use cerberus_engine::hook::{answer, capture};
 use cerberus_engine::import::{Import, TakeForgotten};
 use cerberus_engine::journal;
@@ -36,7 +37,7 @@ use cerberus_engine::sessions::{lifecycle, recover, sweep};
 use cerberus_engine::store::recorder::Recorder;
 use cerberus_engine::store::{MemoryRow, Store, fold};
 
-use super::agents::{AGENTS, anything, start, transcript};
+use super::agents::{AGENTS, anything, check, start, transcript};
 use super::random::Random;
 
 /// A session of an agent, as the agent knows it.
@@ -184,7 +185,7 @@ impl World {
     fn deliver(&mut self, agent: &'static str, payload: Vec<u8>) {
         let (agent_id, clock) = (Agent::from_name(agent).expect("an agent"), self.clock());
         let waiting = capture::capture(&self.home, &clock, agent_id, &payload).expect("a payload is captured");
-        if let Some(waiting) = waiting {
+        if let Captured::Pending(waiting) = waiting {
             let told =
                 answer::answer(&self.home, &clock, &UserFolders::default(), &no_agents(), &waiting).expect("an answer");
             if let Some(told) = told {
@@ -443,7 +444,8 @@ impl World {
     fn late_project_record(&mut self) -> String {
         let back = Duration::from_secs(*self.random.pick(&[0, 1, 3600, 24 * 3600, 3 * 24 * 3600]));
         let [one, other] = [0, 1].map(|at| identity::locate(&self.projects[at]));
-        let event = match self.random.below(3) {
+        let event = match self.random.below(4) {
+            3 => Event::Check(check(&mut self.random)),
             0 => Event::SameProject { other: other.project },
             1 => Event::SeparateProject { other: other.project },
             _ => Event::Repository(Repository {

@@ -8,6 +8,7 @@ use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings, 
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
+use crate::commands::check::wire::is_enforcing;
 use crate::context::Context;
 use crate::failure::{Failure, Hint, Result};
 use crate::render;
@@ -85,8 +86,9 @@ impl Install {
         let command = own_command(&surroundings).hint("run cerberus by its full path")?;
         let home = server_home(context);
         let repair = if self.repair_json { Repair::Yes } else { Repair::No };
+        let checks = is_enforcing(context);
         let plan = |profile: &'static Profile, file: &SettingsFile, client: Option<Version>| {
-            let target = Target { command: &command, client, home: home.as_deref() };
+            let target = Target { command: &command, client, home: home.as_deref(), checks };
             wiring::plan_install(&context.home, profile.agent, file, &target, repair)
         };
         let clients: Vec<_> =

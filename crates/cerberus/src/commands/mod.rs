@@ -1,6 +1,7 @@
 //! The commands, one file each. The doc comment of a command is its help text.
 
 pub mod brief;
+pub mod check;
 mod completions;
 mod doctor;
 mod forget;
@@ -86,6 +87,7 @@ enum Command {
     Record(record::RecordCommand),
     Learn(memory::learn::Learn),
     Review(memory::review::Review),
+    Check(check::Check),
     Forget(forget::Forget),
     Install(install::Install),
     Import(import::Import),
@@ -132,6 +134,14 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Whether a rule may no longer bind after it, or in other places.
+    fn may_change_memories(&self) -> bool {
+        use Command::{Forget, Learn, Memory, Project, Review, Scan};
+        matches!(self, Memory(_) | Review(_) | Learn(_) | Forget(_) | Project(_) | Scan(_))
+    }
+}
+
 /// Process one hook payload from standard input (called by agents, not by people)
 ///
 /// Always exits with 0. Prints nothing, or exactly the reply that the agent expects. Errors are shown by
@@ -165,7 +175,8 @@ pub fn run() -> ExitCode {
         if arguments.command.needs_home() {
             context.require_safe_home()?;
         }
-        match arguments.command {
+        let may_change_memories = arguments.command.may_change_memories();
+        let done = match arguments.command {
             Command::Try(command) => command.run(json),
             Command::Install(command) => command.run(&context),
             Command::Uninstall(command) => command.run(&context),
@@ -182,6 +193,7 @@ pub fn run() -> ExitCode {
             Command::Search(command) => command.run(&context),
             Command::Learn(command) => command.run(&context),
             Command::Review(command) => command.run(&context),
+            Command::Check(command) => command.run(&context),
             Command::Resume(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
@@ -200,7 +212,11 @@ pub fn run() -> ExitCode {
             Command::Summarize(command) => command.run(&context),
             Command::Completions(command) => command.run(&context),
             Command::Man(command) => command.run(&context),
+        };
+        if may_change_memories && check::wire::is_enforcing(&context) {
+            check::follow_memories(&context)?;
         }
+        done
     };
     ended(json, run())
 }

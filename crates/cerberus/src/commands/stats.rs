@@ -1,8 +1,10 @@
 use cerberus_core::brief::usage::Usage;
 use cerberus_engine::brief::usage::{self, Told};
+use cerberus_engine::checks;
 use cerberus_engine::same_project::joined::joined;
 use serde_json::{Value, json};
 
+use crate::commands::check::{counted, tally_json};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -10,7 +12,8 @@ use crate::render;
 /// Show how much of what sessions were told they used
 ///
 /// Counted from this machine's own records: the files that briefs listed, and the files that those sessions then edited
-/// or read. Nothing is sent anywhere.
+/// or read. Also what checks prevented, what agents overrode, and whether they obeyed afterwards. Nothing is sent
+/// anywhere.
 #[derive(clap::Args)]
 pub struct Stats {}
 
@@ -22,8 +25,12 @@ impl Stats {
         let projects = joined(&store, &located, now).hint(DOCTOR)?.ids;
         let here = usage::of_projects(&store, &projects, now).hint(DOCTOR)?;
         let all = usage::of_everything(&store, now).hint(DOCTOR)?;
+        let decided = checks::tallies(&store, now).hint(DOCTOR)?;
         if context.json {
-            render::json(&json!({"project": located.name, "told": as_json(&here), "all_projects": as_json(&all)}));
+            let rules: Vec<Value> =
+                decided.iter().map(|(id, tally)| json!({"id": id, "decisions": tally_json(tally)})).collect();
+            let told = (as_json(&here), as_json(&all));
+            render::json(&json!({"project": located.name, "told": told.0, "all_projects": told.1, "checks": rules}));
             return Ok(());
         }
         for (name, told) in [(located.name.as_str(), &here), ("all projects", &all)] {
@@ -40,6 +47,10 @@ impl Stats {
                 average(told.tokens),
             ));
             render::line(&format!("  {}", files_line(&told.files)));
+        }
+        if !decided.is_empty() {
+            render::line("checks");
+            decided.iter().for_each(|(id, tally)| render::line(&format!("  {id}: {}", counted(tally))));
         }
         Ok(())
     }

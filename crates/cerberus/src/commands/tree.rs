@@ -23,6 +23,7 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
             ("brief", "What the next session will be told, and why"),
             ("review", "Decide about rules learned from your corrections"),
             ("learn", "Remember a rule or a preference"),
+            ("check", "Make a rule hold"),
             ("record", "Record a decision, a blocker, a next step"),
             ("forget", "Delete captured data for good"),
         ],

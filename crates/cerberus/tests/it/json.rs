@@ -313,6 +313,18 @@ fn memories(checker: &mut Checker, file: &str) {
     ] {
         checker.check(args);
     }
+    let rule = checker.check(&["learn", "Never force push."])["id"].as_str().unwrap().to_string();
+    for args in [
+        &["check", "add", &rule][..],
+        &["check", "level", &rule, "remind"],
+        &["check", "show", &rule],
+        &["check", "list"],
+        &["check", "list", "--possible"],
+        &["check", "allow-once", &rule],
+        &["check", "remove", &rule],
+    ] {
+        checker.check(args);
+    }
     let proposals = checker.check(&["memory", "propose"]);
     let waiting = proposals.as_array().unwrap().iter().find(|one| one["status"] == "proposed").cloned();
     let id = waiting.unwrap_or_else(|| panic!("{proposals}"))["id"].as_str().unwrap().to_string();

@@ -8,6 +8,7 @@ mod bad_input;
 mod bounds;
 mod browse;
 mod capture;
+mod checks;
 mod cli;
 mod clients;
 mod concurrency;

@@ -9,8 +9,9 @@ pub(super) mod transcript;
 
 use serde_json::Value;
 
+use super::before::Asking;
 use super::headless::{Headless, Input, Naming};
-use super::host::for_event;
+use super::host::{for_event, refusal};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -25,6 +26,8 @@ pub(super) static PROFILE: Profile = Profile {
     is_sender: |_| false,
     transcript: Some(transcript::read),
     reply,
+    refuse: |meant, reason| Some(refusal(meant, reason)),
+    asking: Asking::If("CLAUDE_CODE_ENTRYPOINT", "cli"),
     // Claude Code shows the model only a preview of anything above 10,000 characters.
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     shows_notice: true,

@@ -8,8 +8,9 @@ pub(super) mod transcript;
 
 use serde_json::Value;
 
+use super::before::{Asking, Refusal};
 use super::headless::{Headless, Input};
-use super::host::for_event;
+use super::host::{for_event, refusal};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -27,6 +28,8 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply,
+    refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
+    asking: Asking::Never,
     // Codex truncates at about 2,500 tokens by its own count.
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
     shows_notice: true,

@@ -6,6 +6,7 @@ pub(super) mod transcript;
 
 use serde_json::json;
 
+use super::before::{Asking, Refusal};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -23,6 +24,14 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply: |_, context| Some(json!({"additionalContext": context})),
+    refuse: |meant, reason| {
+        Some(match meant {
+            Refusal::GoOn => json!({"decision": "block", "reason": reason}),
+            Refusal::Deny => json!({"permissionDecision": "deny", "permissionDecisionReason": reason}),
+            Refusal::Ask => json!({"permissionDecision": "ask", "permissionDecisionReason": reason}),
+        })
+    },
+    asking: Asking::Always,
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,

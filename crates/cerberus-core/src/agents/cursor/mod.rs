@@ -4,6 +4,7 @@ pub(super) mod payload;
 
 use serde_json::{Value, json};
 
+use super::before::{Asking, Refusal};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -18,6 +19,10 @@ pub(super) static PROFILE: Profile = Profile {
     is_sender: |marks| marks.has_conversation,
     transcript: None,
     reply,
+    refuse: |meant, reason| {
+        (meant == Refusal::Deny).then(|| json!({"permission": "deny", "user_message": reason, "agent_message": reason}))
+    },
+    asking: Asking::Never,
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,

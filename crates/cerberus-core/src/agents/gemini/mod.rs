@@ -3,8 +3,9 @@
 pub(super) mod payload;
 pub(super) mod transcript;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::before::{Asking, Refusal};
 use super::host::for_event;
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
@@ -23,6 +24,8 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply,
+    refuse: |meant, reason| (meant != Refusal::Ask).then(|| json!({"decision": "deny", "reason": reason})),
+    asking: Asking::Never,
     limits: Limits::NONE,
     shows_notice: true,
     // Its headless mode puts a start's context before the prompt in one message, and a resumed session drops messages

@@ -5,6 +5,7 @@ pub(super) mod transcript;
 
 use serde_json::json;
 
+use super::before::{Asking, Refusal};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -19,6 +20,8 @@ pub(super) static PROFILE: Profile = Profile {
     is_sender: |_| false,
     transcript: Some(transcript::read),
     reply: |_, context| Some(json!({"additionalContext": context})),
+    refuse: |meant, reason| (meant == Refusal::Deny).then(|| json!({"deny": reason})),
+    asking: Asking::Never,
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,

@@ -5,7 +5,8 @@ pub(super) mod transcript;
 
 use serde_json::Value;
 
-use super::host::for_event;
+use super::before::{Asking, Refusal};
+use super::host::{for_event, refusal};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -24,6 +25,8 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply,
+    refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
+    asking: Asking::Never,
     limits: Limits::NONE,
     shows_notice: true,
     // Older versions send no start from a headless session.

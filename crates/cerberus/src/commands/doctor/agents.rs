@@ -1,12 +1,14 @@
 use std::path::{Path, PathBuf};
 
-use cerberus_core::settings::{Version, Wiring};
+use cerberus_core::agents::before::{self, Refusal};
+use cerberus_core::settings::{Version, Wiring, check_events};
 use cerberus_engine::agents::versions::{self, Program};
 use cerberus_engine::agents::wiring::{self, WiringError};
 use cerberus_engine::agents::{self, Profile, Scope, Surroundings, Trust};
 use cerberus_engine::store::Store;
 
 use super::{Check, bad, good};
+use crate::commands::check::wire::is_enforcing;
 use crate::context::Context;
 
 /// What is wrong, and what to do about it.
@@ -68,6 +70,9 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
         said.push(format!("installed ({}): {commands}", scope.name()));
         problem = problem.or_else(|| subject.problem(*scope, wiring, &mut said));
     }
+    if is_enforcing(context) {
+        problem = problem.or_else(|| subject.enforcement(&scopes, &mut said));
+    }
     said.push(last_heard(context, store, profile));
     match problem {
         None => good(name, said.join("; ")),
@@ -93,6 +98,25 @@ fn describe(programs: &[Program]) -> Vec<String> {
 }
 
 impl Subject<'_> {
+    /// Whether the rules of the user are enforced in this agent. Returns a problem if they are not.
+    fn enforcement(&self, scopes: &[(Scope, Wiring)], said: &mut Vec<String>) -> Option<Problem> {
+        let files = (self.profile.files)(self.surroundings, Scope::User);
+        let mut events = files.iter().flat_map(|file| check_events(file.parts)).peekable();
+        let is_wired =
+            |event: &str| scopes.iter().any(|(_, wiring)| wiring.hooks.iter().any(|hook| hook.event == event));
+        // An agent without hooks has a plugin, which asks by itself.
+        if events.peek().is_some() && !events.any(is_wired) {
+            let problem = "it does not enforce your checks: the hook before tool uses is missing".to_string();
+            return Some((problem, self.install(Scope::User, "")));
+        }
+        let cannot_go_on = before::refuse(self.profile.agent, Refusal::GoOn, "").is_none();
+        said.push(match cannot_go_on {
+            true => "enforces checks, except those at the end of a turn".to_string(),
+            false => "enforces checks".to_string(),
+        });
+        None
+    }
+
     /// Everything installed in the files of a scope.
     fn wired(&self, scope: Scope) -> Result<Wiring, WiringError> {
         let mut all = Wiring::default();

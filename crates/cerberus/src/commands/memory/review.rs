@@ -1,7 +1,9 @@
 use std::io::{BufRead, IsTerminal};
 
+use cerberus_core::checks::derive::derive;
 use cerberus_core::clean::text::Keep;
 use cerberus_core::model::memory::Status;
+use cerberus_engine::checks;
 use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
 use cerberus_engine::store::{MemoryRow, Store};
@@ -9,6 +11,8 @@ use serde_json::json;
 
 use super::DOCTOR;
 use super::edit::{has_editor, in_editor};
+use crate::commands::check::counted;
+use crate::commands::check::replayed::Replayed;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -44,7 +48,8 @@ impl Review {
         context.require_person(&store, "review proposals", "cerberus memory review")?;
         let keeper = context.keeper(&located);
         let mut rows = distill::pending(&keeper, &mut store).hint(DOCTOR)?;
-        let mut reviewing = Reviewing { keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
+        let mut reviewing =
+            Reviewing { context, keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
         reviewing.go_through(&mut rows, context.json)?;
         let (approved, rejected) = (reviewing.approved, reviewing.rejected);
         let left = rows.len() - approved - rejected;
@@ -53,11 +58,38 @@ impl Review {
             false if rows.is_empty() => render::line("no proposals to review"),
             false => render::line(&format!("{approved} approved, {rejected} rejected, {left} left for later")),
         }
+        if !context.json {
+            suggest_lowering(context, &store)?;
+        }
         Ok(())
     }
 }
 
+/// What a proposal would stop if it were a check, if it clearly says what to check.
+fn as_check(context: &Context, store: &Store, row: &MemoryRow) -> Result<Option<String>> {
+    let Some(rule) = derive(&row.memory.content) else { return Ok(None) };
+    let words = rule.to_string();
+    let check = checks::check_of(store, row, rule, context.clock.now).hint(DOCTOR)?;
+    let summary = Replayed::of_check(context, check)?.summary();
+    Ok(Some(format!("as a check ({words}) it {summary}; once approved: cerberus check add {} --level remind", row.id)))
+}
+
+/// Names the checks that agents mostly override: perhaps they are not what the user wants.
+fn suggest_lowering(context: &Context, store: &Store) -> Result<()> {
+    let tallies = checks::tallies(store, context.clock.now).hint(DOCTOR)?;
+    for row in checks::all(&context.home, store, context.clock.now).hint(DOCTOR)? {
+        let tally = tallies.iter().find(|(id, _)| id == row.id().as_str()).map(|(_, tally)| *tally);
+        if let Some(tally) = tally.filter(|tally| row.is_on() && tally.is_mostly_overridden()) {
+            let id = row.id();
+            render::line(&format!("the check of {id} is mostly overridden: {}", counted(&tally)));
+            render::line(&format!("  to lower it: cerberus check level {id} tell"));
+        }
+    }
+    Ok(())
+}
+
 struct Reviewing<'a> {
+    context: &'a Context,
     keeper: MemoryWriter<'a>,
     store: &'a mut Store,
     /// The indexes of the decided proposals, in order.
@@ -77,6 +109,9 @@ impl Reviewing<'_> {
         while let Some(row) = rows.get(at) {
             if !is_quiet {
                 show(row, at, rows.len());
+                if let Some(line) = as_check(self.context, self.store, row)? {
+                    render::line(&format!("  {line}"));
+                }
             }
             match ask()? {
                 Answer::Approve => {

@@ -3,6 +3,7 @@
 //! Claude Code and Codex are always run. The others, and older releases, are run where the feature `all-clients` asks for
 //! them, as `./dev/test --clients` does. A client that is missing fails its tests.
 
+mod checks;
 mod claude_code;
 mod codex;
 mod loops;

@@ -1,0 +1,56 @@
+//! What an agent is about to do, and what a decision may ask about the surroundings.
+
+use crate::model::id::ProjectId;
+
+/// A tool use before it happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Shell {
+        line: String,
+        /// The folder that the agent named for it.
+        folder: Option<String>,
+    },
+    Write(Vec<Written>),
+}
+
+/// One file that is about to be written or deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub path: String,
+    /// The new text.
+    pub text: String,
+    pub is_deleted: bool,
+}
+
+/// Where a folder is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub project: ProjectId,
+    /// Relative to the top of the project; empty at the top.
+    pub folder: String,
+    pub branch: Option<String>,
+    /// In a folder for temporary files, while the session works elsewhere.
+    pub is_scratch: bool,
+}
+
+/// What the session did before, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Past {
+    Prompt,
+    /// Of this file, relative to the project.
+    Edit(String),
+    Run(String),
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Answers questions about the surroundings, only when they matter.
+pub trait Scene {
+    /// The place of a folder, given as seen from the folder of the session.
+    fn place(&self, folder: &str) -> Option<Place>;
+
+    fn past(&self) -> Vec<Past>;
+
+    /// The script that git runs at this point (`pre-commit`, `pre-push`) in the session's project.
+    fn git_hook(&self, name: &str) -> Option<String>;
+}

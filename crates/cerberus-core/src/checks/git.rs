@@ -1,0 +1,106 @@
+//! What a git command does to branches, repositories and messages.
+
+use super::args::{Args, Opt, base};
+use crate::shell::{Command, joined};
+
+/// A git command: its sub-command and arguments.
+#[derive(Debug)]
+pub struct Git<'a> {
+    pub args: Args<'a>,
+}
+
+impl<'a> Git<'a> {
+    pub fn read(words: &[&'a str]) -> Option<Git<'a>> {
+        (base(words.first()?) == "git").then(|| Git { args: Args::read(words) })
+    }
+
+    pub fn sub(&self) -> &'a str {
+        self.args.sub()
+    }
+
+    /// A command that changes nothing.
+    pub fn is_dry(&self) -> bool {
+        self.args.has("dry-run", if self.sub() == "push" { Some('n') } else { None })
+    }
+
+    /// Whether the repository's own hooks are skipped.
+    pub fn skips_hooks(&self) -> bool {
+        self.args.has("no-verify", if self.sub() == "commit" { Some('n') } else { None })
+    }
+
+    /// The branch that is checked out after this command, if it changes that.
+    pub fn switches_to(&self) -> Option<&'a str> {
+        let new = match self.sub() {
+            "checkout" => ["b", "B", "orphan"],
+            "switch" => ["c", "C", "orphan"],
+            _ => return None,
+        };
+        let made = new.iter().find_map(|name| self.args.option(name, name.chars().next().filter(|_| name.len() == 1)));
+        if let Some(made) = made {
+            return made.value;
+        }
+        match self.args.words.as_slice() {
+            [_, (_, name)] if !name.contains('$') => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The folder that becomes a repository of its own.
+    pub fn makes_repository(&self, folder: &str) -> Option<String> {
+        let given = self.args.words.get(if self.sub() == "init" { 1 } else { 2 }).map(|(_, word)| *word);
+        match self.sub() {
+            "init" => Some(joined(folder, given.unwrap_or("."))),
+            "clone" => {
+                let url = self.args.words.get(1)?.1.trim_end_matches('/');
+                let name = url.rsplit(['/', ':']).next().unwrap_or(url);
+                Some(joined(folder, given.unwrap_or(name.strip_suffix(".git").unwrap_or(name))))
+            }
+            _ => None,
+        }
+    }
+
+    /// The branches that a push changes. `current` is checked out.
+    pub fn pushes_to(&self, current: Option<&str>) -> Vec<String> {
+        if self.sub() != "push" || self.is_dry() {
+            return Vec::new();
+        }
+        let named: Vec<&str> = self.args.words.iter().skip(2).map(|(_, word)| *word).collect();
+        if named.is_empty() {
+            let is_other = self.args.has("tags", None) || self.args.has("all", None) || self.args.has("mirror", None);
+            return current.filter(|_| !is_other).map(str::to_string).into_iter().collect();
+        }
+        let target = |word: &str| {
+            let word = word.trim_start_matches('+');
+            let to = word.split_once(':').map_or(word, |(_, to)| to);
+            let to = to.strip_prefix("refs/heads/").unwrap_or(to);
+            if to == "HEAD" { current.map(str::to_string) } else { Some(to.to_string()) }
+        };
+        named.into_iter().filter_map(target).filter(|name| !name.contains('$')).collect()
+    }
+
+    /// The message of a commit; `None` if it is not in the line.
+    pub fn message(&self, command: &Command, shift: usize, line: &str) -> Option<String> {
+        if self.sub() != "commit" {
+            return None;
+        }
+        let given = self.args.values("message", Some('m'));
+        let texts: Option<Vec<String>> = given.iter().map(|option| written(option, command, shift, line)).collect();
+        let texts = texts.filter(|texts| !texts.is_empty())?;
+        Some(texts.join("\n\n"))
+    }
+}
+
+/// The value of `-m`. A substitution with a here-document is read from the line itself.
+fn written(option: &Opt, command: &Command, shift: usize, line: &str) -> Option<String> {
+    let value = option.value?;
+    if !value.contains('$') {
+        return Some(value.to_string());
+    }
+    let index = option.value_index.unwrap_or(option.index) + shift;
+    let raw = line.get(command.ranges.get(index)?.clone())?;
+    let (_, document) = raw.split_once("<<")?;
+    let (head, body) = document.split_once('\n')?;
+    let delimiter = head.trim_start_matches('-').trim().split_whitespace().next()?.trim_matches(['\'', '"', '\\']);
+    let lines: Vec<&str> = body.lines().take_while(|line| line.trim() != delimiter).collect();
+    Some(lines.join("\n"))
+}

@@ -1,0 +1,212 @@
+//! What a rule would have stopped in the past.
+
+use std::collections::{HashMap, HashSet};
+
+use super::action::{Action, Past, Place, Scene, Written};
+use super::decide::{broken_by, decide_stop};
+use super::{Check, Rule};
+use crate::model::event::{Event, Location, Outcome, Record, ToolUse, Touch};
+use crate::model::id::ProjectId;
+use crate::model::time::Timestamp;
+use crate::shell::joined;
+
+/// How much of the past of a session counts.
+pub const PAST_MAX: usize = 2_000;
+
+/// A tool use of the past that the rule would have stopped, or that only looked like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    pub at: Timestamp,
+    pub session: String,
+    /// The command or file.
+    pub what: String,
+}
+
+/// Goes through records in order.
+#[derive(Debug)]
+pub struct Replay {
+    check: Check,
+    sessions: HashMap<(String, String), Vec<Past>>,
+    /// Turns that were stopped once already.
+    stopped: HashSet<(String, String)>,
+    /// Tool uses of the kind that the rule is about: commits, runs of the program, edits.
+    pub concerned: usize,
+    /// Shell and write tools.
+    pub uses: usize,
+    pub stopped_cases: Vec<Case>,
+    /// Concerned, and let pass.
+    pub passed_cases: Vec<Case>,
+}
+
+impl Replay {
+    /// A replay of this check at any level.
+    pub fn new(mut check: Check) -> Replay {
+        check.level = check.rule.level_max();
+        Replay {
+            check,
+            sessions: HashMap::new(),
+            stopped: HashSet::new(),
+            concerned: 0,
+            uses: 0,
+            stopped_cases: Vec::new(),
+            passed_cases: Vec::new(),
+        }
+    }
+
+    /// Takes the next record. `hook` is a git hook of the project, if it is known.
+    pub fn see(&mut self, record: &Record, hook: &dyn Fn(&str) -> Option<String>) {
+        let key = (record.agent.name().to_string(), record.session.to_string());
+        let past = self.sessions.entry(key.clone()).or_default();
+        match &record.event {
+            Event::Prompt { .. } => {
+                past.push(Past::Prompt);
+                self.stopped.remove(&key);
+            }
+            Event::Stop { .. } => {
+                let scene = Then { location: &record.location, past, hook };
+                if matches!(self.check.rule, Rule::Stop { .. }) && !self.stopped.contains(&key) {
+                    let has_edits = past
+                        .iter()
+                        .rev()
+                        .take_while(|event| **event != Past::Prompt)
+                        .any(|event| matches!(event, Past::Edit(_)));
+                    self.concerned += usize::from(has_edits);
+                    if decide_stop(std::slice::from_ref(&self.check), &scene).is_some() {
+                        self.stopped.insert(key);
+                        self.stopped_cases.push(case(record, "the end of a turn"));
+                    }
+                }
+            }
+            Event::Tool(used) => {
+                if let Some(action) = action(used, &record.location.root) {
+                    self.uses += 1;
+                    let scene = Then { location: &record.location, past, hook };
+                    let what = said(&action);
+                    let is_broken = broken_by(&self.check, &action, &scene).is_some();
+                    let is_concerned = is_broken || concerns(&self.check.rule, &action);
+                    self.concerned += usize::from(is_concerned);
+                    match (is_broken, is_concerned) {
+                        (true, _) => self.stopped_cases.push(case(record, &what)),
+                        (false, true) => self.passed_cases.push(case(record, &what)),
+                        _ => {}
+                    }
+                }
+                note(past, used);
+            }
+            _ => {}
+        }
+        if past.len() > PAST_MAX {
+            past.drain(..PAST_MAX / 2);
+        }
+    }
+}
+
+/// Adds what a tool use did to the past of its session.
+pub fn note(past: &mut Vec<Past>, used: &ToolUse) {
+    if used.outcome == Outcome::Interrupted {
+        past.push(Past::Interrupted);
+        return;
+    }
+    let edited = used.files.iter().filter(|file| file.how == Touch::Edited && used.outcome != Outcome::Failed);
+    past.extend(edited.map(|file| Past::Edit(file.path.to_string())));
+    past.extend(used.command.iter().map(|command| Past::Run(command.to_string())));
+}
+
+fn case(record: &Record, what: &str) -> Case {
+    Case { at: record.at, session: record.session.to_string(), what: what.to_string() }
+}
+
+/// The action that a recorded tool use was. Texts are not recorded.
+fn action(used: &ToolUse, root: &str) -> Option<Action> {
+    if let Some(command) = &used.command {
+        return Some(Action::Shell { line: command.to_string(), folder: None });
+    }
+    let edited = used.files.iter().filter(|file| file.how == Touch::Edited);
+    let written = |path: &str| Written { path: joined(root, path), ..Written::default() };
+    let files: Vec<Written> = edited.map(|file| written(&file.path)).collect();
+    (!files.is_empty()).then_some(Action::Write(files))
+}
+
+fn said(action: &Action) -> String {
+    let text = match action {
+        Action::Shell { line, .. } => line.clone(),
+        Action::Write(files) => files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    crate::clean::text::line(&text, 160)
+}
+
+/// Whether an action is of the kind that the rule is about.
+fn concerns(rule: &Rule, action: &Action) -> bool {
+    let Action::Shell { line, .. } = action else {
+        return matches!(rule, Rule::Path { .. } | Rule::Text { .. });
+    };
+    let runs = |is_it: &dyn Fn(&[&str]) -> bool| {
+        crate::shell::commands(line)
+            .iter()
+            .any(|command| super::stages::stages(command).iter().any(|words| is_it(words)))
+    };
+    let is_git =
+        |words: &[&str], subs: &[&str]| super::git::Git::read(words).is_some_and(|git| subs.contains(&git.sub()));
+    match rule {
+        Rule::Command { forbidden, .. } => {
+            runs(&|words| forbidden.iter().any(|one| super::args::base(words[0]) == super::args::base(one.program())))
+        }
+        Rule::Prefix { on, .. } => runs(&|words| on.iter().any(|one| one.met_by(words).is_some())),
+        Rule::Branch { .. } => runs(&|words| is_git(words, &["commit", "push"])),
+        Rule::Commit { .. } => runs(&|words| is_git(words, &["commit"])),
+        Rule::Order { before, .. } => runs(&|words| before.met_by(words).is_some()),
+        Rule::Path { .. } | Rule::Stop { .. } | Rule::Text { .. } => false,
+    }
+}
+
+/// The surroundings of a record.
+struct Then<'a> {
+    location: &'a Location<'a>,
+    past: &'a [Past],
+    hook: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Scene for Then<'_> {
+    fn place(&self, folder: &str) -> Option<Place> {
+        let (root, cwd) = (&*self.location.root, &*self.location.cwd);
+        let absolute = if folder.starts_with('/') { folder.to_string() } else { normal(&joined(cwd, folder)) };
+        let inside = absolute.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_temporary = |path: &str| {
+            ["/tmp/", "/private/tmp/", "/var/folders/", "/var/tmp/"].iter().any(|at| format!("{path}/").starts_with(at))
+        };
+        Some(match inside {
+            Some(rest) => Place {
+                project: self.location.project.clone(),
+                folder: rest.trim_start_matches('/').to_string(),
+                branch: self.location.branch.as_ref().map(|branch| branch.to_string()),
+                is_scratch: false,
+            },
+            None => Place {
+                project: ProjectId::of_anchor(absolute.as_bytes()),
+                folder: String::new(),
+                branch: None,
+                is_scratch: is_temporary(&absolute) && !is_temporary(root),
+            },
+        })
+    }
+
+    fn past(&self) -> Vec<Past> {
+        self.past.to_vec()
+    }
+
+    fn git_hook(&self, name: &str) -> Option<String> {
+        (self.hook)(name)
+    }
+}
+
+/// Without `.` and `..`.
+fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

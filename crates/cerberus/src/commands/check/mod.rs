@@ -1,0 +1,476 @@
+//! `cerberus check`: rules that hold. Only the user changes them; an agent may look.
+
+pub mod replayed;
+pub mod wire;
+
+use cerberus_core::checks::derive::derive;
+use cerberus_core::checks::{Rule, RuleError};
+use cerberus_core::clean::text::line;
+use cerberus_core::model::check::Level;
+use cerberus_core::model::memory::Scope;
+use cerberus_core::settings::shell_word;
+use cerberus_engine::checks::{self, CheckRow, Said, Tally};
+use cerberus_engine::project::guides;
+use cerberus_engine::store::{MemoryRow, Store};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::{Value, json};
+
+use self::replayed::Replayed;
+use super::memory::{DOCTOR, find};
+use crate::context::{self, Context};
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Make a rule hold: an agent is reminded, asked about or kept from breaking it
+///
+/// A check belongs to a memory that you approved by hand. It is a reminder for an agent that means well, not a sandbox.
+/// Only you can add, change or remove one; an agent that runs these commands is refused.
+#[derive(clap::Args)]
+pub struct Check {
+    #[command(subcommand)]
+    command: CheckCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum CheckCommand {
+    Add(Box<Add>),
+    List(List),
+    Show(Show),
+    Level(SetLevel),
+    Remove(Remove),
+    AllowOnce(AllowOnce),
+}
+
+impl Check {
+    pub fn run(self, context: &Context) -> Result<()> {
+        match self.command {
+            CheckCommand::Add(command) => command.run(context),
+            CheckCommand::List(command) => command.run(context),
+            CheckCommand::Show(command) => command.run(context),
+            CheckCommand::Level(command) => command.run(context),
+            CheckCommand::Remove(command) => command.run(context),
+            CheckCommand::AllowOnce(command) => command.run(context),
+        }
+    }
+}
+
+fn levels() -> impl TypedValueParser<Value = Level> {
+    PossibleValuesParser::new(Level::ALL.map(Level::word)).map(|word| Level::from_word(&word).unwrap_or(Level::Tell))
+}
+
+/// Give a memory a check
+///
+/// Without options, the check is read from the sentence, if that is clear. A sentence instead of an id is learned as a
+/// memory of this project first. The level is tell until you raise it: remind denies the first try and lets the identical
+/// retry pass, ask lets the agent ask you where it can, block always denies.
+#[derive(clap::Args)]
+pub struct Add {
+    /// The id of the memory, the start of its id, or a sentence
+    #[arg(value_name = "ID|SENTENCE")]
+    memory: String,
+
+    /// A command that may not be run: program, words, flags
+    #[arg(long, value_name = "COMMAND")]
+    forbid: Vec<String>,
+
+    /// What to run instead of it
+    #[arg(long, value_name = "COMMAND")]
+    instead: Option<String>,
+
+    /// Words that must come before a command
+    #[arg(long, value_name = "WORDS")]
+    prefix: Option<String>,
+
+    /// The commands that need the prefix [default: all]
+    #[arg(long, value_name = "COMMAND")]
+    on: Vec<String>,
+
+    /// Files that are left alone
+    #[arg(long, value_name = "GLOB")]
+    protect: Option<String>,
+
+    /// A branch that nothing is committed or pushed to
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+
+    /// Only this: edit, delete or commit of files; commit or push to a branch
+    #[arg(long, value_name = "ACT")]
+    only: Option<String>,
+
+    /// The command that needs others before it; stop is the end of a turn
+    #[arg(long, value_name = "COMMAND")]
+    before: Option<String>,
+
+    /// A command that must have run since the last edit
+    #[arg(long, value_name = "COMMAND")]
+    need: Vec<String>,
+
+    /// Text that a commit message may not contain
+    #[arg(long, value_name = "TEXT")]
+    message_forbid: Vec<String>,
+
+    /// How a commit message must begin; # stands for digits
+    #[arg(long, value_name = "TEXT")]
+    message_start: Vec<String>,
+
+    /// The most characters in the first line of a commit message
+    #[arg(long, value_name = "NUMBER")]
+    message_max: Option<String>,
+
+    /// Text that is not written into files
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+
+    /// The files that the text is about [default: all]
+    #[arg(long = "in", value_name = "GLOB")]
+    files: Option<String>,
+
+    /// How much it binds: tell, remind, ask, block
+    #[arg(long, value_name = "LEVEL", default_value = "tell", hide_possible_values = true, value_parser = levels())]
+    level: Level,
+}
+
+impl Add {
+    fn words(&self) -> Vec<String> {
+        let many = [
+            ("--forbid", &self.forbid),
+            ("--on", &self.on),
+            ("--need", &self.need),
+            ("--message-forbid", &self.message_forbid),
+            ("--message-start", &self.message_start),
+        ];
+        let one = [
+            ("--instead", &self.instead),
+            ("--prefix", &self.prefix),
+            ("--protect", &self.protect),
+            ("--branch", &self.branch),
+            ("--only", &self.only),
+            ("--before", &self.before),
+            ("--message-max", &self.message_max),
+            ("--text", &self.text),
+            ("--in", &self.files),
+        ];
+        let many = many.into_iter().flat_map(|(option, values)| values.iter().map(move |value| (option, value)));
+        let one = one.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?)));
+        many.chain(one).flat_map(|(option, value)| [option.to_string(), value.clone()]).collect()
+    }
+
+    /// The line that the user can type, for an agent that cannot.
+    fn line(&self) -> String {
+        let words = self.words();
+        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+        let level = if self.level == Level::Tell { String::new() } else { format!(" --level {}", self.level.word()) };
+        format!("cerberus check add {} {}{level}", shell_word(&self.memory), words.join(" ")).replace("  ", " ")
+    }
+
+    fn run(self, context: &Context) -> Result<()> {
+        let located = context.located();
+        context.may_store(&located)?;
+        let mut store = context.store()?;
+        context.require_person(&store, "switch on a check", &self.line())?;
+        let given = self.words();
+        // Nothing is learned from a sentence whose rule is wrong.
+        let given = if given.is_empty() { None } else { Some(rule(Rule::parse(&given))?) };
+        let row = match self.memory.trim().contains(' ') {
+            false => find(&store, &self.memory, context.clock.now)?,
+            true => {
+                if given.is_none() && derive(&self.memory).is_none() {
+                    return Err(not_clear());
+                }
+                let scope = Scope::Project(located.name.clone());
+                let learned = context.keeper(&located).learn(&mut store, &self.memory, "rule", &scope).hint(DOCTOR)?;
+                find(&store, learned.id.as_str(), context.clock.now)?
+            }
+        };
+        fit(&row)?;
+        let rule = match given {
+            Some(rule) => rule,
+            None => derive(&row.memory.content).ok_or_else(not_clear)?,
+        };
+        set(context, &mut store, &row, &rule, self.level)
+    }
+}
+
+fn rule(parsed: std::result::Result<Rule, RuleError>) -> Result<Rule> {
+    parsed.hint("`cerberus check add --help` lists the options")
+}
+
+fn not_clear() -> crate::failure::Failure {
+    crate::failure::Failure {
+        error: anyhow::anyhow!("this sentence does not clearly say what to check"),
+        hint: "say it with options, such as --forbid npm --instead pnpm; `cerberus check add --help` lists them"
+            .to_string(),
+    }
+}
+
+/// Fails if the memory was not approved by hand.
+fn fit(row: &MemoryRow) -> Result<()> {
+    match checks::unfit(row) {
+        None => Ok(()),
+        Some(checks::Unfit::Imported | checks::Unfit::NoProject) => {
+            Err(anyhow::anyhow!("{} cannot bind: it was not written by you here", row.id))
+                .hint(format!("learn it yourself: cerberus learn {}", shell_word(&line(&row.memory.content, 200))))
+        }
+        Some(why) => Err(anyhow::anyhow!("{} cannot bind: {why}", row.id))
+            .hint(format!("approve it first: cerberus memory approve {}", row.id)),
+    }
+}
+
+/// Records the check and reports it, with what it would have stopped.
+fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level: Level) -> Result<()> {
+    if level > rule.level_max() {
+        return Err(anyhow::anyhow!("a check of a text is never above {}", rule.level_max().word()))
+            .hint(format!("use --level {}", rule.level_max().word()));
+    }
+    let said = Said { memory: row, words: &rule.words(), level, allows_once: false };
+    checks::say(&context.home, &context.clock, store, &context.located(), &said).hint(DOCTOR)?;
+    let check = one(context, store, row.id.as_str())?;
+    let replayed = Replayed::of(context, store, &check)?;
+    let wired = wire::rewire(context)?;
+    if context.json {
+        let mut value = as_json(&check, None);
+        value["replay"] = replayed.json();
+        value["files"] = json!(wired.iter().map(|one| render::path(&one.path)).collect::<Vec<_>>());
+        render::json(&value);
+        return Ok(());
+    }
+    render::line(&shown(&check));
+    replayed.lines().iter().for_each(|line| render::line(line));
+    wire::print(&wired);
+    if level == Level::Tell {
+        render::talk(&format!("to switch it on: cerberus check level {} remind", row.id));
+    }
+    Ok(())
+}
+
+/// List the checks, and how often each was broken
+#[derive(clap::Args)]
+pub struct List {
+    /// List memories and sentences of guides that a check can be read from instead
+    #[arg(long)]
+    possible: bool,
+}
+
+impl List {
+    fn run(self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        if self.possible {
+            return list_possible(context, &store);
+        }
+        let rows = checks::all(&context.home, &store, context.clock.now).hint(DOCTOR)?;
+        let tallies = checks::tallies(&store, context.clock.now).hint(DOCTOR)?;
+        let tally = |row: &CheckRow| tallies.iter().find(|(id, _)| id == row.id().as_str()).map(|(_, tally)| *tally);
+        if context.json {
+            let listed: Vec<Value> = rows.iter().map(|row| as_json(row, tally(row))).collect();
+            render::json(&json!({ "checks": listed }));
+            return Ok(());
+        }
+        if rows.is_empty() {
+            render::line("no checks");
+        }
+        for row in &rows {
+            render::line(&shown(row));
+            tally(row).iter().for_each(|tally| render::line(&format!("  {}", counted(tally))));
+        }
+        Ok(())
+    }
+}
+
+/// What a check could be read from.
+fn list_possible(context: &Context, store: &Store) -> Result<()> {
+    let known = checks::all(&context.home, store, context.clock.now).hint(DOCTOR)?;
+    let mut found: Vec<(String, String, Rule)> = Vec::new();
+    let memories = store.memories(cerberus_core::model::memory::Status::Approved, context.clock.now).hint(DOCTOR)?;
+    for row in memories.iter().filter(|row| known.iter().all(|check| *check.id() != row.id)) {
+        let rule = derive(&row.memory.content);
+        found.extend(rule.map(|rule| (row.id.as_str().to_string(), row.memory.content.to_string(), rule)));
+    }
+    for guide in guides::read(&context.located(), &context::user_folders()) {
+        let sentences = guide.text.lines().filter_map(|line| Some((line.trim(), derive(line)?)));
+        found.extend(sentences.map(|(line, rule)| {
+            let plain = line.trim_start_matches(['-', '*', '+', ' ']).to_string();
+            (guide.name.clone(), plain, rule)
+        }));
+    }
+    if context.json {
+        let listed = found
+            .iter()
+            .map(|(from, sentence, rule)| json!({"from": from, "sentence": sentence, "rule": rule.to_string()}));
+        render::json(&json!({ "possible": listed.collect::<Vec<_>>() }));
+        return Ok(());
+    }
+    if found.is_empty() {
+        render::line("no memory and no sentence of a guide clearly says what to check");
+    }
+    for (from, sentence, rule) in found {
+        render::line(&format!("{from}  {}", line(&sentence, 120)));
+        render::line(&format!("  {rule}"));
+    }
+    Ok(())
+}
+
+/// Show a check, and what it would have stopped so far
+#[derive(clap::Args)]
+pub struct Show {
+    /// The id of the memory, or the start of its id
+    id: String,
+}
+
+impl Show {
+    fn run(self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        let row = find(&store, &self.id, context.clock.now)?;
+        let check = one(context, &store, row.id.as_str())?;
+        let tallies = checks::tallies(&store, context.clock.now).hint(DOCTOR)?;
+        let tally = tallies.iter().find(|(id, _)| id == row.id.as_str()).map(|(_, tally)| *tally);
+        let replayed = Replayed::of(context, &store, &check)?;
+        if context.json {
+            let mut value = as_json(&check, tally);
+            value["replay"] = replayed.json();
+            render::json(&value);
+            return Ok(());
+        }
+        render::line(&shown(&check));
+        tally.iter().for_each(|tally| render::line(&format!("  {}", counted(tally))));
+        replayed.lines().iter().for_each(|line| render::line(line));
+        Ok(())
+    }
+}
+
+/// Change how much a check binds: tell, remind, ask, block
+#[derive(clap::Args)]
+pub struct SetLevel {
+    /// The id of the memory, or the start of its id
+    id: String,
+
+    /// tell switches it off
+    #[arg(value_name = "LEVEL", hide_possible_values = true, value_parser = levels())]
+    level: Level,
+}
+
+impl SetLevel {
+    fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.store()?;
+        let command = format!("cerberus check level {} {}", shell_word(&self.id), self.level.word());
+        context.require_person(&store, "change a check", &command)?;
+        let row = find(&store, &self.id, context.clock.now)?;
+        let check = one(context, &store, row.id.as_str())?;
+        if self.level != Level::Tell {
+            fit(&row)?;
+        }
+        set(context, &mut store, &row, &check.rule, self.level)
+    }
+}
+
+/// Remove the check of a memory; the memory stays
+#[derive(clap::Args)]
+pub struct Remove {
+    /// The id of the memory, or the start of its id
+    id: String,
+}
+
+impl Remove {
+    fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.store()?;
+        let command = format!("cerberus check remove {}", shell_word(&self.id));
+        context.require_person(&store, "remove a check", &command)?;
+        let row = find(&store, &self.id, context.clock.now)?;
+        let check = one(context, &store, row.id.as_str())?;
+        let said = Said { memory: &check.memory, words: &[], level: Level::Tell, allows_once: false };
+        checks::say(&context.home, &context.clock, &mut store, &context.located(), &said).hint(DOCTOR)?;
+        let wired = wire::rewire(context)?;
+        match context.json {
+            true => render::json(&json!({"id": row.id, "removed": true})),
+            false => {
+                render::line(&format!("removed the check of {}", row.id));
+                wire::print(&wired);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Let the next violation of a check pass, within an hour
+#[derive(clap::Args)]
+pub struct AllowOnce {
+    /// The id of the memory, or the start of its id
+    id: String,
+}
+
+impl AllowOnce {
+    fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.store()?;
+        let command = format!("cerberus check allow-once {}", shell_word(&self.id));
+        context.require_person(&store, "let a check pass", &command)?;
+        let row = find(&store, &self.id, context.clock.now)?;
+        let check = one(context, &store, row.id.as_str())?;
+        let words = check.rule.words();
+        let said = Said { memory: &check.memory, words: &words, level: check.level, allows_once: true };
+        checks::say(&context.home, &context.clock, &mut store, &context.located(), &said).hint(DOCTOR)?;
+        match context.json {
+            true => render::json(&json!({"id": row.id, "allowed_once": true})),
+            false => render::line(&format!("the next violation of {} passes, within an hour", row.id)),
+        }
+        Ok(())
+    }
+}
+
+/// Brings what hooks enforce in line with the memories, after those may have changed.
+pub fn follow_memories(context: &Context) -> Result<()> {
+    let store = context.view()?;
+    checks::compile(&context.home, &context.clock, &store).hint(DOCTOR)?;
+    if !wire::is_enforcing(context) {
+        wire::rewire(context)?;
+    }
+    Ok(())
+}
+
+/// The check of a memory.
+fn one(context: &Context, store: &Store, id: &str) -> Result<CheckRow> {
+    let rows = checks::all(&context.home, store, context.clock.now).hint(DOCTOR)?;
+    let found = rows.into_iter().find(|row| row.id().as_str() == id);
+    found
+        .ok_or_else(|| anyhow::anyhow!("{id} has no check"))
+        .hint(format!("give it one with `cerberus check add {id}`"))
+}
+
+/// `m-12ab  remind  Use pnpm, not npm  (--forbid npm --instead pnpm)`.
+fn shown(row: &CheckRow) -> String {
+    let sentence = line(&row.memory.memory.content, 100);
+    let idle = row.idle.filter(|_| row.level != Level::Tell).map_or_else(String::new, |why| format!("  off: {why}"));
+    format!("{}  {}  {sentence}  ({}){idle}", row.id(), row.level.word(), row.rule)
+}
+
+/// `prevented 3, overridden 1, obeyed afterwards in 2 of 3 sessions`.
+pub fn counted(tally: &Tally) -> String {
+    let allowed = if tally.allowed > 0 { format!(", allowed {}", tally.allowed) } else { String::new() };
+    format!(
+        "prevented {}, overridden {}{allowed}, obeyed afterwards in {} of {}",
+        tally.prevented,
+        tally.overridden,
+        tally.obeyed,
+        render::count(tally.sessions, "session"),
+    )
+}
+
+pub fn tally_json(tally: &Tally) -> Value {
+    json!({
+        "prevented": tally.prevented, "overridden": tally.overridden, "allowed": tally.allowed,
+        "sessions": tally.sessions, "obeyed": tally.obeyed,
+    })
+}
+
+fn as_json(row: &CheckRow, tally: Option<Tally>) -> Value {
+    let mut value = json!({
+        "id": row.id(), "sentence": &*row.memory.memory.content, "scope": &*row.memory.memory.scope,
+        "kind": row.rule.kind(), "rule": row.rule.to_string(), "level": row.level.word(), "on": row.is_on(),
+        "since": row.at.to_string(),
+    });
+    if let Some(why) = row.idle {
+        value["off_because"] = why.to_string().into();
+    }
+    if let Some(tally) = tally {
+        value["decisions"] = tally_json(&tally);
+    }
+    value
+}

@@ -1,0 +1,82 @@
+//! What a check would have stopped so far, for people.
+
+use cerberus_core::checks::replay::{Case, Replay};
+use cerberus_core::checks::{Check, Rule};
+use cerberus_engine::checks::{self, CheckRow, history};
+use cerberus_engine::store::Store;
+use serde_json::{Value, json};
+
+use crate::commands::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+
+/// How many examples are shown.
+const SHOWN: usize = 5;
+
+pub struct Replayed {
+    replay: Replay,
+    noun: String,
+}
+
+impl Replayed {
+    pub fn of(context: &Context, store: &Store, row: &CheckRow) -> Result<Replayed> {
+        Replayed::of_check(context, checks::check(store, row, context.clock.now).hint(DOCTOR)?)
+    }
+
+    pub fn of_check(context: &Context, check: Check) -> Result<Replayed> {
+        let noun = noun(&check.rule);
+        Ok(Replayed { replay: history::replay(&context.home, check).hint(DOCTOR)?, noun })
+    }
+
+    /// `would have stopped 22 of 107 commits`.
+    pub fn summary(&self) -> String {
+        format!("would have stopped {} of {} {}", self.replay.stopped_cases.len(), self.replay.concerned, self.noun)
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("  {}", self.summary())];
+        let listed =
+            [("the last it would have stopped", &self.replay.stopped_cases), ("let pass", &self.replay.passed_cases)];
+        for (label, cases) in listed {
+            if !cases.is_empty() {
+                lines.push(format!("  {label}:"));
+                lines.extend(last(cases).map(|case| format!("    {}  {}", case.at.day(), case.what)));
+            }
+        }
+        lines
+    }
+
+    pub fn json(&self) -> Value {
+        let cases = |cases: &[Case]| {
+            last(cases)
+                .map(|case| json!({"at": case.at.to_string(), "session": case.session, "what": case.what}))
+                .collect::<Vec<_>>()
+        };
+        json!({
+            "stopped": self.replay.stopped_cases.len(), "of": self.replay.concerned, "what": self.noun,
+            "tool_uses": self.replay.uses, "last_stopped": cases(&self.replay.stopped_cases),
+            "last_passed": cases(&self.replay.passed_cases),
+        })
+    }
+}
+
+fn last(cases: &[Case]) -> impl Iterator<Item = &Case> {
+    cases.iter().rev().take(SHOWN)
+}
+
+fn noun(rule: &Rule) -> String {
+    match rule {
+        Rule::Command { forbidden, .. } => {
+            let mut programs: Vec<&str> = forbidden.iter().map(|pattern| pattern.program()).collect();
+            programs.dedup();
+            format!("uses of {}", programs.join(", "))
+        }
+        Rule::Prefix { .. } => "commands".to_string(),
+        Rule::Path { .. } => "edits".to_string(),
+        Rule::Branch { .. } => "commits and pushes".to_string(),
+        Rule::Order { before, .. } => format!("uses of {}", before.text()),
+        Rule::Stop { .. } => "turns with edits".to_string(),
+        Rule::Commit { .. } => "commits".to_string(),
+        Rule::Text { .. } => "edits (what was written is not kept, so this is not known)".to_string(),
+    }
+}

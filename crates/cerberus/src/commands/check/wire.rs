@@ -1,0 +1,69 @@
+//! Adds the hook before tool uses to the agents that we are installed in, and removes it when no rule is enforced.
+
+use std::path::PathBuf;
+
+use cerberus_core::model::id::Agent;
+use cerberus_core::settings::{Target, check_events};
+use cerberus_engine::agents::wiring::{self, Repair};
+use cerberus_engine::agents::{self, Scope};
+
+use crate::commands::install::client;
+use crate::context::Context;
+use crate::failure::Result;
+use crate::render;
+
+/// A settings file that was changed, or could not be.
+pub struct Wired {
+    pub agent: Agent,
+    pub path: PathBuf,
+    problem: Option<String>,
+    afterwards: Option<&'static str>,
+}
+
+/// Whether hooks enforce rules.
+pub fn is_enforcing(context: &Context) -> bool {
+    context.home.checks().exists()
+}
+
+/// Brings the settings of all agents that run our hooks in line with the rules. Returns what changed.
+pub fn rewire(context: &Context) -> Result<Vec<Wired>> {
+    let surroundings = context.agent_surroundings();
+    let checks = is_enforcing(context);
+    let mut changed = Vec::new();
+    let _lock = wiring::lock(&context.home).ok();
+    for profile in agents::ALL {
+        for scope in Scope::ALL {
+            for file in (profile.files)(&surroundings, scope) {
+                if check_events(file.parts).next().is_none() {
+                    continue;
+                }
+                let Ok(wired) = wiring::wiring(&file, None) else { continue };
+                let Some(command) = wired.hooks.first().map(|hook| hook.command.clone()) else { continue };
+                let is_wired = check_events(file.parts).any(|event| wired.hooks.iter().any(|hook| hook.event == event));
+                if is_wired == checks {
+                    continue;
+                }
+                let home = wired.servers.iter().find_map(|server| server.home.clone());
+                let client = client(profile, &surroundings, scope);
+                let target = Target { command: &command, client, home: home.as_deref(), checks };
+                let made = wiring::plan_install(&context.home, profile.agent, &file, &target, Repair::No);
+                let problem = made.and_then(|change| change.apply(&context.home)).err().map(|error| error.to_string());
+                let afterwards = profile.afterwards.filter(|_| checks);
+                changed.push(Wired { agent: profile.agent, path: file.path, problem, afterwards });
+            }
+        }
+    }
+    Ok(changed)
+}
+
+pub fn print(changed: &[Wired]) {
+    for Wired { agent, path, problem, afterwards } in changed {
+        match problem {
+            Some(problem) => render::talk(&format!("cerberus: {agent}: {problem}")),
+            None => render::line(&format!("{agent}: {}: changed", path.display())),
+        }
+        if let (None, Some(afterwards)) = (problem, afterwards) {
+            render::talk(&format!("cerberus: {agent}: {afterwards}"));
+        }
+    }
+}
