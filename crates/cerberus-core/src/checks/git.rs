@@ -100,7 +100,7 @@ fn written(option: &Opt, command: &Command, shift: usize, line: &str) -> Option<
     let raw = line.get(command.ranges.get(index)?.clone())?;
     let (_, document) = raw.split_once("<<")?;
     let (head, body) = document.split_once('\n')?;
-    let delimiter = head.trim_start_matches('-').trim().split_whitespace().next()?.trim_matches(['\'', '"', '\\']);
+    let delimiter = head.trim_start_matches('-').split_whitespace().next()?.trim_matches(['\'', '"', '\\']);
     let lines: Vec<&str> = body.lines().take_while(|line| line.trim() != delimiter).collect();
     Some(lines.join("\n"))
 }

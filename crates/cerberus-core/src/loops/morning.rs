@@ -67,6 +67,7 @@ mod tests {
             certainty: None,
             tokens: Some(100),
             cost_usd,
+            changed_files: None,
             how: Some(how),
             failure: None,
             reboot: None,

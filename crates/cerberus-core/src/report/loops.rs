@@ -90,6 +90,7 @@ mod tests {
             certainty: None,
             tokens: cost_usd.map(|_| 100),
             cost_usd,
+            changed_files: None,
             how: None,
             failure: None,
             reboot: None,

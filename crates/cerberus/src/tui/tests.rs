@@ -145,6 +145,7 @@ fn running_loop() -> LoopRun {
         base: None,
         place: None,
         totals,
+        memory: Default::default(),
         open: None,
         waiting: None,
         sessions: Vec::new(),
@@ -163,9 +164,11 @@ fn running_loop() -> LoopRun {
         certainty: None,
         tokens: None,
         cost_usd: Some(1.2),
+        changed_files: None,
         how,
         failure: None,
         reboot: None,
+        check: None,
         stop: None,
     };
     let ended = Some(started_at.plus(Duration::from_secs(1_080)));

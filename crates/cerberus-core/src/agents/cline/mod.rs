@@ -5,7 +5,7 @@ pub(super) mod transcript;
 
 use serde_json::json;
 
-use super::{Limits, Occasion, Profile};
+use super::{Asking, Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
 pub const AGENT: Agent = Agent::new("cline");
@@ -19,6 +19,8 @@ pub(super) static PROFILE: Profile = Profile {
     is_sender: |_| false,
     transcript: Some(transcript::read),
     reply: |_, context| Some(json!({"additionalContext": context})),
+    refuse: |_, _| None,
+    asking: Asking::Never,
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,

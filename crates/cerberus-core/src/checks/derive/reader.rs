@@ -133,7 +133,7 @@ impl<'a> At<'a> {
         let is_plain = !text.contains([' ', '$', '(', '<', '=']) && !text.starts_with('-') && !text.contains("://");
         let is_code = matches!(self.next(), Some(Token::Code(_)));
         let is_folder = at.any("directory|folder");
-        if !is_plain || text.len() < 2 || !is_path && !(is_folder && is_code) {
+        if !is_plain || text.len() < 2 || !(is_path || is_folder && is_code) {
             return None;
         }
         if !is_folder {

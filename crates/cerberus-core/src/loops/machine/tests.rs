@@ -249,7 +249,7 @@ fn a_limit_that_says_when_it_ends_is_waited_for() {
     let limit = failed("turn.failed", None, "You've hit your usage limit. Try again at 4:00 AM.");
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).feed(0, measured(Progress::Made));
     let (until, _) = match &drive.state.phase {
-        Phase::Resting { until, hook } => (*until, *hook),
+        Phase::Resting { until, hook, .. } => (*until, *hook),
         other => panic!("{other:?}"),
     };
     assert_eq!(until.to_string(), "2023-11-15T03:00:30Z");
