@@ -137,12 +137,13 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let waiting = match capture::capture(home, clock, agent, &payload)? {
         Captured::Done => return Ok(()),
         Captured::Other => return refuse(before::before_tool(home, clock, agent, &payload, &variable)?),
-        Captured::Pending(PendingAnswer { agent, session, located, trigger: Trigger::Stop, .. }) => {
-            let ending = Ending { agent, session: &session, located: &located, payload: &payload };
-            return refuse(before::at_stop(home, clock, &ending)?);
-        }
         Captured::Pending(waiting) => waiting,
     };
+    if matches!(waiting.trigger, Trigger::Stop) {
+        let PendingAnswer { agent, session, located, .. } = &*waiting;
+        let ending = Ending { agent: *agent, session, located, payload: &payload };
+        return refuse(before::at_stop(home, clock, &ending)?);
+    }
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
     let Some(answer) = answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting)? else {
         return Ok(());

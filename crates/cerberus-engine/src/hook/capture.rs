@@ -55,7 +55,7 @@ pub enum Captured {
     /// Recorded, or nothing may be stored.
     Done,
     /// Recorded, and there is more to do.
-    Pending(PendingAnswer),
+    Pending(Box<PendingAnswer>),
     /// Nothing that is recorded: perhaps a tool use that has not happened yet.
     Other,
 }
@@ -78,7 +78,7 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
         _ => return Ok(Captured::Done),
     };
     let (session, key) = (session.into_owned(), key.into_owned());
-    Ok(Captured::Pending(PendingAnswer { agent, session, key, located, trigger }))
+    Ok(Captured::Pending(Box::new(PendingAnswer { agent, session, key, located, trigger })))
 }
 
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, located: &Located) -> Record<'a> {

@@ -92,6 +92,7 @@ impl Stage {
             sessions: &[(claude_code::AGENT, "one".to_string()), (codex::AGENT, "nobody".to_string())],
             base: Some(&self.base),
             prompt: Some("Build the parser.\n\nIn small steps."),
+            task_has_changed: false,
             heard,
             rules,
             privacy_rules: &PrivacyRules::default(),
