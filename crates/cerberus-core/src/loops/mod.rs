@@ -5,6 +5,7 @@
 pub mod completion;
 pub mod crossing;
 pub mod failure;
+pub mod fallback;
 pub mod handoff;
 pub mod history;
 pub mod invoke;

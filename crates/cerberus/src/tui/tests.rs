@@ -165,6 +165,7 @@ fn running_loop() -> LoopRun {
         cost_usd: Some(1.2),
         how,
         failure: None,
+        changed_files: None,
         reboot: None,
         stop: None,
     };

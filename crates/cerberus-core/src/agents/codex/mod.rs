@@ -49,6 +49,7 @@ static HEADLESS: Headless = Headless {
     input: Input::Text,
     ask_window: None,
     budget_flag: None,
+    model_flags: &["--model", "-m"],
     read: stream::read,
 };
 
