@@ -17,6 +17,8 @@ pub struct Headless {
     pub ask_window: Option<fn(request_id: &str) -> String>,
     /// The flag that limits what a session may spend, in dollars.
     pub budget_flag: Option<&'static str>,
+    /// The flags with which the user chooses the model.
+    pub model_flags: &'static [&'static str],
     /// Parses one line of output.
     pub read: fn(line: &[u8]) -> Vec<StreamEvent>,
 }
@@ -38,6 +40,16 @@ pub enum Input {
 }
 
 impl Headless {
+    /// The model that the user's arguments choose.
+    pub fn model<'a>(&self, args: &'a [String]) -> Option<&'a str> {
+        let value = |flag: &&str| {
+            let joined = args.iter().find_map(|arg| arg.strip_prefix(*flag)?.strip_prefix('='));
+            let at = args.iter().position(|arg| arg == *flag);
+            joined.or_else(|| args.get(at? + 1).map(String::as_str))
+        };
+        self.model_flags.iter().find_map(value)
+    }
+
     pub fn stays_open(&self) -> bool {
         matches!(self.input, Input::Messages(_))
     }

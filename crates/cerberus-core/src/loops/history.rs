@@ -299,7 +299,7 @@ pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
 fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32) {
     let is_same = |last: &&mut Iteration| last.run == entry.run && last.iteration == number;
     if let Some(last) = found.last_mut().filter(is_same) {
-        last.attempts += 1;
+        (last.attempts, last.worker) = (last.attempts + 1, worker);
         (last.ended_at, last.how, last.failure, last.stop) = (None, None, None, None);
         return;
     }

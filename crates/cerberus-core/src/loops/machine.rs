@@ -13,6 +13,7 @@ pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted
 
 use super::completion::Checked;
 use super::failure::{self, Failure, Remedy};
+use super::fallback::{WAIT_MIN, is_usage_limit};
 use super::redline::Fill;
 use super::reset::{self, UtcOffset};
 use super::settings::{Settings, Worker};
@@ -51,6 +52,18 @@ impl<'a> Machine<'a> {
             totals,
             ending: None,
         }
+    }
+
+    /// Starts when a limit has passed.
+    pub fn start_after(&self, totals: Totals, until: Timestamp, words: String, now: Timestamp) -> State {
+        let state = self.start(totals, now);
+        let phase = match state.phase {
+            Phase::Resting { until: paced, hook, .. } if paced < until => {
+                Phase::Resting { until, why: Why::Limited { words }, hook }
+            }
+            phase => phase,
+        };
+        State { phase, ..state }
     }
 
     pub fn step(&self, state: State, input: Input, now: Timestamp) -> (State, Vec<Effect>) {
@@ -347,7 +360,11 @@ impl<'a> Machine<'a> {
             return (Phase::Stopped(stop), effects);
         }
         effects.extend(notices(&checked, &attempt).map(Effect::Tell));
+        let can_switch = self.settings.fallback.is_some() && over.failure.as_ref().is_some_and(is_usage_limit);
         let (until, why) = self.rest(totals, over.failure, ended.failure.unwrap_or_default(), now);
+        if can_switch && until.since(now) >= WAIT_MIN {
+            effects.push(Effect::SwitchAgent { until });
+        }
         (Phase::Resting { until, why, hook: over.hook }, effects)
     }
 

@@ -84,7 +84,8 @@ pub enum Learned {
 fn assumed_window(model: &str) -> Option<u64> {
     match model {
         _ if model.contains("[1m]") => Some(1_000_000),
-        _ if model.starts_with("claude") => Some(200_000),
+        _ if model.contains("claude") => Some(200_000),
+        _ if model.contains("gemini") => Some(1_048_576),
         _ => None,
     }
 }
@@ -127,6 +128,7 @@ struct Unpaid {
     model: Option<String>,
     tokens: Tokens,
     written: u64,
+    cost_usd: Option<f64>,
 }
 
 impl Meter {
@@ -147,6 +149,11 @@ impl Meter {
             unpaid: HashMap::new(),
             prices: Prices::default(),
         }
+    }
+
+    /// The model that the user chose, until the agent reports another.
+    pub fn with_model(self, model: Option<String>) -> Meter {
+        Meter { model, ..self }
     }
 
     /// With the user's own prices.
@@ -221,26 +228,32 @@ impl Meter {
             Measure::Usage => self.since.values().fold(self.spent, |sum, tokens| sum.saturating_add(*tokens)),
             Measure::Output => self.text_bytes / BYTES_PER_TOKEN,
         };
-        let unpaid = self.unpaid.values().filter_map(|unpaid| Some(self.price(unpaid)?.of(&unpaid.counted())));
+        let unpaid = self.unpaid.values().filter_map(|unpaid| self.cost(unpaid));
         let cost_usd = unpaid.fold(self.cost_usd, |sum, cost| Some(sum.unwrap_or(0.0) + cost));
         (tokens, cost_usd)
     }
 
     /// A model that was used and whose price nobody knows.
     pub fn unpriced(&self) -> Option<&str> {
-        let unknown = self.unpaid.values().find(|unpaid| self.price(unpaid).is_none())?;
+        let unknown = self.unpaid.values().find(|unpaid| self.cost(unpaid).is_none())?;
         Some(unknown.model.as_deref().or(self.model.as_deref()).unwrap_or("an unnamed model"))
     }
 
-    fn price(&self, unpaid: &Unpaid) -> Option<super::price::Price> {
-        self.prices.of(unpaid.model.as_deref().or(self.model.as_deref())?)
+    fn cost(&self, unpaid: &Unpaid) -> Option<f64> {
+        let price = || self.prices.of(unpaid.model.as_deref().or(self.model.as_deref())?);
+        unpaid.cost_usd.or_else(|| Some(price()?.of(&unpaid.counted())))
     }
 
     fn billed(&mut self, bill: &Bill) {
+        // The session as a whole includes its messages.
+        if bill.message.is_none() {
+            self.unpaid.retain(|message, _| message.is_empty());
+        }
         let unpaid = self.unpaid.entry(bill.message.clone().unwrap_or_default()).or_default();
         unpaid.model = bill.model.clone().or(unpaid.model.take());
         unpaid.tokens = unpaid.tokens.max(&bill.tokens);
         unpaid.written = unpaid.written.saturating_add(bill.written);
+        unpaid.cost_usd = bill.cost_usd.or(unpaid.cost_usd);
     }
 
     /// Whether the window of this model has never been reported.
@@ -414,7 +427,7 @@ mod tests {
         let bill = |message: &str, model: &str, input, output, written| {
             let tokens = Tokens { input, output, ..Tokens::default() };
             let (message, model) = (Some(message.to_string()), Some(model.to_string()));
-            StreamEvent::Billed(Bill { message, model, tokens, written })
+            StreamEvent::Billed(Bill { message, model, tokens, written, cost_usd: None })
         };
         let cost = |meter: &Meter| meter.spent().1.map(|cost| (cost * 1_000.0).round() / 1_000.0);
         let mut meter = new();
@@ -430,6 +443,12 @@ mod tests {
         assert_eq!((cost(&meter), meter.unpriced()), (Some(1.5), None));
         meter.observe(&bill("d", "whatever", 1_000_000, 0, 0));
         assert_eq!((cost(&meter), meter.unpriced()), (Some(1.5), Some("whatever")));
+
+        // The agent's own figure for a message comes before the table.
+        let own = Bill { message: Some("e".into()), cost_usd: Some(0.25), ..Bill::default() };
+        let mut meter = new();
+        meter.observe(&StreamEvent::Billed(own));
+        assert_eq!((cost(&meter), meter.unpriced()), (Some(0.25), None));
 
         // A session that reports its tokens so far, and its model separately.
         let mut meter = new();

@@ -7,6 +7,7 @@ pub mod check_result;
 pub mod completion;
 pub mod crossing;
 pub mod failure;
+pub mod fallback;
 pub mod handoff;
 pub mod history;
 pub mod invoke;

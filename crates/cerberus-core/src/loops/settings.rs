@@ -107,7 +107,9 @@ macro_rules! layers {
                 for text in texts {
                     *text = text.take().filter(is_open);
                 }
-                self.agent_args = self.agent_args.filter(|args| args.iter().all(is_open) && is_open(&args.join(" ")));
+                for args in [&mut self.agent_args, &mut self.fallback_args] {
+                    *args = args.take().filter(|args| args.iter().all(is_open) && is_open(&args.join(" ")));
+                }
                 self
             }
 
@@ -167,6 +169,10 @@ layers! {
     warm_up_delay: Span,
     /// At the end: `desktop`, or a command that gets the result as JSON on standard input.
     notify: String,
+    /// The agent that works while the usage limit of the first one lasts.
+    fallback: Worker,
+    fallback_program: String,
+    fallback_args: Vec<String>,
 }
 
 /// The user's commands at certain points of the loop. Each gets the loop's state as JSON on standard input.
@@ -305,6 +311,7 @@ pub struct Settings {
     pub stop_file: Option<String>,
     pub warm_up: Option<WarmUp>,
     pub notify: Option<String>,
+    pub fallback: Option<Worker>,
     pub preserve: Preserve,
     pub hooks: Hooks,
 }
@@ -410,6 +417,7 @@ impl Settings {
             stop_file: words(layer.stop_file),
             warm_up,
             notify: words(layer.notify),
+            fallback: layer.fallback,
             preserve: layer.preserve.into(),
             hooks: layer.hooks,
         })
@@ -446,7 +454,7 @@ mod tests {
 
     #[test]
     fn worker_names_are_stable() {
-        assert_eq!(Worker::names(), "claude-code, codex, command");
+        assert_eq!(Worker::names(), "claude-code, codex, gemini, opencode, command");
         for worker in Worker::all() {
             let text = serde_json::to_string(&worker).unwrap();
             assert_eq!(text, format!("\"{}\"", worker.name()));

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::agents::gemini;
+use cerberus_core::model::time::Timestamp;
 use cerberus_core::settings::hooks::{CheckHook, HookStyle, Nesting};
 use cerberus_core::settings::servers::{self, ServerStyle, command_and_args};
 use cerberus_core::settings::strict::Syntax;
@@ -14,7 +15,8 @@ use cerberus_core::settings::{Json, Part};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::{
-    FileEntry, Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed, only_on_path,
+    FileEntry, Profile, Scope, SessionFile, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed,
+    only_on_path,
 };
 use crate::os::outside;
 
@@ -29,7 +31,7 @@ pub(super) const PROFILE: Profile = Profile {
     guides: &["GEMINI.md"],
     user_guides: |dir, _| vec![UserGuide::whole(dir.join("GEMINI.md"))],
     transcripts: Some(&TRANSCRIPTS),
-    session_file: None,
+    session_file: Some(SessionFile { find: find_chat, read: gemini::stream::chat }),
 };
 
 static HOOKS: HookStyle = HookStyle {
@@ -66,6 +68,9 @@ static SERVER: ServerStyle = ServerStyle {
     env: "env",
     server: |program| Json::Object(command_and_args(program).to_vec()),
 };
+
+/// How many folders and chats are looked through for a session.
+const ENTRIES_MAX: usize = 20_000;
 
 /// Limit for files that hold a single line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
@@ -107,6 +112,14 @@ fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
     let endings = [".jsonl", ".json"].map(|ending| format!("-{short}{ending}"));
     let chats = query.entries(root).into_iter().map(|project| project.join("chats"));
     chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| query.named(&chats, ending)))
+}
+
+/// The chat of a session, while it is written.
+fn find_chat(dir: &Path, session: &str) -> Option<PathBuf> {
+    let is_id = !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let (started_at, entries_left) = (Timestamp::EPOCH, ENTRIES_MAX);
+    let mut query = SessionQuery { id: session, cwd: dir, root: dir, started_at, entries_left };
+    is_id.then(|| find(&dir.join("tmp"), &mut query)).flatten()
 }
 
 /// Chats are in `tmp/<project>/chats`, and a file beside them names the project's folder. Chats of subagents are in a

@@ -86,8 +86,11 @@ impl Attempt {
         let worker = launch.settings.worker;
         let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
         let session_file = Profile::of(worker.agent()).and_then(|profile| profile.session_file);
-        let mut meter =
-            Meter::new(measure, windows.clone(), launch.settings.context_window).with_prices(launch.prices.clone());
+        let headless = worker.headless();
+        let model = headless.and_then(|headless| headless.model(&launch.settings.agent_args)).map(str::to_string);
+        let mut meter = Meter::new(measure, windows.clone(), launch.settings.context_window)
+            .with_prices(launch.prices.clone())
+            .with_model(model);
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,

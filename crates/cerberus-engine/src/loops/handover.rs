@@ -4,6 +4,7 @@ use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::handoff::state::{FailedCheck, PreservedState};
 use cerberus_core::loops::handoff::{Handoff, compose as composed};
 use cerberus_core::loops::memory::RunMemory;
+use cerberus_core::loops::settings::Worker;
 use cerberus_core::loops::totals::How;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::time::Timestamp;
@@ -47,8 +48,11 @@ impl RunHistory {
 
 /// The state that outlives the context, and messages about it for the user.
 pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedState, Vec<String>) {
-    let agent: Agent = job.settings.worker.agent();
-    let sessions: Vec<(Agent, String)> = history.sessions.iter().map(|session| (agent, session.clone())).collect();
+    // A run may have changed its agent; a session is one of either.
+    let agents = [Some(job.settings.worker), job.settings.fallback];
+    let agents = agents.into_iter().flatten().map(Worker::agent);
+    let sessions: Vec<(Agent, String)> =
+        agents.flat_map(|agent| history.sessions.iter().map(move |session| (agent, session.clone()))).collect();
     let wanted = PreserveRequest {
         located: &job.located,
         now: Clock::new(None).now,

@@ -87,6 +87,16 @@ pub struct Job {
     pub prices: Prices,
 }
 
+/// How a runner's turn ended.
+pub(super) enum Turned {
+    Stopped(Stop),
+    /// Its agent is limited until then; another may go on with what it left.
+    Limited {
+        until: Timestamp,
+        left: Option<LeftContext>,
+    },
+}
+
 pub(super) struct Runner<'a> {
     pub job: &'a Job,
     pub ledger: Ledger,
@@ -102,6 +112,8 @@ pub(super) struct Runner<'a> {
     pub windows: Windows,
     pub audience: &'a mut dyn Audience,
     pub interrupts: &'a Interrupts,
+    /// The agent is limited until then, and another could go on.
+    pub switch: Option<Timestamp>,
     /// Until when it waits, as far as that was reported.
     pub waiting: Option<(Timestamp, String)>,
     /// The result of the last check, in words.
@@ -140,7 +152,7 @@ pub(super) fn now() -> Timestamp {
 
 impl Runner<'_> {
     /// Runs until there is a reason to stop.
-    pub fn run(&mut self) -> Result<Stop, LoopError> {
+    pub fn run(&mut self) -> Result<Turned, LoopError> {
         let ended = self.turn();
         if let Some(attempt) = &mut self.attempt {
             attempt.stop_now();
@@ -149,7 +161,7 @@ impl Runner<'_> {
         ended
     }
 
-    fn turn(&mut self) -> Result<Stop, LoopError> {
+    fn turn(&mut self) -> Result<Turned, LoopError> {
         if self.state.totals.spent == 0 {
             self.first_checkpoint();
         }
@@ -163,13 +175,25 @@ impl Runner<'_> {
                     // Inputs that follow from an effect come before those that arrived meanwhile.
                     self.perform(effect)?.into_iter().rev().for_each(|input| inputs.push_front(input));
                 }
+                if let Some(until) = self.switch {
+                    return self.left_to_another(until);
+                }
                 self.report_rest()?;
             }
             if let Phase::Stopped(stop) = &self.state.phase {
-                return Ok(stop.clone());
+                return Ok(Turned::Stopped(stop.clone()));
             }
             inputs.extend(self.receive()?);
         }
+    }
+
+    /// Ends the session of an agent that cannot go on.
+    fn left_to_another(&mut self, until: Timestamp) -> Result<Turned, LoopError> {
+        let mut left = self.left.take();
+        if let Some(session) = left.as_mut().and_then(|left| left.session.take()) {
+            self.sessions().close(&session, REBOOT)?;
+        }
+        Ok(Turned::Limited { until, left })
     }
 
     fn perform(&mut self, effect: Effect) -> Result<Vec<Input>, LoopError> {
@@ -190,6 +214,7 @@ impl Runner<'_> {
             Effect::Measure => return self.measure(),
             Effect::Record(ended) => self.record(ended)?,
             Effect::Tell(words) => self.audience.report(&Report::Message(&words)),
+            Effect::SwitchAgent { until } => self.switch = Some(until),
             Effect::Finish(stop) => self.finish(&stop)?,
         }
         Ok(Vec::new())

@@ -12,15 +12,16 @@ use cerberus_core::loops::machine::Machine;
 use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{Ended, How, Totals};
 use cerberus_core::model::session::LoopEnd;
+use cerberus_core::model::time::Timestamp;
 
-use super::audience::Audience;
+use super::audience::{Audience, Report};
 use super::below;
 use super::child::GuardLauncher;
 use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::Ledger;
 use super::preflight::{remember_check, try_check};
-use super::runner::{Job, LoopError, Runner, now};
+use super::runner::{Job, LoopError, Runner, Turned, now};
 use super::sessions::RecordedBy;
 use super::{spent, windows};
 use crate::os::process;
@@ -46,15 +47,51 @@ pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
     }
 }
 
-/// Runs a loop to its end.
-pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &Interrupts) -> Result<Stop, LoopError> {
-    let ledger = Ledger::at(&job.home, &job.located);
+/// Runs a loop to its end. Whenever the agent at work reaches its usage limit, the one that is available first goes on.
+pub fn run(
+    jobs: &[Job],
+    start: Start,
+    audience: &mut dyn Audience,
+    interrupts: &Interrupts,
+) -> Result<Stop, LoopError> {
+    let Some(first) = jobs.first() else { return Err(LoopError::NothingToResume("there is no job".to_string())) };
+    let ledger = Ledger::at(&first.home, &first.located);
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     below::adopt();
-    let before = settle_last_attempt(job, &ledger)?;
+    let mut limited = vec![Timestamp::EPOCH; jobs.len()];
+    let (mut current, mut start, mut left) = (0, start, None);
+    loop {
+        let job = &jobs[current];
+        let turned = run_with(job, &ledger, start, left.take(), limited[current], audience, interrupts)?;
+        let (until, what_is_left) = match turned {
+            Turned::Stopped(stop) => return Ok(stop),
+            Turned::Limited { until, left } => (until, left),
+        };
+        (limited[current], start, left) = (until, Start::Resume, what_is_left);
+        let before = job.settings.worker.name();
+        current = (0..jobs.len()).min_by_key(|index| limited[*index].max(now())).unwrap_or(current);
+        let words = match jobs[current].settings.worker.name() {
+            next if next == before => format!("{before} reached its usage limit, and so did the other agent"),
+            next => format!("{before} reached its usage limit; {next} continues"),
+        };
+        audience.report(&Report::Message(&words));
+    }
+}
+
+/// Runs until a reason to stop, or until the agent is limited and another could go on.
+fn run_with(
+    job: &Job,
+    ledger: &Ledger,
+    start: Start,
+    left: Option<LeftContext>,
+    not_before: Timestamp,
+    audience: &mut dyn Audience,
+    interrupts: &Interrupts,
+) -> Result<Turned, LoopError> {
+    let before = settle_last_attempt(job, ledger)?;
     let run_state = match start {
-        Start::Resume => Some(resumable(&ledger)?),
+        Start::Resume => Some(resumable(ledger)?),
         Start::Fresh => None,
     };
     let task = job.task.read()?;
@@ -78,7 +115,7 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
     ledger.append(&Entry { at: began, run, step })?;
     ledger.append(&Entry { at: began, run, step: Step::Place(place(job)) })?;
     let memory = run_state.as_ref().map(|run_state| run_state.memory.clone()).unwrap_or_default();
-    let memory = remember_check(job, &ledger, run, memory)?;
+    let memory = remember_check(job, ledger, run, memory)?;
     let totals = match start {
         Start::Resume => {
             history::latest_run(&ledger.read(began)?).map_or(Totals::new(began), |run_state| run_state.totals)
@@ -90,15 +127,16 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         None => (Vec::new(), base.map(|base| base.to_string())),
     };
     let run_history = RunHistory { sessions, base, memory, task, heard_task: None };
-    let left = run_state.as_ref().and_then(last_context);
+    let left = left.or_else(|| run_state.as_ref().and_then(last_context));
     let machine = Machine::new(&job.settings).in_zone(job.utc_offset);
-    let state = machine.start(totals, began);
+    let words = format!("{} has reached its usage limit", job.settings.worker.name());
+    let state = machine.start_after(totals, not_before, words, began);
     let windows = windows::load(&job.home);
     let (recorded_by, ticked) = (RecordedBy::Hooks, Instant::now());
     let attempt = None;
     Runner {
         job,
-        ledger,
+        ledger: ledger.clone(),
         guards,
         run,
         machine,
@@ -110,6 +148,7 @@ pub fn run(job: &Job, start: Start, audience: &mut dyn Audience, interrupts: &In
         windows,
         audience,
         interrupts,
+        switch: None,
         waiting: None,
         check: None,
         left_out: Vec::new(),

@@ -121,6 +121,6 @@ mod tests {
         assert_eq!(tail.read_new(), []);
         assert!(tail.begun.is_empty());
         append(&path, &format!("{}\n{}\n", token_count(1), token_count(2)));
-        assert_eq!(tail.read_new().len(), 3, "the line after it counts");
+        assert_eq!(tail.read_new().len(), 4, "the line after it counts");
     }
 }

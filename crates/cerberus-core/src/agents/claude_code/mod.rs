@@ -54,6 +54,7 @@ static HEADLESS: Headless = Headless {
     input: Input::Messages(stream::prompt),
     ask_window: Some(stream::ask_window),
     budget_flag: Some("--max-budget-usd"),
+    model_flags: &["--model", "-m"],
     read: stream::read,
 };
 

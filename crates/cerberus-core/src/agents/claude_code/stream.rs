@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::agents::loose::{Entries, Flag, List, Object, Pairs, Text, TextOrList};
 use crate::agents::stream::{
-    Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, Wait, http_status, what,
+    Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, Wait, http_status, subject, what,
 };
 use crate::model::time::Timestamp;
 
@@ -185,10 +185,6 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// The model name of messages that stand for a failure.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// The fields of a tool's input that show what it works on, most useful first.
-const SUBJECT_FIELDS: [&str; 9] =
-    ["command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"];
-
 pub fn read(line: &[u8]) -> Vec<StreamEvent> {
     let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
     let mut events = match line.kind.0.as_deref() {
@@ -270,7 +266,7 @@ fn assistant(line: Line) -> Vec<StreamEvent> {
         let (context, output) = (usage.context(), usage.output_tokens.0);
         let (id, model) = (message.id.0.map(Cow::into_owned), message.model.0.map(Cow::into_owned));
         events.push(StreamEvent::Usage { message: id.clone(), context, output, own });
-        events.push(StreamEvent::Billed(Bill { message: id, model, tokens: usage.tokens(), written }));
+        events.push(StreamEvent::Billed(Bill { message: id, model, tokens: usage.tokens(), written, cost_usd: None }));
     }
     events
 }
@@ -285,11 +281,6 @@ fn tool_results(line: Line) -> Vec<StreamEvent> {
     results
         .map(|Object(block)| if block.is_error.0 { StreamEvent::ToolFailed } else { StreamEvent::ToolDone })
         .collect()
-}
-
-fn subject<'a>(input: &'a Pairs) -> &'a str {
-    let field = |name: &&str| input.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
-    SUBJECT_FIELDS.iter().find_map(field).or(input.0.first().map(|(_, value)| &**value)).unwrap_or_default()
 }
 
 fn rate_limit(limit: &RateLimit) -> Vec<StreamEvent> {

@@ -53,6 +53,7 @@ static HEADLESS: Headless = Headless {
     input: Input::Text,
     ask_window: None,
     budget_flag: None,
+    model_flags: &["--model", "-m"],
     read: stream::read,
 };
 

@@ -1,11 +1,13 @@
 //! Gemini CLI: everything it sends, writes and accepts.
 
 pub(super) mod payload;
+pub mod stream;
 pub(super) mod transcript;
 
 use serde_json::{Value, json};
 
 use super::before::{Asking, Refusal};
+use super::headless::{Headless, Input, Naming};
 use super::host::for_event;
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
@@ -39,7 +41,19 @@ pub(super) static PROFILE: Profile = Profile {
     command_variables: &["GEMINI_CLI"],
     context: None,
     status: None,
-    headless: None,
+    headless: Some(&HEADLESS),
+};
+
+static HEADLESS: Headless = Headless {
+    args: &["--output-format", "stream-json"],
+    last_args: &[],
+    naming: Some(Naming { flag: "--session-id", users_own: &["--session-id", "--session-file", "--resume", "-r"] }),
+    resume: Some("--resume"),
+    input: Input::Text,
+    ask_window: None,
+    budget_flag: None,
+    model_flags: &["--model", "-m"],
+    read: stream::read,
 };
 
 fn reply(occasion: Occasion, context: &str) -> Option<Value> {

@@ -1,11 +1,13 @@
 //! opencode: everything it sends, writes and accepts.
 
 pub(super) mod payload;
+pub(super) mod stream;
 pub(super) mod transcript;
 
 use serde_json::json;
 
 use super::before::{Asking, Refusal};
+use super::headless::{Headless, Input};
 use super::{Limits, Occasion, Profile};
 use crate::model::id::Agent;
 
@@ -33,5 +35,17 @@ pub(super) static PROFILE: Profile = Profile {
     command_variables: &["OPENCODE"],
     context: None,
     status: None,
-    headless: None,
+    headless: Some(&HEADLESS),
+};
+
+static HEADLESS: Headless = Headless {
+    args: &["run", "--format", "json"],
+    last_args: &[],
+    naming: None,
+    resume: Some("--session"),
+    input: Input::Text,
+    ask_window: None,
+    budget_flag: None,
+    model_flags: &["--model", "-m"],
+    read: stream::read,
 };

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
+use super::loose::Pairs;
 use crate::clean::text::line;
 use crate::model::time::Timestamp;
 
@@ -68,7 +69,7 @@ pub enum StreamEvent {
 }
 
 /// Tokens to pay for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bill {
     /// The same message may be billed several times; `None` is the session as a whole.
     pub message: Option<String>,
@@ -77,6 +78,8 @@ pub struct Bill {
     pub tokens: Tokens,
     /// An estimate of the answer in this line. Some agents count the output only when the whole turn is over.
     pub written: u64,
+    /// What the agent itself says that it costs.
+    pub cost_usd: Option<f64>,
 }
 
 /// Tokens by price class; each is in one class only.
@@ -138,6 +141,15 @@ pub struct Fault {
 /// Parses one line with `reader`. An empty line gives no events.
 pub fn read(reader: fn(&[u8]) -> Vec<StreamEvent>, line: &[u8]) -> Vec<StreamEvent> {
     if line.trim_ascii().is_empty() { Vec::new() } else { reader(line) }
+}
+
+/// The fields of a tool's input that show what it works on, most useful first.
+const SUBJECT_FIELDS: [&str; 10] =
+    ["command", "file_path", "filePath", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"];
+
+pub(crate) fn subject<'a>(input: &'a Pairs) -> &'a str {
+    let field = |name: &&str| input.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
+    SUBJECT_FIELDS.iter().find_map(field).or(input.0.first().map(|(_, value)| &**value)).unwrap_or_default()
 }
 
 /// The longest description of a tool's input.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::agents::{claude_code, codex};
+use crate::agents::{claude_code, codex, gemini, opencode};
 
 fn check(reader: fn(&[u8]) -> Vec<StreamEvent>, line: &str, events: &[StreamEvent]) {
     let read = read(reader, line.as_bytes()).into_iter().filter(|event| !matches!(event, StreamEvent::Billed(_)));
@@ -25,7 +25,7 @@ fn tokens_are_billed_by_price_class() {
     );
     let tokens = Tokens { input: 3, cache_read: 100, cache_write: 20, output: 7 };
     let (message, model) = (Some("m1".to_string()), Some("claude-x".to_string()));
-    assert_eq!(said, Bill { message, model, tokens, written: 6 });
+    assert_eq!(said, Bill { message, model, tokens, written: 6, cost_usd: None });
     let line = r#"{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":900,
         "cached_input_tokens":700,"output_tokens":50,"total_tokens":950}}}}"#;
     let tokens = Tokens { input: 200, cache_read: 700, cache_write: 0, output: 50 };
@@ -258,6 +258,86 @@ fn codexs_session_file_has_the_size_of_the_context() {
     ] {
         check(codex::rollout::read, line, &events);
     }
+}
+
+#[test]
+fn gemini_reports_its_tools_and_its_end_and_its_chat_the_rest() {
+    let failed_by = |kind: &str, status, words: &str| failed(kind, status, words);
+    for (line, events) in [
+        (
+            r#"{"type":"init","timestamp":"2026-11-16T10:13:21.014Z","session_id":"s1","model":"gemini-2.5-pro"}"#,
+            vec![StreamEvent::Started { session: "s1".into(), model: Some("gemini-2.5-pro".into()) }],
+        ),
+        (r#"{"type":"message","role":"assistant","content":"All","delta":true}"#, vec![StreamEvent::Unknown]),
+        (
+            r#"{"type":"tool_use","tool_name":"write_file","tool_id":"t","parameters":{"content":"x","file_path":"/r/one.txt"}}"#,
+            vec![tool("write_file", "/r/one.txt")],
+        ),
+        (r#"{"type":"tool_result","tool_id":"t","status":"success"}"#, vec![StreamEvent::ToolDone]),
+        (r#"{"type":"tool_result","tool_id":"t","status":"error"}"#, vec![StreamEvent::ToolFailed]),
+        (
+            r#"{"type":"error","severity":"error","message":"quota"}"#,
+            vec![waiting(Wait::Unknown, "error", None, "quota")],
+        ),
+        (r#"{"type":"error","severity":"warning","message":"loop"}"#, vec![StreamEvent::Unknown]),
+        (
+            r#"{"type":"result","status":"success","stats":{"total_tokens":18089,"input_tokens":18000,"cached":5000}}"#,
+            vec![StreamEvent::Spent { tokens: 18_089, cost_usd: None }, done("")],
+        ),
+        (
+            r#"{"type":"result","status":"error","error":{"type":"FatalAuth","message":"API Error: 401"},"stats":{}}"#,
+            vec![failed_by("FatalAuth", Some(401), "API Error: 401")],
+        ),
+    ] {
+        check(gemini::stream::read, line, &events);
+    }
+    let usage = |context| StreamEvent::Usage { message: Some("m".into()), context, output: 0, own: Speaker::Main };
+    let said = r#"{"id":"m","type":"gemini","content":"All done.","thoughts":[],"tokens":{"input":7000,"output":12,"cached":2000,
+        "thoughts":30,"tool":0,"total":7042},"model":"gemini-2.5-pro"}"#;
+    let events = gemini::stream::chat(said.as_bytes());
+    let tokens = Tokens { input: 5_000, cache_read: 2_000, cache_write: 0, output: 42 };
+    let (message, model) = (Some("m".to_string()), Some("gemini-2.5-pro".to_string()));
+    let bill = StreamEvent::Billed(Bill { message, model, tokens, ..Bill::default() });
+    assert_eq!(events, [StreamEvent::Text("All done.".into()), usage(7_042), bill]);
+    let again = said.replace(r#""thoughts":[],"#, r#""toolCalls":[{"id":"x"}],"#);
+    check(gemini::stream::chat, &again, &[usage(7_042)]);
+    check(gemini::stream::chat, r#"{"id":"u","type":"user","content":[{"text":"go"}]}"#, &[]);
+}
+
+#[test]
+fn opencode_reports_every_step() {
+    let usage = |context| StreamEvent::Usage { message: Some("p1".into()), context, output: 0, own: Speaker::Main };
+    for (line, events) in [
+        (
+            r#"{"type":"step_start","sessionID":"ses_1","part":{"id":"p","type":"step-start"}}"#,
+            vec![StreamEvent::Started { session: "ses_1".into(), model: None }],
+        ),
+        (
+            r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"write","state":{"status":"completed","input":{"content":"x",
+                "filePath":"/r/one.txt"}}}}"#,
+            vec![tool("write", "/r/one.txt"), StreamEvent::ToolDone],
+        ),
+        (
+            r#"{"type":"tool_use","part":{"tool":"bash","state":{"status":"error","input":{"command":"ls"}}}}"#,
+            vec![tool("bash", "ls"), StreamEvent::ToolFailed],
+        ),
+        (r#"{"type":"text","part":{"text":"All done."}}"#, vec![StreamEvent::Text("All done.".into())]),
+        (
+            r#"{"type":"step_finish","part":{"id":"p1","reason":"tool-calls","tokens":{"total":5040,"input":5000,"output":40,
+                "reasoning":5,"cache":{"write":100,"read":200}},"cost":0}}"#,
+            vec![usage(5_345)],
+        ),
+        (r#"{"type":"step_finish","part":{"id":"p1","reason":"stop","tokens":{}}}"#, vec![done("")]),
+        (
+            r#"{"type":"error","error":{"name":"APIError","data":{"message":"Overloaded","statusCode":529}}}"#,
+            vec![failed("APIError", Some(529), "Overloaded")],
+        ),
+    ] {
+        check(opencode::stream::read, line, &events);
+    }
+    let line = r#"{"type":"step_finish","part":{"id":"p1","reason":"stop","tokens":{"input":9},"cost":0.25}}"#;
+    let bills = opencode::stream::read(line.as_bytes());
+    assert!(matches!(&bills[1], StreamEvent::Billed(bill) if bill.cost_usd == Some(0.25)), "{bills:?}");
 }
 
 #[test]

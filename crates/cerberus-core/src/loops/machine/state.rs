@@ -210,6 +210,10 @@ pub enum Effect {
     /// The attempt is over.
     Record(Ended),
     Tell(String),
+    /// Another agent could go on before then.
+    SwitchAgent {
+        until: Timestamp,
+    },
     Finish(Stop),
 }
 

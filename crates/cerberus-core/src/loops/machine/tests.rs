@@ -79,6 +79,7 @@ impl<'a> Drive<'a> {
                 Effect::Measure => "measure".to_string(),
                 Effect::Record(ended) => format!("ended {} {:?}", ended.how.word(), ended.counts),
                 Effect::Tell(words) => format!("tell {words}"),
+                Effect::SwitchAgent { .. } => "switch".to_string(),
                 Effect::Finish(stop) => format!("finish {}", stop.class().word()),
             });
         }

@@ -3,6 +3,7 @@
 
 mod diff;
 mod dry_run;
+mod fallback;
 mod guard;
 mod history;
 mod list;

@@ -19,7 +19,7 @@ use clap::error::ErrorKind;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::{dry_run, worktree};
+use super::{dry_run, fallback, worktree};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -43,6 +43,18 @@ pub struct Run {
     /// The agent's program, if it is not the one on PATH
     #[arg(long, value_name = "PATH", visible_alias = "agent-bin")]
     program: Option<String>,
+
+    /// The agent that continues when the first one has reached its usage limit
+    #[arg(long, value_name = "NAME")]
+    fallback: Option<Worker>,
+
+    /// The program of the fallback agent, if it is not the one on PATH
+    #[arg(long, value_name = "PATH")]
+    fallback_program: Option<String>,
+
+    /// An argument for the fallback agent; can be repeated
+    #[arg(long = "fallback-arg", value_name = "ARG", allow_hyphen_values = true)]
+    fallback_args: Option<Vec<String>>,
 
     /// The task
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
@@ -209,7 +221,12 @@ impl Run {
             return dry_run::show(context, &job, named.as_deref(), &interrupts);
         }
         let mut screen = Screen::new(context.json);
-        let ended = start::run(&job, start, &mut screen, &interrupts);
+        let fallback = match fallback::job(context, &job) {
+            Ok(fallback) => fallback,
+            Err(wrong) => usage(&format!("the fallback agent: {wrong}; see `cerberus loop run --help`")),
+        };
+        let jobs: Vec<Job> = [Some(job), fallback].into_iter().flatten().collect();
+        let ended = start::run(&jobs, start, &mut screen, &interrupts);
         screen.clear();
         let code = match ended {
             Ok(stop) => {
@@ -308,6 +325,9 @@ impl Run {
             warm_up: self.warm_up,
             warm_up_delay: self.warm_up_delay,
             notify: self.notify,
+            fallback: self.fallback,
+            fallback_program: self.fallback_program,
+            fallback_args: self.fallback_args,
             ..Layer::default()
         };
         layer.preserve.max_state_size = self.max_state_size;

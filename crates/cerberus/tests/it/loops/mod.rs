@@ -1,5 +1,6 @@
 //! The loop from outside: the real binary, and a fake agent that does what real ones do wrong.
 
+mod agents;
 mod comparison;
 mod control;
 mod faults;
