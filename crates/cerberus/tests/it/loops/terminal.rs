@@ -12,21 +12,9 @@ fn a_terminal_of_0_columns_shows_the_whole_status() {
     let mut command = stage.command(&["--max-iterations", "1", "--context-window", "100000"]);
     command.env("TERM", "xterm-256color");
     let mut terminal = Terminal::spawn_sized(&command, (0, 0)).unwrap();
-    let is_shown = || terminal.printed().contains("context 5 % (direct) · 5,010 tokens").then_some(());
+    let is_shown = || terminal.printed().contains("context 5 % (derived) · 5,010 tokens").then_some(());
     wait_until("the status line", LIMIT, is_shown).unwrap_or_else(|error| panic!("{error}: {}", terminal.printed()));
     stage.write("go", "");
     assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(3));
     stage.nobody_is_left();
-}
-
-#[test]
-fn the_screen_opens_and_closes_in_a_terminal_of_0_columns() {
-    let mut env = crate::env();
-    env.set_now(None);
-    let mut command = env.command();
-    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
-    let mut terminal = Terminal::spawn_sized(&command, (0, 0)).unwrap();
-    terminal.wait_for_keys(LIMIT).unwrap();
-    terminal.type_keys("q").unwrap();
-    assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(0), "{}", terminal.printed());
 }
