@@ -879,10 +879,10 @@ fn the_hook_for_rules_comes_and_goes_without_a_trace() {
     {
         let off = super::install(parts, before, &with(false)).unwrap();
         let on = super::install(parts, &off, &with(true)).unwrap();
-        let wired = installed(parts, &on, None).unwrap();
+        let wired = super::installed(parts, &on, None).unwrap();
         let check = wired.hooks.iter().find(|hook| hook.event == "PreToolUse").unwrap();
         assert_eq!(check.matcher.as_deref(), Some("Bash|Edit"), "{on}");
-        assert!(installed(parts, &off, None).unwrap().hooks.iter().all(|hook| hook.event != "PreToolUse"));
+        assert!(super::installed(parts, &off, None).unwrap().hooks.iter().all(|hook| hook.event != "PreToolUse"));
         assert_eq!(super::install(parts, &on, &with(true)).unwrap(), on);
         assert_eq!(super::install(parts, &on, &with(false)).unwrap(), off);
         for text in [&on, &off] {
