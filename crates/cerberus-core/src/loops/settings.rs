@@ -350,6 +350,26 @@ impl Pace {
     }
 }
 
+impl Limits {
+    fn new(layer: &Layer, worker: Worker) -> Result<Limits, Contradiction> {
+        let limits = Limits {
+            iterations: Some(at_least_one(layer.max_iterations.unwrap_or(100), "max_iterations")?),
+            duration: Some(layer.max_duration.unwrap_or(Span::secs(4 * 60 * 60)).0),
+            tokens: layer.max_tokens,
+            cost_usd: layer.max_cost_usd,
+            no_progress: Some(at_least_one(layer.no_progress.unwrap_or(3), "no_progress")?),
+        };
+        if limits.cost_usd.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
+            return Err(Contradiction::Cost);
+        }
+        // A limit that is never checked is no limit.
+        if limits.cost_usd.is_some() && worker == Worker::COMMAND {
+            return Err(Contradiction::CostUnknown);
+        }
+        Ok(limits)
+    }
+}
+
 impl Settings {
     pub fn new(layer: Layer) -> Result<Settings, Contradiction> {
         let standard = Redline::default();
@@ -369,20 +389,7 @@ impl Settings {
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
         let words = |given: Option<String>| given.filter(|text| !text.trim().is_empty());
         let pace = Pace::new(&layer)?;
-        let limits = Limits {
-            iterations: Some(at_least_one(layer.max_iterations.unwrap_or(100), "max_iterations")?),
-            duration: Some(span(layer.max_duration, 4 * 60 * 60)),
-            tokens: layer.max_tokens,
-            cost_usd: layer.max_cost_usd,
-            no_progress: Some(at_least_one(layer.no_progress.unwrap_or(3), "no_progress")?),
-        };
-        if limits.cost_usd.is_some_and(|cost| !(cost.is_finite() && cost > 0.0)) {
-            return Err(Contradiction::Cost);
-        }
-        // A limit that is never checked is no limit.
-        if limits.cost_usd.is_some() && worker == Worker::COMMAND {
-            return Err(Contradiction::CostUnknown);
-        }
+        let limits = Limits::new(&layer, worker)?;
         let triggers = Triggers {
             turns: layer.reboot_after_turns.map(|turns| at_least_one(turns, "reboot_after_turns")).transpose()?,
             age: layer.reboot_after.map(|span| span.0),

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use cerberus_core::clean::text::Keep;
+use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::loops::handoff::messages::AgentMessages;
 use cerberus_core::loops::history::{self, Entry, Place, RunState, Step};
 use cerberus_core::loops::machine::Machine;
@@ -104,16 +104,9 @@ fn run_with(
         Start::Fresh => known.run.saturating_add(1),
     });
     let base = git::head(&job.located).map(|head| job.home.cleaner().clean(head, Keep::NAME));
-    let step = Step::Run {
-        worker: job.settings.worker,
-        token: job.home.cleaner().clean(token.clone(), Keep::NAME),
-        runner: process::own(),
-        is_resumed: start == Start::Resume,
-        layer: Box::new(job.layer.clone().without_secrets(job.home.cleaner())),
-        base: base.clone(),
-    };
-    ledger.append(&Entry { at: began, run, step })?;
-    ledger.append(&Entry { at: began, run, step: Step::Place(place(job)) })?;
+    for step in [run_step(job, &token, start, base.clone()), Step::Place(place(job))] {
+        ledger.append(&Entry { at: began, run, step })?;
+    }
     let memory = run_state.as_ref().map(|run_state| run_state.memory.clone()).unwrap_or_default();
     let memory = remember_check(job, ledger, run, memory)?;
     let totals = match start {
@@ -169,6 +162,18 @@ fn settle_last_attempt(job: &Job, ledger: &Ledger) -> Result<Option<RunState>, L
         ledger.append(&Entry { at: now(), run: run_state.run, step })?;
     }
     Ok(Some(run_state))
+}
+
+/// The beginning of a run, or of its continuation.
+fn run_step(job: &Job, token: &str, start: Start, base: Option<Clean<'static>>) -> Step {
+    Step::Run {
+        worker: job.settings.worker,
+        token: job.home.cleaner().clean(token.to_string(), Keep::NAME),
+        runner: process::own(),
+        is_resumed: start == Start::Resume,
+        layer: Box::new(job.layer.clone().without_secrets(job.home.cleaner())),
+        base,
+    }
 }
 
 fn place(job: &Job) -> Place {

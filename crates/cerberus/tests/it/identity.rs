@@ -51,7 +51,7 @@ fn names_are_as_short_as_the_tracked_files_allow() {
     let outside = env.root().join("notes.txt");
     std::fs::write(&outside, "").unwrap();
     env.write_file("s1", "t3", outside.to_str().unwrap(), "");
-    let expected = format!("proj:hydra\nimpl:{}\nimpl:main.rs\nimpl:store/mod.rs", outside.display());
+    let expected = format!("proj:hydra\nimpl:main.rs\nimpl:store/mod.rs\nimpl:{}", outside.display());
     assert_eq!(env.brief(), expected);
 }
 

@@ -501,7 +501,7 @@ fn while_paused_hooks_store_and_tell_nothing() {
     assert_eq!(env.brief(), before, "the user may still ask");
     env.ok(&["record", "next", "moor"]);
     assert_eq!(shut(&env), "paused until 2026-01-22T15:35:14Z");
-    assert!(env.ok(&["doctor"]).contains("paused until 2026-01-22T15:35:14Z; `cerberus unpause` lifts it"));
+    assert!(env.ok(&["doctor"]).contains("paused until today 15:35 (2 h); `cerberus unpause` lifts it"));
     env.set_now(Some("2026-01-22T15:35:13Z"));
     assert_eq!(env.start("s2", "startup"), "", "not over yet");
     env.set_now(Some("2026-01-22T15:35:14Z"));

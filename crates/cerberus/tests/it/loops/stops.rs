@@ -99,7 +99,7 @@ fn usage_errors_say_what_is_missing() {
         (&["loop", "run", "--agent", "codex", "--prompt", " "], "the task is empty"),
         (&["loop", "run", "--agent", "command", "--prompt", "x"], "no command given"),
         (&["loop", "run", "--agent", "codex", "--prompt", "x", "--soft-redline", "90%"], "must be below"),
-        (&["loop", "run", "--agent", "vim", "--prompt", "x"], "one of claude-code, codex, command"),
+        (&["loop", "run", "--agent", "vim", "--prompt", "x"], "one of claude-code, codex, gemini, opencode, command"),
         (&["loop", "run", "--agent", "codex", "--prompt", "x", "--now", "2026-01-22T13:35:14Z"], "remove --now"),
     ] {
         let output = stage.env.run(args);
