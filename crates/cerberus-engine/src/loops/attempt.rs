@@ -71,6 +71,20 @@ pub enum Incoming {
     Exited(Exit),
 }
 
+impl Incoming {
+    fn is_end(&self) -> bool {
+        matches!(self, Incoming::Said(StreamEvent::Spent { .. } | StreamEvent::Finished(_)) | Incoming::Exited(_))
+    }
+
+    /// The session that begins.
+    fn session(&self) -> Option<&String> {
+        match self {
+            Incoming::Said(StreamEvent::Started { session, .. }) => Some(session),
+            _ => None,
+        }
+    }
+}
+
 impl Attempt {
     /// Starts the guard, then the agent, then sends the task.
     pub fn start(
@@ -138,13 +152,18 @@ impl Attempt {
                 }
             }
         }
-        heard.extend(self.read_session_file().into_iter().map(Incoming::Said));
+        // What the file says comes before the sums at the end of the output, which include it.
+        let from_file: Vec<Incoming> = self.read_session_file(&heard).into_iter().map(Incoming::Said).collect();
+        let end = heard.iter().position(Incoming::is_end).unwrap_or(heard.len());
+        heard.splice(end..end, from_file);
         heard
     }
 
     /// Reads the session's own file, for agents whose output says too little.
-    fn read_session_file(&mut self) -> Vec<StreamEvent> {
-        if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, &self.session) {
+    fn read_session_file(&mut self, heard: &[Incoming]) -> Vec<StreamEvent> {
+        let started = || heard.iter().find_map(Incoming::session);
+        let session = self.session.as_ref().or_else(started);
+        if let (None, Some((file, dir)), Some(session)) = (&self.tail, &self.session_file, session) {
             self.tail = (file.find)(dir, session).map(|path| Tail::new(path, file.read));
         }
         self.tail.as_mut().map(Tail::read_new).unwrap_or_default()
