@@ -69,6 +69,7 @@ mod tests {
             cost_usd,
             how: Some(how),
             failure: None,
+            changed_files: None,
             reboot: None,
             check: is_refused.then(|| CheckResult::new(&BUILT_IN, "x", &failed, "", true, &["c".to_string()])),
             stop: None,

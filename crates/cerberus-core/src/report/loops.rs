@@ -92,6 +92,7 @@ mod tests {
             cost_usd,
             how: None,
             failure: None,
+            changed_files: None,
             reboot: None,
             check: None,
             stop: (number == 2).then(|| (LoopEnd::Complete, String::new())),

@@ -248,8 +248,8 @@ fn a_limit_that_says_when_it_ends_is_waited_for() {
     let mut drive = Drive { state: machine.start(Totals::new(at(0)), at(0)), machine, wanted: Vec::new() };
     let limit = failed("turn.failed", None, "You've hit your usage limit. Try again at 4:00 AM.");
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).feed(0, measured(Progress::Made));
-    let (until, _) = match &drive.state.phase {
-        Phase::Resting { until, hook } => (*until, *hook),
+    let until = match &drive.state.phase {
+        Phase::Resting { until, .. } => *until,
         other => panic!("{other:?}"),
     };
     assert_eq!(until.to_string(), "2023-11-15T03:00:30Z");
