@@ -329,6 +329,11 @@ fn the_hook_before_tool_uses_is_wired_only_while_a_check_is_on() {
     fs::write(user.join(".claude/settings.json"), off[0].1.as_ref().unwrap()).unwrap();
     let report = env.doctor().to_string();
     assert!(report.contains("it does not enforce your checks"), "{report}");
+    env.ok(&["install", "--agent", "cline", "opencode"]);
+    let report = env.doctor().to_string();
+    for words in ["cannot enforce checks", "enforces checks, except those at the end of a turn"] {
+        assert!(report.contains(words), "{words} in {report}");
+    }
 }
 
 #[test]

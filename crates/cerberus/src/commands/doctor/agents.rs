@@ -109,11 +109,13 @@ impl Subject<'_> {
             let problem = "it does not enforce your checks: the hook before tool uses is missing".to_string();
             return Some((problem, self.install(Scope::User, "")));
         }
-        let cannot_go_on = before::refuse(self.profile.agent, Refusal::GoOn, "").is_none();
-        said.push(match cannot_go_on {
-            true => "enforces checks, except those at the end of a turn".to_string(),
-            false => "enforces checks".to_string(),
-        });
+        let can = |meant| before::refuse(self.profile.agent, meant, "").is_some();
+        let words = match (can(Refusal::Deny), can(Refusal::GoOn)) {
+            (false, _) => "cannot enforce checks",
+            (true, false) => "enforces checks, except those at the end of a turn",
+            (true, true) => "enforces checks",
+        };
+        said.push(words.to_string());
         None
     }
 
