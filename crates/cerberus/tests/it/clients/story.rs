@@ -116,7 +116,7 @@ fn interrupt(client: &dyn Client, is_written: Option<bool>) {
 
 /// Does any file below the folder contain the bytes? Logs do not count: no transcript is read from them. Files may come
 /// and go meanwhile.
-fn is_written_below(folder: &Path, bytes: &[u8]) -> bool {
+pub fn is_written_below(folder: &Path, bytes: &[u8]) -> bool {
     std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
         let path = entry.path();
         match entry.file_type() {

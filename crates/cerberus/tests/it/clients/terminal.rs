@@ -8,6 +8,7 @@ use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use super::claude_code::journal;
+use super::story::is_written_below;
 use super::{LIMIT, Stage, times, told};
 
 /// A session that wrote a file and waits for its user, before the model's last words.
@@ -58,6 +59,9 @@ fn the_user_sees_once_that_the_context_passed_the_redline() {
     wait_for_stop(&stage);
     let shown = |terminal: &Terminal| terminal.printed().matches("/cerberus:handoff").count();
     assert_eq!(shown(&terminal), 0);
+    // The client writes its transcript, from which the size of the context is read, after the turn has ended.
+    let written = || is_written_below(&stage.scratch.home(), b"150000").then_some(());
+    wait_until("the size in the transcript", LIMIT, written).unwrap();
     terminal.enter("Go on", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
     wait_until("the message", LIMIT, || (shown(&terminal) > 0).then_some(())).unwrap();
     let receipts = || journal(&stage).matches("\"redline\":true").count();
