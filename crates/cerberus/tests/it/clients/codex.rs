@@ -1,7 +1,5 @@
 //! What only Codex does: trust in hooks, and the limits of what it lets through.
 
-use std::time::Duration;
-
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
 use cerberus_testkit::process::wait_until;
@@ -43,15 +41,14 @@ fn what_was_accepted_in_its_terminal_goes_with_the_hooks() {
     wait_until("the first question", LIMIT, || shows(&terminal, "Trust and continue")).unwrap();
     // The key is repeated until the next question comes: a program that is still drawing may miss it.
     for (key, next) in [("\r", "8 hooks are new or changed."), ("2", "2. Trust all and continue")] {
-        let is_taken = (0..LIMIT.as_secs()).any(|_| {
+        let is_taken = (0..10).any(|_| {
             terminal.type_keys(key).unwrap();
-            wait_until(next, Duration::from_secs(1), || shows(&terminal, next)).is_ok()
+            wait_until(next, LIMIT / 10, || shows(&terminal, next)).is_ok()
         });
         assert!(is_taken, "{next}: {}", terminal.printed());
     }
-    terminal.enter("", LIMIT, || (trusted() > 0).then_some(())).unwrap();
+    terminal.enter("", LIMIT, || (trusted() == 8).then_some(())).unwrap();
     drop(terminal);
-    assert_eq!(trusted(), 8);
     let printed = stage.try_cerberus(&["doctor"]);
     assert!(printed.contains("hooks accepted"), "{printed}");
 
