@@ -1,0 +1,112 @@
+//! Codes that people type: for pairing, and for recovery. Letters and digits that cannot be mistaken for each other, in
+//! groups, with a check of the whole. Pure.
+
+use super::crypto;
+
+/// Crockford's alphabet: no I, L, O, U.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const GROUP_CHARS: usize = 5;
+const CHECK_BYTES: usize = 2;
+pub const SECRET_BYTES: usize = 16;
+const SPACE_BYTES: usize = 8;
+
+/// What a code says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The space, as it is named on the hub.
+    pub space: String,
+    pub secret: [u8; SECRET_BYTES],
+}
+
+impl Code {
+    /// `None` if the space has no such name.
+    pub fn written(&self) -> Option<String> {
+        let space: [u8; SPACE_BYTES] = crypto::hex::array(&self.space)?;
+        let bytes = [space.as_slice(), &self.secret].concat();
+        let check = &crypto::hash(&bytes)[..CHECK_BYTES];
+        let digits = base32(&[&bytes, check].concat());
+        let groups: Vec<&str> =
+            digits.as_bytes().chunks(GROUP_CHARS).filter_map(|group| std::str::from_utf8(group).ok()).collect();
+        Some(groups.join("-"))
+    }
+
+    /// Reads a code as people type it: in any case, with spaces, with `O` for `0`.
+    pub fn read(text: &str) -> Option<Code> {
+        const LENGTH: usize = SPACE_BYTES + SECRET_BYTES + CHECK_BYTES;
+        let bytes = from_base32(text.get(..text.len().min(200))?, LENGTH)?;
+        let (bytes, check) = bytes.split_at_checked(SPACE_BYTES + SECRET_BYTES)?;
+        let (space, secret) = bytes.split_at_checked(SPACE_BYTES)?;
+        if crypto::hash(bytes)[..CHECK_BYTES] != *check {
+            return None;
+        }
+        Some(Code { space: crypto::hex::text(space), secret: secret.try_into().ok()? })
+    }
+}
+
+fn base32(bytes: &[u8]) -> String {
+    let (mut text, mut bits, mut held) = (String::new(), 0_u32, 0_u32);
+    for byte in bytes {
+        held = (held << 8) | u32::from(*byte);
+        bits += 8;
+        while bits >= 5 {
+            bits -= 5;
+            text.push(char::from(ALPHABET[(held >> bits) as usize & 31]));
+        }
+    }
+    if bits > 0 {
+        text.push(char::from(ALPHABET[(held << (5 - bits)) as usize & 31]));
+    }
+    text
+}
+
+fn from_base32(text: &str, length: usize) -> Option<Vec<u8>> {
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0_u32, 0_u32);
+    let typed = text.bytes().filter(|byte| !matches!(byte, b'-' | b' ' | b'\t' | b'\r' | b'\n'));
+    let mut digits = 0;
+    for byte in typed {
+        let byte = match byte.to_ascii_lowercase() {
+            b'o' => b'0',
+            b'i' | b'l' => b'1',
+            other => other,
+        };
+        let value = ALPHABET.iter().position(|digit| *digit == byte)? as u32;
+        held = ((held << 5) | value) & 0xfff;
+        bits += 5;
+        digits += 1;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+        }
+    }
+    (bytes.len() == length && digits == (length * 8).div_ceil(5)).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        let code = Code { space: "00112233445566ff".to_string(), secret: [0xa5; SECRET_BYTES] };
+        let written = code.written().unwrap();
+        assert_eq!(Code::read(&written), Some(code.clone()));
+        let typed = format!(" {} ", written.to_uppercase().replace('-', " ").replace('0', "O"));
+        assert_eq!(Code::read(&typed), Some(code));
+    }
+
+    #[test]
+    fn a_mistyped_code_is_refused() {
+        let written = Code { space: "00112233445566ff".to_string(), secret: [7; SECRET_BYTES] }.written().unwrap();
+        for at in (0..written.len()).filter(|at| written.as_bytes()[*at] != b'-') {
+            let mut typed = written.clone().into_bytes();
+            typed[at] = if typed[at] == b'7' { b'8' } else { b'7' };
+            // The last digit holds bits that are not used.
+            if at + 1 < written.len() {
+                assert_eq!(Code::read(&String::from_utf8(typed).unwrap()), None, "digit {at}");
+            }
+        }
+        for wrong in ["", "abc", "é", &written[1..], &format!("{written}0"), &"u".repeat(60), &"é".repeat(300)] {
+            assert_eq!(Code::read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Reads what the other devices of a place wrote. Nothing is stored before its whole way to a signed head was verified.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use cerberus_core::model::order::DeviceId;
+use cerberus_core::model::time::Timestamp;
+
+use super::base::{self, Base};
+use super::batch::{self, BatchError, Entry};
+use super::crypto::{self, Key};
+use super::document::{self, Head, Reach, Unusable};
+use super::listing::{self, Listed, Listing};
+use super::local::{Device, Seen, Shared, Space, StreamState};
+use super::members::Members;
+use super::push::pass;
+use super::replica::{self, Arriving};
+use super::transport::{Document, Place, Stream, Transport};
+use super::{Result, SyncError};
+use crate::journal::rewrite;
+use crate::os::home::Home;
+use crate::store::Store;
+use crate::store::fold;
+
+/// A clock that differs by more is wrong.
+pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many batches are asked for at once.
+const AT_ONCE: usize = 64;
+/// How many streams a container reads: each is a request.
+const CONTAINER_STREAMS_MAX: usize = 8;
+
+/// Something about another device that is not as it should be. Nothing of what it concerns was stored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error("{0}: the hub shows an older state than before (rollback)")]
+    Rollback(String),
+    #[error("{device}: the hub withholds records that {by} has seen")]
+    Withheld { device: String, by: String },
+    #[error("{0}: not signed by a device of this space; ignored")]
+    Stranger(String),
+    #[error("{0}: the signature is wrong; ignored")]
+    Forged(String),
+    #[error("{device}: {reason}; nothing of it was read")]
+    Broken { device: String, reason: String },
+    #[error("{0}: written by a newer version of Cerberus; left until this one is updated")]
+    Newer(String),
+    #[error("{device}: its clock is {difference} {direction}")]
+    Clock { device: String, difference: String, direction: &'static str },
+    #[error("{device}: {count} records of it could not be read")]
+    Unread { device: String, count: usize },
+}
+
+#[derive(Debug, Default)]
+pub struct Pulled {
+    pub records: usize,
+    pub problems: Vec<Problem>,
+    /// The hub has more of our own stream than we wrote: another home is a copy of this one, or this one was restored.
+    pub is_forked: bool,
+}
+
+/// What a pull needs to know.
+pub struct Reading<'a> {
+    pub home: &'a Home,
+    pub wall: Timestamp,
+    pub device: &'a Device,
+    pub space: &'a Space,
+    pub shared: &'a Shared,
+    pub members: &'a Members,
+    /// Device to name.
+    pub names: &'a BTreeMap<String, String>,
+    /// Devices whose streams are read in another space.
+    pub skipped: &'a BTreeSet<String>,
+    /// Read at most about so many records: the newest.
+    pub records_max: Option<usize>,
+}
+
+impl Reading<'_> {
+    pub fn pull(&self, hub: &mut dyn Transport, store: &mut Store, state: &mut StreamState) -> Result<Pulled> {
+        let mut pulled = Pulled::default();
+        let base = self.base(hub, state, &mut pulled.problems)?;
+        let Listed { documents, is_whole } = listing::list(hub, self, &mut state.listing)?;
+        let heads = self.heads(&self.place(), &documents, &mut pulled.problems);
+        if is_whole && !self.shared.is_space() {
+            state.listing.found(heads.values().map(|head| head.era), documents.len());
+        }
+        pulled.is_forked = self.is_forked(&heads, state);
+        self.repair(&heads, is_whole, state);
+        self.compare(&heads, is_whole, state, &mut pulled.problems);
+        let mut budget = self.records_max;
+        let mut streams_left = if budget.is_some() { CONTAINER_STREAMS_MAX } else { usize::MAX };
+        let own = self.device.id.to_string();
+        let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
+        order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
+        let confirms = |head: &Head| head.seen.get(&own).map_or(0, |reach| reach.generation);
+        let (mut lines, mut read) = (Vec::new(), Vec::new());
+        let based = self.take(base, &heads, is_whole, &mut lines, &mut pulled)?;
+        for (device, head) in order {
+            let seen = based.get(device).or_else(|| state.seen.get(device));
+            if seen.is_some_and(|seen| !head.reach.is_after(&seen.reach)) {
+                self.note_unchanged(device, head, confirms(head), state);
+                continue;
+            }
+            if streams_left == 0 {
+                budget = Some(0);
+            }
+            streams_left = streams_left.saturating_sub(1);
+            match self.read(hub, &self.place(), device, head, seen.map(|seen| &seen.reach), &mut budget)? {
+                Err(problem) => pulled.problems.push(problem),
+                Ok(entries) => {
+                    let is_new_generation = seen.is_some_and(|seen| seen.reach.generation != head.reach.generation);
+                    let arriving = self.arriving(device)?;
+                    let (arrived, unread) = arriving.lines(&entries)?;
+                    pulled.records += entries.len();
+                    if unread > 0 {
+                        pulled.problems.push(Problem::Unread { device: self.name(device), count: unread });
+                    }
+                    match is_new_generation {
+                        true => {
+                            state.base.is_outdated = true;
+                            arriving.replace(store, arrived)?;
+                        }
+                        false => lines.extend(arrived),
+                    }
+                    let (reach, confirmed) = (head.reach.clone(), confirms(head));
+                    read.push((device.clone(), Seen { reach, at: head.at, read_at: self.wall, confirmed }));
+                }
+            }
+        }
+        // What other devices forgot must leave the view and its free pages here too, even if this process is killed.
+        let is_forgetting =
+            self.shared.is_space() && !lines.is_empty() && lines.iter().any(|line| replica::is_list(line));
+        if is_forgetting {
+            rewrite::begin(self.home)?;
+        }
+        pass(self.home, "sync-append")?;
+        replica::append(self.home, self.wall, self.space, self.shared, &lines)?;
+        pass(self.home, "sync-appended")?;
+        if is_forgetting {
+            fold::finish_rewrite(self.home, store)?;
+        } else if !read.is_empty() || !lines.is_empty() {
+            fold::fold_all(self.home, store)?;
+        }
+        state.base.since += pulled.records as u64;
+        state.seen.extend(based);
+        state.seen.extend(read);
+        Ok(pulled)
+    }
+
+    pub fn place(&self) -> Place {
+        self.space.place(&self.shared.id)
+    }
+
+    /// The base of this project, for a container that has read nothing yet.
+    fn base(
+        &self,
+        hub: &mut dyn Transport,
+        state: &mut StreamState,
+        problems: &mut Vec<Problem>,
+    ) -> Result<Option<Base>> {
+        if !self.space.is_container() || self.records_max.is_none() || !state.seen.is_empty() {
+            return Ok(None);
+        }
+        let base = base::read(hub, self, problems)?;
+        if let Some(base) = base.as_ref().filter(|base| base.era > 0) {
+            state.listing = Listing { era: base.era, whole_at: Some(self.wall) };
+        }
+        Ok(base)
+    }
+
+    /// Takes what a base holds of the streams that are still as they were. A stream that began again is read itself: what
+    /// was forgotten in it must not come back. Returns how far the streams are read by that.
+    fn take(
+        &self,
+        base: Option<Base>,
+        heads: &BTreeMap<String, Head>,
+        is_whole: bool,
+        lines: &mut Vec<Vec<u8>>,
+        pulled: &mut Pulled,
+    ) -> Result<BTreeMap<String, Seen>> {
+        let mut read = BTreeMap::new();
+        let Some(Base { at, covers, mut entries, .. }) = base else { return Ok(read) };
+        for (device, reach) in covers {
+            let is_valid = match heads.get(&device) {
+                Some(head) => head.reach.generation == reach.generation && !reach.is_after(&head.reach),
+                // It wrote nothing since, or it would be among the recent heads.
+                None => !is_whole,
+            };
+            let is_another = device != self.device.id.to_string() && !self.members.removed.contains(&device);
+            if !is_valid || !is_another || DeviceId::parse(&device).is_none() {
+                continue;
+            }
+            let entries = entries.remove(&device).unwrap_or_default();
+            let (arrived, unread) = self.arriving(&device)?.lines(&entries)?;
+            pulled.records += entries.len();
+            if unread > 0 {
+                pulled.problems.push(Problem::Unread { device: self.name(&device), count: unread });
+            }
+            lines.extend(arrived);
+            read.insert(device, Seen { reach, at, read_at: self.wall, confirmed: 0 });
+        }
+        Ok(read)
+    }
+
+    fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
+        let wrong = || SyncError::Unreadable(format!("{device:?} is not a device id"));
+        Ok(Arriving {
+            home: self.home,
+            space: self.space,
+            shared: self.shared,
+            device: DeviceId::parse(device).ok_or_else(wrong)?,
+            author: self.names.get(device).map_or("", String::as_str),
+            received: self.wall,
+        })
+    }
+
+    pub fn name(&self, device: &str) -> String {
+        self.names.get(device).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| device.to_string())
+    }
+
+    /// The heads that devices of this space signed.
+    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<Problem>) -> BTreeMap<String, Head> {
+        let mut heads = BTreeMap::new();
+        for Document { name, bytes } in documents {
+            let is_device = DeviceId::parse(name).is_some_and(|device| device.to_string() == *name);
+            if !is_device || self.skipped.contains(name) || self.members.removed.contains(name) {
+                continue;
+            }
+            let head = match document::claimed::<Head>(bytes) {
+                Ok(head) => head,
+                Err(Unusable::Newer) => {
+                    problems.push(Problem::Newer(self.name(name)));
+                    continue;
+                }
+                Err(_) => {
+                    problems.push(Problem::Forged(self.name(name)));
+                    continue;
+                }
+            };
+            // A container whose key was removed.
+            if head.card.as_ref().is_some_and(|card| self.members.removed.contains(&card.by)) {
+                continue;
+            }
+            let card = self.members.card(&self.space.id, &self.shared.id, name, head.card.as_ref());
+            let Some(card) = card else {
+                problems.push(Problem::Stranger(self.name(name)));
+                continue;
+            };
+            match document::verified::<Head>(&card.sign, place, name, bytes) {
+                Ok(head) => drop(heads.insert(name.clone(), head)),
+                Err(_) => problems.push(Problem::Forged(self.name(name))),
+            }
+        }
+        heads
+    }
+
+    /// Whether somebody else wrote our own stream. A stream that is not begun here, but is on the hub, begins again: it
+    /// was shared before, or its state was lost.
+    fn is_forked(&self, heads: &BTreeMap<String, Head>, state: &mut StreamState) -> bool {
+        let own = self.device.id.to_string();
+        let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
+        let is_other = |reach: &&Reach| {
+            reach.is_after(&ours)
+                || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
+        };
+        let own_head = heads.get(&own).map(|head| &head.reach);
+        let others = heads.iter().filter(|(device, _)| **device != own).filter_map(|(_, head)| head.seen.get(&own));
+        let Some(other) = own_head.into_iter().chain(others).filter(is_other).map(|reach| reach.generation).max()
+        else {
+            return false;
+        };
+        let is_begun = (state.generation, state.sealed) != (1, 0);
+        if !is_begun {
+            state.generation = other + 1;
+        }
+        is_begun
+    }
+
+    /// If the hub has lost something of our own stream, all of it is sent again.
+    fn repair(&self, heads: &BTreeMap<String, Head>, is_whole: bool, state: &mut StreamState) {
+        let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
+        if shown.map_or(is_whole, |shown| shown < (state.generation, state.published)) {
+            state.head.clear();
+            state.is_to_rewrite |= state.published > 0;
+        }
+    }
+
+    /// Compares what the hub shows with what was seen before, here and by others.
+    fn compare(
+        &self,
+        heads: &BTreeMap<String, Head>,
+        is_whole: bool,
+        state: &StreamState,
+        problems: &mut Vec<Problem>,
+    ) {
+        for (device, seen) in &state.seen {
+            let is_over = self.members.removed.contains(device) || self.skipped.contains(device);
+            let is_back = match heads.get(device) {
+                Some(head) => {
+                    let same =
+                        (head.reach.generation, head.reach.sequence) == (seen.reach.generation, seen.reach.sequence);
+                    seen.reach.is_after(&head.reach) || same && head.reach.hash != seen.reach.hash
+                }
+                None => is_whole && !problems.contains(&Problem::Newer(self.name(device))),
+            };
+            if is_back && !is_over {
+                problems.push(Problem::Rollback(self.name(device)));
+            }
+        }
+        for (by, head) in heads {
+            for (device, reach) in &head.seen {
+                let shown = heads.get(device);
+                if *device != self.device.id.to_string() && shown.is_some_and(|shown| reach.is_after(&shown.reach)) {
+                    problems.push(Problem::Withheld { device: self.name(device), by: self.name(by) });
+                }
+            }
+            problems.extend(self.clock(by, head, heads));
+        }
+    }
+
+    /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
+    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<Problem> {
+        let problem = |difference: Duration, direction| {
+            let difference = format!("{} days", difference.as_secs() / 86_400);
+            Some(Problem::Clock { device: self.name(device), difference, direction })
+        };
+        let ahead = head.at.since(self.wall);
+        if ahead > CLOCK_MAX {
+            return problem(ahead, "ahead");
+        }
+        let later = head.seen.iter().filter_map(|(other, reach)| {
+            let shown = heads.get(other).filter(|shown| shown.reach == *reach && shown.at <= self.wall)?;
+            Some(shown.at.since(head.at))
+        });
+        later.max().filter(|behind| *behind > CLOCK_MAX).and_then(|behind| problem(behind, "behind"))
+    }
+
+    fn note_unchanged(&self, device: &str, head: &Head, confirmed: u64, state: &mut StreamState) {
+        if let Some(seen) = state.seen.get_mut(device).filter(|seen| seen.reach == head.reach) {
+            seen.at = head.at;
+            seen.confirmed = seen.confirmed.max(confirmed);
+        }
+    }
+
+    /// Reads a stream up to its head.
+    pub fn read(
+        &self,
+        hub: &mut dyn Transport,
+        place: &Place,
+        device: &str,
+        head: &Head,
+        seen: Option<&Reach>,
+        budget: &mut Option<usize>,
+    ) -> Result<std::result::Result<Vec<Entry>, Problem>> {
+        let Reach { generation, sequence, hash } = &head.reach;
+        let stream = Stream { place: place.clone(), device: device.to_string() };
+        let keys = self.space.project_keys(&self.shared.id);
+        let seen = seen.filter(|seen| seen.generation == *generation);
+        let (mut at, mut last) = seen.map_or((0, Some([0; 32])), |seen| (seen.sequence, Some(seen.hash)));
+        if let Some(budget) = budget {
+            // Only the end of the stream is read. The chain still leads to the signed head.
+            let batches = budget.div_ceil(batch::RECORDS_MAX) as u64;
+            let first = sequence.saturating_sub(batches);
+            if first > at {
+                (at, last) = (first, None);
+            }
+        }
+        let problem = |reason: &str| Ok(Err(Problem::Broken { device: self.name(device), reason: reason.to_string() }));
+        let mut entries = Vec::new();
+        while at < *sequence {
+            let wanted = usize::try_from(sequence - at).unwrap_or(AT_ONCE).min(AT_ONCE);
+            let batches = hub.after(&stream, *generation, at, wanted)?;
+            if batches.is_empty() {
+                return Ok(Err(Problem::Withheld { device: self.name(device), by: "its own head".to_string() }));
+            }
+            for sealed in batches.iter().take(wanted) {
+                let (header, found) = match batch::open(&keys, &stream, &sealed.bytes) {
+                    Ok(opened) => opened,
+                    Err(BatchError::NewerVersion(_)) => return Ok(Err(Problem::Newer(self.name(device)))),
+                    Err(error) => return problem(&error.to_string()),
+                };
+                let is_next = (header.generation, header.sequence) == (*generation, at + 1)
+                    && last.is_none_or(|last: Key| last == header.previous);
+                if !is_next {
+                    return problem("a batch is not in its place");
+                }
+                (at, last) = (at + 1, Some(crypto::hash(&sealed.bytes)));
+                entries.extend(found);
+            }
+        }
+        if !entries.is_empty() && last != Some(*hash) {
+            return problem("its batches do not lead to its signed head");
+        }
+        if let Some(budget) = budget {
+            *budget = budget.saturating_sub(entries.len());
+        }
+        Ok(Ok(entries))
+    }
+}

@@ -1,0 +1,192 @@
+//! What other devices recorded, as segments of this home's journal. Everything is cleaned once more before it is written.
+
+use std::collections::HashSet;
+
+use cerberus_core::clean::text::{Clean, Keep};
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Origin, Record};
+use cerberus_core::model::id::{Agent, ProjectId};
+use cerberus_core::model::order::{DeviceId, Order};
+use cerberus_core::model::time::Timestamp;
+use cerberus_core::share::{self, Arrival};
+
+use super::Result;
+use super::batch::Entry;
+use super::local::{Shared, Space};
+use super::{crypto, gather};
+use crate::journal::{self, Line, Position, rewrite};
+use crate::os::home::Home;
+use crate::project::opted_out::OptedOut;
+use crate::store::Store;
+use crate::store::fold;
+
+/// A name of something forgotten has this many characters at most.
+const NAME_CHARS_MAX: usize = 64;
+/// More than any device lists in one record.
+const NAMES_MAX: usize = 1_000;
+
+/// A stream whose records arrive.
+pub struct Arriving<'a> {
+    pub home: &'a Home,
+    pub space: &'a Space,
+    pub shared: &'a Shared,
+    pub device: DeviceId,
+    pub author: &'a str,
+    pub received: Timestamp,
+}
+
+impl Arriving<'_> {
+    /// The lines to store, and how many records could not be read.
+    pub fn lines(&self, entries: &[Entry]) -> Result<(Vec<Vec<u8>>, usize)> {
+        let (mut lines, mut unread, mut last) = (Vec::new(), 0, 0);
+        let opted_out = OptedOut::new(self.home);
+        let newest = journal::micros(self.received);
+        for entry in entries {
+            let Ok(record) = Record::read_json(entry.json.as_bytes()) else {
+                unread += 1;
+                continue;
+            };
+            let Some(record) = self.cleaned(&record) else { continue };
+            // Nothing can have happened later than now. Records of a clock that is ahead keep their order.
+            let seq = if entry.seq > newest { newest.max(last + 1) } else { entry.seq };
+            last = seq;
+            let order = Order { seq, device: self.device };
+            let line = match opted_out.hidden(&record) {
+                None => journal::encode(&record, order),
+                Some(event) => journal::encode(&Record { event, ..record }, order),
+            };
+            lines.push(line.map_err(journal::JournalError::Encode)?);
+        }
+        Ok((lines, unread))
+    }
+
+    fn cleaned(&self, record: &Record) -> Option<Record<'static>> {
+        let cleaner = self.home.cleaner();
+        let text = |text: &str| cleaner.clean(text.to_string(), Keep::NAME);
+        let nowhere = self.shared.is_space();
+        let location = Location {
+            project: if nowhere { ProjectId::of_anchor(b"") } else { self.shared.project() },
+            name: text(&self.shared.name),
+            root: text(&self.shared.root),
+            cwd: text(&self.shared.root),
+            branch: None,
+        };
+        let kind = gather::kind(self.space);
+        if let Event::Forgotten(names) = &record.event {
+            let is_allowed = nowhere && kind == share::Space::Me;
+            return is_allowed.then(|| self.tombstones(record, names, location)).flatten();
+        }
+        let arrival = Arrival {
+            space: kind,
+            device: self.device,
+            author: self.author,
+            location: &location,
+            received: self.received,
+            cleaner,
+        };
+        share::arrived(record, &arrival)
+    }
+
+    /// A list of forgotten records: names only, nothing else.
+    fn tombstones(&self, record: &Record, names: &Forgotten, location: Location<'static>) -> Option<Record<'static>> {
+        let name = |name: &str| -> Option<Clean<'static>> {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            let is_name = name.len() <= NAME_CHARS_MAX && name.bytes().all(is_plain);
+            is_name.then(|| self.home.cleaner().clean(name.to_string(), Keep::NAME)).filter(|clean| **clean == *name)
+        };
+        let one = |one: &ForgottenRecord| {
+            let kept = one.kept.as_ref().map(|kept| name(kept).ok_or(())).transpose().ok()?;
+            Some(ForgottenRecord { record: name(&one.record)?, kept })
+        };
+        let records = names.records.iter().take(NAMES_MAX).filter_map(one).collect();
+        let session = |(session, until): &(Clean, Timestamp)| Some((name(session)?, *until));
+        let sessions = names.sessions.iter().take(NAMES_MAX).filter_map(session).collect();
+        let key = crypto::sha256(&[self.device.to_string().as_bytes(), record.key.as_bytes()]);
+        let key = self.home.cleaner().clean(format!("forgotten-{}", crypto::hex::text(&key[..8])), Keep::NAME);
+        let device = self.home.cleaner().clean(self.device.to_string(), Keep::NAME);
+        Some(Record {
+            at: record.at.min(self.received),
+            key,
+            agent: Agent::MANUAL,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            origin: Some(Origin { device, author: None }),
+            session: Clean::word(""),
+            location,
+            event: Event::Forgotten(Forgotten { records, sessions, is_taken_back: names.is_taken_back }),
+        })
+    }
+
+    fn append(&self, lines: &[Vec<u8>]) -> Result<()> {
+        append(self.home, self.received, self.space, self.shared, lines)
+    }
+
+    /// Replaces all lines of this device by these: the stream began again, because something was forgotten.
+    pub fn replace(&self, store: &mut Store, lines: Vec<Vec<u8>>) -> Result<()> {
+        let trimmed = |line: &[u8]| line.trim_ascii().to_vec();
+        let wanted: HashSet<Vec<u8>> = lines.iter().map(|line| trimmed(line)).collect();
+        let mut kept: HashSet<Vec<u8>> = HashSet::new();
+        let mut gone: Vec<Position> = Vec::new();
+        self.each_line(|position, json| match wanted.contains(json) && kept.insert(json.to_vec()) {
+            true => {}
+            false => gone.push(position),
+        })?;
+        let new: Vec<Vec<u8>> = lines.into_iter().filter(|line| !kept.contains(&trimmed(line))).collect();
+        if gone.is_empty() {
+            return self.append(&new);
+        }
+        let transaction = store.begin_fold()?;
+        self.append(&new)?;
+        rewrite::remove(self.home, &gone)?;
+        fold::rebuild_within(self.home, &transaction)?;
+        transaction.forget_terms()?;
+        transaction.commit()?;
+        store.wipe_deleted()?;
+        Ok(rewrite::done(self.home)?)
+    }
+
+    fn each_line(&self, mut look: impl FnMut(Position, &[u8])) -> Result<()> {
+        let (space, project) = (self.space.number, self.shared.number);
+        journal::each_line(self.home, |position, line| {
+            if journal::is_replica_of(&position.segment, space, project)
+                && let Line::Whole(sealed) = line
+                && sealed.order.is_some_and(|order| order.device == self.device)
+            {
+                look(position, sealed.json);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// Whether a line lists what was forgotten.
+pub fn is_list(line: &[u8]) -> bool {
+    let record = journal::decode(line.trim_ascii()).and_then(|sealed| sealed.record());
+    record.is_some_and(|record| matches!(record.event, Event::Forgotten(_)))
+}
+
+/// Adds lines to what arrived on this day.
+pub fn append(home: &Home, wall: Timestamp, space: &Space, shared: &Shared, lines: &[Vec<u8>]) -> Result<()> {
+    let segment = journal::replica_of(wall, space.number, shared.number);
+    Ok(journal::append_to(home, &segment, lines)?)
+}
+
+/// Removes everything that arrived in a project of a space.
+pub fn drop_all(home: &Home, store: &mut Store, space: &Space, shared: &Shared) -> Result<()> {
+    let mut gone = Vec::new();
+    journal::each_line(home, |position, _| {
+        if journal::is_replica_of(&position.segment, space.number, shared.number) {
+            gone.push(position);
+        }
+    })?;
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let transaction = store.begin_fold()?;
+    rewrite::remove(home, &gone)?;
+    fold::rebuild_within(home, &transaction)?;
+    transaction.forget_terms()?;
+    transaction.commit()?;
+    store.wipe_deleted()?;
+    Ok(rewrite::done(home)?)
+}

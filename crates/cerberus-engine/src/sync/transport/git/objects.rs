@@ -1,0 +1,91 @@
+//! What batches and documents look like as git objects: what `git fast-import` is given and `git cat-file` prints.
+
+/// The file of a batch in its commit.
+pub const BATCH: &str = "batch";
+/// The file of a document in its commit.
+pub const DOCUMENT: &str = "document";
+
+/// How many files are read by one git.
+pub const AT_ONCE_MAX: usize = 16;
+
+/// Nothing larger is read: a batch has at most one mebibyte, a document less.
+pub const OBJECT_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// Commits, each on the one before, each with its bytes in `file`. The same input always makes the same commits.
+pub fn import_stream(parent: Option<&str>, file: &str, commits: &[(String, &[u8])]) -> Vec<u8> {
+    const REFERENCE: &str = "refs/outgoing";
+    let mut stream = Vec::new();
+    for (index, (message, bytes)) in commits.iter().enumerate() {
+        let from = match (index, parent) {
+            (0, None) => String::new(),
+            (0, Some(parent)) => format!("from {parent}\n"),
+            _ => format!("from :{index}\n"),
+        };
+        let head = format!(
+            "commit {REFERENCE}/commits\nmark :{}\ncommitter Cerberus <cerberus@localhost> 0 +0000\ndata {}\n{message}\n\
+             {from}M 100644 inline {file}\ndata {}\n",
+            index + 1,
+            message.len(),
+            bytes.len(),
+        );
+        stream.extend_from_slice(head.as_bytes());
+        stream.extend_from_slice(bytes);
+        stream.push(b'\n');
+    }
+    for mark in 1..=commits.len() {
+        stream.extend_from_slice(format!("get-mark :{mark}\n").as_bytes());
+    }
+    stream.extend_from_slice(b"done\n");
+    stream
+}
+
+/// For each line of `cat-file --batch-check=%(objectsize)`, whether there is an object that may be read.
+pub fn sizes(printed: &[u8]) -> Vec<bool> {
+    let printed = String::from_utf8_lossy(printed);
+    printed.lines().map(|line| line.parse::<u64>().is_ok_and(|size| size <= OBJECT_BYTES_MAX)).collect()
+}
+
+/// The contents that `cat-file --batch` printed. What is not a file is `None`.
+pub fn blobs(mut printed: &[u8]) -> Vec<Option<Vec<u8>>> {
+    let mut found = Vec::new();
+    while let Some(end) = printed.iter().position(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(&printed[..end]).into_owned();
+        printed = &printed[end + 1..];
+        let mut words = line.split(' ').skip(1);
+        let (kind, size) = (words.next(), words.next().and_then(|size| size.parse::<usize>().ok()));
+        let Some(bytes) = size.and_then(|size| printed.get(..size)) else {
+            found.push(None);
+            continue;
+        };
+        found.push((kind == Some("blob")).then(|| bytes.to_vec()));
+        printed = printed.get(bytes.len() + 1..).unwrap_or_default();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_read_as_git_prints_them() {
+        let printed = b"aa blob 3\na\nb\nbb missing\ncc tree 2\nxx\ndd blob 0\n\n";
+        assert_eq!(blobs(printed), [Some(b"a\nb".to_vec()), None, None, Some(Vec::new())]);
+        assert_eq!(blobs(b"aa blob 30\nshort"), [None]);
+        assert_eq!(sizes(b"12\naa:batch missing\n2097152\n2097153\n"), [true, false, true, false]);
+    }
+
+    #[test]
+    fn an_import_names_its_parents() {
+        let commits: [(String, &[u8]); 2] = [("7".to_string(), b"x\n"), ("8".to_string(), b"")];
+        let stream = String::from_utf8(import_stream(Some("abc"), BATCH, &commits)).unwrap();
+        assert_eq!(
+            stream,
+            "commit refs/outgoing/commits\nmark :1\ncommitter Cerberus <cerberus@localhost> 0 +0000\ndata 1\n7\n\
+             from abc\nM 100644 inline batch\ndata 2\nx\n\n\
+             commit refs/outgoing/commits\nmark :2\ncommitter Cerberus <cerberus@localhost> 0 +0000\ndata 1\n8\n\
+             from :1\nM 100644 inline batch\ndata 0\n\nget-mark :1\nget-mark :2\ndone\n"
+        );
+        assert!(!String::from_utf8(import_stream(None, BATCH, &commits)).unwrap().contains("from abc"));
+    }
+}

@@ -1,0 +1,123 @@
+//! Where sealed bytes are kept for other devices. A transport never sees words: names are hexadecimal, contents are
+//! sealed or signed before they arrive here.
+//!
+//! There are two kinds of content. *Batches* never change: a name is written once. *Documents* (heads, the list of
+//! members, wrapped keys) are replaced, each by the one device that owns it.
+
+pub mod address;
+pub mod folder;
+pub mod git;
+mod open;
+pub mod postgres;
+mod reason;
+mod roots;
+pub mod s3;
+
+pub use open::{Local, OpenError, open, redacted};
+
+/// The length of a name.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// Whether a text may be the name of a space, project, device or document.
+pub fn is_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+/// Documents and streams of one project in one space. The documents of the space itself have a place too, whose
+/// project is `space`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    pub space: String,
+    pub project: String,
+}
+
+/// What one device writes in a place. Only that device writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Stream {
+    pub place: Place,
+    pub device: String,
+}
+
+/// A document as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// A batch as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    pub sequence: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// The result of writing a name that must be new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    Stored,
+    /// The same bytes are there already: an earlier attempt succeeded.
+    Same,
+    /// Other bytes are there: somebody else writes this stream.
+    Other,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// Nothing is wrong here; later it may work.
+    #[error("cannot reach {hub}: {reason}")]
+    Unreachable { hub: String, reason: String },
+    #[error("{hub} refused: {reason}")]
+    Refused { hub: String, reason: String },
+    #[error("{hub} is full: {reason}")]
+    Full { hub: String, reason: String },
+    #[error("{hub} answered something unexpected: {reason}")]
+    Unexpected { hub: String, reason: String },
+}
+
+/// The four verbs. A name (space, project, device, document) consists of 1 to 64 lower-case letters, digits and `-`.
+pub trait Transport {
+    /// All documents of a place. The cost depends on this place alone.
+    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError>;
+
+    /// The batches of one generation after a sequence number, in order, at most `limit`. A gap ends the answer.
+    fn after(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        sequence: u64,
+        limit: usize,
+    ) -> Result<Vec<Sealed>, TransportError>;
+
+    /// Stores batches under names that are new, in order. Returns one result for each; after `Put::Other` none follow.
+    fn put_if_absent(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        batches: &[Sealed],
+    ) -> Result<Vec<Put>, TransportError>;
+
+    /// Replaces a document. The head of a device has the device's name: with `generation`, batches of that device in
+    /// earlier generations are removed, where the transport can remove anything.
+    fn replace(
+        &mut self,
+        place: &Place,
+        name: &str,
+        bytes: &[u8],
+        generation: Option<u64>,
+    ) -> Result<(), TransportError>;
+
+    /// Whether batches of earlier generations are gone from the hub after [`Transport::replace`]. If not, their sealed
+    /// bytes stay until the hub collects its garbage.
+    fn removes(&self) -> bool {
+        true
+    }
+}
+
+/// Batches up to the first whose sequence number occurred before, and the others.
+fn until_repeated(batches: &[Sealed]) -> (&[Sealed], &[Sealed]) {
+    let mut seen = std::collections::HashSet::new();
+    let count = batches.iter().take_while(|batch| seen.insert(batch.sequence)).count();
+    batches.split_at(count)
+}

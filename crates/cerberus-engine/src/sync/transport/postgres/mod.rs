@@ -1,0 +1,336 @@
+//! A hub in PostgreSQL, for organisations. `hub.sql` makes its tables; row-level security decides who reads and writes.
+//!
+//! A push is one turn and one transaction, so it arrives whole or not at all. The row of the writing device is locked
+//! meanwhile: two writers of one stream follow each other, and the second sees what the first stored.
+
+mod connection;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use postgres_protocol::IsNull;
+use postgres_protocol::types::{ArrayDimension, array_to_sql};
+use rustls::{ClientConfig, RootCertStore};
+
+use self::connection::{Connection, DatabaseError, Login, Row, Statement};
+use super::address::{Address, AddressError, check_names, check_place, check_stream};
+use super::reason::first_line;
+use super::{Document, Place, Put, Sealed, Stream, Transport, TransportError, roots, until_repeated};
+
+/// What an administrator applies to the database once.
+pub const HUB_SQL: &str = include_str!("hub.sql");
+
+const HEADS: &str =
+    "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text ORDER BY name";
+
+const AFTER: &str = "SELECT sequence, bytes FROM cerberus.batch WHERE space = $1::text AND project = $2::text \
+    AND device = $3::text AND generation = $4::bigint AND sequence > $5::bigint ORDER BY sequence LIMIT $6::bigint";
+
+/// A space that nobody has is ours.
+const FOUND: &str = "INSERT INTO cerberus.space (space, owner) VALUES ($1::text, current_user) ON CONFLICT DO NOTHING";
+
+const JOIN: &str = "INSERT INTO cerberus.member (space, person) SELECT space, current_user FROM cerberus.space \
+    WHERE space = $1::text AND owner = current_user ON CONFLICT DO NOTHING";
+
+/// Registers the device, and locks it: its writers follow each other.
+const DEVICE: &str = "INSERT INTO cerberus.device (space, device, owner) VALUES ($1::text, $2::text, current_user) \
+    ON CONFLICT (space, device) DO UPDATE SET owner = excluded.owner";
+
+/// Stores what is new, up to the first batch that another writer stored differently.
+const PUT: &str = "WITH given AS (SELECT * FROM unnest($5::bigint[], $6::bytea[]) WITH ORDINALITY \
+        AS given (sequence, bytes, position)) \
+    INSERT INTO cerberus.batch (space, project, device, generation, sequence, bytes) \
+    SELECT $1::text, $2::text, $3::text, $4::bigint, given.sequence, given.bytes FROM given \
+    WHERE NOT EXISTS (SELECT 1 FROM given earlier JOIN cerberus.batch stored ON stored.space = $1::text \
+        AND stored.project = $2::text AND stored.device = $3::text AND stored.generation = $4::bigint \
+        AND stored.sequence = earlier.sequence AND stored.bytes <> earlier.bytes \
+        WHERE earlier.position <= given.position) \
+    ON CONFLICT DO NOTHING RETURNING sequence";
+
+/// Which of the batches are stored, and whether with these bytes.
+const COMPARE: &str = "SELECT given.sequence, stored.bytes = given.bytes \
+    FROM unnest($5::bigint[], $6::bytea[]) AS given (sequence, bytes) JOIN cerberus.batch stored \
+    ON stored.space = $1::text AND stored.project = $2::text AND stored.device = $3::text \
+    AND stored.generation = $4::bigint AND stored.sequence = given.sequence";
+
+const REPLACE: &str = "INSERT INTO cerberus.document (space, project, name, generation, bytes) \
+    VALUES ($1::text, $2::text, $3::text, $4::bigint, $5::bytea) ON CONFLICT (space, project, name) \
+    DO UPDATE SET bytes = excluded.bytes, generation = coalesce(excluded.generation, document.generation) \
+    WHERE document.generation IS NULL OR excluded.generation IS NULL OR document.generation <= excluded.generation \
+    RETURNING name";
+
+const REMOVE: &str = "DELETE FROM cerberus.batch WHERE space = $1::text AND project = $2::text AND device = $3::text \
+    AND generation < $4::bigint";
+
+/// The types of array elements, by PostgreSQL's fixed numbers.
+const BIGINT: u32 = 20;
+const BYTEA: u32 = 17;
+
+#[derive(Debug)]
+pub struct Postgres {
+    hub: String,
+    login: Login,
+    connection: Option<Connection>,
+}
+
+impl Postgres {
+    /// `variable` reads the environment: a password that is not part of the address comes from `PGPASSWORD`.
+    pub fn open(
+        address: &Address,
+        variable: &dyn Fn(&str) -> Option<String>,
+        time_max: Duration,
+    ) -> Result<Postgres, AddressError> {
+        address.only_settings(&["sslmode", "sslrootcert"], "PostgreSQL")?;
+        if address.host.is_empty() {
+            return Err(AddressError::Missing("host"));
+        }
+        let database = address.path.trim_matches('/').to_string();
+        if database.is_empty() {
+            return Err(AddressError::Missing("database, as in postgres://USER@HOST/DATABASE"));
+        }
+        let tls = match address.setting("sslmode").unwrap_or("verify-full") {
+            "verify-full" => Some(tls(address.setting("sslrootcert"))?),
+            "disable" if address.is_loopback() => None,
+            _ => return Err(AddressError::Insecure("sslmode must be verify-full, except on this machine")),
+        };
+        let login = Login {
+            host: address.host.clone(),
+            port: address.port.unwrap_or(5432),
+            user: address.user.clone().ok_or(AddressError::Missing("user, as in postgres://USER@HOST/DATABASE"))?,
+            password: address.password.clone().or_else(|| variable("PGPASSWORD")),
+            database,
+            tls,
+            time_max,
+        };
+        Ok(Postgres { hub: address.redacted(), login, connection: None })
+    }
+
+    /// Runs statements together. After a failure of the connection the next call makes a new one.
+    fn run(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>, TransportError> {
+        let connection = match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => Connection::open(&self.login),
+        };
+        let ran = connection.and_then(|mut connection| {
+            let ran = connection.run(statements);
+            if matches!(ran, Ok(_) | Err(DatabaseError::Refused { .. })) {
+                self.connection = Some(connection);
+            }
+            ran
+        });
+        ran.map_err(|error| self.problem(error))
+    }
+
+    fn problem(&self, error: DatabaseError) -> TransportError {
+        let hub = self.hub.clone();
+        match error {
+            DatabaseError::Io(error) => TransportError::Unreachable { hub, reason: first_line(&error.to_string()) },
+            DatabaseError::Login(reason) => TransportError::Refused { hub, reason: first_line(&reason) },
+            DatabaseError::Answer(_) => TransportError::Unexpected { hub, reason: error.to_string() },
+            DatabaseError::Refused { code, message } => {
+                let reason = first_line(&format!("{message} ({code})"));
+                match code.as_str() {
+                    "42P01" | "3F000" => {
+                        TransportError::Refused { hub, reason: format!("hub.sql was not applied: {reason}") }
+                    }
+                    "42501" => TransportError::Refused { hub, reason: self.not_allowed(&reason) },
+                    "53100" | "54000" => TransportError::Full { hub, reason },
+                    // No disk, memory or connection left for now; shutting down; starting; a lock that took too long.
+                    code if code.starts_with("53") || code.starts_with("57") || code.starts_with("40") => {
+                        TransportError::Unreachable { hub, reason }
+                    }
+                    code if ["28", "3D", "42", "23"].iter().any(|class| code.starts_with(class)) => {
+                        TransportError::Refused { hub, reason }
+                    }
+                    _ => TransportError::Unexpected { hub, reason },
+                }
+            }
+        }
+    }
+
+    /// Row-level security says no more than this.
+    fn not_allowed(&self, reason: &str) -> String {
+        let user = &self.login.user;
+        format!(
+            "{user} is not a member of this space, or the device is not {user}'s, or its generation is over: {reason}"
+        )
+    }
+
+    fn number(&self, number: u64) -> Result<Option<Vec<u8>>, TransportError> {
+        let number = i64::try_from(number);
+        let number = number.map_err(|_| self.unexpected("a number is too large"))?;
+        Ok(Some(number.to_be_bytes().to_vec()))
+    }
+
+    fn unexpected(&self, reason: &str) -> TransportError {
+        TransportError::Unexpected { hub: self.hub.clone(), reason: reason.to_string() }
+    }
+
+    /// Puts batches of which no two have the same sequence number.
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+        let Stream { place, device } = stream;
+        let numbers: Result<Vec<Option<Vec<u8>>>, TransportError> =
+            batches.iter().map(|batch| self.number(batch.sequence)).collect();
+        let numbers = array(BIGINT, numbers?.iter().flatten().map(Vec::as_slice));
+        let bytes = array(BYTEA, batches.iter().map(|batch| batch.bytes.as_slice()));
+        let parameters = vec![
+            text(&place.space),
+            text(&place.project),
+            text(device),
+            self.number(generation)?,
+            Some(numbers.ok_or_else(|| self.unexpected("too many batches"))?),
+            Some(bytes.ok_or_else(|| self.unexpected("too many batches"))?),
+        ];
+        let statements = [
+            Statement { sql: FOUND, parameters: vec![text(&place.space)] },
+            Statement { sql: JOIN, parameters: vec![text(&place.space)] },
+            Statement { sql: DEVICE, parameters: vec![text(&place.space), text(device)] },
+            Statement { sql: PUT, parameters: parameters.clone() },
+            Statement { sql: COMPARE, parameters },
+        ];
+        let answers = self.run(&statements)?;
+        let [_, _, _, stored, compared] = answers.as_slice() else { return Err(self.unexpected("too few results")) };
+        let stored: Vec<u64> = stored.iter().filter_map(|row| as_number(row, 0)).collect();
+        let is_same = |sequence| {
+            compared.iter().any(|row| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1])))
+        };
+        let mut results = Vec::new();
+        for Sealed { sequence, .. } in batches {
+            if stored.contains(sequence) {
+                results.push(Put::Stored);
+            } else if is_same(*sequence) {
+                results.push(Put::Same);
+            } else {
+                results.push(Put::Other);
+                break;
+            }
+        }
+        Ok(results)
+    }
+}
+
+impl Transport for Postgres {
+    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
+        check_place(&self.hub, place)?;
+        let parameters = vec![text(&place.space), text(&place.project)];
+        let rows = self.run(&[Statement { sql: HEADS, parameters }])?.into_iter().flatten();
+        let document = |mut row: Row| {
+            let bytes = row.pop().flatten()?;
+            Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
+        };
+        rows.map(|row| document(row).ok_or_else(|| self.unexpected("a row is incomplete"))).collect()
+    }
+
+    fn after(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        sequence: u64,
+        limit: usize,
+    ) -> Result<Vec<Sealed>, TransportError> {
+        check_stream(&self.hub, stream)?;
+        let Stream { place, device } = stream;
+        let parameters = vec![
+            text(&place.space),
+            text(&place.project),
+            text(device),
+            self.number(generation)?,
+            self.number(sequence)?,
+            self.number(u64::try_from(limit).unwrap_or(u64::MAX).min(i64::MAX as u64))?,
+        ];
+        let rows = self.run(&[Statement { sql: AFTER, parameters }])?.into_iter().flatten();
+        let following = (sequence.saturating_add(1)..).zip(rows);
+        let found = following.map_while(|(next, mut row)| {
+            (as_number(&row, 0) == Some(next)).then_some(())?;
+            Some(Sealed { sequence: next, bytes: row.pop().flatten()? })
+        });
+        Ok(found.collect())
+    }
+
+    fn put_if_absent(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        batches: &[Sealed],
+    ) -> Result<Vec<Put>, TransportError> {
+        check_stream(&self.hub, stream)?;
+        let (mut results, mut rest) = (Vec::new(), batches);
+        while !rest.is_empty() && results.last() != Some(&Put::Other) {
+            let (some, following) = until_repeated(rest);
+            results.extend(self.put(stream, generation, some)?);
+            rest = following;
+        }
+        Ok(results)
+    }
+
+    fn replace(
+        &mut self,
+        place: &Place,
+        name: &str,
+        bytes: &[u8],
+        generation: Option<u64>,
+    ) -> Result<(), TransportError> {
+        check_place(&self.hub, place)?;
+        check_names(&self.hub, &[name])?;
+        let number = generation.map(|generation| self.number(generation)).transpose()?.flatten();
+        let key = || vec![text(&place.space), text(&place.project), text(name)];
+        let mut statements = vec![
+            Statement { sql: FOUND, parameters: vec![text(&place.space)] },
+            Statement { sql: JOIN, parameters: vec![text(&place.space)] },
+            Statement { sql: REPLACE, parameters: [key(), vec![number.clone(), Some(bytes.to_vec())]].concat() },
+        ];
+        if number.is_some() {
+            let device = vec![text(&place.space), text(name)];
+            statements.insert(2, Statement { sql: DEVICE, parameters: device });
+            statements.push(Statement { sql: REMOVE, parameters: [key(), vec![number.clone()]].concat() });
+        }
+        let answers = self.run(&statements)?;
+        let replaced = answers.get(if number.is_some() { 3 } else { 2 });
+        if replaced.is_some_and(|rows| rows.len() == 1) {
+            return Ok(());
+        }
+        let reason = "the hub has a later generation of this device".to_string();
+        Err(TransportError::Refused { hub: self.hub.clone(), reason })
+    }
+}
+
+/// TLS that trusts the public authorities, or those in a file.
+fn tls(file: Option<&str>) -> Result<Arc<ClientConfig>, AddressError> {
+    let mut store = RootCertStore::empty();
+    match file {
+        None => store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(file) => {
+            for certificate in roots::read(file)? {
+                let added = store.add(certificate.der().to_vec().into());
+                added.map_err(|error| AddressError::Certificate(file.to_string(), error.to_string()))?;
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|_| AddressError::Insecure("TLS is not available"))?;
+    Ok(Arc::new(builder.with_root_certificates(store).with_no_client_auth()))
+}
+
+fn text(text: &str) -> Option<Vec<u8>> {
+    Some(text.as_bytes().to_vec())
+}
+
+fn as_number(row: &Row, column: usize) -> Option<u64> {
+    let bytes = row.get(column)?.as_deref()?;
+    u64::try_from(i64::from_be_bytes(bytes.try_into().ok()?)).ok()
+}
+
+/// An array of one dimension in PostgreSQL's binary form.
+fn array<'a>(element: u32, values: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+    let values: Vec<&[u8]> = values.collect();
+    let dimension = ArrayDimension { len: i32::try_from(values.len()).ok()?, lower_bound: 1 };
+    let mut out = BytesMut::new();
+    let write = |value: &[u8], out: &mut BytesMut| {
+        out.extend_from_slice(value);
+        Ok(IsNull::No)
+    };
+    array_to_sql([dimension], element, values, write, &mut out).ok()?;
+    Some(out.to_vec())
+}

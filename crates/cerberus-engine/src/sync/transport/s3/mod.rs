@@ -1,0 +1,296 @@
+//! A hub in S3-compatible object storage, for machines that can reach port 443 only.
+//!
+//! `PREFIX/SPACE/PROJECT/documents/NAME` are documents and `PREFIX/SPACE/PROJECT/streams/DEVICE/GENERATION/SEQUENCE`
+//! batches, one object each. A batch is written with `If-None-Match: *`, so that it is never replaced; storage that
+//! ignores this is refused.
+
+mod http;
+mod sign;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use self::http::{AT_ONCE_MAX, Bucket, agent, values};
+use self::sign::Credentials;
+use super::address::{Address, AddressError, check_names, check_place, check_stream, encoded};
+use super::roots;
+use super::{Document, Place, Put, Sealed, Stream, Transport, TransportError};
+
+/// How many names one page of a listing has at most.
+const PAGE_MAX: usize = 1000;
+
+/// Storage may ask to try again when two writers meet.
+const ATTEMPTS_MAX: usize = 5;
+
+#[derive(Debug)]
+pub struct S3 {
+    bucket: Bucket,
+    /// `/BUCKET/`, encoded.
+    path: String,
+    /// `PREFIX/`, or nothing.
+    prefix: String,
+    is_conditional: bool,
+}
+
+impl S3 {
+    /// `variable` reads the environment: credentials that are not part of the address come from `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+    pub fn open(
+        address: &Address,
+        variable: &dyn Fn(&str) -> Option<String>,
+        time_max: Duration,
+    ) -> Result<S3, AddressError> {
+        address.only_settings(&["region", "sslrootcert"], "S3")?;
+        let region = address.setting("region").map(str::to_string).or_else(|| variable("AWS_REGION"));
+        let region = region.unwrap_or_else(|| "us-east-1".to_string());
+        if !region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+            return Err(AddressError::Bad("region"));
+        }
+        let (is_https, host, path) = server(address, &region)?;
+        let path = path.trim_matches('/');
+        let (bucket, prefix) = path.split_once('/').unwrap_or((path, ""));
+        if bucket.is_empty() {
+            return Err(AddressError::Missing("bucket"));
+        }
+        let roots = address.setting("sslrootcert").map(roots::for_http).transpose()?;
+        let bucket_address = Bucket {
+            hub: address.redacted(),
+            endpoint: format!("{}://{host}", if is_https { "https" } else { "http" }),
+            host,
+            region,
+            credentials: credentials(address, variable)?,
+            agent: agent(is_https, roots, time_max),
+        };
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        Ok(S3 { bucket: bucket_address, path: format!("/{}/", encoded(bucket)), prefix, is_conditional: false })
+    }
+
+    fn key(&self, place: &Place, rest: &str) -> String {
+        format!("{}{}/{}/{rest}", self.prefix, place.space, place.project)
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        format!("{}{}", self.path, encoded(key))
+    }
+
+    /// Keys below a prefix that come after another key, in order.
+    fn list(&self, below: &str, after: &str, limit: usize) -> Result<Vec<String>, TransportError> {
+        let (mut keys, mut start): (Vec<String>, String) = (Vec::new(), after.to_string());
+        while keys.len() < limit {
+            let of_query = |text: &str| encoded(text).replace('/', "%2F");
+            let count = (limit - keys.len()).min(PAGE_MAX);
+            let start_after =
+                if start.is_empty() { String::new() } else { format!("&start-after={}", of_query(&start)) };
+            let query = format!("list-type=2&max-keys={count}&prefix={}{start_after}", of_query(below));
+            let answer = self.bucket.send("GET", self.path.trim_end_matches('/'), &query, &[], false)?;
+            if answer.status != 200 {
+                return Err(self.bucket.refused(&answer));
+            }
+            let body = String::from_utf8_lossy(&answer.body);
+            let page: Vec<String> = values(&body, "Key").into_iter().filter(|key| key.starts_with(below)).collect();
+            let is_last = page.is_empty() || values(&body, "IsTruncated") != ["true"];
+            // A server that repeats itself must not keep us here.
+            let is_repeated = page.last().is_some_and(|last| *last <= start);
+            start = page.last().cloned().unwrap_or_default();
+            keys.extend(page);
+            if is_last || is_repeated {
+                break;
+            }
+        }
+        keys.truncate(limit);
+        Ok(keys)
+    }
+
+    /// Does the same for every key, several at a time.
+    fn each<T: Send>(
+        &self,
+        keys: &[String],
+        job: impl Fn(&S3, &str) -> Result<T, TransportError> + Sync,
+    ) -> Result<Vec<T>, TransportError> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(key) = keys.get(index) else { return done };
+                let result = job(self, key);
+                let is_failed = result.is_err();
+                done.push((index, result));
+                if is_failed {
+                    return done;
+                }
+            }
+        };
+        let mut all = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..keys.len().min(AT_ONCE_MAX)).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect::<Vec<_>>()
+        });
+        all.sort_by_key(|(index, _)| *index);
+        let all: Vec<T> = all.into_iter().map(|(_, result)| result).collect::<Result<_, _>>()?;
+        if all.len() == keys.len() {
+            return Ok(all);
+        }
+        let reason = "not everything was read".to_string();
+        Err(TransportError::Unexpected { hub: self.bucket.hub.clone(), reason })
+    }
+
+    /// An object; `None` if there is none.
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, TransportError> {
+        let answer = self.bucket.send("GET", &self.path_of(key), "", &[], false)?;
+        match answer.status {
+            200 => Ok(Some(answer.body)),
+            404 if values(&String::from_utf8_lossy(&answer.body), "Code") != ["NoSuchBucket"] => Ok(None),
+            _ => Err(self.bucket.refused(&answer)),
+        }
+    }
+
+    /// Stores an object under a name that must be new. `None` if there is one already.
+    fn put_new(&self, key: &str, bytes: &[u8]) -> Result<Option<()>, TransportError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let answer = self.bucket.send("PUT", &self.path_of(key), "", bytes, true)?;
+            match answer.status {
+                200 | 201 | 204 => return Ok(Some(())),
+                412 => return Ok(None),
+                409 => {}
+                _ => return Err(self.bucket.refused(&answer)),
+            }
+        }
+        let reason = "other writers are in the way".to_string();
+        Err(TransportError::Unreachable { hub: self.bucket.hub.clone(), reason })
+    }
+
+    /// Storage that ignores `If-None-Match` would replace batches without a word: a probe that may be stored twice
+    /// tells.
+    fn check_conditional(&mut self) -> Result<(), TransportError> {
+        if self.is_conditional {
+            return Ok(());
+        }
+        let probe = format!("{}probe", self.prefix);
+        if self.put_new(&probe, b"")?.is_some() && self.put_new(&probe, b"")?.is_some() {
+            let reason = "it ignores If-None-Match, so that two devices could replace each other's data".to_string();
+            return Err(TransportError::Refused { hub: self.bucket.hub.clone(), reason });
+        }
+        self.is_conditional = true;
+        Ok(())
+    }
+
+    fn remove_before(&self, place: &Place, device: &str, generation: u64) -> Result<(), TransportError> {
+        let below = self.key(place, &format!("streams/{device}/"));
+        let first = format!("{below}{generation:020}/");
+        // Earlier generations come first, and mostly there are none.
+        while self.list(&below, "", 1)?.iter().any(|key| *key < first) {
+            let mut keys = self.list(&below, "", PAGE_MAX)?;
+            keys.retain(|key| *key < first);
+            self.each(&keys, |hub, key| {
+                let answer = hub.bucket.send("DELETE", &hub.path_of(key), "", &[], false)?;
+                if matches!(answer.status, 200 | 204 | 404) { Ok(()) } else { Err(hub.bucket.refused(&answer)) }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether TLS is used, the host with its port, and the path that begins with the bucket.
+fn server(address: &Address, region: &str) -> Result<(bool, String, String), AddressError> {
+    let host = if address.host.contains(':') { format!("[{}]", address.host) } else { address.host.clone() };
+    let host_and_port = address.port.map_or(host.clone(), |port| format!("{host}:{port}"));
+    if host.is_empty() {
+        return Err(AddressError::Missing("host"));
+    }
+    match address.scheme.as_str() {
+        "s3" if address.port.is_some() => Err(AddressError::Bad("port: after s3:// comes a bucket")),
+        "s3" => Ok((true, format!("s3.{region}.amazonaws.com"), format!("{host}{}", address.path))),
+        "s3+https" => Ok((true, host_and_port, address.path.clone())),
+        "s3+http" if address.is_loopback() => Ok((false, host_and_port, address.path.clone())),
+        "s3+http" => Err(AddressError::Insecure("use s3+https: what s3+http sends can be read")),
+        other => Err(AddressError::Scheme(other.to_string())),
+    }
+}
+
+fn credentials(address: &Address, variable: &dyn Fn(&str) -> Option<String>) -> Result<Credentials, AddressError> {
+    match (&address.user, &address.password) {
+        (Some(id), Some(secret)) => Ok(Credentials { id: id.clone(), secret: secret.clone(), token: None }),
+        (None, None) => match (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
+            (Some(id), Some(secret)) => Ok(Credentials { id, secret, token: variable("AWS_SESSION_TOKEN") }),
+            _ => Err(AddressError::Credentials(
+                "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write KEY:SECRET@ before the host",
+            )),
+        },
+        _ => Err(AddressError::Missing("secret after the key's name, as in KEY:SECRET@")),
+    }
+}
+
+impl Transport for S3 {
+    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
+        check_place(&self.bucket.hub, place)?;
+        let below = self.key(place, "documents/");
+        let keys = self.list(&below, "", usize::MAX)?;
+        let contents = self.each(&keys, S3::get)?;
+        let found = keys
+            .iter()
+            .zip(contents)
+            .filter_map(|(key, bytes)| Some(Document { name: key.strip_prefix(&below)?.to_string(), bytes: bytes? }));
+        Ok(found.collect())
+    }
+
+    fn after(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        sequence: u64,
+        limit: usize,
+    ) -> Result<Vec<Sealed>, TransportError> {
+        check_stream(&self.bucket.hub, stream)?;
+        let below = self.key(&stream.place, &format!("streams/{}/{generation:020}/", stream.device));
+        let mut keys = self.list(&below, &format!("{below}{sequence:020}"), limit)?;
+        let expected = (sequence.saturating_add(1)..).zip(&keys);
+        let is_next = |(next, key): &(u64, &String)| **key == format!("{below}{next:020}");
+        keys.truncate(expected.take_while(is_next).count());
+        let contents = self.each(&keys, S3::get)?;
+        let found = (sequence.saturating_add(1)..).zip(contents);
+        Ok(found.map_while(|(sequence, bytes)| Some(Sealed { sequence, bytes: bytes? })).collect())
+    }
+
+    /// One after another: a batch that follows another writer's must not be stored.
+    fn put_if_absent(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        batches: &[Sealed],
+    ) -> Result<Vec<Put>, TransportError> {
+        check_stream(&self.bucket.hub, stream)?;
+        self.check_conditional()?;
+        let below = self.key(&stream.place, &format!("streams/{}/{generation:020}/", stream.device));
+        let mut results = Vec::new();
+        for batch in batches {
+            let key = format!("{below}{:020}", batch.sequence);
+            let put = match self.put_new(&key, &batch.bytes)? {
+                Some(()) => Put::Stored,
+                None if self.get(&key)?.as_ref() == Some(&batch.bytes) => Put::Same,
+                None => Put::Other,
+            };
+            results.push(put);
+            if put == Put::Other {
+                break;
+            }
+        }
+        Ok(results)
+    }
+
+    fn replace(
+        &mut self,
+        place: &Place,
+        name: &str,
+        bytes: &[u8],
+        generation: Option<u64>,
+    ) -> Result<(), TransportError> {
+        check_place(&self.bucket.hub, place)?;
+        check_names(&self.bucket.hub, &[name])?;
+        let path = self.path_of(&self.key(place, &format!("documents/{name}")));
+        let answer = self.bucket.send("PUT", &path, "", bytes, false)?;
+        if !matches!(answer.status, 200 | 201 | 204) {
+            return Err(self.bucket.refused(&answer));
+        }
+        generation.map_or(Ok(()), |generation| self.remove_before(place, name, generation))
+    }
+}

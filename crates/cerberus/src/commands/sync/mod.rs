@@ -1,0 +1,272 @@
+//! `cerberus sync`: one memory on several machines.
+
+mod pair;
+mod share;
+mod status;
+
+use std::time::Duration;
+
+use cerberus_engine::erase;
+use cerberus_engine::os::failures;
+use cerberus_engine::os::platform::processes::computer_name;
+use cerberus_engine::sync::exchange::{Exchange, Report};
+use cerberus_engine::sync::local::{Files, Space};
+use cerberus_engine::sync::transport::postgres::HUB_SQL;
+use cerberus_engine::sync::transport::{self, Transport};
+use cerberus_engine::sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
+use serde_json::{Value, json};
+
+pub use self::share::{Share, Unshare};
+pub use self::status::{checks, json_of, lines};
+use super::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Failure, Hint, Result};
+use crate::render;
+
+/// Exchange what is new with your other devices and your teams
+///
+/// Everything is sealed on this device before it leaves it; the hub sees neither words nor names. Nothing is shared
+/// before `cerberus share` is typed in a project. No hook waits for this command: when a session ends, it is started in
+/// the background.
+#[derive(clap::Args)]
+pub struct Sync {
+    #[command(subcommand)]
+    command: Option<SyncCommand>,
+
+    /// In a container: join with the key in CERBERUS_SYNC and read the newest records of this project
+    #[arg(long)]
+    for_project: bool,
+
+    /// Run as after the end of a session: silently, within a time limit
+    #[arg(long, hide = true)]
+    detached: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum SyncCommand {
+    Init(pair::Init),
+    Pair(pair::Pair),
+    Remove(pair::Remove),
+    Status(status::SyncStatus),
+    HubSql(HubSql),
+}
+
+/// Print the SQL that makes a PostgreSQL database a hub, for its administrator
+#[derive(clap::Args)]
+struct HubSql {}
+
+/// Nobody waits for a detached exchange, but it must end.
+const DETACHED_MAX: Duration = Duration::from_secs(30);
+/// How long one request to a hub may take.
+const REQUEST_MAX: Duration = Duration::from_secs(30);
+
+/// The variable with the key of a container.
+const VARIABLE: &str = "CERBERUS_SYNC";
+const FAILURE: &str = "sync";
+
+impl Sync {
+    pub fn run(self, context: &Context) -> Result<()> {
+        context.require_privacy_rules()?;
+        match self.command {
+            Some(SyncCommand::Init(command)) => command.run(context),
+            Some(SyncCommand::Pair(command)) => command.run(context),
+            Some(SyncCommand::Remove(command)) => command.run(context),
+            Some(SyncCommand::Status(command)) => command.run(context),
+            Some(SyncCommand::HubSql(HubSql {})) => {
+                match context.json {
+                    true => render::json(&json!({ "sql": HUB_SQL })),
+                    false => render::block(HUB_SQL.trim_end()),
+                }
+                Ok(())
+            }
+            None if self.detached => in_background(context),
+            None if self.for_project => for_project(context),
+            None => now(context),
+        }
+    }
+}
+
+/// Exchanges everything with every hub. One that cannot be reached does not keep the others waiting.
+fn now(context: &Context) -> Result<()> {
+    let done = exchange_all(context)?;
+    if done.is_empty() {
+        return Err(anyhow::anyhow!("sync is not set up"))
+            .hint("start with `cerberus sync init URL`; docs/sync.md explains it");
+    }
+    tell(context, &done)
+}
+
+/// The result of one space.
+struct Done {
+    space: Space,
+    result: std::result::Result<Report, SyncError>,
+}
+
+fn exchange_all(context: &Context) -> Result<Vec<Done>> {
+    let files = Files::new(&context.home);
+    let _lock = files.lock().hint(DOCTOR)?;
+    let spaces = files.spaces().hint(DOCTOR)?.spaces;
+    let mut done = Vec::new();
+    for space in spaces {
+        let result = exchange(context, &space, None);
+        // A welcome may say what the space is.
+        let space =
+            files.spaces().hint(DOCTOR)?.spaces.into_iter().find(|one| one.number == space.number).unwrap_or(space);
+        done.push(Done { space, result });
+    }
+    Ok(done)
+}
+
+/// Exchanges everything of one space. The caller holds the lock.
+fn exchange(context: &Context, space: &Space, records_max: Option<usize>) -> std::result::Result<Report, SyncError> {
+    let mut hub = open(context, &space.hub)?;
+    let mut store = context.view().map_err(|failure| SyncError::Unreadable(format!("{:#}", failure.error)))?;
+    let (home, clock) = (&context.home, &context.clock);
+    let mut exchange = Exchange { home, clock, store: &mut store, only: None, records_max };
+    let mut report = exchange.run(hub.as_mut(), space.number)?;
+    if let Err(error) = erase::forget::in_ledgers(home, &store) {
+        report.problems.push(format!("ledgers of loops keep what another device has forgotten: {error}"));
+    }
+    Ok(report)
+}
+
+/// Opens a hub. Nothing is sent yet.
+fn open(context: &Context, address: &str) -> std::result::Result<Box<dyn Transport>, SyncError> {
+    let local = transport::Local {
+        dir: &context.home.sync_dir().join("hub"),
+        variable: &|name| std::env::var(name).ok(),
+        time_max: REQUEST_MAX,
+    };
+    Ok(transport::open(address, &local)?)
+}
+
+fn in_background(context: &Context) -> Result<()> {
+    std::thread::spawn(|| {
+        std::thread::sleep(DETACHED_MAX);
+        std::process::exit(1);
+    });
+    let note = |detail: &str| failures::note(&context.home, context.clock.now, FAILURE, &detail);
+    match exchange_all(context) {
+        Err(failure) => note(&format!("{:#}", failure.error)),
+        // That a hub cannot be reached now is shown by `sync status`; it is no failure.
+        Ok(done) => done.iter().for_each(|one| match &one.result {
+            Err(SyncError::Transport(transport::TransportError::Unreachable { .. }) | SyncError::Waiting) | Ok(_) => {}
+            Err(error) => note(&error.to_string()),
+        }),
+    }
+    Ok(())
+}
+
+fn for_project(context: &Context) -> Result<()> {
+    let given = std::env::var(VARIABLE).unwrap_or_default();
+    if !token::is_token(&given) {
+        return Err(anyhow::anyhow!("{VARIABLE} is not set to a key"))
+            .hint("print one on a device that shares the project: `cerberus sync pair --for-project`");
+    }
+    let files = Files::new(&context.home);
+    let _lock = files.lock().hint(DOCTOR)?;
+    let located = context.located();
+    let root = located.root.to_string_lossy();
+    let space = token::open(&context.home, &given, &located.project, &root).hint(CODE)?;
+    let result = exchange(context, &space, Some(CONTAINER_RECORDS_MAX));
+    tell(context, &[Done { space, result }])
+}
+
+const CODE: &str = "print a new key with `cerberus sync pair --for-project`";
+
+/// Says what happened. Fails if nothing could be exchanged with some hub.
+fn tell(context: &Context, done: &[Done]) -> Result<()> {
+    if context.json {
+        let one = |Done { space, result }: &Done| -> Value {
+            match result {
+                Ok(report) => json!({
+                    "team": space.team, "sent": report.sent, "received": report.received, "let_in": report.let_in,
+                    "problems": report.problems, "new_device": report.is_new_device, "error": null,
+                }),
+                Err(error) => json!({ "team": space.team, "error": error.to_string() }),
+            }
+        };
+        render::json(&json!({ "spaces": done.iter().map(one).collect::<Vec<_>>() }));
+    }
+    for Done { space, result } in done.iter().filter(|_| !context.json) {
+        let Ok(report) = result else { continue };
+        report.let_in.iter().for_each(|name| render::line(&format!("{}: let in {name}", space.label())));
+        if report.is_new_device {
+            render::line("this home is a copy of another one; it is now a device of its own");
+        }
+        render::line(&format!("{}: sent {}, received {}", space.label(), report.sent, report.received));
+        report.problems.iter().for_each(|problem| render::talk(&format!("cerberus: {problem}")));
+        status::forgotten_line(context, space).iter().for_each(|line| render::line(&format!("forgotten: {line}")));
+    }
+    match done.iter().find_map(|one| Some((&one.space, one.result.as_ref().err()?))) {
+        None => Ok(()),
+        Some((space, error)) => {
+            Err(Failure { error: anyhow::anyhow!("{}: {error}", space.label()), hint: hint(error).to_string() })
+        }
+    }
+}
+
+/// What to do about an error.
+fn hint(error: &SyncError) -> &'static str {
+    use transport::TransportError::{Full, Refused, Unexpected, Unreachable};
+    match error {
+        SyncError::Transport(Unreachable { .. }) => "nothing is lost; run `cerberus sync` again when it can be reached",
+        SyncError::Transport(Refused { .. }) => "check the address and your rights there; docs/hubs.md lists both",
+        SyncError::Transport(Full { .. }) => "make room on the hub, then run `cerberus sync` again; nothing is lost",
+        SyncError::Transport(Unexpected { .. }) => "check the address: docs/hubs.md says what each hub must be",
+        SyncError::Address(_) => "docs/hubs.md shows the address of each hub",
+        SyncError::WrongKey { .. } => "join the space again: `cerberus sync pair` on another device prints a code",
+        SyncError::UnknownSpace { .. } => "check the address, and that the hub was not emptied",
+        SyncError::WrongCode => "type it again; `cerberus sync pair` prints a new one-time code",
+        SyncError::Waiting => "then run `cerberus sync` here; a code can be used for 15 minutes",
+        SyncError::Removed(_) => "ask somebody who is still in it for a new code: `cerberus sync pair`",
+        SyncError::NoSpace(_) => "`cerberus sync status` shows what is set up",
+        SyncError::SpaceExists(_) => "`cerberus sync status` shows it; a code joins a space that exists elsewhere",
+        SyncError::NoIdentity => {
+            "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
+        }
+        SyncError::NotShared => "`cerberus share` shares it",
+        SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
+        SyncError::SeveralDevices(..) => "name it by the beginning of its id",
+        _ => DOCTOR,
+    }
+}
+
+/// A failure with the hint that fits it.
+fn failed(error: SyncError) -> Failure {
+    let hint = hint(&error).to_string();
+    Failure { error: error.into(), hint }
+}
+
+/// What this device is called unless the user says otherwise.
+fn default_name(team: bool) -> String {
+    let host = computer_name();
+    let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
+    match user {
+        Some(user) if team => user,
+        _ if host.is_empty() => "device".to_string(),
+        _ => host,
+    }
+}
+
+/// After something was forgotten here: nothing that waits to be sent may contain it, and other devices must hear of it.
+pub fn after_forget(context: &Context) -> Result<()> {
+    let files = Files::new(&context.home);
+    let spaces = files.spaces().hint(DOCTOR)?.spaces;
+    if spaces.iter().all(|space| space.projects.is_empty()) {
+        return Ok(());
+    }
+    let _lock = files.lock().hint(DOCTOR)?;
+    forget::drop_unsent(&context.home).hint(DOCTOR)?;
+    let mut devices = 0;
+    for space in spaces {
+        let state = files.state(&space).hint(DOCTOR)?;
+        let readers = state.streams.values().map(|stream| stream.seen.len()).max().unwrap_or(0);
+        devices = devices.max(readers);
+    }
+    if devices > 0 {
+        let devices = render::count(devices, "device");
+        render::talk(&format!("cerberus: gone here; 0 of {devices} confirmed; `cerberus sync` tells them"));
+    }
+    Ok(())
+}

@@ -1,0 +1,292 @@
+use std::io::{IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use cerberus_engine::sync::SyncError;
+use cerberus_engine::sync::document::{Card, SPACE_PLACE};
+use cerberus_engine::sync::exchange::read_members;
+use cerberus_engine::sync::local::{Files, Space};
+use cerberus_engine::sync::{spaces, token};
+use serde_json::json;
+
+use super::{default_name, exchange, failed, open};
+use crate::commands::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Set up sync with a hub: a folder, a git repository, PostgreSQL or object storage
+///
+/// Without a code, this makes a new space for your own devices, or with --team for a team, and prints a recovery code.
+/// With --code it joins a space, with a code that `cerberus sync pair` printed on another device.
+#[derive(clap::Args)]
+pub struct Init {
+    /// The address: /a/folder, git+ssh://…, git+https://…, postgres://…, s3+https://…
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// Make a space for this team instead of your own devices
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["code", "recovery"])]
+    team: Option<String>,
+
+    /// What this device, or you in a team, is called
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Join with a code from another device; `-` reads it from standard input
+    #[arg(long, value_name = "CODE", conflicts_with = "recovery")]
+    code: Option<String>,
+
+    /// Join with the recovery code; `-` reads it from standard input
+    #[arg(long, value_name = "CODE")]
+    recovery: Option<String>,
+
+    /// How many seconds to wait until the other device lets this one in
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    wait: u64,
+}
+
+impl Init {
+    pub fn run(self, context: &Context) -> Result<()> {
+        context.require_person(&context.view()?, "set up sync", "cerberus sync init URL")?;
+        let files = Files::new(&context.home);
+        let lock = files.lock().hint(DOCTOR)?;
+        let address = absolute(context, &self.url);
+        let mut hub = open(context, &address).map_err(failed)?;
+        let name = self.name.clone().unwrap_or_else(|| default_name(self.team.is_some()));
+        if let Some(code) = &self.recovery {
+            let space = spaces::recover(&context.home, hub.as_mut(), &address, &typed(code)?, &name).map_err(failed)?;
+            tell_joined(context, &space, true);
+            return Ok(());
+        }
+        if let Some(code) = &self.code {
+            let space = spaces::ask(&context.home, hub.as_mut(), &address, &typed(code)?, &name).map_err(failed)?;
+            drop(lock);
+            return joined(context, &space, Duration::from_secs(self.wait));
+        }
+        let (space, recovery) =
+            spaces::init(&context.home, hub.as_mut(), &address, self.team.as_deref(), &name).map_err(failed)?;
+        if context.json {
+            render::json(&json!({ "team": space.team, "name": space.name, "recovery_code": recovery, "joined": true }));
+            return Ok(());
+        }
+        render::line(&format!("made a space for {}; this is {name}", of(&space)));
+        render::line(&format!("recovery code: {recovery}"));
+        render::talk("cerberus: write it down; with it you can join again after every device was lost");
+        let team = option(&space);
+        render::talk(&format!(
+            "cerberus: next: `cerberus share{team}` in a project, and `cerberus sync pair{team}` to add a device"
+        ));
+        Ok(())
+    }
+}
+
+fn of(space: &Space) -> String {
+    match &space.team {
+        Some(team) => format!("team {team}"),
+        None => "your own devices".to_string(),
+    }
+}
+
+/// What commands about this space must be told.
+fn option(space: &Space) -> String {
+    space.team.as_ref().map_or_else(String::new, |team| format!(" --team '{team}'"))
+}
+
+/// A folder is stored with its whole path.
+fn absolute(context: &Context, url: &str) -> String {
+    let is_path = !url.contains("://");
+    if is_path { context.cwd.join(url).to_string_lossy().into_owned() } else { url.to_string() }
+}
+
+/// A code as it was given, or from standard input.
+fn typed(code: &str) -> Result<String> {
+    if code != "-" {
+        return Ok(code.to_string());
+    }
+    if std::io::stdin().is_terminal() {
+        render::ask("code: ");
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).hint("type the code")?;
+        return Ok(line);
+    }
+    let mut text = String::new();
+    std::io::stdin().take(1_000).read_to_string(&mut text).hint("pass the code on standard input")?;
+    Ok(text)
+}
+
+/// Waits until the other device has let this one in.
+fn joined(context: &Context, space: &Space, wait: Duration) -> Result<()> {
+    let begun = Instant::now();
+    loop {
+        let files = Files::new(&context.home);
+        let lock = files.lock().hint(DOCTOR)?;
+        match exchange(&context.now_again(), space, None) {
+            Err(SyncError::Waiting) if begun.elapsed() < wait => {
+                drop(lock);
+                std::thread::sleep(EVERY);
+            }
+            Err(SyncError::Waiting) => {
+                tell_joined(context, space, false);
+                return Ok(());
+            }
+            Err(error) => return Err(failed(error)),
+            Ok(_) => {
+                let all = files.spaces().hint(DOCTOR)?.spaces;
+                tell_joined(context, all.iter().find(|one| one.id == space.id).unwrap_or(space), true);
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn tell_joined(context: &Context, space: &Space, is_in: bool) {
+    if context.json {
+        return render::json(
+            &json!({ "team": space.team, "name": space.name, "recovery_code": null, "joined": is_in }),
+        );
+    }
+    match is_in {
+        true => {
+            render::line(&format!("joined {}; `cerberus share{}` in a project shares it", of(space), option(space)));
+        }
+        false => {
+            render::line("asked to be let in");
+            render::talk("cerberus: run `cerberus sync` on the device that printed the code, then here");
+        }
+    }
+}
+
+/// How often the hub is asked while a person waits.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Print a code with which one more device can join
+///
+/// The code can be used once, for 15 minutes. This command waits until the other device has used it; with --wait 0, the
+/// next `cerberus sync` lets the device in.
+#[derive(clap::Args)]
+pub struct Pair {
+    /// For a team instead of your own devices
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+
+    /// Print a key for containers instead: it opens this project only
+    #[arg(long)]
+    for_project: bool,
+
+    /// How many seconds to wait for the other device
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    wait: u64,
+}
+
+impl Pair {
+    pub fn run(self, context: &Context) -> Result<()> {
+        context.require_person(&context.view()?, "let devices in", "cerberus sync pair")?;
+        let files = Files::new(&context.home);
+        let lock = files.lock().hint(DOCTOR)?;
+        let mut spaces = files.spaces().hint(DOCTOR)?;
+        let team = self.team.as_deref();
+        let space = spaces.named(team).cloned();
+        let space = space.ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        if self.for_project {
+            return self.for_project(context, &space);
+        }
+        let code = spaces::code(&context.home, team, context.clock.wall).map_err(failed)?;
+        drop(lock);
+        if context.json {
+            render::json(&json!({ "code": code, "hub": space.hub, "token": null }));
+        } else {
+            render::line(&format!("cerberus sync init '{}' --code {code}", space.hub));
+            render::talk("cerberus: type this on the other device within 15 minutes; it can be used once");
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(self.wait) {
+            let lock = files.lock().hint(DOCTOR)?;
+            let report = exchange(&context.now_again(), &space, None).map_err(failed)?;
+            drop(lock);
+            if !report.let_in.is_empty() {
+                report.let_in.iter().for_each(|name| render::talk(&format!("cerberus: let in {name}")));
+                return Ok(());
+            }
+            std::thread::sleep(EVERY);
+        }
+        Ok(())
+    }
+
+    fn for_project(&self, context: &Context, space: &Space) -> Result<()> {
+        let located = context.located();
+        let shared = space.projects.iter().find(|shared| shared.project == located.project.as_str());
+        let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
+        let device = Files::new(&context.home).device().map_err(failed)?;
+        let mut hub = open(context, &space.hub).map_err(failed)?;
+        let token = token::make(hub.as_mut(), &device, space, shared).map_err(failed)?;
+        match context.json {
+            true => render::json(&json!({ "code": null, "hub": space.hub, "token": token })),
+            false => {
+                render::line(&format!("CERBERUS_SYNC={token}"));
+                render::talk(
+                    "cerberus: a secret that opens this project; containers run `cerberus sync --for-project`",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Remove a device: it can read nothing new, and what it writes is ignored
+#[derive(clap::Args)]
+pub struct Remove {
+    /// The device, by its name or the beginning of its id
+    #[arg(value_name = "DEVICE")]
+    device: String,
+
+    /// From a team instead of your own devices
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Remove {
+    pub fn run(self, context: &Context) -> Result<()> {
+        context.require_person(&context.view()?, "remove devices", "cerberus sync remove DEVICE")?;
+        let files = Files::new(&context.home);
+        let _lock = files.lock().hint(DOCTOR)?;
+        let mut all = files.spaces().hint(DOCTOR)?;
+        let team = self.team.as_deref();
+        let device = files.device().map_err(failed)?;
+        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        let mut hub = open(context, &space.hub).map_err(failed)?;
+        let documents = hub.heads(&space.place(SPACE_PLACE)).map_err(|error| failed(error.into()))?;
+        let (members, _) = read_members(space, &documents);
+        let matches = members.devices.values().filter(|card| {
+            let is_named = spaces::opened_name(space, card).is_some_and(|name| name == self.device);
+            is_named || self.device.len() >= ID_CHARS_MIN && card.device.starts_with(&self.device)
+        });
+        let found: Vec<&Card> = matches.collect();
+        // Every key that was printed for the containers of a project has the same name.
+        let is_clear = found.len() == 1 || !found.is_empty() && found.iter().all(|card| card.is_key);
+        let gone = found.iter().map(|card| card.device.as_str()).collect::<Vec<_>>().join(", ");
+        match found.as_slice() {
+            [] => return Err(failed(SyncError::NoDevice(self.device))),
+            _ if !is_clear => return Err(failed(SyncError::SeveralDevices(self.device, gone))),
+            _ => {}
+        }
+        render::confirm(&format!("Remove {} ({gone}) from {}?", self.device, space.label()), self.yes)?;
+        for card in &found {
+            spaces::remove(hub.as_mut(), &device, space, &members, &card.device).map_err(failed)?;
+        }
+        let label = space.label();
+        files.save_spaces(&all).map_err(failed)?;
+        if context.json {
+            render::json(&json!({ "removed": gone }));
+            return Ok(());
+        }
+        render::line(&format!("removed {} from {label}; a new key is in use", self.device));
+        render::talk("cerberus: it keeps what it has read so far");
+        Ok(())
+    }
+}
+
+const ID_CHARS_MIN: usize = 4;

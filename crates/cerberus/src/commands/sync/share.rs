@@ -1,0 +1,138 @@
+use cerberus_engine::same_project::repository::Effort;
+use cerberus_engine::sync::SyncError;
+use cerberus_engine::sync::local::{Files, Space};
+use cerberus_engine::sync::{preview, spaces};
+use serde_json::json;
+
+use super::{exchange, failed, open};
+use crate::commands::memory::DOCTOR;
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+
+/// Share this project with your other devices, or with a team
+///
+/// Your own devices get sessions and memories, without processes, absolute paths and receipts. A team gets approved
+/// project memories, decisions, blockers and next steps; never prompts, agents' words, commands, output or memories that
+/// apply everywhere. --dry-run shows it first.
+#[derive(clap::Args)]
+pub struct Share {
+    /// With this team instead of your own devices
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+
+    /// Only show what would be sent
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Stop sharing this project
+///
+/// What this device sent is removed from the hub, and what came from others is removed here.
+#[derive(clap::Args)]
+pub struct Unshare {
+    /// With this team instead of your own devices
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+}
+
+impl Share {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let mut store = context.store()?;
+        if !self.dry_run {
+            context.require_person(&store, "share a project", "cerberus share")?;
+        }
+        let located = context.located();
+        context.may_store(&located)?;
+        context.record_repository(&mut store, Effort::ForceGit)?;
+        let files = Files::new(&context.home);
+        let lock = files.lock().hint(DOCTOR)?;
+        let mut all = files.spaces().hint(DOCTOR)?;
+        let team = self.team.as_deref();
+        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        if space.card.is_none() {
+            return Err(failed(SyncError::Waiting));
+        }
+        // A hub that cannot be reached now is asked later.
+        let mut hub = if self.dry_run { None } else { open(context, &space.hub).ok() };
+        let hub = hub.as_mut().map(|hub| &mut **hub as &mut dyn cerberus_engine::sync::transport::Transport);
+        let root = located.root.to_string_lossy();
+        let shared = spaces::share(hub, &store, space, &located.project, &located.name, &root);
+        let shared = match shared {
+            Err(SyncError::Transport(_)) => spaces::share(None, &store, space, &located.project, &located.name, &root),
+            shared => shared,
+        };
+        let shared = shared.map_err(failed)?;
+        if self.dry_run {
+            let preview = preview::preview(&context.home, &store, space, &shared).map_err(failed)?;
+            return tell_preview(context, space, &preview);
+        }
+        let space = space.clone();
+        files.save_spaces(&all).map_err(failed)?;
+        let report = exchange(context, &space, None);
+        drop(lock);
+        if context.json {
+            let (sent, received) = report.as_ref().map_or((None, None), |one| (Some(one.sent), Some(one.received)));
+            let error = report.as_ref().err().map(ToString::to_string);
+            render::json(&json!({ "team": space.team, "sent": sent, "received": received, "error": error }));
+            return Ok(());
+        }
+        render::line(&format!("{} is shared with {}", located.name, space.label()));
+        match report {
+            Ok(report) => {
+                render::line(&format!("sent {}, received {}", report.sent, report.received));
+                report.problems.iter().for_each(|problem| render::talk(&format!("cerberus: {problem}")));
+            }
+            Err(error) => render::talk(&format!("cerberus: {error}; the next `cerberus sync` sends it")),
+        }
+        Ok(())
+    }
+}
+
+fn tell_preview(context: &Context, space: &Space, preview: &preview::Preview) -> Result<()> {
+    if context.json {
+        render::json(
+            &json!({ "team": space.team, "records": preview.records, "kinds": preview.kinds, "lines": preview.lines }),
+        );
+        return Ok(());
+    }
+    let kinds: Vec<String> = preview.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    render::line(&format!("would send {} to {}", render::count(preview.records, "record"), space.label()));
+    if !kinds.is_empty() {
+        render::line(&format!("  {}", kinds.join(", ")));
+    }
+    preview.lines.iter().for_each(|line| render::line(&format!("  {line}")));
+    if preview.lines.len() < preview.records {
+        render::talk("cerberus: the newest are shown");
+    }
+    Ok(())
+}
+
+impl Unshare {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let store = context.store()?;
+        context.require_person(&store, "stop sharing a project", "cerberus unshare")?;
+        drop(store);
+        let files = Files::new(&context.home);
+        let _lock = files.lock().hint(DOCTOR)?;
+        let mut all = files.spaces().hint(DOCTOR)?;
+        let team = self.team.as_deref();
+        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        let project = context.located().project;
+        let shared = space.projects.iter_mut().find(|shared| shared.project == project.as_str() && !shared.is_space());
+        shared.ok_or_else(|| failed(SyncError::NotShared))?.is_ending = true;
+        let space = space.clone();
+        files.save_spaces(&all).map_err(failed)?;
+        match exchange(context, &space, None) {
+            result if context.json => {
+                render::json(&json!({ "team": space.team, "error": result.err().map(|error| error.to_string()) }));
+            }
+            Ok(_) => render::line("no longer shared; what this device sent is gone from the hub"),
+            Err(error) => {
+                render::line("no longer shared");
+                render::talk(&format!("cerberus: {error}; the next `cerberus sync` removes what was sent"));
+            }
+        }
+        Ok(())
+    }
+}

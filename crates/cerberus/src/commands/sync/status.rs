@@ -1,0 +1,140 @@
+use cerberus_core::model::time::Timestamp;
+use cerberus_engine::store::Store;
+use cerberus_engine::sync::forget;
+use cerberus_engine::sync::local::{Files, Space};
+use cerberus_engine::sync::status::{self, SpaceStatus};
+use serde_json::{Value, json};
+
+use super::failed;
+use crate::context::Context;
+use crate::failure::Result;
+use crate::render;
+use crate::render::time::Local;
+
+/// Show devices, shared projects, what is not sent yet, and what is wrong
+#[derive(clap::Args)]
+pub struct SyncStatus {}
+
+impl SyncStatus {
+    pub fn run(self, context: &Context) -> Result<()> {
+        let store = context.view()?;
+        let spaces = status::status(&context.home, &store).map_err(failed)?;
+        if context.json {
+            render::json(&json!({ "spaces": spaces }));
+            return Ok(());
+        }
+        if spaces.is_empty() {
+            render::line("sync is not set up; `cerberus sync init URL` starts it");
+        }
+        for space in &spaces {
+            print(context, space);
+        }
+        Ok(())
+    }
+}
+
+fn print(context: &Context, space: &SpaceStatus) {
+    let local = Local::new(context.clock.now);
+    render::line(&format!("{}  ({})", status::label(space.team.as_deref()), space.hub));
+    if space.waiting {
+        render::line("  waiting to be let in");
+        return;
+    }
+    let ago = |at: Option<Timestamp>| at.map_or_else(|| "never".to_string(), |at| local.ago(at));
+    render::line(&format!("  space        {}", space.space));
+    render::line(&format!("  this device  {} ({})", space.name, space.device));
+    for device in space.devices.iter().filter(|device| !device.is_this) {
+        render::line(&format!(
+            "  device       {} ({}), last heard {}",
+            device.name,
+            device.device,
+            ago(device.last_head)
+        ));
+    }
+    for project in &space.projects {
+        render::line(&format!("  shared       {} ({})", project.name, project.root));
+    }
+    render::line(&format!("  exchanged    {}; {}", ago(space.last_pull), unsent(space)));
+    render::line(&format!("  key          epoch {}", space.epoch));
+    forgotten(space).iter().for_each(|line| render::line(&format!("  forgotten    {line}")));
+    space.problems.iter().for_each(|problem| render::line(&format!("  PROBLEM      {problem}")));
+}
+
+fn unsent(space: &SpaceStatus) -> String {
+    match space.unsent {
+        0 => "everything is sent".to_string(),
+        unsent => format!("{} not sent yet", render::count(unsent, "record")),
+    }
+}
+
+/// How far the last request to forget has come.
+fn forgotten(space: &SpaceStatus) -> Option<String> {
+    let [confirmed, devices] = space.forget_confirmed?;
+    Some(confirmed_line(confirmed, devices, space.hub_keeps))
+}
+
+/// The same, after an exchange.
+pub fn forgotten_line(context: &Context, space: &Space) -> Option<String> {
+    let state = Files::new(&context.home).state(space).ok()?;
+    let found = forget::confirmed(space, &state)?;
+    Some(confirmed_line(found.confirmed, found.devices, found.hub_keeps))
+}
+
+fn confirmed_line(confirmed: usize, devices: usize, hub_keeps: bool) -> String {
+    let kept = if hub_keeps { "; the hub keeps the sealed bytes until it collects its garbage" } else { "" };
+    format!("gone here; {confirmed} of {} confirmed{kept}", render::count(devices, "device"))
+}
+
+/// Lines for `cerberus status`.
+pub fn lines(context: &Context, store: &Store) -> Vec<(&'static str, String)> {
+    let local = Local::new(context.clock.now);
+    let one = |space: &SpaceStatus| -> Vec<(&'static str, String)> {
+        let label = status::label(space.team.as_deref());
+        if space.waiting {
+            return vec![("sync", format!("{label}: waiting to be let in"))];
+        }
+        let last = space.last_pull.map_or_else(|| "never".to_string(), |at| local.ago(at));
+        let devices = render::count(space.devices.len(), "device");
+        let mut lines = vec![("sync", format!("{label}: {devices}, exchanged {last}, {}", unsent(space)))];
+        lines.extend(forgotten(space).map(|line| ("", line)));
+        lines.extend(space.problems.iter().map(|problem| ("", problem.clone())));
+        lines
+    };
+    match status::status(&context.home, store) {
+        Ok(spaces) => spaces.iter().flat_map(one).collect(),
+        Err(error) => vec![("sync", error.to_string())],
+    }
+}
+
+/// The same for `cerberus status --json`.
+pub fn json_of(context: &Context, store: &Store) -> Value {
+    match status::status(&context.home, store) {
+        Ok(spaces) => json!(spaces),
+        Err(error) => json!([{ "problems": [error.to_string()] }]),
+    }
+}
+
+/// What `cerberus doctor` finds: whether each space is good, what to say, and what to do.
+pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static str)> {
+    let spaces = match status::status(&context.home, store) {
+        Ok(spaces) => spaces,
+        Err(error) => return vec![(false, error.to_string(), "restore the file, or join again with a code")],
+    };
+    let local = Local::new(context.clock.now);
+    let one = |space: &SpaceStatus| {
+        let label = status::label(space.team.as_deref());
+        let last = |at: Option<Timestamp>| at.map_or_else(|| "never".to_string(), |at| local.ago(at));
+        let mut detail = format!(
+            "{label}: {}, pushed {}, pulled {}, {}, key of epoch {}",
+            render::count(space.devices.len(), "device"),
+            last(space.last_push),
+            last(space.last_pull),
+            unsent(space),
+            space.epoch
+        );
+        forgotten(space).iter().for_each(|line| detail.push_str(&format!("; forgotten: {line}")));
+        space.problems.iter().for_each(|problem| detail.push_str(&format!("; {problem}")));
+        (space.problems.is_empty(), detail, "docs/sync.md says what each problem means")
+    };
+    spaces.iter().map(one).collect()
+}
