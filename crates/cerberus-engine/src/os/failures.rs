@@ -47,7 +47,7 @@ pub fn forget(home: &Home, is_meant: impl Fn(&Failure) -> bool) -> std::io::Resu
     let path = home.failures();
     for path in [path.with_extension("old.jsonl"), path] {
         let Ok(text) = home.text(&path, 2 * FILE_BYTES_MAX) else { continue };
-        let is_meant = |line: &str| serde_json::from_str(line).is_ok_and(|failure| is_meant(&failure));
+        let is_meant = |line: &str| serde_json::from_slice(line.as_bytes()).is_ok_and(|failure| is_meant(&failure));
         let kept: String = text.lines().filter(|line| !is_meant(line)).map(|line| format!("{line}\n")).collect();
         if kept != text {
             home.replace(&path, kept.as_bytes())?;
@@ -68,5 +68,8 @@ pub fn list(home: &Home, now: Timestamp) -> Vec<Failure> {
     let files = [path.with_extension("old.jsonl"), path];
     let text = files.map(|path| home.text(&path, 2 * FILE_BYTES_MAX).unwrap_or_default());
     let lines = text.iter().flat_map(|text| text.lines());
-    lines.filter_map(|line| serde_json::from_str(line).ok()).filter(|failure: &Failure| failure.at <= now).collect()
+    lines
+        .filter_map(|line| serde_json::from_slice(line.as_bytes()).ok())
+        .filter(|failure: &Failure| failure.at <= now)
+        .collect()
 }

@@ -45,6 +45,21 @@ pub const LOOP_POINTS: [&str; 20] = [
 pub const FORGETTING_POINTS: [&str; 5] =
     ["rewrite-copied", "rewrite-listed", "rewrite-line", "rewrite-removed", "rewrite-folded"];
 
+/// The labelled points of an exchange with a folder.
+pub const SYNC_POINTS: [&str; 11] = [
+    "sync-state",
+    "sync-seal",
+    "sync-sealed",
+    "sync-send",
+    "hub-write",
+    "hub-link",
+    "sync-sent",
+    "hub-replace",
+    "sync-published",
+    "sync-append",
+    "sync-appended",
+];
+
 /// How the next write behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
@@ -57,7 +72,7 @@ pub enum Writing {
 pub fn point(label: &str) -> io::Result<Writing> {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use rustix::io::Errno;
+    use super::platform;
     let Ok(fault) = std::env::var("CERBERUS_FAULT") else { return Ok(Writing::Whole) };
     let Some(what) = fault.strip_prefix(label).and_then(|rest| rest.strip_prefix('=')) else {
         return Ok(Writing::Whole);
@@ -69,13 +84,13 @@ pub fn point(label: &str) -> io::Result<Writing> {
     }
     match Some(what) {
         Some("kill") => {
-            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            platform::kill_self();
             Ok(Writing::Whole)
         }
         #[expect(clippy::panic, reason = "development builds only, when a test asks for it")]
         Some("panic") => panic!("a fault was asked for"),
-        Some("enospc") => Err(Errno::NOSPC.into()),
-        Some("eio") => Err(Errno::IO.into()),
+        Some("enospc") => Err(platform::disk_full()),
+        Some("eio") => Err(platform::disk_broken()),
         Some("short") => Ok(Writing::Short),
         _ => Ok(Writing::Whole),
     }

@@ -5,20 +5,17 @@
 //! the home.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cerberus_core::clean::Cleaner;
 use cerberus_core::private::PrivacyRules;
 
-use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::Errno;
-
 use crate::os::outside;
+use crate::os::platform;
+pub use crate::os::platform::create_dir;
 use crate::os::replace::replace;
 
 #[derive(Clone, Debug)]
@@ -90,12 +87,10 @@ impl Home {
     pub fn unsafe_home(&self) -> Option<UnsafeHome> {
         let known = std::fs::metadata(&self.root).ok()?;
         let root = || self.root.clone();
-        match (known.uid(), known.mode() & 0o7777) {
-            (owner, _) if owner != rustix::process::geteuid().as_raw() => {
-                Some(UnsafeHome::Foreign { root: root(), owner })
-            }
-            (_, mode) if mode & 0o022 != 0 => Some(UnsafeHome::Writable { root: root(), mode }),
-            _ => None,
+        match (platform::other_owner(&known), platform::mode(&known)) {
+            (Some(owner), _) => Some(UnsafeHome::Foreign { root: root(), owner }),
+            (None, mode) if mode & 0o022 != 0 => Some(UnsafeHome::Writable { root: root(), mode }),
+            (None, _) => None,
         }
     }
 
@@ -149,8 +144,18 @@ impl Home {
         self.root.join("checks")
     }
 
+    /// What hooks denied lately. Removed with any record.
+    pub fn denied(&self) -> PathBuf {
+        self.root.join("denied")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
+    }
+
+    /// Keys, spaces and what waits to be sent to other devices.
+    pub fn sync_dir(&self) -> PathBuf {
+        self.root.join("sync")
     }
 
     /// One empty file per session whose summary has been started.
@@ -178,19 +183,9 @@ impl Home {
 
     /// Opens a regular file below the home. Follows no symbolic link, neither on the way nor at the end.
     pub fn open(&self, path: &Path, access: Access) -> io::Result<File> {
-        let (folder, name) = self.folder_of(path)?;
-        let flags = match access {
-            Access::Read => OFlags::RDONLY,
-            Access::Overwrite => OFlags::WRONLY,
-            // Appending also reads the last record.
-            Access::Append => OFlags::RDWR | OFlags::APPEND,
-            Access::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
-            Access::UpdateOrCreate => OFlags::RDWR | OFlags::CREATE,
-        };
-        // If the path is a pipe, opening must not block.
-        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let opened = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR);
-        outside::regular(File::from(opened.map_err(|error| self.explain(error, path))?))
+        let (folder, name) = self.inside(path)?;
+        let opened = platform::open_below(&self.root, folder, name, access);
+        outside::regular(opened.map_err(|error| self.explain(error, path))?)
     }
 
     /// Reads a file below the home as text.
@@ -209,44 +204,34 @@ impl Home {
 
     /// Opens a folder below the home without following symbolic links.
     pub fn open_folder(&self, path: &Path) -> io::Result<File> {
-        let (folder, name) = self.folder_of(path)?;
-        Ok(File::from(self.below(&folder, name, path)?))
+        let (folder, name) = self.inside(path)?;
+        platform::open_folder_below(&self.root, folder, name).map_err(|error| self.explain(error, path))
     }
 
-    /// Opens the folder that contains `path`. Returns it with the last component of the path.
-    fn folder_of<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a OsStr)> {
+    /// Makes the names in a folder below the home as durable as the contents of its files.
+    pub fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        platform::sync_folder(&self.open_folder(path)?)
+    }
+
+    /// The folder of a path, relative to the home, and its last component.
+    fn inside<'a>(&self, path: &'a Path) -> io::Result<(&'a Path, &'a OsStr)> {
         let not_ours = || io::Error::other(format!("{} is not inside the home", path.display()));
         let inside = path.strip_prefix(&self.root).map_err(|_| not_ours())?;
         let name = inside.file_name().ok_or_else(not_ours)?;
-        let mut folder = openat(CWD, &self.root, FOLDER, Mode::empty())?;
-        for part in inside.parent().into_iter().flat_map(Path::iter) {
-            folder = self.below(&folder, part, path)?;
-        }
-        Ok((folder, name))
+        Ok((inside.parent().unwrap_or(Path::new("")), name))
     }
 
-    fn below(&self, folder: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<OwnedFd> {
-        openat(folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()).map_err(|error| self.explain(error, path))
-    }
-
-    /// Explains the errors that the system returns for a symbolic link: ELOOP and ENOTDIR.
-    fn explain(&self, error: Errno, path: &Path) -> io::Error {
+    /// Explains the errors that the system returns for a symbolic link.
+    fn explain(&self, error: io::Error, path: &Path) -> io::Error {
         let mut inside = path.ancestors().take_while(|part| *part != self.root);
-        let is_link = inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
-        match error {
-            Errno::LOOP | Errno::NOTDIR if is_link => io::Error::other(
+        let mut is_link = || inside.any(|part| part.symlink_metadata().is_ok_and(|known| known.is_symlink()));
+        match platform::may_be_link(&error) && is_link() {
+            true => io::Error::other(
                 "this is a symbolic link, and Cerberus does not follow links out of the home; replace it with the real file or folder",
             ),
-            error => error.into(),
+            false => error,
         }
     }
-}
-
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-/// Creates a folder and its parents.
-pub fn create_dir(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Reads what a child process prints, within limits of time and size. The caller ends the child.
 
-use std::io::Read;
 use std::process::Child;
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::platform;
 
 /// Why the output is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,24 +15,7 @@ pub enum OutputError {
 
 /// Reads everything the child prints until it closes its output.
 pub fn read_until(child: &mut Child, deadline: Instant, bytes_max: usize) -> Result<Vec<u8>, OutputError> {
-    let mut output = child.stdout.take().ok_or(OutputError::Broken)?;
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 64 * 1024];
-    loop {
-        let left = deadline.checked_duration_since(Instant::now()).ok_or(OutputError::TimedOut)?;
-        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
-        match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&limit)) {
-            Ok(0) => return Err(OutputError::TimedOut),
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return Err(OutputError::Broken),
-            Ok(_) => {}
-        }
-        match output.read(&mut chunk).map_err(|_| OutputError::Broken)? {
-            0 => return Ok(bytes),
-            _ if bytes.len() > bytes_max => return Err(OutputError::TooLong),
-            count => bytes.extend_from_slice(&chunk[..count]),
-        }
-    }
+    platform::read_output(child.stdout.take().ok_or(OutputError::Broken)?, deadline, bytes_max)
 }
 
 #[cfg(test)]

@@ -2,17 +2,15 @@
 //!
 //! Opening one never blocks: pipes, terminals and devices are refused. Reading is always bounded. Nothing here writes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use super::platform;
 
 /// Opens a regular file for reading; anything else is an error.
 pub fn open(path: &Path) -> io::Result<File> {
-    let at_once = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-    regular(OpenOptions::new().read(true).custom_flags(at_once).open(path)?)
+    regular(platform::open_at_once(path)?)
 }
 
 /// Passes the file through if it is a regular one.
@@ -45,14 +43,18 @@ pub fn ending(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let start = file.metadata()?.len().saturating_sub(bytes_max);
     let mut bytes = vec![0; usize::try_from(bytes_max.min(file.metadata()?.len())).unwrap_or(0)];
-    let read = file.read_at(&mut bytes, start)?;
+    let read = platform::read_at(&file, &mut bytes, start)?;
     bytes.truncate(read);
     Ok(bytes)
 }
 
+/// The room to begin with.
+const FIRST_BYTES: u64 = 4 * 1024;
+
 /// Reads a source to its end. More than `bytes_max` is an error; the rest is not read.
 pub fn whole(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // Most files fit, and are read with one call.
+    let mut bytes = Vec::with_capacity(bytes_max.saturating_add(1).min(FIRST_BYTES) as usize);
     source.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > bytes_max {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {bytes_max} bytes"))),

@@ -1,22 +1,23 @@
 //! Replaces a file atomically: writes a temporary file beside it, syncs it and renames it over the original.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use super::platform;
 
 const OWNER_WRITE: u32 = 0o200;
 
 /// Whether the file's mode lets its owner write. A rename would not check that.
 pub fn is_writable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|known| known.permissions().mode() & OWNER_WRITE != 0)
+    fs::metadata(path).is_ok_and(|known| platform::mode(&known) & OWNER_WRITE != 0)
 }
 
 /// Writes `bytes` to `path`, or to the target of a symbolic link. An existing file keeps its mode.
 pub fn replace(path: &Path, bytes: &[u8], mode_if_new: u32) -> io::Result<()> {
     let target = resolve(path)?;
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mode = fs::metadata(&target).map_or(mode_if_new, |known| known.permissions().mode() & 0o7777);
+    let mode = fs::metadata(&target).map_or(mode_if_new, |known| platform::mode(&known));
     if mode & OWNER_WRITE == 0 {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
@@ -26,13 +27,13 @@ pub fn replace(path: &Path, bytes: &[u8], mode_if_new: u32) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    File::open(dir)?.sync_all()
+    platform::sync_folder(&platform::folder(dir)?)
 }
 
 fn write_new(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let mut file = platform::with_mode(OpenOptions::new().write(true).create_new(true), mode).open(path)?;
     file.write_all(bytes)?;
-    file.set_permissions(fs::Permissions::from_mode(mode))?;
+    platform::set_mode_of(&file, mode)?;
     file.sync_all()
 }
 
@@ -54,6 +55,8 @@ fn file_name(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

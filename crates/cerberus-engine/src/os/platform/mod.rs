@@ -1,0 +1,49 @@
+//! What differs between operating systems. Code for one system is only here, and in the folder of the same name in the
+//! binary.
+//!
+//! `unix.rs` and `windows.rs` offer the same functions. Processes are read by `proc.rs` on Linux, without a library,
+//! because every hook asks for them, and by `table.rs` elsewhere.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+pub use unix::*;
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+pub use windows::*;
+
+#[cfg(target_os = "linux")]
+#[path = "proc.rs"]
+pub mod processes;
+#[cfg(not(target_os = "linux"))]
+#[path = "table.rs"]
+pub mod processes;
+
+/// How a process is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It may finish what it is doing.
+    Ask,
+    Kill,
+}
+
+/// A running process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    pub name: String,
+    pub parent: u32,
+    /// When it was started, in the system's unit. Together with its id, this identifies it until the next boot.
+    pub started: u64,
+    /// It has ended, but its parent was not told yet.
+    pub is_dead: bool,
+}
+
+/// Where a process id has a meaning: nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessDomain {
+    /// Empty where start times alone tell boots apart.
+    pub boot: String,
+    pub machine: String,
+    pub namespace: String,
+}

@@ -1,0 +1,280 @@
+//! Linux, macOS and other Unix systems.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timestamps, UTIME_NOW, openat, utimensat};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
+
+use super::End;
+use crate::os::home::Access;
+use crate::os::output::OutputError;
+
+/// The variable that names the user's folder.
+pub const USER_FOLDER: &str = "HOME";
+
+/// The shell that runs a command line, and its flag for one.
+pub const SHELL: [&str; 2] = ["/bin/sh", "-c"];
+
+// Files
+
+pub fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(bytes, offset)
+}
+
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+/// Makes new files with this mode.
+pub fn with_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
+    options.mode(mode)
+}
+
+pub fn mode(known: &Metadata) -> u32 {
+    known.mode() & 0o7777
+}
+
+pub fn set_mode_of(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Creates a folder and its parents, for this user only.
+pub fn create_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// The owner of a file, if it is somebody else.
+pub fn other_owner(known: &Metadata) -> Option<u32> {
+    Some(known.uid()).filter(|owner| *owner != rustix::process::geteuid().as_raw())
+}
+
+/// Makes the names in a folder as durable as the contents of its files.
+pub fn sync_folder(folder: &File) -> io::Result<()> {
+    folder.sync_all()
+}
+
+/// Opens a folder to be synced.
+pub fn folder(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Opens a file for reading, without waiting for a pipe or a terminal.
+pub fn open_at_once(path: &Path) -> io::Result<File> {
+    let at_once = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    OpenOptions::new().read(true).custom_flags(at_once).open(path)
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Opens the file `name` in the folder `inside`, a path relative to `root`. Follows no symbolic link below the root.
+pub fn open_below(root: &Path, inside: &Path, name: &OsStr, access: Access) -> io::Result<File> {
+    let flags = match access {
+        Access::Read => OFlags::RDONLY,
+        Access::Overwrite => OFlags::WRONLY,
+        // Appending also reads the last record.
+        Access::Append => OFlags::RDWR | OFlags::APPEND,
+        Access::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+        Access::UpdateOrCreate => OFlags::RDWR | OFlags::CREATE,
+    };
+    // If the path is a pipe, opening must not block.
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(File::from(openat(descend(root, inside)?, name, flags, Mode::RUSR | Mode::WUSR)?))
+}
+
+/// Like [`open_below`], for a folder.
+pub fn open_folder_below(root: &Path, inside: &Path, name: &OsStr) -> io::Result<File> {
+    Ok(File::from(openat(descend(root, inside)?, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?))
+}
+
+fn descend(root: &Path, inside: &Path) -> io::Result<OwnedFd> {
+    let mut folder = openat(CWD, root, FOLDER, Mode::empty())?;
+    for part in inside {
+        folder = openat(&folder, part, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(folder)
+}
+
+/// Whether the system may have refused to open a path because of a symbolic link.
+pub fn may_be_link(error: &io::Error) -> bool {
+    [Errno::LOOP, Errno::NOTDIR].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Whether the file cannot be opened because of what it is: a socket.
+pub fn is_no_file(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NXIO.raw_os_error())
+}
+
+/// Sets the modification time of a file to now. Follows no symbolic link.
+pub fn touch(path: &Path) {
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let _ = utimensat(CWD, path, &Timestamps { last_access: now, last_modification: now }, AtFlags::SYMLINK_NOFOLLOW);
+}
+
+/// Whether this user may create files in a folder.
+pub fn may_create_in(dir: &Path) -> bool {
+    use rustix::fs::Access;
+    rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+/// Whether this is a file that the system runs.
+pub fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|known| known.is_file() && known.mode() & 0o111 != 0)
+}
+
+/// The files that a program of this name may be in.
+pub fn program_files(name: &str) -> Vec<String> {
+    vec![name.to_string()]
+}
+
+// Processes
+
+pub fn parent_id() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+/// The file of this program, even if it has been replaced since the program was started.
+pub fn running_program() -> io::Result<PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Ok(PathBuf::from("/proc/self/exe")),
+        false => std::env::current_exe(),
+    }
+}
+
+/// What lists of processes call the program.
+pub fn call(command: &mut Command, name: &str) {
+    command.arg0(name);
+}
+
+/// Starts the program in a process group of its own.
+pub fn in_own_group(command: &mut Command) -> &mut Command {
+    command.process_group(0)
+}
+
+/// Leaves the terminal and the process group of the parent.
+pub fn leave_terminal() {
+    let _ = rustix::process::setsid();
+}
+
+/// Makes this process the parent of orphans below it, where the system can do that.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+pub fn end_process(pid: u32, how: End) {
+    if let Some(pid) = to_pid(pid) {
+        let _ = rustix::process::kill_process(pid, signal_for(how));
+    }
+}
+
+/// Ends a process group, which has the id of its leader.
+pub fn end_group(leader: u32, how: End) {
+    if let Some(leader) = to_pid(leader) {
+        let _ = rustix::process::kill_process_group(leader, signal_for(how));
+    }
+}
+
+fn signal_for(how: End) -> Signal {
+    match how {
+        End::Ask => Signal::TERM,
+        End::Kill => Signal::KILL,
+    }
+}
+
+fn to_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// Reaps a child or an adopted process, if it has ended.
+pub fn reap(pid: u32) {
+    if let Some(pid) = to_pid(pid) {
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+/// Calls `ended` with the id and exit code of every child and adopted process that ends, until none is left or it
+/// returns false.
+pub fn each_end(_started: Child, mut ended: impl FnMut(u32, i32) -> bool) {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) => {
+                let pid = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+                if !ended(pid, exit_code(status)) {
+                    return;
+                }
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// The exit code that a shell would report.
+fn exit_code(status: WaitStatus) -> i32 {
+    status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+/// Whether a child has ended. It is not reaped: while it exists, no other group can get its id.
+pub fn has_ended(child: &mut Child) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::Pid(Pid::from_child(child)), look), Ok(Some(_)))
+}
+
+/// The signal that ended a process.
+pub fn signal_of(status: &ExitStatus) -> Option<i32> {
+    status.signal()
+}
+
+/// Reads the output of a child to its end, within limits of time and size.
+pub fn read_output(mut output: ChildStdout, deadline: Instant, bytes_max: usize) -> Result<Vec<u8>, OutputError> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 64 * 1024];
+    loop {
+        let left = deadline.checked_duration_since(Instant::now()).ok_or(OutputError::TimedOut)?;
+        let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+        match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&limit)) {
+            Ok(0) => return Err(OutputError::TimedOut),
+            Err(Errno::INTR) => continue,
+            Err(_) => return Err(OutputError::Broken),
+            Ok(_) => {}
+        }
+        match output.read(&mut chunk).map_err(|_| OutputError::Broken)? {
+            0 => return Ok(bytes),
+            _ if bytes.len() > bytes_max => return Err(OutputError::TooLong),
+            count => bytes.extend_from_slice(&chunk[..count]),
+        }
+    }
+}
+
+// Faults, in development builds
+
+#[cfg(debug_assertions)]
+pub fn kill_self() {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
+}
+
+#[cfg(debug_assertions)]
+pub fn disk_full() -> io::Error {
+    Errno::NOSPC.into()
+}
+
+#[cfg(debug_assertions)]
+pub fn disk_broken() -> io::Error {
+    Errno::IO.into()
+}
