@@ -51,6 +51,8 @@ pub struct MemoryLine {
     evidence: Vec<EvidenceLine>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     automatic: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
 }
 
 /// [`Evidence`] as it appears in a line.
@@ -111,7 +113,7 @@ impl MemoryLine {
 
     /// Parses and checks one line of a file.
     pub fn parse(text: &str) -> Result<MemoryLine, LineError> {
-        let line: MemoryLine = serde_json::from_str(text)?;
+        let line: MemoryLine = serde_json::from_slice(text.as_bytes())?;
         if line.content.trim().is_empty() {
             return Err(LineError::Empty);
         }
@@ -175,6 +177,8 @@ impl MemoryLine {
                 is_automatic: self.automatic,
                 metadata,
                 uses: Uses { count: self.use_count, last_at: time(&self.last_used) },
+                author: self.author.map(|author| cleaner.clean(author, Keep::SUBJECT)),
+                other_of: None,
             },
         };
         (id, memory)
@@ -201,6 +205,7 @@ impl MemoryLine {
             rationale: background.rationale.map(|text| text.to_string()),
             evidence: background.evidence.iter().map(EvidenceLine::of).collect(),
             automatic: background.is_automatic,
+            author: background.author.map(|author| author.to_string()),
         }
     }
 }
@@ -269,7 +274,7 @@ mod tests {
             "confidence": 0.95, "created_at": "2026-01-20T10:00:00Z", "updated_at": "2026-01-21T10:00:00Z",
             "source": "corrections", "metadata": {"turn": "D1:3", "deep": {"list": [1, 2.5, null, true, "x"]}},
             "status": "proposed", "use_count": 3, "last_used": "2026-01-21T11:00:00Z", "supersedes": ["m-0"],
-            "project_id": "abc", "rationale": "said twice", "automatic": true,
+            "project_id": "abc", "rationale": "said twice", "automatic": true, "author": "Ana",
             "evidence": [{"text": "never commit to main", "agent": "claude-code", "session": "s", "key": "k"}],
         });
         let (id, memory) = memory(&whole.to_string());

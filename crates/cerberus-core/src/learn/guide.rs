@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::clean::text::words;
+use crate::extract::injected::{BLOCK_BEGIN, BLOCK_END};
 use crate::language::meaning::Meaning;
 
 /// A line says the same as a memory from this similarity on.
@@ -24,9 +25,14 @@ struct GuideLine {
 }
 
 impl GuideLines {
-    /// Adds a guide, sentence by sentence and list item by list item.
+    /// Adds a guide, sentence by sentence and list item by list item. A published memory is one item.
     pub fn add(&mut self, guide: &str, text: &str) {
-        for line in text.lines().flat_map(|line| line.split_inclusive(". ")) {
+        let mut in_block = false;
+        let parts = text.lines().flat_map(|line| {
+            in_block = (in_block || line.starts_with(BLOCK_BEGIN)) && line != BLOCK_END;
+            if in_block { vec![line] } else { line.split_inclusive(". ").collect() }
+        });
+        for line in parts {
             let plain = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ']);
             let words: HashSet<String> = words(plain).collect();
             if !words.is_empty() {
@@ -54,6 +60,17 @@ impl GuideLines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learn::publish::published;
+
+    #[test]
+    fn a_published_memory_is_found_though_it_has_several_sentences() {
+        let rule = "Use uv for everything. Never call pip directly. Lock files are committed.";
+        let mut guides = GuideLines::default();
+        guides.add("x.md", rule);
+        assert_eq!(guides.find(rule), None, "elsewhere every sentence stands alone");
+        guides.add("AGENTS.md", &published(None, &[rule]).unwrap().unwrap());
+        assert_eq!(guides.find(rule), Some("AGENTS.md"));
+    }
 
     #[test]
     fn a_guide_is_recognised_in_other_words_too() {

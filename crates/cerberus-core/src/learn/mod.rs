@@ -9,6 +9,7 @@ pub mod correction;
 pub mod exchange;
 pub mod guide;
 pub mod proposal;
+pub mod publish;
 mod reach;
 pub mod voice;
 mod wording;

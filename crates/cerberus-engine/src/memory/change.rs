@@ -1,7 +1,8 @@
 //! Changing memories: learning, deciding, editing, undoing, recording uses and importing.
 //!
 //! Every change is one record with the whole memory, so that no change is ever half made. It also names the version it
-//! is based on: of two changes to the same version, the second in the journal's order is refused.
+//! is based on: of two changes to the same version, the second in the journal's order is refused, or, if another device
+//! made it, proposed to the user.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -57,6 +58,8 @@ pub(super) struct Change {
     pub id: MemoryId,
     /// The number of versions when it was read.
     pub based_on: usize,
+    /// The name of the version that was read.
+    pub parent: Option<String>,
     pub memory: Option<Memory<'static>>,
 }
 
@@ -111,7 +114,7 @@ impl MemoryWriter<'_> {
         let projects = Projects::load(store, self.clock.now)?;
         let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
         // Two processes that learn the same thing at the same time have learned it once.
-        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
+        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, parent: None, memory: Some(memory) })?;
         Ok(Learned { id, is_new, status: Status::Approved, supersedes })
     }
 
@@ -152,7 +155,7 @@ impl MemoryWriter<'_> {
             background: Background { rationale: Some(clean(rationale, Keep::PROMPT)), ..Background::default() },
         };
         let id = free_id(store, &[text, &memory.scope, &self.clock.now.to_string()])?;
-        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, memory: Some(memory) })?;
+        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, parent: None, memory: Some(memory) })?;
         Ok(Learned { id, is_new, status: Status::Proposed, supersedes: Vec::new() })
     }
 
@@ -198,7 +201,8 @@ impl MemoryWriter<'_> {
 
     /// Changes the version that was read, or reports that it is no longer current.
     fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), ChangeError> {
-        let change = Change { id: row.id.clone(), based_on: row.version, memory };
+        let change =
+            Change { id: row.id.clone(), based_on: row.version, parent: Some(row.version_key.clone()), memory };
         match self.make(store, change)? {
             true => Ok(()),
             false => Err(ChangeError::ChangedMeanwhile(row.id.clone())),
@@ -231,7 +235,7 @@ impl MemoryWriter<'_> {
             let (versions, newest) = store.memory_head(id.as_str())?;
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
-                let change = Change { id, based_on: versions, memory: Some(memory) };
+                let change = Change { id, based_on: versions, parent: None, memory: Some(memory) };
                 let record = Record { at, ..self.change_record(change) };
                 records.push(Record { imported: true, ..record });
             }
@@ -282,12 +286,13 @@ impl MemoryWriter<'_> {
 
     /// The key is unique, so that two identical changes at the same time are not taken for one.
     fn change_record(&self, change: Change) -> Record<'static> {
-        let Change { id, based_on, memory } = change;
+        let Change { id, based_on, parent, memory } = change;
         let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
         let key = format!("{id}#{based_on}-{unique:016x}");
         let id = self.home.cleaner().clean(id.as_str().to_string(), Keep::NAME);
         let memory = memory.map(Box::new);
-        let event = Event::Memory(MemoryChange { id, memory, based_on: Some(based_on) });
+        let parent = parent.map(|parent| self.home.cleaner().clean(parent, Keep::NAME));
+        let event = Event::Memory(MemoryChange { id, memory, based_on: Some(based_on), parent });
         self.record(self.clock.now, key, event)
     }
 
@@ -319,7 +324,10 @@ pub fn superseding(
     let older: Vec<MemoryRow> = known
         .into_iter()
         .filter(|other| other.id != *id && other.memory.status == Status::Approved && other.superseded_by.is_none())
-        .filter(|other| meets(&other.memory) && conflict::contradicts(&other.memory.content, &memory.content))
+        .filter(|other| {
+            let is_other_text = memory.background.other_of.as_deref() == Some(other.id.as_str());
+            is_other_text || meets(&other.memory) && conflict::contradicts(&other.memory.content, &memory.content)
+        })
         .collect();
     memory.background.supersedes =
         older.iter().map(|other| home.cleaner().clean(other.id.as_str().to_string(), Keep::NAME)).collect();

@@ -58,7 +58,8 @@ pub fn distill_into(writer: &MemoryWriter, recorder: &mut Recorder) -> Result<Di
         }
         // Propose first, even if it is certain: then the user can undo an automatic approval like any other change.
         let based_on = current.map_or(0, |row| row.version);
-        changes.push(Change { id: proposal.id.clone(), based_on, memory: Some(memory.clone()) });
+        let parent = current.map(|row| row.version_key.clone());
+        changes.push(Change { id: proposal.id.clone(), based_on, parent, memory: Some(memory.clone()) });
         if !proposal.is_sure() {
             distilled.proposed.push(proposal.id);
             continue;
@@ -66,7 +67,7 @@ pub fn distill_into(writer: &MemoryWriter, recorder: &mut Recorder) -> Result<Di
         let mut approved = Memory { status: Status::Approved, ..memory };
         approved.background.is_automatic = true;
         let (approved, _) = superseding(writer.home, &projects, &proposal.id, approved, known.clone());
-        changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, memory: Some(approved) });
+        changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, parent: None, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
     recorder.record(&writer.records(changes))?;

@@ -9,6 +9,7 @@ pub mod learn;
 mod list;
 mod live;
 mod propose;
+mod publish;
 mod recover;
 pub mod review;
 pub mod search;
@@ -61,6 +62,8 @@ enum MemoryCommand {
     Edit(edit::Edit),
     Forget(forget::Forget),
     Stats(stats::Stats),
+    Publish(publish::Publish),
+    Unpublish(publish::Unpublish),
     Export(transfer::Export),
     Import(transfer::Import),
 }
@@ -89,6 +92,8 @@ impl Memory {
             MemoryCommand::Edit(command) => command.run(context),
             MemoryCommand::Forget(command) => command.run(context),
             MemoryCommand::Stats(command) => command.run(context),
+            MemoryCommand::Publish(command) => command.run(context),
+            MemoryCommand::Unpublish(command) => command.run(context),
             MemoryCommand::Export(command) => command.run(context),
             MemoryCommand::Import(command) => command.run(context),
         }

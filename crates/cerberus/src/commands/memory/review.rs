@@ -15,8 +15,8 @@ use crate::commands::check::counted;
 use crate::commands::check::replayed::Replayed;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::platform;
 use crate::render;
-use crate::render::keys;
 use crate::render::page::page;
 use crate::render::style::{Line, Screen, Style, wrapped};
 
@@ -206,7 +206,7 @@ fn show(row: &MemoryRow, at: usize, of: usize) {
         let reason = if is_quoted(why) { why.split(": \"").next().unwrap_or_default() } else { why };
         add("why", reason);
     }
-    add("source", row.origin().title());
+    add("source", &row.origin_title());
     lines.push(Line::new().plain("  ").faint(KEYS));
     page(&Screen { rows: None, ..screen }, &lines);
 }
@@ -231,7 +231,7 @@ fn ask() -> Result<Answer> {
     let stdin = std::io::stdin();
     loop {
         let (key, words) = if stdin.is_terminal() {
-            (keys::pressed().hint("use `cerberus memory approve` and `cerberus memory reject` instead")?, None)
+            (platform::pressed_key().hint("use `cerberus memory approve` and `cerberus memory reject` instead")?, None)
         } else {
             let mut line = String::new();
             if stdin.lock().read_line(&mut line).unwrap_or(0) == 0 {

@@ -119,6 +119,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     add("end_trigger", session.state.ended.as_ref().map(|(_, trigger)| trigger.clone()));
     add("phase", session.phase.clone());
     add("branch", session.branch.clone());
+    add("device", session.device.clone());
     add("language", language(&carried.facts));
     add("summary", store.summary(session, now).hint(DOCTOR)?.map(|row| row.text));
     if let Some(process) = &session.process {
