@@ -1,0 +1,48 @@
+# shellcheck shell=bash disable=SC2034
+# What every package contains. Sourced by dev/dist and dev/packages, from the root of the repository.
+
+# The name in registries; the programs; what a release is built for.
+name=cerberus-memory
+binaries=(cerberus)
+targets=(
+  x86_64-unknown-linux-musl
+  aarch64-unknown-linux-musl
+  x86_64-apple-darwin
+  aarch64-apple-darwin
+  x86_64-pc-windows-msvc
+)
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+# Everything in a package has the time of the commit, so that the same commit gives the same bytes.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+export SOURCE_DATE_EPOCH
+
+# tool COMMAND CRATE VERSION: installs a program from crates.io into .cache/tools, and puts that on PATH. Without
+# optimisation, because building it takes longer than anything it does here.
+tool() {
+  export PATH="$PWD/.cache/tools/bin:$PATH"
+  command -v "$1" >/dev/null && return
+  printf 'installing %s %s\n' "$2" "$3" >&2
+  cargo install --quiet --locked --debug --root .cache/tools "$2" --version "$3" >&2
+}
+
+# stage FROM DIR SUFFIX GENERATOR: puts the tree that every package installs below its prefix into DIR. FROM has the
+# programs for the target, GENERATOR those for this machine, which print the completions and the manual pages.
+stage() {
+  local from=$1 dir=$2 suffix=$3 program=$4/${binaries[0]} command
+  [ -f "$program" ] || program=$program$suffix
+  rm -rf "$dir"
+  mkdir -p "$dir/bin" "$dir/share/man/man1" "$dir/share/doc/$name" "$dir/share/bash-completion/completions" \
+    "$dir/share/zsh/site-functions" "$dir/share/fish/vendor_completions.d"
+  for command in "${binaries[@]}"; do
+    install -m 755 "$from/$command$suffix" "$dir/bin/$command$suffix"
+  done
+  "$program" completions bash >"$dir/share/bash-completion/completions/cerberus"
+  "$program" completions zsh >"$dir/share/zsh/site-functions/_cerberus"
+  "$program" completions fish >"$dir/share/fish/vendor_completions.d/cerberus.fish"
+  "$program" man >"$dir/share/man/man1/cerberus.1"
+  # The page of the program lists the commands that have one.
+  sed -n 's/^cerberus\\-\([a-z-]*\)(1)$/\1/p' "$dir/share/man/man1/cerberus.1" | while read -r command; do
+    [ "$command" = help ] || "$program" man "$command" >"$dir/share/man/man1/cerberus-$command.1"
+  done
+  install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$dir/share/doc/$name/"
+}
