@@ -1,5 +1,6 @@
 //! What an agent is about to do, and what a decision may ask about the surroundings.
 
+use crate::extract::runs::Toolchain;
 use crate::model::id::ProjectId;
 
 /// A tool use before it happens.
@@ -40,17 +41,36 @@ pub enum Past {
     /// Of this file, relative to the project.
     Edit(String),
     Run(String),
+    /// The last run passed the tests of this toolchain.
+    Passed(Toolchain),
     /// The user stopped it.
     Interrupted,
 }
 
+/// Reads the session's project, only when it matters.
+pub trait Sources {
+    /// The script that git runs at this point (`pre-commit`, `pre-push`).
+    fn git_hook(&self, name: &str) -> Option<String>;
+
+    /// The text of a file in this folder, as seen from the folder of the session, or else at the top of the project.
+    fn file(&self, folder: &str, name: &str) -> Option<String>;
+}
+
+/// A project that cannot be read.
+impl Sources for () {
+    fn git_hook(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn file(&self, _: &str, _: &str) -> Option<String> {
+        None
+    }
+}
+
 /// Answers questions about the surroundings, only when they matter.
-pub trait Scene {
+pub trait Scene: Sources {
     /// The place of a folder, given as seen from the folder of the session.
     fn place(&self, folder: &str) -> Option<Place>;
 
     fn past(&self) -> Vec<Past>;
-
-    /// The script that git runs at this point (`pre-commit`, `pre-push`) in the session's project.
-    fn git_hook(&self, name: &str) -> Option<String>;
 }

@@ -9,6 +9,8 @@ pub struct Args<'a> {
     /// Words that are neither options nor their values. The first is the sub-command, where there is one.
     pub words: Vec<(usize, &'a str)>,
     pub options: Vec<Opt<'a>>,
+    /// A `--` says that no option follows.
+    pub is_divided: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,7 @@ impl<'a> Args<'a> {
                 }
             } else if word == "--" {
                 is_literal = true;
+                args.is_divided = true;
             } else if let Some(long) = word.strip_prefix("--") {
                 let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 let takes = value.is_none() && takes_value(program, args.sub(), word);
@@ -142,6 +145,7 @@ fn takes_value(program: &str, sub: &str, option: &str) -> bool {
         ("git", "checkout") => &["-b", "-B", "--orphan"],
         ("git", "switch") => &["-c", "-C", "--create", "--force-create", "--orphan"],
         ("git", "merge" | "tag" | "stash" | "notes") => &["-m", "--message", "-F", "--file", "-s", "-X"],
+        ("git", "worktree") => &["-b", "-B", "--reason"],
         ("git", "rebase") => &["--onto", "-x", "--exec", "-s", "-X"],
         ("git", "clone") => &["-b", "--branch", "--depth", "-o", "--origin", "-c", "--config"],
         ("git", "init") => &["-b", "--initial-branch", "--template", "--separate-git-dir"],

@@ -5,9 +5,12 @@
 use std::collections::HashMap;
 
 use super::action::{Action, Past, Place, Scene, Written};
+use super::args::{Args, base};
 use super::git::Git;
+use super::harmless;
 use super::paths::touched;
-use super::pattern::Pattern;
+use super::pattern::{Met, Pattern};
+use super::runs::{Runs, is_relevant_edit};
 use super::stages::stages;
 use super::{Act, Check, Level, PathGlob, Rule};
 use crate::shell::{self, Command, Join, joined};
@@ -66,7 +69,7 @@ pub fn broken_by(check: &Check, action: &Action, scene: &dyn Scene) -> Option<(S
 pub fn decide_stop(checks: &[Check], scene: &dyn Scene) -> Option<Hit> {
     let past = scene.past();
     let turn = past.iter().rposition(|event| *event == Past::Prompt).map_or(0, |at| at + 1);
-    let (before, turn) = past.split_at(turn);
+    let turn = &past[turn..];
     if turn.contains(&Past::Interrupted) || !turn.iter().any(is_relevant_edit) {
         return None;
     }
@@ -76,7 +79,7 @@ pub fn decide_stop(checks: &[Check], scene: &dyn Scene) -> Option<Hit> {
         if known.level == Level::Tell || !applies(known, &here) {
             return None;
         }
-        let missing = need.iter().find(|need| !was_run([before, turn].concat().as_slice(), need))?;
+        let missing = need.iter().find(|need| !Runs::new(need, scene).are_in_past(&past))?;
         let advice = Some(format!("Run first: {}", missing.text()));
         Some(Hit { check, what: "the end of the turn".to_string(), advice })
     })
@@ -87,28 +90,6 @@ fn applies(check: &Check, place: &Place) -> bool {
         Some(projects) => projects.contains(&place.project),
         None => !place.is_scratch,
     }
-}
-
-/// Prose needs no tests.
-fn is_relevant_edit(event: &Past) -> bool {
-    let Past::Edit(path) = event else { return false };
-    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    !path.starts_with('/') && !matches!(ending.to_ascii_lowercase().as_str(), "md" | "txt" | "rst" | "adoc")
-}
-
-/// Whether a command ran after the last edit; also if nothing was edited.
-fn was_run(past: &[Past], need: &Pattern) -> bool {
-    let Some(edited) = past.iter().rposition(is_relevant_edit) else { return true };
-    past[edited..].iter().any(|event| matches!(event, Past::Run(line) if runs(line, need)))
-}
-
-/// Whether a line runs this command.
-fn runs(line: &str, need: &Pattern) -> bool {
-    shell::commands(line).iter().any(|command| is_met(command, need))
-}
-
-fn is_met(command: &Command, pattern: &Pattern) -> bool {
-    command.level != shell::Level::Remote && stages(command).iter().any(|words| pattern.met_by(words).is_some())
 }
 
 /// A file and its place: relative to the top of its project.
@@ -214,7 +195,7 @@ impl Line<'_> {
                     command.join == Join::Pipe && pattern.is_bare() && FILTERS.contains(&pattern.program())
                 };
                 let patterns: Vec<&Pattern> = forbidden.iter().filter(|pattern| !is_filter(pattern)).collect();
-                let mut met = stages.iter().map(|words| (words, patterns.iter().find_map(|one| one.met_by(words))));
+                let mut met = stages.iter().map(|words| (words, forbidden_in(words, &patterns, instead.is_some())));
                 let (words, met) = met.find_map(|(words, met)| Some((words, met?)))?;
                 self.place(&command.folder)?;
                 Some((said(words), instead.as_ref().map(|instead| replaced(words, &met.indexes, instead))))
@@ -282,11 +263,8 @@ impl Line<'_> {
         before: &Pattern,
         need: &[Pattern],
     ) -> Broken {
-        let words = stages.iter().find(|words| before.met_by(words).is_some())?;
+        let words = stages.iter().find(|words| before.run_by(words).is_some())?;
         let git = Git::read(words);
-        if git.as_ref().is_some_and(Git::is_dry) {
-            return None;
-        }
         self.place(&command.folder)?;
         let hook = git.filter(|git| !git.skips_hooks()).and_then(|git| {
             let name = match git.sub() {
@@ -298,9 +276,10 @@ impl Line<'_> {
         });
         let past = self.scene.past();
         let is_done = |need: &&Pattern| {
-            self.commands[..at].iter().any(|earlier| is_met(earlier, need))
-                || hook.as_deref().is_some_and(|hook| runs(hook, need))
-                || was_run(&past, need)
+            let mut runs = Runs::new(need, self.scene);
+            self.commands[..at].iter().any(|earlier| runs.are_in(earlier, self.from))
+                || hook.as_deref().is_some_and(|hook| runs.are_in_line(hook, ""))
+                || runs.are_in_past(&past)
         };
         let missing: Vec<&str> = need.iter().filter(|need| !is_done(need)).map(Pattern::text).collect();
         (!missing.is_empty()).then(|| (said(words), Some(format!("Run first: {}", missing.join(", then ")))))
@@ -309,32 +288,45 @@ impl Line<'_> {
     fn message(&self, command: &Command, stages: &[Vec<&str>]) -> Broken {
         let Rule::Commit { forbidden, starts, chars_max } = &self.check.rule else { return None };
         let words = stages.iter().find(|words| Git::read(words).is_some_and(|git| git.sub() == "commit"))?;
-        let git = Git::read(words)?;
+        let git = Git::read(words).filter(|git| !git.is_dry())?;
         let shift = command.words.len() - words.len();
         let message = git.message(command, shift, self.line)?;
-        let subject = message.lines().find(|line| !line.trim().is_empty())?.trim();
-        let lower = message.to_lowercase();
+        let (subject, is_whole) = message.subject()?;
+        let lower = message.text.to_lowercase();
         let (what, advice) = if let Some(text) = forbidden.iter().find(|text| lower.contains(&text.to_lowercase())) {
-            (format!("the commit message contains {text:?}"), format!("Leave {text:?} out of the message"))
-        } else if !starts.is_empty() && !starts.iter().any(|start| begins_with(subject, start)) {
+            (format!("The commit message contains {text:?}"), format!("Leave {text:?} out of the message"))
+        } else if !starts.is_empty() && !starts.iter().any(|start| begins_with(subject, is_whole, start)) {
             let wanted = starts.join(", ");
-            (format!("the commit message is {subject:?}"), format!("Begin the message with one of: {wanted}"))
+            (format!("The commit message is {subject:?}"), format!("Begin the message with one of: {wanted}"))
         } else {
             let (chars, max) = (subject.chars().count(), (*chars_max)?);
             if chars <= max {
                 return None;
             }
-            (format!("the subject has {chars} characters"), format!("Use at most {max} characters in the first line"))
+            (format!("The subject has {chars} characters"), format!("Use at most {max} characters in the first line"))
         };
         self.place(&command.folder)?;
         Some((what, Some(advice)))
     }
 }
 
-/// Whether a subject begins with this text. `#` stands for digits; what follows is not part of a word.
-fn begins_with(subject: &str, start: &str) -> bool {
+/// Which words of a command meet one of the patterns, if it does what the pattern is about.
+fn forbidden_in(words: &[&str], patterns: &[&Pattern], has_other: bool) -> Option<Met> {
+    patterns.iter().find_map(|pattern| {
+        let is_question = has_other && pattern.is_bare();
+        let is_question = is_question && harmless::asks_what_is_installed(base(words.first()?), &Args::read(words));
+        pattern.run_by(words).filter(|_| !is_question)
+    })
+}
+
+/// Whether a subject begins with this text, or may if it is not whole. `#` stands for digits; what follows is not part of
+/// a word.
+fn begins_with(subject: &str, is_whole: bool, start: &str) -> bool {
     let mut rest = subject;
     for c in start.chars() {
+        if rest.is_empty() && !is_whole {
+            return true;
+        }
         let after = match c {
             '#' => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
             c => rest.strip_prefix(c).unwrap_or(rest),

@@ -1,12 +1,41 @@
 //! What a git command does to branches, repositories and messages.
 
 use super::args::{Args, Opt, base};
+use super::harmless;
 use crate::shell::{Command, joined};
 
 /// A git command: its sub-command and arguments.
 #[derive(Debug)]
 pub struct Git<'a> {
     pub args: Args<'a>,
+}
+
+/// The message of a commit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The lines that are known.
+    pub text: String,
+    /// Whether more follows, which is not known: records leave out the middle of long commands.
+    pub is_cut: bool,
+}
+
+impl Message {
+    /// Reads up to the first line that stands for what was left out; `None` if nothing is before it.
+    fn read(whole: &str) -> Option<Message> {
+        let known: Vec<&str> = whole.lines().take_while(|line| line.trim() != "…").collect();
+        let is_cut = known.len() < whole.lines().count();
+        if is_cut && known.iter().all(|line| line.trim().is_empty()) {
+            return None;
+        }
+        Some(Message { text: known.into_iter().flat_map(|line| [line, "\n"]).collect(), is_cut })
+    }
+
+    /// The first line, and whether it is whole.
+    pub fn subject(&self) -> Option<(&str, bool)> {
+        let mut lines = self.text.lines().skip_while(|line| line.trim().is_empty());
+        let subject = lines.next()?.trim();
+        Some((subject, !self.is_cut || lines.next().is_some()))
+    }
 }
 
 impl<'a> Git<'a> {
@@ -20,7 +49,7 @@ impl<'a> Git<'a> {
 
     /// A command that changes nothing.
     pub fn is_dry(&self) -> bool {
-        self.args.has("dry-run", if self.sub() == "push" { Some('n') } else { None })
+        harmless::is_dry("git", &self.args)
     }
 
     /// Whether the repository's own hooks are skipped.
@@ -40,9 +69,26 @@ impl<'a> Git<'a> {
             return made.value;
         }
         match self.args.words.as_slice() {
-            [_, (_, name)] if !name.contains('$') => Some(name),
+            // `checkout` also restores files.
+            [_, (_, name)] if self.sub() == "checkout" && (self.args.is_divided || is_file(name)) => None,
+            [_, (_, name)] if name.contains('$') => None,
+            // `--track origin/topic` makes `topic`.
+            [_, (_, name)] if self.args.has("track", Some('t')) => {
+                Some(name.split_once('/').map_or(*name, |(_, own)| own))
+            }
+            [_, (_, name)] => Some(name),
             _ => None,
         }
+    }
+
+    /// The folder of a new worktree, and its branch.
+    pub fn makes_worktree(&self, folder: &str) -> Option<(String, Option<&'a str>)> {
+        let words: Vec<&str> = self.args.words.iter().map(|(_, word)| *word).collect();
+        let ["worktree", "add", path, rest @ ..] = words.as_slice() else { return None };
+        let named = ['b', 'B'].iter().find_map(|letter| self.args.option("", Some(*letter))?.value);
+        let own = path.trim_end_matches('/').rsplit('/').next();
+        let branch = named.or(rest.first().copied()).or(own).filter(|_| !self.args.has("detach", Some('d')));
+        Some((joined(folder, path), branch.filter(|branch| !branch.contains('$'))))
     }
 
     /// The folder that becomes a repository of its own.
@@ -79,14 +125,14 @@ impl<'a> Git<'a> {
     }
 
     /// The message of a commit; `None` if it is not in the line.
-    pub fn message(&self, command: &Command, shift: usize, line: &str) -> Option<String> {
+    pub fn message(&self, command: &Command, shift: usize, line: &str) -> Option<Message> {
         if self.sub() != "commit" {
             return None;
         }
         let given = self.args.values("message", Some('m'));
         let texts: Option<Vec<String>> = given.iter().map(|option| written(option, command, shift, line)).collect();
         let texts = texts.filter(|texts| !texts.is_empty())?;
-        Some(texts.join("\n\n"))
+        Message::read(&texts.join("\n\n"))
     }
 }
 
@@ -103,4 +149,13 @@ fn written(option: &Opt, command: &Command, shift: usize, line: &str) -> Option<
     let delimiter = head.trim_start_matches('-').split_whitespace().next()?.trim_matches(['\'', '"', '\\']);
     let lines: Vec<&str> = body.lines().take_while(|line| line.trim() != delimiter).collect();
     Some(lines.join("\n"))
+}
+
+/// Whether a word is a file rather than a branch: `.`, `src/`, `a.rs`, but `release/1.2` is a branch.
+fn is_file(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let has_ending = name.rsplit_once('.').is_some_and(|(_, ending)| {
+        (1..=5).contains(&ending.len()) && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+    });
+    name.is_empty() || matches!(name, "." | "..") || has_ending
 }

@@ -10,11 +10,15 @@ mod args;
 pub mod decide;
 pub mod derive;
 mod git;
+mod harmless;
+mod heads;
 mod paths;
 pub mod pattern;
 pub mod reason;
 pub mod replay;
+mod runs;
 mod stages;
+mod tasks;
 #[cfg(test)]
 mod tests;
 

@@ -4,6 +4,8 @@
 
 use super::RuleError;
 use super::args::{Args, OptName, base};
+use super::harmless;
+use super::stages::stages;
 use crate::shell;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +96,43 @@ impl Pattern {
             indexes.push(self.flag_in(flag, &args, words)?);
         }
         Some(Met { indexes })
+    }
+
+    /// Like [`Pattern::met_by`], but not by a form of the command that does not do what the pattern is about. A program
+    /// alone is met by every use of it, and a pattern that names such a form means it.
+    pub fn run_by(&self, words: &[&str]) -> Option<Met> {
+        let met = self.met_by(words)?;
+        let (program, args) = (base(&self.program), Args::read(words));
+        let names_dry = self.has_flag("dry-run", 'n');
+        let is_sub = program == "git" && self.words.len() == 1 && self.flags.is_empty();
+        let is_harmless = !self.words.is_empty() && !names_dry && harmless::is_dry(program, &args)
+            || is_sub && harmless::only_shows(&args)
+            || self.adds_everything() && harmless::is_narrow_add(&args);
+        (!is_harmless).then_some(met)
+    }
+
+    /// Whether a line runs the command, in its own words.
+    pub fn is_run_in(&self, line: &str) -> bool {
+        let runs = |command: &shell::Command| stages(command).iter().any(|words| self.run_by(words).is_some());
+        shell::commands(line).iter().any(|command| command.level != shell::Level::Remote && runs(command))
+    }
+
+    fn has_flag(&self, long: &str, short: char) -> bool {
+        self.flags.iter().any(|flag| match flag {
+            Flag::Long(name) => name == long,
+            Flag::Short(letter, _) => *letter == short,
+        })
+    }
+
+    /// `git add -A`, `git add .`
+    fn adds_everything(&self) -> bool {
+        let paths = self.words.get(1..).unwrap_or_default();
+        let has_all = self.has_flag("all", 'A');
+        base(&self.program) == "git"
+            && self.words.first().is_some_and(|sub| matches!(sub.as_str(), "add" | "stage"))
+            && self.flags.len() == usize::from(has_all)
+            && (has_all || !paths.is_empty())
+            && paths.iter().all(|path| harmless::is_everything(path))
     }
 
     /// The index of the word that has the flag.

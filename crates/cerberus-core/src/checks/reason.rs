@@ -19,6 +19,7 @@ pub fn reason(check: &Check, hit: &Hit, level: Level) -> String {
     let mut text = format!("{done} Your user's rule ({}): \"{}\".", check.id, sentence.trim_end_matches('.'));
     match &check.rule {
         Rule::Command { .. } | Rule::Prefix { .. } | Rule::Stop { .. } | Rule::Order { .. } => {}
+        Rule::Commit { .. } => text.push_str(&format!(" {}.", hit.what)),
         _ => text.push_str(&format!(" This is about {}.", hit.what)),
     }
     if let Some(advice) = &hit.advice {

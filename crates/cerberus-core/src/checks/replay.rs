@@ -1,14 +1,19 @@
 //! What a rule would have stopped in the past.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
-use super::action::{Action, Past, Place, Scene, Written};
+use super::action::{Action, Past, Place, Scene, Sources, Written};
 use super::decide::{broken_by, decide_stop};
+use super::heads::{Heads, absolute, below};
 use super::{Check, Rule};
+use crate::extract::runs;
 use crate::model::event::{Event, Location, Outcome, Record, ToolUse, Touch};
 use crate::model::id::ProjectId;
+use crate::model::path;
 use crate::model::time::Timestamp;
-use crate::shell::joined;
 
 /// How much of the past of a session counts.
 pub const PAST_MAX: usize = 2_000;
@@ -26,7 +31,7 @@ pub struct Case {
 #[derive(Debug)]
 pub struct Replay {
     check: Check,
-    sessions: HashMap<(String, String), Vec<Past>>,
+    sessions: HashMap<(String, String), Session>,
     /// Turns that were stopped once already.
     stopped: HashSet<(String, String)>,
     /// Tool uses of the kind that the rule is about: commits, runs of the program, edits.
@@ -36,6 +41,13 @@ pub struct Replay {
     pub stopped_cases: Vec<Case>,
     /// Concerned, and let pass.
     pub passed_cases: Vec<Case>,
+}
+
+/// What a session did so far.
+#[derive(Debug, Default)]
+struct Session {
+    past: Vec<Past>,
+    heads: Heads,
 }
 
 impl Replay {
@@ -53,17 +65,17 @@ impl Replay {
         }
     }
 
-    /// Takes the next record. `hook` is a git hook of the project, if it is known.
-    pub fn see(&mut self, record: &Record, hook: &dyn Fn(&str) -> Option<String>) {
+    /// Takes the next record. `sources` is its project, as far as it is known.
+    pub fn see(&mut self, record: &Record, sources: &dyn Sources) {
         let key = (record.agent.name().to_string(), record.session.to_string());
-        let past = self.sessions.entry(key.clone()).or_default();
+        let Session { past, heads } = self.sessions.entry(key.clone()).or_default();
         match &record.event {
             Event::Prompt { .. } => {
                 past.push(Past::Prompt);
                 self.stopped.remove(&key);
             }
             Event::Stop { .. } => {
-                let scene = Then { location: &record.location, past, hook };
+                let scene = Then { location: &record.location, past, heads, sources };
                 if matches!(self.check.rule, Rule::Stop { .. }) && !self.stopped.contains(&key) {
                     let has_edits = past
                         .iter()
@@ -80,7 +92,7 @@ impl Replay {
             Event::Tool(used) => {
                 if let Some(action) = action(used, &record.location.root) {
                     self.uses += 1;
-                    let scene = Then { location: &record.location, past, hook };
+                    let scene = Then { location: &record.location, past, heads, sources };
                     let what = said(&action);
                     let is_broken = broken_by(&self.check, &action, &scene).is_some();
                     let is_concerned = is_broken || concerns(&self.check.rule, &action);
@@ -91,6 +103,7 @@ impl Replay {
                         _ => {}
                     }
                 }
+                heads.see(used, &record.location);
                 note(past, used);
             }
             _ => {}
@@ -109,7 +122,10 @@ pub fn note(past: &mut Vec<Past>, used: &ToolUse) {
     }
     let edited = used.files.iter().filter(|file| file.how == Touch::Edited && used.outcome != Outcome::Failed);
     past.extend(edited.map(|file| Past::Edit(file.path.to_string())));
-    past.extend(used.command.iter().map(|command| Past::Run(command.to_string())));
+    let Some(command) = &used.command else { return };
+    past.push(Past::Run(command.to_string()));
+    let output = used.output.as_deref().or(used.error.as_deref()).unwrap_or_default();
+    past.extend(runs::passed_toolchains(command, output, used.outcome).into_iter().map(Past::Passed));
 }
 
 fn case(record: &Record, what: &str) -> Case {
@@ -119,10 +135,12 @@ fn case(record: &Record, what: &str) -> Case {
 /// The action that a recorded tool use was. Texts are not recorded.
 fn action(used: &ToolUse, root: &str) -> Option<Action> {
     if let Some(command) = &used.command {
-        return Some(Action::Shell { line: command.to_string(), folder: None });
+        let folder = used.folder.as_ref().map(|folder| folder.to_string());
+        return Some(Action::Shell { line: command.to_string(), folder });
     }
     let edited = used.files.iter().filter(|file| file.how == Touch::Edited);
-    let written = |path: &str| Written { path: joined(root, path), ..Written::default() };
+    let whole = |path: &str| path::in_unix_form(&path::joined(root, path)).into_owned();
+    let written = |path: &str| Written { path: whole(path), ..Written::default() };
     let files: Vec<Written> = edited.map(|file| written(&file.path)).collect();
     (!files.is_empty()).then_some(Action::Write(files))
 }
@@ -163,29 +181,45 @@ fn concerns(rule: &Rule, action: &Action) -> bool {
 struct Then<'a> {
     location: &'a Location<'a>,
     past: &'a [Past],
-    hook: &'a dyn Fn(&str) -> Option<String>,
+    heads: &'a Heads,
+    sources: &'a dyn Sources,
+}
+
+impl Sources for Then<'_> {
+    fn git_hook(&self, name: &str) -> Option<String> {
+        self.sources.git_hook(name)
+    }
+
+    fn file(&self, folder: &str, name: &str) -> Option<String> {
+        self.sources.file(folder, name)
+    }
 }
 
 impl Scene for Then<'_> {
     fn place(&self, folder: &str) -> Option<Place> {
-        let (root, cwd) = (&*self.location.root, &*self.location.cwd);
-        let absolute = if folder.starts_with('/') { folder.to_string() } else { normal(&joined(cwd, folder)) };
-        let inside = absolute.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let (root, folder) = (absolute(&self.location.root, "")?, absolute(&self.location.cwd, folder)?);
+        let inside = below(&root, &folder);
+        // A linked worktree has a branch of its own.
+        let is_apart = inside.is_some_and(path::is_in_worktree);
+        let head = self.heads.at(&folder, self.location).filter(|head| !is_apart || head.folder != root);
+        let recorded = || self.location.branch.as_ref().filter(|_| inside.is_some() && !is_apart);
+        let branch = match head {
+            Some(head) => head.branch.clone(),
+            None => recorded().map(|branch| branch.to_string()),
+        };
+        let worktree = head.filter(|head| head.is_worktree).and_then(|head| below(&head.folder, &folder));
         let is_temporary = |path: &str| {
             ["/tmp/", "/private/tmp/", "/var/folders/", "/var/tmp/"].iter().any(|at| format!("{path}/").starts_with(at))
         };
-        Some(match inside {
-            Some(rest) => Place {
-                project: self.location.project.clone(),
-                folder: rest.trim_start_matches('/').to_string(),
-                branch: self.location.branch.as_ref().map(|branch| branch.to_string()),
-                is_scratch: false,
-            },
+        Some(match worktree.or(inside) {
+            Some(inside) => {
+                Place { project: self.location.project.clone(), folder: inside.to_string(), branch, is_scratch: false }
+            }
             None => Place {
-                project: ProjectId::of_anchor(absolute.as_bytes()),
+                project: ProjectId::of_anchor(folder.as_bytes()),
                 folder: String::new(),
-                branch: None,
-                is_scratch: is_temporary(&absolute) && !is_temporary(root),
+                branch,
+                is_scratch: is_temporary(&folder) && !is_temporary(&root),
             },
         })
     }
@@ -193,20 +227,4 @@ impl Scene for Then<'_> {
     fn past(&self) -> Vec<Past> {
         self.past.to_vec()
     }
-
-    fn git_hook(&self, name: &str) -> Option<String> {
-        (self.hook)(name)
-    }
-}
-
-/// Without `.` and `..`.
-fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-        match part {
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }

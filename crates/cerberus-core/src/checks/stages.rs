@@ -37,7 +37,14 @@ fn inner<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
         // With -v it only says where the program is.
         "command" if rest.first().is_some_and(|word| matches!(*word, "-v" | "-V")) => return None,
         "time" | "command" | "builtin" | "nohup" | "setsid" | "unbuffer" | "doas" | "chronic" | "caffeinate"
-        | "busybox" | "corepack" => skipped(rest, &[]),
+        | "busybox" | "corepack" | "rtk" => skipped(rest, &[]),
+        "mise" if matches!(rest.first(), Some(&("exec" | "x"))) => {
+            rest.get(rest.iter().position(|word| *word == "--")? + 1..)?
+        }
+        "direnv" if rest.first() == Some(&"exec") => rest.get(2..)?,
+        "nix" if matches!(rest.first(), Some(&("develop" | "shell"))) => {
+            rest.get(rest.iter().position(|word| matches!(*word, "-c" | "--command"))? + 1..)?
+        }
         "exec" => skipped(rest, &["-a"]),
         "env" => skipped(rest, &["-u", "--unset", "-C", "--chdir"]),
         "sudo" => {

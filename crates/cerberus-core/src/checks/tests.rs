@@ -1,16 +1,18 @@
 use proptest::prelude::*;
 
-use super::action::{Action, Past, Place, Scene, Written};
+use super::action::{Action, Past, Place, Scene, Sources, Written};
 use super::decide::{Hit, decide, decide_stop};
 use super::derive::derive;
 use super::reason::reason;
 use super::*;
+use crate::extract::runs::Toolchain;
 
 /// A session in `/home/ann/hydra`, on the branch `main`.
 #[derive(Default)]
 struct Here {
     past: Vec<Past>,
     hook: Option<&'static str>,
+    files: &'static [(&'static str, &'static str)],
 }
 
 impl Scene for Here {
@@ -29,9 +31,18 @@ impl Scene for Here {
     fn past(&self) -> Vec<Past> {
         self.past.clone()
     }
+}
 
+impl Sources for Here {
     fn git_hook(&self, _: &str) -> Option<String> {
         self.hook.map(str::to_string)
+    }
+
+    fn file(&self, folder: &str, name: &str) -> Option<String> {
+        self.files
+            .iter()
+            .find(|(path, _)| *path == crate::shell::joined(folder, name))
+            .map(|(_, text)| text.to_string())
     }
 }
 
@@ -189,6 +200,75 @@ fn rules_about_commands_see_words_and_flags() {
 }
 
 #[test]
+fn forms_that_do_not_do_what_a_rule_is_about_break_nothing() {
+    let (stash, all, everything) = ("--forbid 'git stash'", "--forbid 'git add -A'", "--forbid 'git add .'");
+    let (force, pnpm) = ("--forbid 'git push --force'", "--forbid npm --instead pnpm");
+    for (options, line, expected) in [
+        (stash, "git stash", true),
+        (stash, "git stash pop", true),
+        (stash, "git stash push -m list", true),
+        (stash, "git stash list", false),
+        (stash, "git -C web stash list 2>/dev/null", false),
+        (stash, "git stash show -p", false),
+        (stash, "git stash --help", false),
+        ("--forbid 'git stash list'", "git stash list", true),
+        ("--forbid git --instead jj", "git stash list", true),
+        ("--forbid 'git branch'", "git branch topic", true),
+        ("--forbid 'git branch'", "git branch -D topic", true),
+        ("--forbid 'git branch'", "git branch --list 'a*'", false),
+        ("--forbid 'git branch'", "git branch -avv", false),
+        ("--forbid 'git branch --list'", "git branch --list", true),
+        ("--forbid 'git worktree'", "git worktree add ../x", true),
+        ("--forbid 'git worktree'", "git worktree list", false),
+        ("--forbid 'git remote'", "git remote -v", false),
+        ("--forbid 'git remote'", "git remote add x y", true),
+        ("--forbid 'git tag'", "git tag -l", false),
+        ("--forbid 'git tag'", "git tag v1", true),
+        ("--forbid 'git config'", "git config --get user.name", false),
+        ("--forbid 'git config'", "git config user.name Ann", true),
+        (all, "git add -A", true),
+        (all, "git add -A .", true),
+        (all, "git add --all :/", true),
+        (all, "git add -A --dry-run", false),
+        (all, "git add -An", false),
+        (all, "git add -A src/core", false),
+        (all, "git add -A -- src", false),
+        (all, "git add -A --renormalize", false),
+        (everything, "git add .", true),
+        (everything, "git add -v .", true),
+        (everything, "git add --renormalize .", false),
+        (everything, "git add -u .", false),
+        (everything, "git add -N .", false),
+        ("--forbid 'git add src'", "git add src", true),
+        ("--forbid 'git add'", "git add src", true),
+        ("--forbid 'git add'", "git add -u", true),
+        (force, "git push --force --dry-run", false),
+        (force, "git push -fn", false),
+        ("--forbid 'git commit --no-verify'", "git commit -nm x", true),
+        ("--forbid 'git clean -fd'", "git clean -fdn", false),
+        ("--forbid 'git clean -n'", "git clean -n", true),
+        ("--forbid 'npm publish'", "npm publish --dry-run", false),
+        ("--forbid 'kubectl apply'", "kubectl apply --dry-run=client -f x", false),
+        ("--forbid 'kubectl apply'", "kubectl apply --dry-run=none -f x", true),
+        (pnpm, "npm install --dry-run", true),
+        (pnpm, "npm list -g entire", false),
+        (pnpm, "npm list", true),
+        (pnpm, "npm install -g x", true),
+        ("--forbid npm", "npm list -g entire", true),
+        ("--forbid pip --instead uv", "pip show entire", false),
+        ("--forbid pip --instead uv", "pip install entire", true),
+        ("--forbid npm", "mise exec -- npm install", true),
+        ("--forbid npm", "mise x node@22 -- npm install", true),
+        ("--forbid npm", "direnv exec . npm install", true),
+        ("--forbid npm", "nix develop -c npm install", true),
+        ("--forbid npm", "rtk npm install", true),
+        ("--forbid npm", "mise install npm", false),
+    ] {
+        assert_eq!(is_hit(options, line), expected, "{options}: {line}");
+    }
+}
+
+#[test]
 fn rules_about_files_branches_and_messages() {
     let (generated, secret) = ("--protect 'gen/**'", "--protect .env --only commit");
     let (main, starts) = ("--branch main", "--message-start feat --message-start fix");
@@ -201,6 +281,10 @@ fn rules_about_files_branches_and_messages() {
         (generated, "cd gen && rm a.rs", true),
         (generated, "rm -rf gen", true),
         (generated, "rm -rf other/gen", false),
+        ("--protect 'gen/api/**'", "rm -rf gen", true),
+        ("--protect 'gen/api/**'", "rm -rf ge", false),
+        ("--protect 'gen/api/**'", "rm -rf gen/other", false),
+        ("--protect 'gen/api/**'", "touch gen", false),
         (generated, "mv gen/a.rs b.rs", true),
         (generated, "cp gen/a.rs b.rs", false),
         (generated, "cp b.rs gen/", true),
@@ -215,6 +299,11 @@ fn rules_about_files_branches_and_messages() {
         (main, "git commit -am x --dry-run", false),
         (main, "git checkout -b topic && git commit -m x", false),
         (main, "git switch -c topic; git commit -m x; git push -u origin topic", false),
+        (main, "git checkout -- src && git commit -m x", true),
+        (main, "git checkout . && git commit -m x", true),
+        (main, "git checkout a.rs && git commit -m x", true),
+        (main, "git checkout release/1.2 && git commit -m x", false),
+        (main, "git checkout -t origin/main && git commit -m x", true),
         (main, "git push", true),
         (main, "git push origin topic", false),
         (main, "git push origin HEAD:main", true),
@@ -234,6 +323,20 @@ fn rules_about_files_branches_and_messages() {
         (starts, "git commit -m \"$(cat <<'EOF'\nfix: y\n\nbody\nEOF\n)\"", false),
         (starts, "git commit -m \"$(cat <<'EOF'\nAdd y\nEOF\n)\"", true),
         (starts, "git commit -m \"$MESSAGE\"", false),
+        (starts, "git commit -m \"$(cat <<'EOF'\n…\nEOF\n)\"", false),
+        (starts, "git commit -m 'Add x\n…\nmore'", true),
+        (starts, "git commit -m 'fe\n…\nmore'", false),
+        (starts, "git commit -m 'feature\n…\nmore'", true),
+        (starts, "git commit -m 'feat\n…\nmore'", false),
+        (starts, "git commit -m 'fe\n\n…\nmore'", true),
+        ("--message-start 'AB-#'", "git commit -m 'AB-\n…'", false),
+        ("--message-start 'AB-#'", "git commit -m 'AC-\n…'", true),
+        ("--message-max 5", "git commit -m 'Short\n…\n'", false),
+        ("--message-max 5", "git commit -m 'Longer\n…\n'", true),
+        ("--message-forbid wip", "git commit -m 'A\n\nwip\n…\n'", true),
+        ("--message-forbid wip", "git commit -m 'A\n…\nwip'", false),
+        (starts, "git commit -m 'Add x' --dry-run", false),
+        ("--message-max 5", "git commit --dry-run -m 'Longer'", false),
         (starts, "git commit", false),
         (starts, "git commit --amend --no-edit", false),
         (starts, "cd web && GIT_A=b git commit -m 'Add'", true),
@@ -281,6 +384,17 @@ fn an_order_needs_runs_after_the_last_edit() {
         (vec![run("cargo test"), edit("a.rs")], "git commit -m x", None, true),
         (vec![edit("a.rs"), run("cd x && cargo test | tail"), edit("README.md")], "git commit -m x", None, false),
         (vec![edit("/elsewhere/a.rs")], "git commit -m x", None, false),
+        (vec![edit("C:\\Temp\\a.rs")], "git commit -m x", None, false),
+        (vec![edit("c:/Temp/a.rs")], "git commit -m x", None, false),
+        (vec![edit("\\\\host\\a.rs")], "git commit -m x", None, false),
+        (vec![edit("~/a.rs")], "git commit -m x", None, false),
+        (vec![edit(".git/hooks/commit-msg")], "git commit -m x", None, false),
+        (vec![edit(".github/a.yml")], "git commit -m x", None, true),
+        (vec![edit("a.rs"), run("mise exec -- cargo test")], "git commit -m x", None, false),
+        (vec![edit("a.rs"), run("make test"), Past::Passed(Toolchain::Rust)], "git commit -m x", None, false),
+        (vec![edit("a.rs"), run("make test"), Past::Passed(Toolchain::Go)], "git commit -m x", None, true),
+        (vec![Past::Passed(Toolchain::Rust), edit("a.rs")], "git commit -m x", None, true),
+        (vec![edit("a.rs"), run("make test")], "git commit -m x", None, true),
         (vec![], "git commit -m x", None, false),
         (vec![edit("a.rs")], "cargo test && git commit -m x", None, false),
         (vec![edit("a.rs")], "git commit -m x && cargo test", None, true),
@@ -291,9 +405,42 @@ fn an_order_needs_runs_after_the_last_edit() {
         (vec![edit("a.rs"), run("echo cargo test")], "git commit -m x", None, true),
         (vec![edit("a.rs"), run("ssh h cargo test")], "git commit -m x", None, true),
     ] {
-        let scene = Here { past: past.clone(), hook };
+        let scene = Here { past: past.clone(), hook, files: &[] };
         assert_eq!(hit(rule, line, &scene).is_some(), expected, "{past:?} {line}");
     }
+}
+
+#[test]
+fn a_task_of_the_project_counts_as_what_it_runs() {
+    let files = &[
+        ("Makefile", "test: lint\n\tcargo test --all\nlint:\n\tcargo clippy\nloop: loop\n"),
+        ("mise.toml", "[tasks.check]\ndepends = [\"ci\"]\n[tasks.ci]\nrun = \"make test\"\n"),
+        ("web/package.json", "{\"scripts\": {\"test\": \"vitest run\", \"all\": \"npm run test && cargo test\"}}"),
+        ("justfile", "default:\n  cargo build\n"),
+    ];
+    let rule = "--before 'git commit' --need 'cargo test'";
+    for (ran, is_enough) in [
+        ("make test", true),
+        ("mise run check", true),
+        ("cd web && pnpm all", true),
+        ("make lint", false),
+        ("make loop", false),
+        ("just", false),
+        ("npm run all", false),
+        ("cd web && npm test", false),
+    ] {
+        let commit = "git commit -m x";
+        let scene = Here { past: vec![edit("a.rs"), run(ran)], hook: None, files };
+        assert_eq!(hit(rule, commit, &scene).is_none(), is_enough, "{ran}");
+        let scene = Here { past: vec![edit("a.rs")], hook: None, files };
+        assert_eq!(hit(rule, &format!("{ran} && {commit}"), &scene).is_none(), is_enough, "{ran}");
+        let scene = Here { past: vec![edit("a.rs")], hook: Some("#!/bin/sh\nmise run check"), files };
+        assert!(hit(rule, commit, &scene).is_none(), "{ran}");
+        let scene = Here { past: vec![Past::Prompt, edit("a.rs"), run(ran)], hook: None, files };
+        assert_eq!(decide_stop(&[check("--before stop --need 'cargo test'")], &scene).is_none(), is_enough, "{ran}");
+    }
+    let scene = Here { past: vec![edit("a.rs"), run("npm run test")], ..Here::default() };
+    assert!(hit("--before 'git commit' --need 'npm test'", "git commit -m x", &scene).is_none());
 }
 
 #[test]
@@ -308,7 +455,7 @@ fn a_stop_needs_runs_in_turns_with_edits_that_nobody_interrupted() {
         (vec![Past::Prompt, edit("a.rs"), Past::Interrupted], false),
         (vec![], false),
     ] {
-        let scene = Here { past: past.clone(), hook: None };
+        let scene = Here { past: past.clone(), ..Here::default() };
         assert_eq!(decide_stop(&checks, &scene).is_some(), expected, "{past:?}");
     }
 }
@@ -324,10 +471,21 @@ fn the_reason_is_a_fact_that_the_model_can_act_on() {
          run: cerberus check allow-once m-1"
     );
     assert!(reason(&npm, &found, Level::Remind).contains("the identical call is let through"));
+    let (starts, max) = ("--message-start feat", "--message-max 5");
+    for (options, line, expected) in [
+        (starts, "git commit -m 'Add x'", "The commit message is \"Add x\". Begin the message with one of: feat."),
+        (max, "git commit -m Longer", "The subject has 6 characters. Use at most 5 characters in the first line."),
+        ("--message-forbid wip", "git commit -m WIP", "The commit message contains \"wip\"."),
+        ("--branch main", "git push", "This is about git push on main. Use another branch than main."),
+    ] {
+        let found = hit(options, line, &Here::default()).unwrap();
+        let said = reason(&check(options), &found, Level::Block);
+        assert!(said.starts_with(&format!("Not run. Your user's rule (m-1): \"The rule\". {expected}")), "{said}");
+    }
     let lease = "--forbid 'git push --force' --instead 'git push --force-with-lease'";
     let found = hit(lease, "git push -f origin main", &Here::default()).unwrap();
     assert_eq!(found.advice.as_deref(), Some("Run: git push --force-with-lease origin main"));
-    let scene = Here { past: vec![edit("a.rs")], hook: None };
+    let scene = Here { past: vec![edit("a.rs")], ..Here::default() };
     let found = hit("--before 'git commit' --need 'cargo fmt' --need 'cargo test'", "git commit -m x", &scene).unwrap();
     assert_eq!(found.advice.as_deref(), Some("Run first: cargo fmt, then cargo test"));
 }
@@ -345,6 +503,13 @@ fn the_most_severe_check_answers_and_tell_never_does() {
         decide(&checks, &action, &Here::default()).map(|hit| hit.check)
     };
     assert_eq!((decided("ls"), decided("npm test"), decided("npm install")), (None, Some(1), Some(2)));
+    let scene = Here { past: vec![Past::Prompt, edit("a.rs")], ..Here::default() };
+    let stop = |level| decide_stop(&[with("--before stop --need 'cargo test'", level)], &scene).is_some();
+    assert_eq!(Level::ALL.map(stop), [false, true, true, true]);
+    assert_eq!(
+        (check("--text x").rule.level_max(), check("--forbid x").rule.level_max()),
+        (Level::Remind, Level::Block)
+    );
 }
 
 #[test]
@@ -394,27 +559,32 @@ fn rules_are_read_back_from_their_own_words() {
 /// `OPTIONS | SENTENCE`, or `- | SENTENCE` if nothing may be derived.
 const IMPERATIVES: &str = include_str!("derive/imperatives.txt");
 
+/// The same, with sentences from public guides.
+const GUIDES: &str = include_str!("derive/guides.txt");
+
 #[test]
 fn sentences_give_exactly_the_rules_that_they_state() {
     let mut wrong = Vec::new();
-    let mut count = (0, 0);
-    for line in IMPERATIVES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        let (expected, sentence) = line.split_once(" | ").unwrap();
-        let derived = derive(sentence).map_or_else(|| "-".to_string(), |rule| rule.to_string());
-        count = if expected == "-" { (count.0, count.1 + 1) } else { (count.0 + 1, count.1) };
-        if derived != expected.trim() {
-            wrong.push(format!("{sentence}\n    {derived}\n    expected {expected}"));
+    for table in [IMPERATIVES, GUIDES] {
+        let mut count = (0, 0);
+        for line in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (expected, sentence) = line.split_once(" | ").unwrap();
+            let derived = derive(sentence).map_or_else(|| "-".to_string(), |rule| rule.to_string());
+            count = if expected == "-" { (count.0, count.1 + 1) } else { (count.0 + 1, count.1) };
+            if derived != expected.trim() {
+                wrong.push(format!("{sentence}\n    {derived}\n    expected {expected}"));
+            }
         }
+        assert!(count.0 + count.1 >= 200 && count.1 >= 100, "{count:?}");
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count.0 + count.1 >= 200 && count.1 >= 100, "{count:?}");
 }
 
 proptest! {
     #[test]
     fn any_line_and_any_sentence_is_read(text in prop_oneof![any::<String>(), "[a-z `,.()-]{0,60}", "(never|use|run|git|npm|not|main|commit|to|`|, |\\$\\(| ){0,12}"]) {
         let checks = [check("--forbid npm --instead pnpm"), check("--branch main"), check("--protect gen"), check("--message-max 20"), check("--before 'git push' --need make"), check("--prefix rtk")];
-        let scene = Here { past: vec![edit("a.rs")], hook: Some("make") };
+        let scene = Here { past: vec![edit("a.rs")], hook: Some("make"), files: &[] };
         decide(&checks, &Action::Shell { line: text.clone(), folder: Some("web".into()) }, &scene);
         if let Some(rule) = derive(&text) {
             prop_assert_eq!(Rule::parse(&rule.words()), Ok(rule));

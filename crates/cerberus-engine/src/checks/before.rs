@@ -1,7 +1,8 @@
 //! What a hook answers before a tool use, and at the end of a turn.
 //!
-//! No SQLite: the rules are in one file, and what happened before is at the end of the journal. It is read only if a rule
-//! is broken, or if a rule is about what happened before. Where nothing may be stored, nothing is enforced.
+//! No SQLite: the rules are in one file, what was denied lately in another, and what happened before is at the end of the
+//! journal. That is read only if a rule is about what happened before, or if the user let a violation pass. Where nothing
+//! may be stored, nothing is enforced.
 
 use std::cell::OnceCell;
 use std::io;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_core::agents::before::{self, Before, Refusal};
-use cerberus_core::checks::action::{Action, Past, Place, Scene};
+use cerberus_core::checks::action::{Action, Past, Place, Scene, Sources};
 use cerberus_core::checks::decide::{decide, decide_stop};
 use cerberus_core::checks::reason::reason;
 use cerberus_core::checks::replay::note;
@@ -20,7 +21,9 @@ use cerberus_core::model::event::{Event, Record};
 use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::project::config;
+use memchr::{memchr, memmem, memrchr};
 
+use super::denied::{Denied, Try};
 use super::file;
 use crate::journal::{self, JournalError, own_record};
 use crate::os::clock::Clock;
@@ -34,6 +37,8 @@ const PAST_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How long the user's permission for one violation holds.
 const ALLOWED_MAX: Duration = Duration::from_secs(60 * 60);
 const GIT_HOOK_BYTES_MAX: u64 = 256 * 1024;
+/// A file with the tasks of a project.
+const TASKS_BYTES_MAX: u64 = 256 * 1024;
 const GIT_CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -43,6 +48,8 @@ pub enum RefuseError {
     Read { path: PathBuf, source: io::Error },
     #[error("{path} is damaged: {source}; any `cerberus check` command writes it again")]
     Damaged { path: PathBuf, source: serde_json::Error },
+    #[error("cannot write {path}: {source}")]
+    Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
@@ -73,24 +80,37 @@ pub fn before_tool(
     if privacy::storage_block(home, clock.now, &located).is_some() {
         return Ok(None);
     }
-    let scene = Now::new(home, clock, &located, before.agent, &before.session);
+    let scene = Now { user_home: variable("HOME"), ..Now::new(home, clock, &located, before.agent, &before.session) };
     let (checks, allowed): (Vec<Check>, Vec<Option<Timestamp>>) = known.into_iter().unzip();
     let Some(hit) = decide(&checks, &before.action, &scene) else { return Ok(None) };
     let check = &checks[hit.check];
     let tried = format!("{:016x}", fnv1a(format!("{} {:?}", check.id, tried_text(&before)).as_bytes()));
-    let earlier = Earlier::read(home, clock, &before.agent, &before.session, check)?;
+    let asker = Asker { home, clock, located: &located, agent: before.agent, session: &before.session };
+    let attempt = Try::new(before.agent.name(), &before.session, &tried, &before.call);
+    let denied = attempt.denied(home);
+    let permission = allowed[hit.check].filter(|at| clock.now.since(*at) <= ALLOWED_MAX);
+    if let Some(at) = permission.filter(|_| denied != Some(Denied::ThisCall))
+        && asker.is_allowed(check, at, &tried, &before.call)?
+    {
+        return Ok(None);
+    }
     let level = match check.level {
         Level::Ask if !before::can_ask(before.agent, variable) => Level::Remind,
         level => level,
     };
-    let verdict = earlier.verdict(
-        level,
-        allowed[hit.check].filter(|at| clock.now.since(*at) <= ALLOWED_MAX),
-        &tried,
-        &before.call,
-    );
-    let asker = Asker { home, clock, located: &located, agent: before.agent, session: &before.session };
-    if !earlier.has(&tried, &before.call, verdict) {
+    let verdict = match level {
+        Level::Ask => Verdict::Asked,
+        Level::Remind if denied == Some(Denied::Before) => Verdict::Overridden,
+        _ => Verdict::Denied,
+    };
+    if denied != Some(Denied::ThisCall) {
+        if verdict == Verdict::Denied {
+            let remembered = attempt.deny(home);
+            // A reminder that is not remembered would never end; a block is not meant to.
+            if level != Level::Block {
+                remembered.map_err(|source| RefuseError::Write { path: home.denied(), source })?;
+            }
+        }
         asker.record(check, verdict, tried, &before.call)?;
     }
     let refusal = match verdict {
@@ -150,6 +170,20 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
+    /// Whether the permission that the user gave at a time lets this call pass. If so, it is used up.
+    fn is_allowed(&self, check: &Check, at: Timestamp, tried: &str, call: &str) -> Result<bool, JournalError> {
+        let earlier = Earlier::read(self.home, self.clock, &self.agent, self.session, check)?;
+        // Two hooks may report one call; both answer the same.
+        if earlier.has(tried, call, Verdict::Allowed) {
+            return Ok(true);
+        }
+        let is_unused = earlier.used_at.is_none_or(|used| used < at);
+        if is_unused {
+            self.record(check, Verdict::Allowed, tried.to_string(), call)?;
+        }
+        Ok(is_unused)
+    }
+
     fn record(&self, check: &Check, verdict: Verdict, tried: String, call: &str) -> Result<(), JournalError> {
         let clean = |text: &str| self.home.cleaner().clean(text.to_string(), Keep::NAME);
         let own = if call.is_empty() {
@@ -178,7 +212,7 @@ impl Earlier {
     fn read(home: &Home, clock: &Clock, agent: &Agent, session: &str, check: &Check) -> Result<Earlier, JournalError> {
         let session = home.cleaner().clean(session, Keep::NAME);
         let mut earlier = Earlier { own: Vec::new(), used_at: None };
-        each_record(home, clock, &mut |record| {
+        each_record(home, clock, &check.id, &mut |record| {
             let Event::Decision(decision) = &record.event else { return };
             if *decision.memory != *check.id {
                 return;
@@ -198,36 +232,39 @@ impl Earlier {
         !call.is_empty()
             && self.own.iter().any(|(what, id, decided)| what == tried && id == call && *decided == verdict)
     }
-
-    fn verdict(&self, level: Level, allowed_at: Option<Timestamp>, tried: &str, call: &str) -> Verdict {
-        // Two hooks may report one call; both answer the same.
-        let same = self.own.iter().find(|(what, id, _)| what == tried && !call.is_empty() && id == call);
-        if let Some((_, _, verdict)) = same {
-            return *verdict;
-        }
-        if allowed_at.is_some_and(|at| self.used_at.is_none_or(|used| used < at)) {
-            return Verdict::Allowed;
-        }
-        let was_denied = self.own.iter().any(|(what, _, verdict)| what == tried && *verdict == Verdict::Denied);
-        match level {
-            Level::Ask => Verdict::Asked,
-            Level::Remind if was_denied => Verdict::Overridden,
-            _ => Verdict::Denied,
-        }
-    }
 }
 
-/// The last records of yesterday and today.
-fn each_record(home: &Home, clock: &Clock, look: &mut dyn FnMut(&Record)) -> Result<(), JournalError> {
+/// The last records of yesterday and today that may contain this word. The others are not decoded: there may be
+/// thousands.
+fn each_record(home: &Home, clock: &Clock, word: &str, look: &mut dyn FnMut(&Record)) -> Result<(), JournalError> {
     let yesterday = Timestamp::from_millis(clock.wall.millis() - DAY.as_millis() as i64);
     for day in [yesterday, clock.wall] {
         match journal::end_of_day(home, day, PAST_BYTES_MAX) {
-            Ok(stretch) => stretch.records().for_each(|(_, record)| look(&record)),
+            Ok(stretch) => {
+                for sealed in lines_with(&stretch.bytes, word).filter_map(journal::decode) {
+                    sealed.record().iter().for_each(&mut *look);
+                }
+            }
             Err(JournalError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
+}
+
+/// The lines that contain a word. If its characters may be written in another way, all lines.
+fn lines_with<'b>(bytes: &'b [u8], word: &str) -> impl Iterator<Item = &'b [u8]> {
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    let finder = memmem::Finder::new(if is_plain { word } else { "" }).into_owned();
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let found = finder.find(rest).filter(|_| !rest.is_empty())?;
+        let begin = memrchr(b'\n', &rest[..found]).map_or(0, |at| at + 1);
+        let end = memchr(b'\n', &rest[found..]).map_or(rest.len(), |at| found + at);
+        let line = &rest[begin..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        Some(line)
+    })
 }
 
 /// The surroundings of a session at this moment.
@@ -237,13 +274,15 @@ struct Now<'a> {
     located: &'a Located,
     agent: Agent,
     session: &'a str,
+    /// What `~` stands for.
+    user_home: Option<String>,
     /// What the session did, and the key of its last prompt.
     past: OnceCell<(Vec<Past>, String)>,
 }
 
 impl<'a> Now<'a> {
     fn new(home: &'a Home, clock: &'a Clock, located: &'a Located, agent: Agent, session: &'a str) -> Now<'a> {
-        Now { home, clock, located, agent, session, past: OnceCell::new() }
+        Now { home, clock, located, agent, session, user_home: None, past: OnceCell::new() }
     }
 
     fn known_past(&self) -> &(Vec<Past>, String) {
@@ -251,7 +290,7 @@ impl<'a> Now<'a> {
             let session = self.home.cleaner().clean(self.session, Keep::NAME);
             let (mut past, mut turn) = (Vec::new(), String::new());
             // What cannot be read did not happen: in doubt, nothing is refused.
-            let _ = each_record(self.home, self.clock, &mut |record| {
+            let _ = each_record(self.home, self.clock, &session, &mut |record| {
                 if record.agent != self.agent || record.session != session {
                     return;
                 }
@@ -277,10 +316,14 @@ impl<'a> Now<'a> {
 
 impl Scene for Now<'_> {
     fn place(&self, folder: &str) -> Option<Place> {
-        if folder.starts_with('~') {
-            return None;
-        }
-        let path = identity::normal(&self.located.cwd.join(folder));
+        let path = match folder.strip_prefix('~') {
+            None => self.located.cwd.join(folder),
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                Path::new(self.user_home.as_ref()?).join(rest.trim_start_matches('/'))
+            }
+            Some(_) => return None,
+        };
+        let path = identity::normal(&path);
         let found;
         let there = if folder.is_empty() {
             self.located
@@ -300,9 +343,38 @@ impl Scene for Now<'_> {
     fn past(&self) -> Vec<Past> {
         self.known_past().0.clone()
     }
+}
 
+impl Sources for Now<'_> {
     fn git_hook(&self, name: &str) -> Option<String> {
-        git_hook(self.located, name)
+        self.located.git_hook(name)
+    }
+
+    fn file(&self, folder: &str, name: &str) -> Option<String> {
+        self.located.file(folder, name)
+    }
+}
+
+/// A project as it is now.
+impl Sources for Located {
+    /// In the hooks folder of the repository, or the one that it names.
+    fn git_hook(&self, name: &str) -> Option<String> {
+        let common = self.common_dir.as_ref()?;
+        let named =
+            outside::text(&common.join("config"), GIT_CONFIG_BYTES_MAX).ok().and_then(|text| config::hooks_path(&text));
+        let folder = match named {
+            // One tool keeps its own scripts below, and the user's beside them.
+            Some(folder) => self.root.join(folder.trim_end_matches("/_")),
+            None => common.join("hooks"),
+        };
+        outside::text(&folder.join(name), GIT_HOOK_BYTES_MAX).ok()
+    }
+
+    fn file(&self, folder: &str, name: &str) -> Option<String> {
+        let there = identity::normal(&self.cwd.join(folder));
+        let is_inside = there.starts_with(&self.root) && !folder.starts_with('~');
+        let mut folders = is_inside.then_some(there.as_path()).into_iter().chain([self.root.as_path()]);
+        folders.find_map(|folder| outside::text(&folder.join(name), TASKS_BYTES_MAX).ok())
     }
 }
 
@@ -310,15 +382,18 @@ fn is_temporary(path: &Path) -> bool {
     ["/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/private/var/folders"].iter().any(|at| path.starts_with(at))
 }
 
-/// The script that git runs at this point: in the hooks folder of the repository, or the one that it names.
-pub fn git_hook(located: &Located, name: &str) -> Option<String> {
-    let common = located.common_dir.as_ref()?;
-    let named =
-        outside::text(&common.join("config"), GIT_CONFIG_BYTES_MAX).ok().and_then(|text| config::hooks_path(&text));
-    let folder = match named {
-        // One tool keeps its own scripts below, and the user's beside them.
-        Some(folder) => located.root.join(folder.trim_end_matches("/_")),
-        None => common.join("hooks"),
-    };
-    outside::text(&folder.join(name), GIT_HOOK_BYTES_MAX).ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_with_the_word_are_looked_at() {
+        let text = b"\n{a s-1}\n\n{b s-2 s-1}\n{c s-2}\n{d s-1";
+        let lines = |word: &str| lines_with(text, word).map(|line| str::from_utf8(line).unwrap()).collect::<Vec<_>>();
+        assert_eq!(lines("s-1"), ["{a s-1}", "{b s-2 s-1}", "{d s-1"]);
+        assert_eq!(lines("s-2"), ["{b s-2 s-1}", "{c s-2}"]);
+        assert_eq!(lines("s-3"), [""; 0]);
+        assert_eq!(lines("s \"x\""), ["", "{a s-1}", "", "{b s-2 s-1}", "{c s-2}", "{d s-1"]);
+        assert_eq!(lines_with(b"", "x").count() + lines_with(b"", "").count(), 0);
+    }
 }

@@ -53,6 +53,6 @@ pub(super) fn text(entries: &[Entry]) -> String {
 
 /// The checks, each with the time of its permission.
 pub fn read(text: &str) -> Result<Vec<(Check, Option<Timestamp>)>, serde_json::Error> {
-    let entries: Vec<Entry> = serde_json::from_str(text)?;
+    let entries: Vec<Entry> = serde_json::from_slice(text.as_bytes())?;
     Ok(entries.into_iter().filter_map(Entry::check).collect())
 }

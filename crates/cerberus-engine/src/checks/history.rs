@@ -7,7 +7,6 @@ use cerberus_core::checks::Check;
 use cerberus_core::checks::replay::Replay;
 use cerberus_core::model::event::Event;
 
-use super::before::git_hook;
 use crate::journal::{self, JournalError, Line};
 use crate::os::home::Home;
 use crate::project::identity::{self, Located};
@@ -27,7 +26,7 @@ pub fn replay(home: &Home, check: Check) -> Result<Replay, JournalError> {
         let root = record.location.root.to_string();
         let located = &*places.entry(root.clone()).or_insert_with(|| identity::locate(Path::new(&root)));
         // As they are now: how they were is not known.
-        replay.see(&record, &|name| git_hook(located, name));
+        replay.see(&record, located);
     })?;
     Ok(replay)
 }

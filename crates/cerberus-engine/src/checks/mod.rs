@@ -5,6 +5,7 @@
 //! only on the device on which the user set it.
 
 pub mod before;
+mod denied;
 pub mod file;
 pub mod history;
 

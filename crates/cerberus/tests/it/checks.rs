@@ -61,6 +61,7 @@ fn a_reminder_denies_once_and_the_identical_retry_passes() {
     assert!(said.ends_with(&format!("the user can run: cerberus check allow-once {id}")), "{said}");
     // The same call, reported by a second hook, is not a retry.
     reason(&shell(&env, "s1", "t1", "cd web && npm install left-pad"));
+    assert_eq!(journal(&env).matches("\"denied\"").count(), 1, "it is recorded once");
     assert_eq!(shell(&env, "s1", "t2", "cd web && npm install left-pad"), "");
     reason(&shell(&env, "s1", "t3", "npm test"));
     reason(&shell(&env, "s2", "t4", "cd web && npm install left-pad"));
@@ -92,6 +93,76 @@ fn a_block_holds_until_the_user_lets_it_pass_once() {
     assert_eq!(shell(&env, "s1", "t4", "git push -f"), "");
     reason(&shell(&env, "s1", "t5", "git push -f"));
     assert_eq!(shell(&env, "s1", "t6", "git push --force-with-lease"), "");
+}
+
+#[test]
+fn a_permission_is_used_once_in_any_session_and_within_an_hour() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:00:00Z"));
+    let id = checked(&env, "Never force push.", "block");
+    env.ok(&["check", "allow-once", &id]);
+    assert_eq!(shell(&env, "s1", "t1", "git push -f"), "");
+    assert_eq!(shell(&env, "s1", "t1", "git push -f"), "", "the same call, reported by a second hook");
+    reason(&shell(&env, "s2", "t2", "git push -f"));
+    env.set_now(Some("2026-01-22T12:10:00Z"));
+    env.ok(&["check", "allow-once", &id]);
+    env.set_now(Some("2026-01-22T13:09:00Z"));
+    assert_eq!(shell(&env, "s2", "t3", "git push -f"), "");
+    env.set_now(Some("2026-01-22T13:10:00Z"));
+    env.ok(&["check", "allow-once", &id]);
+    env.set_now(Some("2026-01-22T14:11:00Z"));
+    reason(&shell(&env, "s2", "t4", "git push -f"));
+}
+
+#[test]
+fn a_block_is_never_overridden_and_a_text_never_blocks() {
+    let env = env();
+    checked(&env, "Use pnpm, not npm.", "block");
+    for call in ["t1", "t2", "t3"] {
+        assert!(!reason(&shell(&env, "s1", call, "npm i")).contains("the identical call"), "{call}");
+    }
+    let id = learned(&env, "No console.log.");
+    let refused = env.run(&["check", "add", &id, "--text", "console.log", "--level", "block"]);
+    assert!(!refused.status.success());
+    env.ok(&["check", "add", &id, "--text", "console.log", "--level", "remind"]);
+    let write = |call: &str| {
+        before(&env, "s1", call, "Write", json!({"file_path": env.project().join("a.ts"), "content": "console.log(1)"}))
+    };
+    assert!(reason(&write("w1")).starts_with("Not written."));
+    assert_eq!(write("w2"), "");
+}
+
+#[test]
+fn sessions_with_odd_names_are_reminded_once_too() {
+    let env = env();
+    checked(&env, "Use pnpm, not npm.", "remind");
+    checked(&env, "Run `cargo test` before committing.", "block");
+    for session in ["a \"b\" \\ c", "größe", "../x"] {
+        reason(&shell(&env, session, "t1", "npm i"));
+        assert_eq!(shell(&env, session, "t2", "npm i"), "", "{session}");
+        env.write_file(session, "w1", "src/a.rs", "fn a() {}");
+        reason(&shell(&env, session, "t3", "git commit -m x"));
+    }
+}
+
+#[test]
+fn the_home_folder_is_a_place_like_any_other() {
+    let env = env();
+    checked(&env, "Use pnpm, not npm.", "block");
+    let at_home = |home: PathBuf, line: &str| {
+        let payload = env.payload("s1", "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": line}}));
+        let input = env.root().join("before.json");
+        fs::write(&input, payload).unwrap();
+        let mut hook = env.command();
+        hook.args(["hook", "claude-code"]).env("HOME", home).stdin(fs::File::open(&input).unwrap());
+        String::from_utf8(hook.output().unwrap().stdout).unwrap()
+    };
+    let (above, name) = (env.project().parent().unwrap().to_path_buf(), env.project());
+    let name = name.file_name().unwrap().to_str().unwrap();
+    reason(&at_home(above.clone(), &format!("cd ~/{name} && npm i")));
+    reason(&at_home(env.project(), "cd ~ && npm i"));
+    assert_eq!(at_home(above.clone(), "cd ~/elsewhere && npm i"), "");
+    assert_eq!(at_home(above, &format!("cd ~bob/{name} && npm i")), "");
 }
 
 #[test]
@@ -214,6 +285,12 @@ fn an_order_and_the_end_of_a_turn_need_runs_after_the_last_edit() {
     fs::write(env.project().join(".git/hooks/pre-commit"), "#!/bin/sh\ncargo test\n").unwrap();
     assert_eq!(shell(&env, "s1", "t5", "git commit -m x"), "");
     reason(&shell(&env, "s1", "t6", "git commit --no-verify -m x"));
+    // A task of the project runs them.
+    fs::write(env.project().join("Makefile"), "check: lint\n\tcargo test\nlint:\n\tcargo clippy\n").unwrap();
+    reason(&shell(&env, "s1", "t7", "make lint && git commit --no-verify -m x"));
+    assert_eq!(shell(&env, "s1", "t8", "make check && git commit --no-verify -m x"), "");
+    ran(&env, "s1", "r4", "make check");
+    assert_eq!(shell(&env, "s1", "t9", "git commit --no-verify -m x"), "");
 }
 
 #[test]
@@ -231,6 +308,31 @@ fn other_projects_paused_ones_and_damaged_files_are_left_alone() {
     assert_eq!(shell(&env, "s1", "t4", "npm i"), "");
     let report = env.doctor().to_string();
     assert!(report.contains("is damaged"), "{report}");
+    env.ok(&["check", "list"]);
+    reason(&shell(&env, "s1", "t5", "npm i"));
+}
+
+#[test]
+fn what_was_denied_is_remembered_without_the_journal_and_forgotten_with_it() {
+    let env = env();
+    checked(&env, "Use pnpm, not npm.", "remind");
+    let denied = env.home().join("denied");
+    reason(&shell(&env, "s1", "t1", "npm i"));
+    assert_eq!(shell(&env, "s1", "t2", "npm i"), "");
+    assert!(!fs::read_to_string(&denied).unwrap().contains("npm"));
+    // Anything that removes records removes it; a reminder is then given once more.
+    ran(&env, "s1", "t3", "ls");
+    env.ok(&["forget", "--session", "s1", "--yes"]);
+    assert!(!denied.exists());
+    reason(&shell(&env, "s1", "t4", "npm i"));
+    assert_eq!(shell(&env, "s1", "t5", "npm i"), "");
+    // A reminder that cannot be remembered would be repeated for ever, so nothing is denied. A block still holds.
+    fs::remove_file(&denied).unwrap();
+    fs::create_dir(&denied).unwrap();
+    assert_eq!(shell(&env, "s1", "t6", "npm i"), "");
+    assert!(env.doctor().to_string().contains("denied"));
+    checked(&env, "Never force push.", "block");
+    reason(&shell(&env, "s1", "t7", "git push -f"));
 }
 
 #[test]
