@@ -22,10 +22,11 @@ use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity::locate;
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::find::recent_sessions;
-use cerberus_engine::store::FactFilter;
 use cerberus_engine::store::fold;
+use cerberus_engine::store::{Asks, FactFilter};
 use serde_json::json;
 
+use crate::continuity::latency;
 use crate::measure::{self, Contender, TIME_COLUMNS, Target, Times, say, spawn_to_exit, table};
 use crate::payload;
 use crate::programs::Programs;
@@ -67,7 +68,11 @@ pub fn run(programs: &Programs) -> Result<()> {
     say("")?;
     stage.counts()?;
     say("\ninside one process")?;
-    in_process(&scratch, &home, now)
+    in_process(&scratch, &home, now)?;
+    match programs.data.as_deref().filter(|data| data.join("sessions.jsonl").is_file()) {
+        Some(data) => latency::of_largest_chain(programs, data),
+        None => say("\nwith real sessions: --data DIR with sessions.jsonl, transcripts and gitlog.jsonl"),
+    }
 }
 
 /// Records ten sessions through the hook, the last one hours ago. Returns the number of records.
@@ -298,7 +303,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         // The last step once more, on its own.
         let joined = joined(&store, &located, now)?;
         let sessions = recent_sessions(&store, &located, now)?;
-        let history = store.history(&joined.ids, now)?;
+        let history = store.history(&joined.ids, Asks::Prompt, now)?;
         let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
         carried.add_files(&history, &sessions);
         let (turns, worked) = (store.turns(&sessions, now)?, recall::worked(&history));

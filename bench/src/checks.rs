@@ -1,7 +1,7 @@
 //! What likely rules would have stopped in real sessions, per kind and per thousand tool uses.
 //!
-//! Reads transcripts from `--data DIR`, each as its own project. `CERBERUS_HITS=FILE` writes every hit to a file, to be
-//! judged by hand: a hit is wrong if the rule's author would not have wanted it.
+//! Reads transcripts from `--data DIR`, one folder per person, each session in its own project. `CERBERUS_HITS=FILE` also
+//! writes every hit to a file, to be judged by hand: a hit is wrong if the rule's author would not have wanted it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -58,13 +58,13 @@ const RULES: &[(&str, bool)] = &[
     ("--before stop --need 'go test'", false),
 ];
 
-/// An order or a stop only means something where its command is ever run.
+/// An order or a stop only means something where its command itself is ever run.
 fn is_foreign(rule: &Rule, commands: &[String]) -> bool {
     let need = match rule {
         Rule::Order { need, .. } | Rule::Stop { need } => need,
         _ => return false,
     };
-    !need.iter().all(|need| commands.iter().any(|line| line.contains(need.text())))
+    !need.iter().all(|need| commands.iter().any(|line| need.is_run_in(line)))
 }
 
 #[derive(Default)]
@@ -75,15 +75,18 @@ struct Sum {
     block_hits: usize,
 }
 
-pub fn run(data: Option<&Path>) -> Result<()> {
-    let Some(dir) = data else {
-        return say("needs a folder of transcripts: --data DIR");
-    };
-    let mut people: BTreeMap<String, Vec<(Agent, Vec<u8>)>> = BTreeMap::new();
+/// The transcripts of each person.
+type People = BTreeMap<String, Vec<(Agent, Vec<u8>)>>;
+
+/// Each person's transcripts are in a folder of their own.
+fn people(dir: &Path) -> Result<People> {
+    let mut people = People::new();
     for profile in ALL {
         for path in files::transcripts(profile.agent, dir).with_context(|| dir.display().to_string())? {
-            let person = path.strip_prefix(dir).unwrap_or(&path).components().next();
-            let person = person.map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+            let mut parts = path.strip_prefix(dir).unwrap_or(&path).components();
+            // Files beside the folders are not transcripts.
+            let (Some(person), Some(_)) = (parts.next(), parts.next()) else { continue };
+            let person = person.as_os_str().to_string_lossy().into_owned();
             people.entry(person).or_default().push((profile.agent, files::read(&path)?));
         }
         // The same file is no transcript of two agents.
@@ -91,6 +94,14 @@ pub fn run(data: Option<&Path>) -> Result<()> {
             break;
         }
     }
+    Ok(people)
+}
+
+pub fn run(data: Option<&Path>) -> Result<()> {
+    let Some(dir) = data else {
+        return say("needs a folder of transcripts: --data DIR");
+    };
+    let people = people(dir)?;
     ensure!(!people.is_empty(), "{} has no transcripts", dir.display());
     let mut sums: BTreeMap<&'static str, Sum> = BTreeMap::new();
     let mut hits = String::new();
@@ -100,6 +111,10 @@ pub fn run(data: Option<&Path>) -> Result<()> {
         let tools =
             records.iter().filter_map(|record| if let Event::Tool(used) = &record.event { Some(used) } else { None });
         let commands: Vec<String> = tools.filter_map(|used| Some(used.command.as_ref()?.to_string())).collect();
+        // The rules are those of the person's projects; they do not hold elsewhere.
+        let mut projects: Vec<ProjectId> = records.iter().map(|record| record.location.project.clone()).collect();
+        projects.sort();
+        projects.dedup();
         let mut counted = 0;
         for (options, blocks) in RULES {
             let words = cerberus_core::shell::commands(options).remove(0).words;
@@ -109,9 +124,10 @@ pub fn run(data: Option<&Path>) -> Result<()> {
             }
             let kind = rule.kind();
             let level = rule.level_max();
-            let check = Check { id: String::new(), sentence: String::new(), level, rule, projects: None };
+            let projects = Some(projects.clone());
+            let check = Check { id: String::new(), sentence: String::new(), level, rule, projects };
             let mut replay = Replay::new(check);
-            records.iter().for_each(|record| replay.see(record, &|_| None));
+            records.iter().for_each(|record| replay.see(record, &()));
             counted = counted.max(replay.uses);
             let sum = sums.entry(kind).or_default();
             sum.hits += replay.stopped_cases.len();
@@ -167,6 +183,7 @@ fn records(agent: Agent, bytes: &[u8]) -> Vec<Record<'static>> {
             imported: true,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: event.session.into_owned(),
             location: Location {
                 project: ProjectId::of_anchor(cwd.as_bytes()),

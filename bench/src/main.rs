@@ -4,6 +4,7 @@
 //! happens in a scratch folder that is removed at the end.
 
 mod attack;
+mod before;
 mod brief;
 mod checks;
 mod compare;
@@ -19,6 +20,7 @@ mod measure;
 mod memories;
 mod pairs;
 mod payload;
+mod peers;
 mod programs;
 mod prompts;
 mod quotes;
@@ -30,6 +32,7 @@ mod secrets;
 mod simulation;
 mod status_line;
 mod summary;
+mod sync;
 mod told;
 mod trace;
 
@@ -47,8 +50,10 @@ Measures Cerberus against baselines of the same run.
 Usage: cargo run --release -p cerberus-bench -- BENCHMARK [OPTION…]
 
 Benchmarks:
-  hook      one hook against the minimum of a durable process, node and python; instructions, syncs, system calls
-  brief     the start, save and clean-up of a session with ten sessions of facts
+  hook      one hook against the minimum of a durable process, node and python, also before a tool use; instructions,
+            syncs, system calls
+  brief     the start, save and clean-up of a session with ten sessions of facts; with --data, also brief, start and
+            prompt after the largest chain of consecutive sessions
   journal   64 workers with 50 hooks each: records per second, and that none is lost
   lock      hooks while another process holds the view's write lock
   statusline  one status line with a session of facts, against the minimum of a durable process
@@ -72,7 +77,10 @@ Benchmarks:
   told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
+  peers     other programs with hooks beside ours: time, processes left, tokens told (installs them from npm; --data DIR
+            keeps them)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
+  sync      push and pull of 10,000 records through every hub, at a round trip of 0 and 50 ms (dev/hubs installs them)
   all       run all benchmarks
 
 Options:
@@ -112,6 +120,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("continuity", continuity::run),
     ("checks", |programs| checks::run(programs.data.as_deref())),
     ("summary", summary::run),
+    ("sync", sync::run),
 ];
 
 #[derive(Debug, Default)]
@@ -146,7 +155,7 @@ fn run() -> Result<()> {
     // Training changes the sources, so it is never part of `all`.
     let is_chosen = |name: &str| wanted == name || (wanted == "all" && name != "train");
     let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| is_chosen(name)).collect();
-    if chosen.is_empty() {
+    if chosen.is_empty() && wanted != "peers" {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
     // These measure only what is linked into this program.
@@ -158,6 +167,10 @@ fn run() -> Result<()> {
     }
     if wanted == "secrets" {
         return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref());
+    }
+    // This is not part of `all`: it downloads programs of others.
+    if wanted == "peers" {
+        return peers::run(&programs::cerberus(arguments.binary)?, arguments.data.as_deref());
     }
     let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data, arguments.sizes)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

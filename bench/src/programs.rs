@@ -3,6 +3,8 @@
 //! External baselines (node, python3) are looked up, never installed.
 
 use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -35,12 +37,31 @@ impl Programs {
         sizes: Sizes,
     ) -> Result<Programs> {
         Ok(Programs {
-            cerberus: given_or_built(cerberus, "cerberus", "cerberus")?,
+            cerberus: self::cerberus(cerberus)?,
             floor: given_or_built(floor, "cerberus-bench", "floor")?,
             data,
             sizes,
         })
     }
+
+    /// Copies of the programs in this folder, each written in one piece, as installers do. A program that a linker has
+    /// just written starts more slowly: the system holds it in smaller pieces, and maps each by itself.
+    pub fn installed(&self, folder: &Path) -> Result<Programs> {
+        fs::create_dir_all(folder)?;
+        let copy = |program: &Path, name: &str| {
+            let path = folder.join(name);
+            fs::write(&path, fs::read(program)?)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+            anyhow::Ok(path)
+        };
+        let (cerberus, floor) = (copy(&self.cerberus, "cerberus")?, copy(&self.floor, "floor")?);
+        Ok(Programs { cerberus, floor, data: self.data.clone(), sizes: self.sizes })
+    }
+}
+
+/// The program at this path, or the one that is built now.
+pub fn cerberus(given: Option<PathBuf>) -> Result<PathBuf> {
+    given_or_built(given, "cerberus-memory", "cerberus")
 }
 
 fn given_or_built(given: Option<PathBuf>, package: &str, binary: &str) -> Result<PathBuf> {

@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cerberus_core::agents::{claude_code, transcripts};
 use cerberus_core::brief::stopped::{
-    self, Candidate, FEATURES, Features, QUOTES_TOKENS, SESSIONS_MAX, TURNS_MAX, Turn, WEIGHTS,
+    self, Candidate, FEATURES, Features, QUOTES_TOKENS, Quotable, SESSIONS_MAX, TURNS_MAX, Turn, WEIGHTS,
 };
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::model::event::Event;
@@ -121,7 +121,7 @@ pub fn moments(data: &Path) -> Result<Vec<Moment>> {
             conversations.push(turns(&data.join(&row.file))?);
             conversations.retain(|turns| !turns.is_empty());
         }
-        let turns: Vec<Turn> = conversations.into_iter().rev().flatten().collect();
+        let turns: Vec<Quotable> = conversations.iter().rev().flatten().map(Quotable::of).collect();
         moments.push(Moment { person: person.to_string(), candidates: stopped::candidates(&turns), gold });
     }
     Ok(moments)

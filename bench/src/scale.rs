@@ -111,6 +111,7 @@ fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timesta
             imported: true,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: clean(format!("session-{session}")),
             location: location.clone(),
             event: Event::Tool(ToolUse {

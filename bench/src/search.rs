@@ -130,6 +130,7 @@ fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize) -> Result<()
                 imported: true,
                 heard_by: None,
                 by_agent: false,
+                origin: None,
                 session: clean(format!("session-{session}"), Keep::NAME),
                 location: location.clone(),
                 event,

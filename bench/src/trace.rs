@@ -28,7 +28,7 @@ pub const COUNT_COLUMNS: [&str; 4] = ["", "instructions", "syncs", "system calls
 
 impl Counts {
     /// Runs the program once per tool. It is set up again each time, because a run may change its surroundings.
-    pub fn of(scratch: &Scratch, program: impl Fn() -> Result<Command>, input: &Path) -> Result<Counts> {
+    pub fn of(scratch: &Scratch, mut program: impl FnMut() -> Result<Command>, input: &Path) -> Result<Counts> {
         let instructions = match on_path("valgrind") {
             Some(valgrind) => Some(instructions(scratch, &valgrind, &program()?, input)?),
             None => None,

@@ -6,6 +6,7 @@
 //! ranked by their first mention; a name that several files share counts for each of them in part.
 
 pub mod baselines;
+pub mod latency;
 mod made;
 mod open_items;
 pub mod replay;
@@ -17,7 +18,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::measure::{Contender, TIME_COLUMNS, Target, interleave, say, table};
+use crate::measure::{say, table};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 use open_items::Carried;
@@ -25,7 +26,6 @@ use replay::Replay;
 use session::Session;
 
 const KS: [usize; 3] = [5, 10, 20];
-const RUNS: usize = 60;
 
 #[derive(Clone, Deserialize)]
 pub struct Row {
@@ -60,26 +60,20 @@ pub fn run(programs: &Programs) -> Result<()> {
     let rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
     let mut chains: BTreeMap<String, Vec<Row>> = BTreeMap::new();
     rows.into_iter().for_each(|row| chains.entry(row.chain.clone()).or_default().push(row));
-    let largest = chains.iter().max_by_key(|(_, rows)| rows.len()).map(|(name, _)| name.clone());
     let (mut figures, mut carried) = (Vec::new(), Carried::default());
-    let mut times = Vec::new();
     for (name, mut rows) in chains {
         rows.sort_by(|a, b| a.start.cmp(&b.start));
         let scratch = Scratch::new()?;
         let commits: Vec<Commit> = lines(&data.join(&name).join("gitlog.jsonl"))?;
         let mut replay = Replay::new(programs, &scratch, commits)?;
         figures.push((name.clone(), chain(data, &rows, &mut replay, &mut carried)?));
-        if Some(&name) == largest.as_ref() {
-            times = latency(programs, &scratch, &replay)?;
-        }
     }
     print(&figures)?;
     carried.print("real sessions")?;
     let mut of_made = Carried::default();
     made::score(programs, &mut of_made)?;
     of_made.print("synthetic sessions")?;
-    say("\nin a fresh process after the largest chain, git included; floor: the minimum of a durable process\n")?;
-    table(&[TIME_COLUMNS.as_slice(), &["target ms"]].concat(), &times)
+    latency::of_largest_chain(programs, data)
 }
 
 pub fn lines<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Vec<T>> {
@@ -146,26 +140,4 @@ fn print(figures: &[(String, Figures)]) -> Result<()> {
     let by_chain: Vec<String> = figures.iter().map(|(name, _)| format!("R@10 {name}")).collect();
     let columns = ["what is carried over", "R@5", "R@10", "R@20", "tokens"];
     table(&columns.into_iter().chain(by_chain.iter().map(String::as_str)).collect::<Vec<_>>(), &rows)
-}
-
-/// The time of a start and a prompt with a whole chain recorded.
-fn latency(programs: &Programs, scratch: &Scratch, replay: &Replay) -> Result<Vec<Vec<String>>> {
-    let nothing = scratch.file("nothing", b"")?;
-    let floor_file = scratch.path("floor.bin");
-    let prompt = replay.prompt_payload(scratch)?;
-    let brief = scratch.cerberus(programs, &replay.home, &["brief", "--now", &replay.now()]);
-    let mut hook = scratch.hook(programs, &replay.home);
-    hook.env("CERBERUS_NOW", replay.now());
-    let times = interleave(vec![
-        Contender::program("floor", RUNS, scratch.floor(programs, &floor_file), &nothing),
-        Contender::program("brief at a start", RUNS, brief, &nothing),
-        Contender::program("hook on a prompt", RUNS, hook, &prompt),
-    ])?;
-    let targets = [None, Some(Target::AtMost(10.0)), Some(Target::AtMost(8.0))];
-    let rows = times.iter().zip(targets).map(|(one, target)| {
-        let mut cells = one.cells(&times[0]);
-        cells.push(target.map(|target| target.beside(one.median_ms())).unwrap_or_default());
-        cells
-    });
-    Ok(rows.collect())
 }

@@ -8,12 +8,10 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::Commit;
 use super::baselines::seconds;
 use super::session::Session;
-use crate::payload::payload;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
@@ -124,10 +122,9 @@ impl<'a> Replay<'a> {
         self.last_start.clone()
     }
 
-    /// The last first prompt, as a hook payload.
-    pub fn prompt_payload(&self, scratch: &Scratch) -> Result<PathBuf> {
-        let said = payload(&scratch.repo(), "prompted", "UserPromptSubmit", json!({"prompt": self.last_prompt}));
-        scratch.file("prompt.json", &said)
+    /// The first prompt after the last brief.
+    pub fn prompt(&self) -> &str {
+        &self.last_prompt
     }
 }
 

@@ -10,7 +10,7 @@ use cerberus_engine::brief::survey::{self, AskGit, View};
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::identity;
 use cerberus_engine::same_project::joined;
-use cerberus_engine::store::{Caller, Carried, Store, fold};
+use cerberus_engine::store::{Asks, Caller, Carried, Store, fold};
 
 use crate::continuity::baselines;
 use crate::continuity::replay::Replay;
@@ -83,7 +83,7 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
     let located = identity::locate(&scratch.repo());
     let joined = joined::joined(&store, &located, now)?;
     let view = View { store: &store, located: &located, joined: &joined, now };
-    let history = store.history(&joined.ids, now)?;
+    let history = store.history(&joined.ids, Asks::Prompt, now)?;
     let case = |history: Vec<SessionWork>, prompt: Option<&str>| -> Result<Case> {
         let found = survey::survey(&view, history, &mut Carried::default(), &[], prompt, AskGit::WhenNew)?;
         let mut case = Case { rows: Vec::new(), is_edited: Vec::new(), is_unnamed: Vec::new() };

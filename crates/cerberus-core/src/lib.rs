@@ -19,5 +19,6 @@ pub mod report;
 pub mod search;
 pub mod seed;
 pub mod settings;
+pub mod share;
 pub mod shell;
 pub mod summary;

@@ -8,7 +8,7 @@
 mod command;
 
 use crate::clean::Cleaner;
-use crate::clean::glob::{Effect, Glob, Letters, deciding};
+use crate::clean::glob::{Effect, Glob, deciding};
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{Event, Note, Task, ToolUse};
 use crate::model::fact::Kind;
@@ -32,6 +32,23 @@ static PATHS: [(Glob, Effect); 16] = [
     (Glob::of(".gnupg/**"), Effect::Include),
     (Glob::of(".aws/credentials"), Effect::Include),
     (Glob::of("secrets/**"), Effect::Include),
+];
+
+/// What a path that a built-in pattern matches contains.
+const SPELLED: [&str; 13] = [
+    ".env",
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".kdbx",
+    ".netrc",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    "id_rsa",
+    "id_ed25519",
+    "secrets",
 ];
 
 /// Replaces a private path.
@@ -95,10 +112,13 @@ impl PrivacyRules {
         {
             return Some(glob);
         }
-        let letters = Letters::of(path);
-        let built_in = PATHS.iter().filter(|(glob, _)| glob.may_match(letters));
-        let all: Vec<(&Glob, Effect)> = built_in.chain(&self.own_paths).map(|(glob, effect)| (glob, *effect)).collect();
-        if all.is_empty() { None } else { deciding(&all, path) }
+        // Nearly no path needs to be compared with the built-in patterns.
+        let built_in: &[(Glob, Effect)] = if may_be_built_in(path) { &PATHS } else { &[] };
+        if built_in.is_empty() && self.own_paths.is_empty() {
+            return None;
+        }
+        let all = built_in.iter().chain(&self.own_paths).map(|(glob, effect)| (glob, *effect));
+        deciding(&all.collect::<Vec<_>>(), path)
     }
 
     /// The event as it may be stored; `None` if it contains nothing private.
@@ -115,6 +135,22 @@ impl PrivacyRules {
             glob.is_some_and(|glob| speech == Speech::Exact || !glob.is_named_by(word))
         })
     }
+}
+
+/// Whether the path contains one of [`SPELLED`]: one pass over the bytes, without allocation.
+fn may_be_built_in(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    bytes.iter().enumerate().any(|(at, byte)| {
+        let is_first = match byte {
+            b'.' => true,
+            b'i' | b'I' => matches!(bytes.get(at + 1), Some(b'd' | b'D')),
+            b's' | b'S' => matches!(bytes.get(at + 1), Some(b'e' | b'E')),
+            _ => false,
+        };
+        let begins =
+            |word: &&str| bytes[at..].get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()));
+        is_first && SPELLED.iter().any(begins)
+    })
 }
 
 /// Hides private parts of an event. The remaining text is cleaned again.
@@ -150,14 +186,7 @@ impl Hiding<'_> {
             }
             Event::Seed(codes) => {
                 let mut kept = codes.clone();
-                let sections = [
-                    &mut kept.files,
-                    &mut kept.functions,
-                    &mut kept.decisions,
-                    &mut kept.blockers,
-                    &mut kept.next_actions,
-                ];
-                sections.into_iter().for_each(|codes| codes.retain(|code| spoken(code, Keep::SUBJECT).is_none()));
+                kept.retain(|code| spoken(code, Keep::SUBJECT).is_none());
                 kept.summary = kept.summary.map(|text| spoken(&text, Keep::MESSAGE).unwrap_or(text));
                 return (kept != *codes).then_some(Event::Seed(kept));
             }
@@ -166,6 +195,10 @@ impl Hiding<'_> {
     }
 
     fn tool<'a>(&self, used: &ToolUse<'a>) -> Option<Event<'a>> {
+        // In a private folder, any word may name a private file.
+        if used.folder.as_deref().is_some_and(|folder| self.privacy_rules.is_private(&format!("{folder}/x"))) {
+            return Some(Event::Pulse);
+        }
         let touches = used.files.iter().any(|file| self.privacy_rules.is_private(&file.path));
         let command = used.command.as_ref().and_then(|text| self.command(text));
         if !touches && command.is_none() && !self.is_mentioned(used) {

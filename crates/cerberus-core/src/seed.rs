@@ -38,7 +38,7 @@ pub struct SeedFile {
 }
 
 pub fn parse(cleaner: &Cleaner, text: &str) -> Result<SeedFile, SeedError> {
-    let value: Value = serde_json::from_str(text)?;
+    let value: Value = serde_json::from_slice(text.as_bytes())?;
     let word = |name: &'static str| match value[name].as_str().filter(|text| !text.is_empty()) {
         Some(text) => Ok(text),
         None => Err(SeedError::Missing(name)),

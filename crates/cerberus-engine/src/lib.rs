@@ -1,7 +1,7 @@
 //! Synchronous I/O around `cerberus-core`: the journal, its SQLite view, git, settings files.
 //!
-//! No argument parser, no terminal, no environment, no async. The home and the time are passed in. Only `summary` uses
-//! the network.
+//! No argument parser, no terminal, no environment, no async. The home and the time are passed in. Only `summary` and
+//! `sync` use the network.
 
 pub mod agents;
 pub mod brief;
@@ -21,3 +21,4 @@ pub mod same_project;
 pub mod sessions;
 pub mod store;
 pub mod summary;
+pub mod sync;

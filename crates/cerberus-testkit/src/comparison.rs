@@ -6,11 +6,11 @@
 //! as soon as the check passes, which is more than a plain loop does.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::env::TestEnv;
+use crate::process::write_program;
 
 /// A context more than this is not started.
 pub const CONTEXTS_MAX: usize = 40;
@@ -79,8 +79,7 @@ impl Play {
         env.git(&project, &["add", "check.sh"]);
         env.git(&project, &["commit", "--quiet", "--message=start"]);
         let agent = outside.join("agent");
-        write(agent.clone(), &script(&outside, task.parts));
-        fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("a file of ours");
+        write_program(&agent, &script(&outside, task.parts));
         for (name, part) in [("wrong", task.wrong), ("crash", task.crash), ("limit", task.limit)] {
             if let Some(part) = part {
                 write(outside.join(name), &format!("{part}\n"));

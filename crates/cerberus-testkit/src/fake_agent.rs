@@ -5,10 +5,11 @@
 //! hang, tear lines, fail, ignore SIGTERM, leave children, print unknown events.
 
 use std::fmt::Write as _;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+
+use crate::process::write_program;
 
 /// The agent whose output format it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +72,8 @@ pub struct FakeAgent {
 impl FakeAgent {
     /// Writes the program into `dir`. The last context is repeated for all further ones.
     pub fn new(dir: &Path, tongue: Tongue, contexts: &[Vec<Act>]) -> FakeAgent {
-        std::fs::create_dir_all(dir).expect("makes a directory");
         let program = dir.join("agent");
-        std::fs::write(&program, script(dir, tongue, contexts)).expect("writes a file");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+        write_program(&program, &script(dir, tongue, contexts));
         FakeAgent { program, dir: dir.to_path_buf() }
     }
 

@@ -6,7 +6,7 @@
 //! block a reader. Running processes are read from `/proc` (Linux); the environment of a process is never read.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -17,6 +17,27 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 const PROBE_EVERY: Duration = Duration::from_millis(5);
 const OUTPUT_MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// Writes a program that can be started at once, with the folders above it.
+///
+/// Another process writes it. If this one did, a child that another test starts at that moment would inherit the open
+/// file, and until that child has become its own program the system refuses to start a file that is open for writing.
+pub fn write_program(path: &Path, script: &str) {
+    std::fs::create_dir_all(path.parent().expect("a program is in a folder")).expect("makes a directory");
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"cat >"$0" && chmod 755 "$0""#]).arg(path).stdin(Stdio::piped());
+    let mut writer = command.spawn().expect("starts a shell");
+    let mut input = writer.stdin.take().expect("its input is a pipe");
+    input.write_all(script.as_bytes()).expect("writes to a shell");
+    drop(input);
+    assert!(writer.wait().expect("waits for a shell").success(), "{} is not written", path.display());
+}
+
+/// Copies a program so that the copy can be started at once, for the same reason by another process.
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg(from).arg(to).status().expect("starts cp");
+    assert!(copied.success(), "{} is not copied", from.display());
+}
 
 /// A program in its own process group.
 #[derive(Debug)]

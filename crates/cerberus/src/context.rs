@@ -17,6 +17,7 @@ use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::{Home, UnsafeHome};
+use cerberus_engine::os::platform::USER_FOLDER;
 use cerberus_engine::project::guides::UserFolders;
 use cerberus_engine::project::identity;
 use cerberus_engine::project::identity::Located;
@@ -312,7 +313,7 @@ fn set(name: &str) -> Option<PathBuf> {
 
 /// The home with the user's own rules for secrets and privacy.
 pub fn with_privacy_rules(home: Home) -> std::result::Result<Home, ConfigError> {
-    match config::privacy_rules(&home, set("HOME").as_deref())? {
+    match config::privacy_rules(&home, set(USER_FOLDER).as_deref())? {
         Some((own, privacy_rules)) => Ok(home.with_privacy_rules(Cleaner::with(own), privacy_rules)),
         None => Ok(home),
     }
@@ -320,7 +321,7 @@ pub fn with_privacy_rules(home: Home) -> std::result::Result<Home, ConfigError> 
 
 /// `CERBERUS_HOME`, or `~/.cerberus`.
 pub fn home() -> Option<Home> {
-    let root = set("CERBERUS_HOME").or_else(|| Some(set("HOME")?.join(".cerberus")))?;
+    let root = set("CERBERUS_HOME").or_else(|| Some(set(USER_FOLDER)?.join(".cerberus")))?;
     Some(Home::new(if root.is_absolute() { root } else { env::current_dir().ok()?.join(root) }))
 }
 

@@ -4,7 +4,6 @@
 //! Failures are noted for `status` and `doctor`; the agent never notices them.
 
 use std::io::Write;
-use std::os::fd::BorrowedFd;
 use std::process::ExitCode;
 
 use cerberus_core::agents;
@@ -22,20 +21,19 @@ use cerberus_engine::os::failures;
 use cerberus_engine::os::fault;
 use cerberus_engine::os::home::Home;
 use cerberus_engine::summary::provider::SUMMARIZING;
-use rustix::buffer::spare_capacity;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use crate::context;
+use crate::platform::Input;
 
 /// Larger than any client sends. The rest of a larger payload is read and discarded.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Most payloads arrive in one read of this size.
-const FIRST_READ_BYTES: usize = 64 * 1024;
+/// Most payloads arrive in one read of this size. Everything else that a hook allocates fits beside it into the first
+/// 64 KiB of the allocator.
+const FIRST_READ_BYTES: usize = 32 * 1024;
 
 /// How long to wait for a client that sends nothing.
-const SILENCE_SECS_MAX: i64 = 5;
+const SILENCE_SECS_MAX: u32 = 5;
 
 pub fn run(agent: &str) -> ExitCode {
     survive_panics(agent.to_string());
@@ -172,36 +170,27 @@ fn refuse(reply: Option<String>) -> Result<(), HookError> {
 
 /// Reads standard input to its end, with limits on size and waiting time.
 fn read_payload() -> Result<Vec<u8>, HookError> {
-    let input = rustix::stdio::stdin();
+    let mut input = Input::open();
     let mut payload = Vec::with_capacity(FIRST_READ_BYTES);
     let mut discarded_bytes = 0;
     loop {
-        wait_for(input)?;
         if payload.capacity() - payload.len() < FIRST_READ_BYTES / 4 {
             payload.reserve(payload.len().max(FIRST_READ_BYTES));
         }
-        match rustix::io::read(input, spare_capacity(&mut payload)) {
-            Ok(0) if discarded_bytes > 0 => {
+        match input.read(&mut payload, SILENCE_SECS_MAX) {
+            Ok(None) => return Err(HookError::Input(format!("no payload within {SILENCE_SECS_MAX} seconds"))),
+            Ok(Some(0)) if discarded_bytes > 0 => {
                 let bytes = payload.len() + discarded_bytes;
                 return Err(HookError::Input(format!("a payload of {bytes} bytes is larger than {PAYLOAD_BYTES_MAX}")));
             }
-            Ok(0) => return Ok(payload),
+            Ok(Some(0)) => return Ok(payload),
             // The rest is read but discarded, to not break the client's pipe.
-            Ok(_) if payload.len() > PAYLOAD_BYTES_MAX => {
+            Ok(Some(_)) if payload.len() > PAYLOAD_BYTES_MAX => {
                 discarded_bytes += payload.len() - PAYLOAD_BYTES_MAX;
                 payload.truncate(PAYLOAD_BYTES_MAX);
             }
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(Some(_)) => {}
             Err(error) => return Err(HookError::Input(format!("cannot read standard input: {error}"))),
         }
-    }
-}
-
-fn wait_for(input: BorrowedFd<'_>) -> Result<(), HookError> {
-    let limit = Timespec { tv_sec: SILENCE_SECS_MAX, tv_nsec: 0 };
-    match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&limit)) {
-        Ok(0) => Err(HookError::Input(format!("no payload within {SILENCE_SECS_MAX} seconds"))),
-        // An error is reported by the read that follows.
-        _ => Ok(()),
     }
 }

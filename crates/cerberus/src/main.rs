@@ -8,21 +8,15 @@ mod context;
 mod failure;
 mod hook;
 mod mcp;
+mod platform;
 mod render;
 mod report;
 mod tui;
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use rustix::process::{Resource, getrlimit};
 
 fn main() -> ExitCode {
-    // With a limit on the size of files (`ulimit -f`), a write must fail like on a full disk, not kill the process.
-    if getrlimit(Resource::Fsize).current.is_some() {
-        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
-    }
+    platform::survive_size_limit();
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == "hook") {
         match arguments.next() {

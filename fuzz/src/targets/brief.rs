@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use cerberus_core::brief::AlreadyKnown;
-use cerberus_core::brief::stopped::Turn;
+use cerberus_core::brief::stopped::{Quotable, Turn};
 use cerberus_core::brief::{Brief, CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt};
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Keep, code, name};
@@ -52,12 +52,10 @@ pub fn brief() -> anyhow::Result<Check> {
 }
 
 /// The text as a conversation.
-fn turns(text: &str) -> Vec<Turn> {
-    let turn = |session: &str, request: &str, reply: &str| Turn {
-        session: SessionId::new(session),
-        at: Timestamp::EPOCH,
-        request: request.to_string(),
-        reply: reply.to_string(),
+fn turns(text: &str) -> Vec<Quotable> {
+    let turn = |session: &str, request: &str, reply: &str| {
+        let session = SessionId::new(session);
+        Quotable::of(&Turn { session, at: Timestamp::EPOCH, request: request.to_string(), reply: reply.to_string() })
     };
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     vec![turn("a", text, first), turn("b", first, text), turn("b", rest, rest)]

@@ -35,6 +35,7 @@ fn record(text: &str) -> Record<'_> {
         imported: false,
         heard_by: None,
         by_agent: false,
+        origin: None,
         session: word("s"),
         location,
         event: Event::Prompt { text: BUILT_IN.clean(text, Keep::PROMPT) },

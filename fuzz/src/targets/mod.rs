@@ -6,6 +6,7 @@ mod project;
 mod search;
 mod secret;
 mod settings;
+mod sync;
 mod wire;
 
 use cerberus_core::agents::{claude_code, cline, codex, copilot, cursor, gemini, opencode, qwen_code};
@@ -55,6 +56,7 @@ pub fn all() -> Vec<Target> {
         quick("git-log", Kind::Text, brief::git_log),
         quick("git-config", Kind::Text, project::git_config),
         quick("forget", Kind::Text, journal::forget),
+        quick("sync", Kind::Text, sync::sync),
     ]
 }
 

@@ -80,6 +80,7 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
         imported: false,
         heard_by: None,
         by_agent: false,
+        origin: None,
         session: word("memories"),
         location: Location {
             project: ProjectId::of_anchor(b"/p"),
@@ -88,6 +89,6 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
             cwd: word("/p"),
             branch: None,
         },
-        event: Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: None }),
+        event: Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: None, parent: None }),
     }
 }

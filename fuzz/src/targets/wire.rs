@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use cerberus_core::agents;
 use cerberus_core::agents::transcripts;
-use cerberus_core::checks::action::{Past, Place, Scene};
+use cerberus_core::checks::action::{Past, Place, Scene, Sources};
 use cerberus_core::checks::decide::decide;
 use cerberus_core::checks::{self, Level, Rule};
 use cerberus_core::clean::BUILT_IN;
@@ -51,8 +51,14 @@ impl Scene for Nowhere {
     fn past(&self) -> Vec<Past> {
         Vec::new()
     }
+}
 
+impl Sources for Nowhere {
     fn git_hook(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn file(&self, _: &str, _: &str) -> Option<String> {
         None
     }
 }
@@ -73,7 +79,18 @@ fn event(agent: Agent, session: Clean, key: Clean, event: Event) -> Result<(), S
         branch: None,
     };
     let at = Timestamp::EPOCH;
-    let record = Record { at, key, agent, imported: false, heard_by: None, by_agent: false, session, location, event };
+    let record = Record {
+        at,
+        key,
+        agent,
+        imported: false,
+        heard_by: None,
+        by_agent: false,
+        origin: None,
+        session,
+        location,
+        event,
+    };
     recorded(&record)?;
     for fact in extract(&record.event).facts {
         said(&fact.code, fact.kind.prefix())?;
@@ -90,11 +107,7 @@ pub fn recorded(record: &Record) -> Result<(), String> {
     holds(!inner.contains(&b'\n'), "a record has no line break in it", record)?;
     let whole = journal::decode(inner).ok_or("a record does not decode")?;
     let back = whole.record().ok_or("a record is not read back")?;
-    let mut stored = record.clone();
-    if let Event::Tool(used) = &mut stored.event {
-        used.folder = None; // never stored
-    }
-    holds(back == stored, "a record is read back as it was", record)?;
+    holds(back == *record, "a record is read back as it was", record)?;
     let json = serde_json::to_value(&record.event).map_err(|error| error.to_string())?;
     holds(longest(&json) <= TEXT_BYTES_MAX, "a text is bounded", longest(&json))
 }

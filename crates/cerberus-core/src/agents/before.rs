@@ -111,7 +111,7 @@ fn scalar(value: &Value, name: &str) -> String {
 fn input(value: &Value) -> Value {
     let given = ["tool_input", "toolArgs", "args"].iter().find_map(|name| value.get(name));
     match given {
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
+        Some(Value::String(text)) => serde_json::from_slice(text.as_bytes()).unwrap_or_default(),
         Some(given) => given.clone(),
         None => Value::Null,
     }

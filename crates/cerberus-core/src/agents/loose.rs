@@ -138,7 +138,7 @@ impl<'a> Escaped<'a> {
     /// The text without escapes.
     pub fn unescaped(&self) -> Cow<'a, str> {
         match self.0.contains('\\') {
-            true => serde_json::from_str(&format!("\"{}\"", self.0)).map_or(Cow::Borrowed(""), Cow::Owned),
+            true => serde_json::from_slice(format!("\"{}\"", self.0).as_bytes()).map_or(Cow::Borrowed(""), Cow::Owned),
             false => Cow::Borrowed(self.0),
         }
     }

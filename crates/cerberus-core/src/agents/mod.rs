@@ -7,6 +7,7 @@
 pub mod before;
 pub mod claude_code;
 pub mod cline;
+mod code;
 pub mod codex;
 pub mod copilot;
 pub mod cursor;
@@ -24,6 +25,8 @@ pub mod status;
 pub mod stream;
 mod tool;
 pub mod transcripts;
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 
@@ -166,7 +169,8 @@ pub struct HookEvent<'a> {
     /// The agent that sent it; not always the agent whose hook received it.
     pub agent: Agent,
     pub session: Clean<'a>,
-    pub cwd: Clean<'a>,
+    /// As the agent says it, to find the project. What is stored of it is cleaned then.
+    pub cwd: Cow<'a, str>,
     pub key: Clean<'a>,
     pub event: Event<'a>,
 }

@@ -7,6 +7,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::Deserialize;
 
+use super::code;
 use super::loose::{Escaped, Text};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
@@ -117,6 +118,13 @@ pub(crate) fn shell<'a>(
     error: Option<Cow<'a, str>>,
     output: impl FnOnce() -> Cow<'a, str>,
 ) {
+    let command = match command.0.as_deref().and_then(code::commands) {
+        Some((line, folder)) => {
+            used.folder = folder.map(|folder| used.cleaner.clean(folder, Keep::NAME)).or(used.folder.take());
+            Text(Some(Cow::Owned(line)))
+        }
+        None => command,
+    };
     let line = command.0.as_deref().unwrap_or_default();
     let may_report = git::may_report(line);
     let printed = runs::printed(line);

@@ -2,15 +2,14 @@
 //! first.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 
 use super::{Dropped, Item, Known, Section, Settlement};
 use crate::clean::text;
 use crate::clean::text::words;
 use crate::extract::{INTERRUPTED, RECORDED, RUN, TASK, TODO_LIST};
-use crate::language::tokens;
 use crate::model::fact::{ClosedAs, Fact, Kind, Target};
 use crate::model::id::SessionId;
+use crate::model::map::{FastMap, FastSet};
 use crate::model::time::Timestamp;
 
 /// A done item settles an open one if it contains this share of its words.
@@ -29,8 +28,8 @@ pub fn open_items(
 ) -> Vec<Item> {
     let settled = SettledIndex { worked, ..SettledIndex::new(facts, settlements) };
     let mut merged: Vec<Merged> = Vec::new();
-    let mut place: HashMap<(Section, &str), usize> = HashMap::new();
-    let mut seen: HashSet<&str> = HashSet::new();
+    let mut place: FastMap<(Section, &str), usize> = FastMap::default();
+    let mut seen: FastSet<&str> = FastSet::default();
     for (order, known) in facts.iter().enumerate() {
         let Some(section) = Section::of(known.fact.kind) else {
             continue;
@@ -54,7 +53,10 @@ pub fn open_items(
         }
     }
     merged.sort_by_key(Merged::priority);
-    dropped.retain(|gone| !merged.iter().any(|open| open.last.fact.code == gone.code));
+    if !dropped.is_empty() {
+        let open: FastSet<&str> = merged.iter().map(|open| open.last.fact.code.as_str()).collect();
+        dropped.retain(|gone| !open.contains(gone.code.as_str()));
+    }
     merged.into_iter().map(Merged::into_item).collect()
 }
 
@@ -62,13 +64,20 @@ pub fn open_items(
 pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
     let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
     let own = own_references(facts);
+    // Of several facts with the same reference, the last one counts.
+    let mut by_session: FastMap<(&str, &str), &Known> = FastMap::default();
+    let mut by_reference: FastMap<&str, &Known> = FastMap::default();
+    for known in facts {
+        let Some(reference) = known.fact.reference.as_deref() else { continue };
+        by_session.insert((known.session.as_str(), reference), known);
+        by_reference.insert(reference, known);
+    }
     let done = |settlement: &Settlement| {
         let Target::Reference(reference) = &settlement.closing.target else { return None };
-        let is_shared = is_shared_task(settlement, reference, &own);
-        let is_it = |known: &&Known| {
-            (is_shared || known.session == settlement.session) && known.fact.reference.as_ref() == Some(reference)
+        let task = match is_shared_task(settlement, reference, &own) {
+            true => by_reference.get(reference.as_str())?,
+            false => by_session.get(&(settlement.session.as_str(), reference.as_str()))?,
         };
-        let task = facts.iter().rev().find(is_it)?;
         let fact = Fact::words(Kind::Done, &task.fact.text);
         Some(Known { fact, session: settlement.session.clone(), at: settlement.at, event: settlement.event })
     };
@@ -105,13 +114,14 @@ impl<'a> Merged<'a> {
     fn into_item(self) -> Item {
         let fact = &self.last.fact;
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
-            Some(path) => format!("{}{}", self.kind.prefix(), text::code(path)),
+            Some(path) => [self.kind.prefix(), &text::code(path)].concat(),
             None => text::code(&fact.code).into_owned(),
         };
         Item {
             section: self.section,
             kind: self.kind,
-            tokens: tokens::line(&code),
+            // Counted when it is clear which items are told, and how.
+            tokens: 0,
             code,
             text: fact.text.clone(),
             path: fact.path.clone(),
@@ -120,6 +130,7 @@ impl<'a> Merged<'a> {
             times: self.times,
             place: None,
             reference: fact.reference.clone(),
+            author: None,
         }
     }
 }
@@ -137,23 +148,23 @@ pub fn class(kind: Kind) -> u8 {
 type Position = (Timestamp, i64);
 
 /// Which sessions stated something by which reference.
-fn own_references(facts: &[Known]) -> HashSet<(&str, &str)> {
+fn own_references(facts: &[Known]) -> FastSet<(&str, &str)> {
     facts.iter().filter_map(|known| Some((known.session.as_str(), known.fact.reference.as_deref()?))).collect()
 }
 
 /// A session that settles a task it never stated works on the list of another: of a teammate, or of the session that
 /// started it.
-fn is_shared_task(settlement: &Settlement, reference: &str, own: &HashSet<(&str, &str)>) -> bool {
+fn is_shared_task(settlement: &Settlement, reference: &str, own: &FastSet<(&str, &str)>) -> bool {
     reference.starts_with(TASK) && !own.contains(&(settlement.session.as_str(), reference))
 }
 
 /// What was settled, and by what.
 struct SettledIndex<'a> {
-    by_reference: HashMap<(&'a str, &'a str), Position>,
+    by_reference: FastMap<(&'a str, &'a str), Position>,
     /// Tasks that a session settled without having stated them.
-    shared: HashMap<&'a str, Position>,
+    shared: FastMap<&'a str, Position>,
     by_code: Vec<(&'a Settlement, Kind, &'a str)>,
-    done: Vec<(&'a Known, HashSet<String>)>,
+    done: Vec<(&'a Known, FastSet<String>)>,
     /// Evidence that a session did some work.
     work: Vec<&'a Known>,
     /// The sessions that changed something, and when they last did.
@@ -178,8 +189,8 @@ impl<'a> SettledIndex<'a> {
         let work = facts.iter().filter(is_work).collect();
         let own = own_references(facts);
         let mut index = SettledIndex {
-            by_reference: HashMap::new(),
-            shared: HashMap::new(),
+            by_reference: FastMap::default(),
+            shared: FastMap::default(),
             by_code: Vec::new(),
             done: Vec::new(),
             work,
@@ -265,12 +276,12 @@ fn same_thing(settled: &str, open: &str) -> bool {
 }
 
 /// The significant words of a code, without its prefix.
-fn significant_words(code: &str) -> HashSet<String> {
+fn significant_words(code: &str) -> FastSet<String> {
     let text = code.split_once(':').map_or(code, |(_, text)| text);
     words(text).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect()
 }
 
 /// Whether `done` has enough of the words of `wanted`.
-fn covers(done: &HashSet<String>, wanted: &HashSet<String>) -> bool {
+fn covers(done: &FastSet<String>, wanted: &FastSet<String>) -> bool {
     !wanted.is_empty() && wanted.intersection(done).count() as f64 >= DONE_SHARE * wanted.len() as f64
 }

@@ -85,6 +85,7 @@ pub fn seen(ranked: &Ranked, now: Timestamp) -> Item {
         times: ranked.trace.sessions_edited + ranked.trace.sessions_read,
         reference: None,
         place: Some(ranked.trace.why(now)),
+        author: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! budget or the host's character limit, and the same input always gives the same bytes. Every line comes from a fact
 //! and has a session and a reason.
 
+pub mod digest;
 pub mod failing;
 mod fit;
 mod gather;
@@ -16,6 +17,7 @@ mod relevance;
 pub mod repository;
 mod shorten;
 pub mod stopped;
+mod team;
 pub mod title;
 mod told;
 pub mod usage;
@@ -34,6 +36,7 @@ pub use memories::MemoryItem;
 
 pub use prompted::{Prompted, on_prompt};
 pub use shorten::{FileNames, base};
+pub use team::{TeamFact, TeamLimits};
 
 /// Budget of the session part, in tokens. The user may set another within [`BUDGET_TOKENS_RANGE`].
 pub const BUDGET_TOKENS: usize = 1_000;
@@ -80,7 +83,7 @@ pub struct Request<'a> {
     /// What this session already knows; `None` at a fresh start.
     pub known: Option<&'a AlreadyKnown>,
     /// The conversations of the last sessions, oldest first.
-    pub turns: &'a [stopped::Turn],
+    pub turns: &'a [stopped::Quotable],
     /// The sessions that changed something; items that they passed over fade out.
     pub worked: &'a [Worked],
 }
@@ -166,12 +169,17 @@ pub struct Item {
     pub place: Option<String>,
     /// What its fact is called by, such as the list it stands on.
     pub reference: Option<String>,
+    /// The teammate who stated it. Its code then ends in the name and the age.
+    pub author: Option<String>,
 }
 
 impl Item {
     /// What is written down about having told it. A quote is known by where it comes from: its words are kept only once,
     /// in the record they were said in.
     pub fn receipt_code(&self) -> String {
+        if let Some(author) = &self.author {
+            return format!("{} ({author})", self.text);
+        }
         let is_quote = matches!(self.kind, Kind::Last | Kind::Asked | Kind::Said | Kind::Git);
         if !is_quote && self.reference.as_deref() != Some(stopped::QUOTED) {
             return self.code.clone();
@@ -271,7 +279,7 @@ const REMINDER_TOKENS: usize = 120;
 /// files that are likely to be worked on.
 pub fn remind(
     project: &str,
-    turn: &stopped::Turn,
+    turn: &stopped::Quotable,
     likely: &Likely,
     files: &FileNames,
     facts: &[Known],
@@ -292,8 +300,8 @@ pub fn remind(
 /// What the last sessions said, beside what `items` tell.
 fn quotes(request: &Request, items: &[Item]) -> Vec<Item> {
     let is_others =
-        |turn: &&stopped::Turn| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
-    let turns: Vec<stopped::Turn> = request.turns.iter().filter(is_others).cloned().collect();
+        |turn: &&stopped::Quotable| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
+    let turns: Vec<stopped::Quotable> = request.turns.iter().filter(is_others).cloned().collect();
     let of = |is: fn(&Item) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
     let told = stopped::Told { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
     stopped::items(&turns, request.now, request.budget_tokens / 2, &told)

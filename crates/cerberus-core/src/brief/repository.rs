@@ -116,6 +116,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         times: 1,
         place: Some("the state of the repository".to_string()),
         reference: None,
+        author: None,
     })
 }
 

@@ -42,7 +42,12 @@ impl FileNames {
 
 /// The last component of a path.
 pub fn base(path: &str) -> &str {
-    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+    match memchr::memrchr(b'/', path.as_bytes()) {
+        Some(at) if at + 1 < path.len() => &path[at + 1..],
+        None => path,
+        // It ends with a slash.
+        Some(_) => path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path),
+    }
 }
 
 /// Whether `suffix` is the end of `path`, in whole components.

@@ -254,6 +254,7 @@ fn item(section: Section, code: &str, tokens: usize) -> Item {
         times: 1,
         place: None,
         reference: None,
+        author: None,
     }
 }
 
@@ -504,7 +505,7 @@ fn a_receipt_names_a_quote_by_its_place_not_by_its_words() {
         request: "Fix the burst test".to_string(),
         reply: "The burst test in burst.rs is still red on CI. I changed the bucket.".to_string(),
     };
-    let items = stopped::items(&[turn], at(2), 400, &stopped::Told::default());
+    let items = stopped::items(&[stopped::Quotable::of(&turn)], at(2), 400, &stopped::Told::default());
     assert_eq!(items.len(), 3, "{items:?}");
     for item in items {
         let receipt = item.receipt_code();

@@ -59,9 +59,7 @@ impl Item {
 /// Counts the tokens of items as they are told.
 pub fn count(items: &mut [Item]) {
     for item in items {
-        if let Cow::Owned(told) = item.told() {
-            item.tokens = tokens::line(&told);
-        }
+        item.tokens = tokens::line(&item.told());
     }
 }
 
@@ -83,6 +81,7 @@ mod tests {
             times: 1,
             place: None,
             reference: reference.map(str::to_string),
+            author: None,
         }
     }
 

@@ -90,15 +90,6 @@ impl Glob {
         deciding(&[(self, Effect::Include)], path).is_some()
     }
 
-    /// A cheap test before [`Glob::matches`]: nearly every path lacks a letter that the pattern has.
-    pub fn may_match(&self, path_letters: Letters) -> bool {
-        if self.pattern.contains(['[', '\\']) {
-            return true;
-        }
-        let plain = self.pattern.bytes().filter(|byte| !matches!(byte, b'*' | b'?' | b'/'));
-        plain.fold(0, |all, byte| all | letter(byte)) & !path_letters.0 == 0
-    }
-
     /// Does the word only name a kind of file: `.env` and `*.pem`, but not `prod.pem`?
     pub fn is_named_by(&self, word: &str) -> bool {
         let word = word.trim_end_matches('/');
@@ -211,20 +202,6 @@ impl Unit {
 
 fn folded(code: u32) -> u32 {
     u8::try_from(code).map_or(code, |byte| byte.to_ascii_lowercase().into())
-}
-
-/// The set of letters in a path, ignoring case. Bytes that are not ASCII count as none.
-#[derive(Clone, Copy, Debug)]
-pub struct Letters(u128);
-
-impl Letters {
-    pub fn of(path: &str) -> Letters {
-        Letters(path.bytes().fold(0, |all, byte| all | letter(byte)))
-    }
-}
-
-fn letter(byte: u8) -> u128 {
-    if byte.is_ascii() { 1 << byte.to_ascii_lowercase() } else { 0 }
 }
 
 /// The positions that follow those in `at` when `unit` is read.
@@ -455,9 +432,7 @@ mod tests {
             let glob = Glob::parse(pattern).unwrap();
             inside.iter().for_each(|path| assert!(glob.matches(path), "{pattern} {path}"));
             outside.iter().for_each(|path| assert!(!glob.matches(path), "{pattern} {path}"));
-            inside.iter().for_each(|path| assert!(glob.may_match(Letters::of(path)), "{pattern} {path}"));
         }
-        assert!(!Glob::of("*.pem").may_match(Letters::of("src/main.rs")));
         let backwards: Vec<String> = ["", "/", "[a", "[!", "a\\", "{a,b}.txt", "[z-a]", "[[:word:]]", "#x", "[é"]
             .into_iter()
             .filter_map(|wrong| Glob::parse(wrong).err())
@@ -561,7 +536,6 @@ mod tests {
             let starts = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
             let expected = starts.into_iter().any(|at| plainly(pattern.as_bytes(), &path.as_bytes()[at..]));
             prop_assert_eq!(glob.matches(&path), expected);
-            prop_assert!(!expected || glob.may_match(Letters::of(&path)));
         }
     }
 }

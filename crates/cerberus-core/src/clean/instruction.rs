@@ -71,11 +71,31 @@ pub fn is_instruction(name: &str) -> bool {
     }
     let name = super::text::clip(name, NAME_BYTES_MAX);
     let lower = name.to_lowercase();
-    if MARKS.iter().any(|mark| lower.contains(mark)) || has_role(&lower) {
+    // Every mark has one of these characters.
+    let may_be_marked = lower.contains(['|', '[', '#']);
+    if may_be_marked && MARKS.iter().any(|mark| lower.contains(mark)) || has_role(&lower) {
         return true;
     }
     let words = words(name);
-    PHRASES.iter().any(|phrase| holds(&words, phrase))
+    let starts = std::iter::once(0).chain(words.match_indices(' ').map(|(at, _)| at + 1));
+    let may_begin = |rest: &&str| rest.bytes().next().is_some_and(|byte| INITIALS & initial(byte) != 0);
+    let mut rests = starts.map(|start| &words[start..]).filter(may_begin);
+    rests.any(|rest| PHRASES.iter().any(|phrase| begins_with(rest, phrase)))
+}
+
+/// The first letters of all phrases: most words begin no phrase.
+const INITIALS: u32 = {
+    let (mut initials, mut at) = (0, 0);
+    while at < PHRASES.len() {
+        initials |= initial(PHRASES[at].as_bytes()[0]);
+        at += 1;
+    }
+    initials
+};
+
+/// One bit for each letter.
+const fn initial(byte: u8) -> u32 {
+    if byte.is_ascii_lowercase() { 1 << (byte - b'a') } else { 0 }
 }
 
 /// `SYSTEM: do this`, at the beginning or after another word; `system::tests` is a path.
@@ -106,13 +126,9 @@ fn words(name: &str) -> String {
     out
 }
 
-/// Are these words there, as whole words?
-fn holds(words: &str, phrase: &str) -> bool {
-    words.match_indices(phrase).any(|(at, found)| {
-        let begins = at == 0 || words.as_bytes()[at - 1] == b' ';
-        let ends = words.as_bytes().get(at + found.len()).is_none_or(|&byte| byte == b' ');
-        begins && ends
-    })
+/// Does the text begin with these words, as whole words?
+fn begins_with(text: &str, phrase: &str) -> bool {
+    text.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
 /// The name, or what it is if it talks to a model: `(a test whose name reads like an instruction)`.
@@ -127,6 +143,11 @@ pub fn harmless<'n>(name: &'n str, what: &str) -> Cow<'n, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_phrase_is_recognised() {
+        assert!(PHRASES.iter().all(|phrase| is_instruction(&format!("tests: {phrase}"))));
+    }
 
     #[test]
     fn names_that_talk_to_a_model_are_recognised() {

@@ -11,7 +11,7 @@ pub mod text;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::secret::{UserRules, redact_with, redact_words};
+use self::secret::{UserRules, is_short_name, redact_with, redact_words};
 use self::text::{Clean, Keep};
 
 /// Cleans outside text with our rules and those the user adds. Passed to everything that reads such text.
@@ -37,6 +37,11 @@ impl Cleaner {
     /// The same without random tokens. For what people and programs write.
     pub fn redact_words<'t>(&self, text: &'t str) -> Cow<'t, str> {
         redact_words(text, self.own.as_deref())
+    }
+
+    /// Whether all of this name may be stored, as a quick look shows.
+    fn is_harmless(&self, name: &str) -> bool {
+        self.own.is_none() && is_short_name(name)
     }
 
     /// The part of a text that may be stored.

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 const NAME: &[u8] = b"private";
 /// Anything longer is not a tag.
 const TAG_BYTES_MAX: usize = 256;
@@ -37,7 +39,7 @@ fn cut<'t>(text: &'t str, depth: &mut usize) -> Cow<'t, str> {
     let mut out = String::new();
     let (mut kept, mut at) = (0, 0);
     let mut is_cut = *depth > 0;
-    while let Some(found) = bytes[at..].iter().position(|&byte| byte == b'<') {
+    while let Some(found) = memchr(b'<', &bytes[at..]) {
         let start = at + found;
         at = start + 1;
         let Some((tag, end)) = tag_at(bytes, start) else { continue };

@@ -110,6 +110,9 @@ impl Keep {
     }
 
     pub(super) fn cut<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
+        if self.random_tokens == RandomTokens::Kept && cleaner.is_harmless(text) {
+            return Cow::Borrowed(text);
+        }
         match without_private(text) {
             Cow::Borrowed(text) => self.cut_secrets(cleaner, text),
             Cow::Owned(text) => Cow::Owned(self.cut_secrets(cleaner, &text).into_owned()),
@@ -157,6 +160,11 @@ fn is_hostile(c: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Nothing but visible characters of ASCII.
+fn is_plain_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// Text of several lines that is safe to print: only line breaks and tabs move the cursor.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_hostile(c) && !matches!(c, '\n' | '\t');
@@ -181,6 +189,10 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
 
 /// One line of plain words: hostile characters become spaces, runs of spaces become one, at most `max_chars`.
 pub fn line(text: &str, max_chars: usize) -> String {
+    // Most names and paths are one word.
+    if text.len() <= max_chars && is_plain_word(text) {
+        return text.to_string();
+    }
     let mut out = String::with_capacity(text.len().min(max_chars));
     for word in text.split(|c: char| c.is_whitespace() || is_hostile(c)).filter(|word| !word.is_empty()) {
         if !out.is_empty() {
@@ -199,6 +211,9 @@ pub fn line(text: &str, max_chars: usize) -> String {
 
 /// A path or a name as part of a code: only characters that would break the line are replaced.
 pub fn name(text: &str) -> Cow<'_, str> {
+    if is_plain_word(text) {
+        return Cow::Borrowed(text);
+    }
     if text.contains(is_hostile) { Cow::Owned(text.replace(is_hostile, "?")) } else { Cow::Borrowed(text) }
 }
 

@@ -21,6 +21,10 @@ pub(crate) const HANDOFF_END: &str = "Please continue working on the pending ite
 pub(crate) const REQUEST_HEAD: &str = "# Context Handoff Request";
 pub(crate) const REQUEST_END: &str = "End your turn after that; this session is then released.";
 
+/// How the block begins and ends that `cerberus memory publish` writes into a project's instruction files.
+pub const BLOCK_BEGIN: &str = "<!-- cerberus:begin";
+pub const BLOCK_END: &str = "<!-- cerberus:end -->";
+
 /// Is this a line that only a brief contains?
 pub fn is_ours(line: &str) -> bool {
     // It is still ours when quoted or in a list.
@@ -37,19 +41,26 @@ pub fn is_ours(line: &str) -> bool {
 
 /// `text` without the lines we wrote.
 pub fn without_ours(text: &str) -> Cow<'_, str> {
-    if !text.lines().any(|line| is_ours(line) || is_title(line)) {
+    if !text.lines().any(|line| is_ours(line) || is_title(line) || is_block(line)) {
         return Cow::Borrowed(text);
     }
-    let mut in_summary = false;
+    let (mut in_summary, mut in_block) = (false, false);
     let is_theirs = |line: &&str| {
         in_summary = is_title(line) || (in_summary && is_below_title(line));
-        !in_summary && !is_ours(line)
+        let is_published = in_block || is_block(line);
+        in_block = is_published && unquoted(line) != BLOCK_END;
+        !in_summary && !is_published && !is_ours(line)
     };
     Cow::Owned(text.lines().filter(is_theirs).collect::<Vec<_>>().join("\n"))
 }
 
 fn unquoted(line: &str) -> &str {
     line.trim().trim_start_matches(['>', ' '])
+}
+
+/// Does a block of published memories begin here?
+fn is_block(line: &str) -> bool {
+    unquoted(line).starts_with(BLOCK_BEGIN)
 }
 
 fn is_title(line: &str) -> bool {

@@ -90,6 +90,7 @@ pub fn extract_after(event: &Event, before: &Before) -> Extracted {
         | Event::SeparateProject { .. }
         | Event::Check(_)
         | Event::Decision(_)
+        | Event::Open(_)
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Title { .. }
@@ -110,14 +111,24 @@ pub fn resolved(found: Vec<words::Statement>, prompt: &str, before: &Before) -> 
     let mut statements = Vec::new();
     let decided = |text| words::Statement { kind: Kind::Decision, text };
     for statement in found {
-        if statement.kind != Kind::Decision || !assent::is_assent(&statement.text) {
+        if statement.kind != Kind::Decision {
             statements.push(statement);
-        } else {
+        } else if assent::is_assent(&statement.text) {
             statements.extend(offer::accepted(&statement.text, before.message).into_iter().map(decided));
+        } else {
+            // A number says nothing without the list that it is from.
+            let preferred = offer::preferred(&statement.text, before.message);
+            match preferred.is_empty() {
+                true => statements.push(statement),
+                false => statements.extend(preferred.into_iter().map(decided)),
+            }
         }
     }
     if assent::is_bare(prompt) && statements.iter().all(|one| one.kind != Kind::Decision) {
         statements.extend(offer::accepted(prompt, before.message).into_iter().map(decided));
+    }
+    if statements.iter().all(|one| one.kind != Kind::Decision) {
+        statements.extend(offer::preferred(prompt, before.message).into_iter().map(decided));
     }
     statements
 }
@@ -301,6 +312,17 @@ mod tests {
 
     fn clean(text: &str) -> Clean<'_> {
         BUILT_IN.clean(text, Keep::NAME)
+    }
+
+    #[test]
+    fn an_option_that_is_spoken_for_by_its_number_is_a_decision() {
+        let message = "Two ways:\n1. Keep the fixed window\n2. Count tokens in buckets\n\nWhich one?";
+        let before = Before { message, is_interruption: false };
+        let decided = |prompt: &str| -> Vec<String> {
+            said(prompt, &before).into_iter().filter(|one| one.kind == Kind::Decision).map(|one| one.text).collect()
+        };
+        assert_eq!(decided("2 sounds right to me, the window is too coarse"), ["Count tokens in buckets"]);
+        assert_eq!(decided("2 tests fail since yesterday"), [""; 0]);
     }
 
     /// Any text an agent may produce, in every place where it may occur.

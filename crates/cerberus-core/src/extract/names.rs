@@ -3,6 +3,8 @@
 //! It reads the text as encoded in JSON, with escapes, so that nothing is copied. It finds definitions at the start of
 //! a line and misses the rest; it does not analyse them.
 
+use memchr::memchr;
+
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 
@@ -13,7 +15,9 @@ const NAME_BYTES_MAX: usize = 100;
 pub fn scan<'a>(cleaner: &Cleaner, escaped: &'a str, names_max: usize, names: &mut Vec<Clean<'a>>) {
     let mut rest = escaped;
     while names.len() < names_max {
-        if let Some(name) = defined(rest) {
+        if may_define(rest.as_bytes())
+            && let Some(name) = defined(rest)
+        {
             let name = cleaner.clean(name, Keep::NAME);
             if !names.contains(&name) {
                 names.push(name);
@@ -29,7 +33,7 @@ pub fn scan<'a>(cleaner: &Cleaner, escaped: &'a str, names_max: usize, names: &m
 /// The text after the next escaped line break.
 fn next_line(mut text: &str) -> Option<&str> {
     loop {
-        let escape = find_backslash(text.as_bytes())?;
+        let escape = memchr(b'\\', text.as_bytes())?;
         let escaped = text.as_bytes().get(escape + 1)?;
         text = text.get(escape + 2..).unwrap_or_default();
         if *escaped == b'n' {
@@ -38,20 +42,69 @@ fn next_line(mut text: &str) -> Option<&str> {
     }
 }
 
-/// Eight bytes at a time, without the set-up cost of a general search: escapes are only a few words apart.
-fn find_backslash(bytes: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    const BACKSLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
-    let (words, rest) = bytes.as_chunks::<8>();
+/// What a word at the beginning of a line announces.
+enum Announced {
+    Name,
+    /// A modifier: the next word decides.
+    More,
+}
+
+macro_rules! announcing {
+    (names: $($name:literal)*; more: $($more:literal)*) => {
+        fn announced(word: &str) -> Option<Announced> {
+            match word {
+                $($name)|* => Some(Announced::Name),
+                $($more)|* => Some(Announced::More),
+                _ => None,
+            }
+        }
+
+        /// For each first letter, the second letters of such words, as bits.
+        const SECONDS: [u32; 26] = {
+            let words = [$($name,)* $($more,)*];
+            let mut seconds = [0; 26];
+            let mut at = 0;
+            while at < words.len() {
+                let word = words[at].as_bytes();
+                seconds[(word[0] - b'a') as usize] |= 1 << (word[1] - b'a');
+                at += 1;
+            }
+            seconds
+        };
+    };
+}
+
+announcing! {
+    names: "fn" "def" "func" "function" "fun" "sub" "class" "struct" "enum" "trait" "interface" "module" "object";
+    more: "pub" "async" "export" "default" "static" "public" "private" "protected" "internal" "final" "abstract"
+        "override" "unsafe" "const" "inline" "virtual" "declare" "open" "sealed" "data" "partial" "suspend"
+}
+
+/// Whether a line may define something, by the first two letters of its first word. Rules out most lines of code.
+fn may_define(line: &[u8]) -> bool {
+    match line[indent(line)..].first_chunk() {
+        Some(b"\\t") => true,
+        Some(letters) => may_announce(*letters),
+        None => false,
+    }
+}
+
+fn may_announce([first, second]: [u8; 2]) -> bool {
+    let seconds = SECONDS.get(usize::from(first.wrapping_sub(b'a'))).copied().unwrap_or_default();
+    second.is_ascii_lowercase() && seconds & 1 << (second - b'a') != 0
+}
+
+/// The number of spaces at the beginning, eight at a time.
+fn indent(line: &[u8]) -> usize {
+    const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
+    let (words, rest) = line.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
-        let differences = u64::from_le_bytes(*word) ^ BACKSLASHES;
-        let found = differences.wrapping_sub(ONES) & !differences & HIGHS;
-        if found != 0 {
-            return Some(8 * index + found.trailing_zeros() as usize / 8);
+        let differences = u64::from_le_bytes(*word) ^ SPACES;
+        if differences != 0 {
+            return 8 * index + differences.trailing_zeros() as usize / 8;
         }
     }
-    rest.iter().position(|byte| *byte == b'\\').map(|at| 8 * words.len() + at)
+    8 * words.len() + rest.iter().take_while(|byte| **byte == b' ').count()
 }
 
 /// The name defined by the first line of `text`.
@@ -59,17 +112,13 @@ fn defined(text: &str) -> Option<&str> {
     let mut rest = skip_indent(text);
     // `pub(crate) async fn`: a few modifiers at most, each perhaps with an argument in parentheses.
     for _ in 0..5 {
-        if !rest.as_bytes().first()?.is_ascii_lowercase() {
+        if !may_announce(*rest.as_bytes().first_chunk()?) {
             return None;
         }
         let (word, after) = word(rest);
-        match word {
-            "fn" | "def" | "func" | "function" | "fun" | "sub" | "class" | "struct" | "enum" | "trait"
-            | "interface" | "module" | "object" => return name_after(after),
-            "pub" | "async" | "export" | "default" | "static" | "public" | "private" | "protected" | "internal"
-            | "final" | "abstract" | "override" | "unsafe" | "const" | "inline" | "virtual" | "declare" | "open"
-            | "sealed" | "data" | "partial" | "suspend" => {}
-            _ => return None,
+        match announced(word)? {
+            Announced::Name => return name_after(after),
+            Announced::More => {}
         }
         rest = skip_parentheses(after).trim_start_matches(' ');
         if word == "const"
@@ -83,10 +132,10 @@ fn defined(text: &str) -> Option<&str> {
 
 fn skip_indent(mut text: &str) -> &str {
     loop {
-        let spaces = text.bytes().take_while(|byte| *byte == b' ').count();
-        match text[spaces..].strip_prefix("\\t") {
+        text = &text[indent(text.as_bytes())..];
+        match text.strip_prefix("\\t") {
             Some(after) => text = after,
-            None => return &text[spaces..],
+            None => return text,
         }
     }
 }
@@ -177,8 +226,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fast_search_finds_what_a_slow_one_does(text in "[a\\\\é\u{dc}]{0,40}") {
-            prop_assert_eq!(find_backslash(text.as_bytes()), text.find('\\'));
+        fn the_quick_look_rules_out_nothing_that_is_defined(
+            line in "( {0,20}|(\\\\t){0,3})(pub |pub\\(crate\\) |async |export |sealed )?(fn|def|class|enum|sub|let|self) ?[a-zé]{0,4}\\PC{0,9}",
+        ) {
+            prop_assert_eq!(indent(line.as_bytes()), line.len() - line.trim_start_matches(' ').len());
+            prop_assert!(may_define(line.as_bytes()) || defined(&line).is_none(), "{}", line);
         }
 
         #[test]

@@ -84,6 +84,48 @@ pub(super) fn accepted(answer: &str, message: &str) -> Vec<String> {
     chosen
 }
 
+/// "3 is better", "5 seems like a good one": after a number, only these say something about an option.
+const COPULAS: &[&str] = &[
+    "is",
+    "seems",
+    "sounds",
+    "looks",
+    "would",
+    "es",
+    "parece",
+    "suena",
+    "é",
+    "soa",
+    "est",
+    "semble",
+    "paraît",
+    "ist",
+    "klingt",
+    "scheint",
+    "è",
+    "sembra",
+    "jest",
+    "brzmi",
+    "wygląda",
+    "лучше",
+    "звучит",
+];
+
+/// The options that a sentence of the prompt speaks for by their number.
+pub(super) fn preferred(prompt: &str, message: &str) -> Vec<String> {
+    let sentences = prompt.split_inclusive(['.', '!', '?', '？', '\n']).filter(|one| !one.ends_with(['?', '？']));
+    let mark = |sentence: &str| {
+        let mut words = sentence.split_whitespace();
+        let mark = words.next().filter(|word| word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit()))?;
+        words.next().filter(|word| COPULAS.contains(&word.to_lowercase().as_str()))?;
+        Some(mark.to_string())
+    };
+    let marks: Vec<String> = sentences.filter_map(mark).collect();
+    let options = if marks.is_empty() { Vec::new() } else { options(clip_front(message, READ_BYTES_MAX)) };
+    let chosen = options.into_iter().filter(|(mark, _)| marks.contains(mark)).map(|(_, text)| text);
+    chosen.filter(|text| says_something(text)).take(CHOSEN_MAX).collect()
+}
+
 fn says_something(text: &str) -> bool {
     let is_content = |word: &String| word.chars().count() >= CONTENT_CHARS_MIN || !word.is_ascii();
     let is_one_word = |text: &str| !text.is_ascii() && !text.contains(' ');
@@ -126,8 +168,14 @@ fn options(message: &str) -> Vec<(String, String)> {
     options
 }
 
-/// `2. text`, `**Option B:** text`, `(c) text`.
+/// `2. text`, `**Option B:** text`, `(c) text`, `| 4 | text |`.
 fn option(line: &str) -> Option<(String, String)> {
+    if let Some(row) = line.trim().strip_prefix('|') {
+        let (mark, rest) = row.split_once('|').map(|(mark, rest)| (mark.trim(), rest))?;
+        let text = outline::plain(rest.split('|').next()?);
+        let is_mark = (1..=2).contains(&mark.len()) && mark.bytes().all(|byte| byte.is_ascii_digit());
+        return (is_mark && !text.trim().is_empty()).then(|| (mark.to_string(), text.trim().to_string()));
+    }
     let bare = line.trim_start_matches(['*', '#', '-', '•', ' ', '(', '_', '`']);
     let low = bare.to_ascii_lowercase();
     let word = ["option ", "opción ", "opção ", "variante ", "opzione ", "opcja ", "вариант ", "案"]
@@ -180,6 +228,22 @@ mod tests {
 
     const OPTIONS: &str =
         "Two ways:\n\n**Option A: Token bucket**\n2) Keep the fixed window\n3. Drop limits\n\nWhich do you prefer?";
+
+    #[test]
+    fn a_sentence_speaks_for_an_option_by_its_number() {
+        const TABLE: &str = "| # | Todo |\n|---|---|\n| 4 | Review the tokens | auth |\n| 5 | Fix the rename on SMB backends |\n\nReply with a number.";
+        for (prompt, message, accepts) in [
+            ("5 seems like a great one to tackle", TABLE, &["Fix the rename on SMB backends"][..]),
+            ("The tests are wrong then. 2 is correct", OPTIONS, &["Keep the fixed window"]),
+            ("3 ist besser, mach es so", OPTIONS, &["Drop limits"]),
+            ("is 2 better?", OPTIONS, &[]),
+            ("2 is better?", OPTIONS, &[]),
+            ("2 tests fail", OPTIONS, &[]),
+            ("7 is better", OPTIONS, &[]),
+        ] {
+            assert_eq!(preferred(prompt, message), accepts, "{prompt}");
+        }
+    }
 
     #[test]
     fn an_answer_names_one_of_the_options() {

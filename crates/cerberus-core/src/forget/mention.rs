@@ -67,7 +67,7 @@ impl Paths {
         let Ok(mut whole) = serde_json::to_value(kept) else { return RecordAction::Remove };
         whole["event"] = event;
         let text = whole.to_string();
-        match serde_json::from_str::<Record>(&text) {
+        match Record::read_json(text.as_bytes()) {
             Ok(record) => rewrite(&record),
             Err(_) => RecordAction::Remove,
         }

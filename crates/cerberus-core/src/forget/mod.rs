@@ -178,7 +178,7 @@ impl Residue {
         let left = match &request.action_for(record) {
             RecordAction::Keep => return,
             RecordAction::Remove => HashSet::new(),
-            RecordAction::Rewrite(json) => codes_of(serde_json::from_str::<Record>(json).ok().as_ref()),
+            RecordAction::Rewrite(json) => codes_of(Record::read_json(json.as_bytes()).ok().as_ref()),
         };
         for fact in facts(record) {
             if left.contains(&fact.code) {
@@ -221,6 +221,8 @@ impl Residue {
                 }
                 rewrite(&kept)
             }
+            // Old lists may hold what is forgotten, in other words; the next one holds what is open now.
+            Event::Open(_) if !self.sources.is_empty() => RecordAction::Remove,
             _ => RecordAction::Keep,
         }
     }

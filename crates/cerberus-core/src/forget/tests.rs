@@ -28,6 +28,7 @@ fn record<'a>(session: &'a str, at: i64, event: Event<'a>) -> Record<'a> {
         imported: false,
         heard_by: None,
         by_agent: false,
+        origin: None,
         session: clean(session),
         location,
         event,
@@ -190,7 +191,7 @@ fn memory<'a>(status: Status, is_automatic: bool, sources: &[&'a str]) -> Memory
 }
 
 fn changed<'a>(id: &'a str, memory: &Memory<'a>) -> Event<'a> {
-    Event::Memory(MemoryChange { id: clean(id), memory: Some(Box::new(memory.clone())), based_on: None })
+    Event::Memory(MemoryChange { id: clean(id), memory: Some(Box::new(memory.clone())), based_on: None, parent: None })
 }
 
 #[test]

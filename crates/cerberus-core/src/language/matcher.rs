@@ -5,6 +5,8 @@
 //! number or letter, `$` the end of a clause. By form alone: `%` a verb in the imperative, `=` a word in -ing, `&` a
 //! plural.
 
+use std::sync::OnceLock;
+
 use super::classes::CLASSES;
 use super::form;
 use super::sentence::{FAULT, QUOTE, Word};
@@ -13,7 +15,13 @@ use super::sentence::{FAULT, QUOTE, Word};
 const GAP_WORDS_MAX: usize = 7;
 
 /// A sorted list of words, `a|b|@class`, and of forms. Most words looked up begin with no letter of the list.
+/// Collected when it is first asked: of most patterns, only the first word ever is.
 pub(crate) struct Set {
+    list: &'static str,
+    collected: OnceLock<Collected>,
+}
+
+struct Collected {
     words: Vec<&'static str>,
     forms: Vec<Form>,
     initials: u128,
@@ -22,17 +30,24 @@ pub(crate) struct Set {
 type Form = fn(&str) -> bool;
 
 impl Set {
-    pub fn new(list: &'static str) -> Set {
-        let mut words = Vec::new();
-        let mut forms = Vec::new();
-        collect(list, &mut words, &mut forms);
-        words.sort_unstable();
-        Set { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words, forms }
+    pub const fn new(list: &'static str) -> Set {
+        Set { list, collected: OnceLock::new() }
+    }
+
+    fn collected(&self) -> &Collected {
+        self.collected.get_or_init(|| {
+            let mut words = Vec::new();
+            let mut forms = Vec::new();
+            collect(self.list, &mut words, &mut forms);
+            words.sort_unstable();
+            Collected { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words, forms }
+        })
     }
 
     pub fn has(&self, word: &str) -> bool {
-        let is_listed = self.initials & initial(word) != 0 && self.words.binary_search(&word).is_ok();
-        is_listed || self.forms.iter().any(|fits| fits(word))
+        let Collected { words, forms, initials } = self.collected();
+        let is_listed = initials & initial(word) != 0 && words.binary_search(&word).is_ok();
+        is_listed || forms.iter().any(|fits| fits(word))
     }
 
     /// How many words at the beginning of `words` match one of the list: "do not" matches wherever "don't" does.

@@ -41,10 +41,13 @@ fn is_stem(rest: &str, ending: &str) -> bool {
     rest.len() >= STEM_CHARS_MIN && rest.contains(is_vowel) && !is_own
 }
 
-/// The spelling of a word: its groups of three letters.
+/// Shorter words are too similar to each other.
+pub(crate) const SHAPED_CHARS_MIN: usize = 6;
+
+/// The spelling of a word: its groups of three letters, sorted.
 pub(crate) struct Shape {
     initial: char,
-    triples: Vec<[char; 3]>,
+    pub(crate) triples: Vec<[char; 3]>,
 }
 
 impl Shape {
@@ -60,10 +63,35 @@ impl Shape {
         self.initial
     }
 
+    /// Whether a word is long enough to be recognized by its shape.
+    pub fn is_telling(word: &str) -> bool {
+        word.chars().count() >= SHAPED_CHARS_MIN && word.chars().all(char::is_alphabetic)
+    }
+
     /// How similar two words look, from 0 to 1: the share of triples they have in common.
     pub fn likeness(&self, other: &Shape) -> f64 {
-        let shared = self.triples.iter().filter(|triple| other.triples.contains(triple)).count();
-        2.0 * shared as f64 / (self.triples.len() + other.triples.len()).max(1) as f64
+        self.shared(other.triples.iter().copied())
+    }
+
+    /// The same with a word whose triples are written in a row.
+    pub fn likeness_to_written(&self, other: &str) -> f64 {
+        let mut chars = other.chars();
+        self.shared(std::iter::from_fn(|| Some([chars.next()?, chars.next()?, chars.next()?])))
+    }
+
+    /// Both are sorted.
+    fn shared(&self, other: impl Iterator<Item = [char; 3]>) -> f64 {
+        let (mut shared, mut count, mut own) = (0, 0, self.triples.as_slice());
+        for triple in other {
+            count += 1;
+            while let [first, rest @ ..] = own
+                && *first <= triple
+            {
+                shared += usize::from(*first == triple);
+                own = rest;
+            }
+        }
+        2.0 * shared as f64 / (self.triples.len() + count).max(1) as f64
     }
 }
 
@@ -99,7 +127,9 @@ mod tests {
     }
 
     fn likeness(a: &str, b: &str) -> f64 {
-        Shape::of(a).likeness(&Shape::of(b))
+        let (a, b) = (Shape::of(a), Shape::of(b));
+        assert_eq!(a.likeness(&b), a.likeness_to_written(&b.triples.iter().flatten().collect::<String>()));
+        a.likeness(&b)
     }
 
     #[test]

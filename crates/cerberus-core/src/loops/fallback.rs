@@ -6,7 +6,7 @@ use super::failure::{Failure, LimitKind};
 use super::settings::Layer;
 use crate::agents::stream::Wait;
 
-/// Shorter limits are waited for.
+/// Shorter limits are waited for. One whose end is unknown is not.
 pub const WAIT_MIN: Duration = Duration::from_secs(60);
 
 impl Layer {

@@ -361,8 +361,9 @@ impl<'a> Machine<'a> {
         }
         effects.extend(notices(&checked, &attempt).map(Effect::Tell));
         let can_switch = self.settings.fallback.is_some() && over.failure.as_ref().is_some_and(is_usage_limit);
+        let has_end = !matches!(over.failure, Some(Failure::Limited { wait: Wait::Unknown, .. }));
         let (until, why) = self.rest(totals, over.failure, ended.failure.unwrap_or_default(), now);
-        if can_switch && until.since(now) >= WAIT_MIN {
+        if can_switch && (!has_end || until.since(now) >= WAIT_MIN) {
             effects.push(Effect::SwitchAgent { until });
         }
         (Phase::Resting { until, why, hook: over.hook }, effects)

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::clean::text::Clean;
 pub use crate::model::check::{CheckChange, Decision};
 use crate::model::fact::Kind;
+pub use crate::model::forgotten::{Forgotten, ForgottenRecord};
 use crate::model::id::{Agent, ProjectId};
 use crate::model::memory::Memory;
+pub use crate::model::open::{OpenFact, OpenFacts};
 use crate::model::repository::Repository;
 pub use crate::model::seed_codes::SeedCodes;
 pub use crate::model::summary::{ItemSort, Summary, SummaryItem};
@@ -33,6 +35,9 @@ pub struct Record<'a> {
     /// An agent recorded it or had it imported. The user is asked before anything in it becomes a memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_agent: bool,
+    /// Where it came from, if another device recorded it. Set when it arrives, never believed from outside.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin<'a>>,
     /// The agent's own name for the session. Any text; never used as a path.
     #[serde(borrow)]
     pub session: Clean<'a>,
@@ -40,6 +45,29 @@ pub struct Record<'a> {
     pub location: Location<'a>,
     #[serde(borrow)]
     pub event: Event<'a>,
+}
+
+// Reading a record is a lot of code: it is here once, not in every place that reads one.
+impl<'a> Record<'a> {
+    pub fn read_json(json: &'a [u8]) -> Result<Record<'a>, serde_json::Error> {
+        serde_json::from_slice(json)
+    }
+
+    /// Appends the record as JSON.
+    pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(out, self)
+    }
+}
+
+/// The device that recorded something, and the teammate it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin<'a> {
+    /// A device id, as it is written.
+    #[serde(borrow)]
+    pub device: Clean<'a>,
+    /// The teammate's name. `None` for another device of the same user.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Clean<'a>>,
 }
 
 /// Where an event happened. Resolved at that time, because worktrees vanish and branches move on.
@@ -179,43 +207,9 @@ pub enum Event<'a> {
     /// What was decided about a tool use that breaks a rule of the user.
     #[serde(borrow)]
     Decision(Decision<'a>),
-}
-
-/// What was forgotten, or restored, identified by keyed hashes. They reveal nothing without the key of the home.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Forgotten<'a> {
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub records: Vec<ForgottenRecord<'a>>,
-    /// Sessions of which nothing up to the given time may be stored again, even if it was never captured.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub sessions: Vec<(Clean<'a>, Timestamp)>,
-    /// The user restored them: they are no longer forgotten.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_taken_back: bool,
-}
-
-impl Forgotten<'_> {
-    pub fn into_owned(self) -> Forgotten<'static> {
-        let Forgotten { records, sessions, is_taken_back } = self;
-        let record = |ForgottenRecord { record, kept }: ForgottenRecord<'_>| ForgottenRecord {
-            record: record.into_owned(),
-            kept: kept.map(Clean::into_owned),
-        };
-        Forgotten {
-            records: records.into_iter().map(record).collect(),
-            sessions: sessions.into_iter().map(|(session, until)| (session.into_owned(), until)).collect(),
-            is_taken_back,
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForgottenRecord<'a> {
+    /// What is open in the project, for teammates. Replaces the list before it. Belongs to no session.
     #[serde(borrow)]
-    pub record: Clean<'a>,
-    /// The one version that may be stored, if only part of the record was forgotten.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Clean<'a>>,
+    Open(OpenFacts<'a>),
 }
 
 /// A change to a memory. Each change is complete in one record, so it is never half applied.
@@ -230,6 +224,9 @@ pub struct MemoryChange<'a> {
     /// came first and this one is rejected. Records of earlier versions of the program lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub based_on: Option<usize>,
+    /// The version that was changed: the key of the record that made it. Two devices may change the same one.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Clean<'a>>,
 }
 
 /// The process an agent runs in, identified so that a reused pid is not mistaken for it.
@@ -337,8 +334,8 @@ pub struct ToolUse<'a> {
     /// Tasks that were added or changed, for agents that change several at once.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task<'a>>,
-    /// The folder that the agent had a command run in, if it named one. Only to see whose files it was about; never stored.
-    #[serde(skip)]
+    /// The folder that the agent had a command run in, if it named one.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<Clean<'a>>,
 }
 

@@ -125,13 +125,13 @@ impl Fact {
         let shown = name(path);
         Fact {
             path: Some(path.to_string()),
-            ..Fact::plain(kind, format!("{}{shown}", kind.prefix()), line(path, TEXT_CHARS_MAX))
+            ..Fact::plain(kind, [kind.prefix(), &shown].concat(), line(path, TEXT_CHARS_MAX))
         }
     }
 
     /// A function or type, optionally with its file.
     pub fn function(function: &str, path: Option<&str>) -> Fact {
-        let code = format!("{}{}", Kind::Function.prefix(), name(function));
+        let code = [Kind::Function.prefix(), &name(function)].concat();
         Fact { path: path.map(str::to_string), ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX)) }
     }
 

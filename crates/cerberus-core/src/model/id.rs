@@ -3,6 +3,7 @@
 //! Ids are never used as file names.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -127,13 +128,26 @@ impl ProjectId {
     }
 }
 
-/// The name of a session: `20260122-133514`, with `-2` appended if two began in the same second.
+/// The name of a session: `20260122-133514`, with `-2` appended if two began in the same second. Shared, because every
+/// fact has one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SessionId(String);
+#[serde(from = "String", into = "String")]
+pub struct SessionId(Arc<str>);
+
+impl From<String> for SessionId {
+    fn from(text: String) -> SessionId {
+        SessionId::new(text)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> String {
+        id.as_str().to_string()
+    }
+}
 
 impl SessionId {
-    pub fn new(text: impl Into<String>) -> SessionId {
+    pub fn new(text: impl Into<Arc<str>>) -> SessionId {
         SessionId(text.into())
     }
 

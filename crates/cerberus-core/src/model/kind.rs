@@ -51,6 +51,7 @@ kinds! {
     SeparateProject "separate_project",
     Check "check",
     Decision "decision",
+    Open "open",
 }
 
 impl EventKind {
@@ -85,6 +86,7 @@ impl EventKind {
             Event::SeparateProject { .. } => EventKind::SeparateProject,
             Event::Check(_) => EventKind::Check,
             Event::Decision(_) => EventKind::Decision,
+            Event::Open(_) => EventKind::Open,
         }
     }
 
@@ -106,8 +108,8 @@ impl EventKind {
 
     /// Memories and their checks belong to no session, nor do lists of what was forgotten and records about projects.
     pub fn is_of_a_session(self) -> bool {
-        use EventKind::{Check, Forgotten, Memory, Repository, SameProject, SeparateProject, Used};
-        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject | Check)
+        use EventKind::{Check, Forgotten, Memory, Open, Repository, SameProject, SeparateProject, Used};
+        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject | Check | Open)
     }
 }
 
@@ -137,6 +139,9 @@ mod tests {
         let between = words(|kind| !kind.separates_echoes());
         assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary", "title", "decision"]);
         let of_none = words(|kind| !kind.is_of_a_session());
-        assert_eq!(of_none, ["memory", "used", "forgotten", "repository", "same_project", "separate_project", "check"]);
+        assert_eq!(
+            of_none,
+            ["memory", "used", "forgotten", "repository", "same_project", "separate_project", "check", "open"]
+        );
     }
 }

@@ -114,6 +114,12 @@ pub struct Background<'a> {
     /// Uses counted before it was imported.
     #[serde(default, skip_serializing_if = "Uses::is_none")]
     pub uses: Uses,
+    /// The teammate who shared it.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Clean<'a>>,
+    /// The memory that was changed on two devices; this is the text that did not come first.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub other_of: Option<Clean<'a>>,
 }
 
 impl Background<'_> {
@@ -122,7 +128,7 @@ impl Background<'_> {
     }
 
     pub fn into_owned(self) -> Background<'static> {
-        let Background { rationale, evidence, supersedes, is_automatic, metadata, uses } = self;
+        let Background { rationale, evidence, supersedes, is_automatic, metadata, uses, author, other_of } = self;
         Background {
             rationale: rationale.map(Clean::into_owned),
             evidence: evidence.into_iter().map(Evidence::into_owned).collect(),
@@ -130,6 +136,8 @@ impl Background<'_> {
             is_automatic,
             metadata,
             uses,
+            author: author.map(Clean::into_owned),
+            other_of: other_of.map(Clean::into_owned),
         }
     }
 }

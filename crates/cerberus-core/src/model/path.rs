@@ -40,8 +40,27 @@ pub fn joined<'a>(cwd: &str, path: &'a str) -> Cow<'a, str> {
     Cow::Owned(format!("{root}{}", folders.join("/")))
 }
 
+/// Whether a path that was made relative where possible leads out of the project.
+pub fn is_outside(path: &str) -> bool {
+    is_absolute(path) || path.starts_with("~/") || path.starts_with("\\\\") || path.starts_with("../")
+}
+
 fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || has_drive(path)
+}
+
+/// A Windows path in the form that its Unix shells use: `/c/dev/p`.
+pub fn in_unix_form(path: &str) -> Cow<'_, str> {
+    match has_drive(path) {
+        true => Cow::Owned(format!("/{}{}", path[..1].to_ascii_lowercase(), path[2..].replace('\\', "/"))),
+        false => Cow::Borrowed(path),
+    }
+}
+
+/// Whether a path below a repository is in a place for linked worktrees, which have branches of their own.
+pub fn is_in_worktree(inside: &str) -> bool {
+    let inside = format!("/{}/", inside.trim_matches('/'));
+    inside.starts_with("/.git/") || WORKTREE_FOLDERS.iter().any(|folder| inside.contains(folder))
 }
 
 fn has_drive(path: &str) -> bool {
@@ -71,6 +90,20 @@ mod tests {
         ] {
             assert_eq!(joined(cwd, path), expected, "{path} in {cwd}");
         }
+    }
+
+    #[test]
+    fn paths_of_other_places_are_recognised() {
+        for path in ["/etc/hosts", "C:\\x\\a.go", "c:/x/a.go", "\\\\host\\a.go", "~/a.go", "../a.go"] {
+            assert!(is_outside(path), "{path}");
+        }
+        for path in ["a.go", "src/a.go", "~a.go", "c:a.go", "..a.go"] {
+            assert!(!is_outside(path), "{path}");
+        }
+        assert_eq!(in_unix_form("C:\\dev\\p"), "/c/dev/p");
+        assert_eq!(in_unix_form("/home/dev"), "/home/dev");
+        assert!([".git/wt/a", ".claude/worktrees/a/src", "worktrees/a"].iter().all(|inside| is_in_worktree(inside)));
+        assert!(!["", "src", ".github/x", "my.git/x"].iter().any(|inside| is_in_worktree(inside)));
     }
 
     #[test]

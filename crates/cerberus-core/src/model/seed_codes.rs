@@ -20,3 +20,13 @@ pub struct SeedCodes<'a> {
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Clean<'a>>,
 }
+
+impl<'a> SeedCodes<'a> {
+    /// Keeps the codes of every section that may stay.
+    pub fn retain(&mut self, mut may_stay: impl FnMut(&Clean<'a>) -> bool) {
+        let SeedCodes { files, functions, decisions, blockers, next_actions, summary: _ } = self;
+        for codes in [files, functions, decisions, blockers, next_actions] {
+            codes.retain(&mut may_stay);
+        }
+    }
+}

@@ -25,12 +25,14 @@ pub enum Source {
     Assistant,
     /// A model wrote it in a summary.
     Model,
+    /// A teammate shared it.
+    Team,
     /// Recorded before sources were, or by a newer version.
     Unknown,
 }
 
 impl Source {
-    pub const ALL: [Source; 11] = [
+    pub const ALL: [Source; 12] = [
         Source::Prompt,
         Source::User,
         Source::Import,
@@ -41,6 +43,7 @@ impl Source {
         Source::File,
         Source::Assistant,
         Source::Model,
+        Source::Team,
         Source::Unknown,
     ];
 
@@ -56,6 +59,7 @@ impl Source {
             Source::File => "file",
             Source::Assistant => "assistant",
             Source::Model => "model",
+            Source::Team => "team",
             Source::Unknown => "unknown",
         }
     }
@@ -91,6 +95,7 @@ impl Source {
             Source::File => "from a file of a repository",
             Source::Assistant => "from an agent's words",
             Source::Model => "from a model's summary",
+            Source::Team => "from a teammate",
             Source::Unknown => "of unknown source",
         }
     }

@@ -4,25 +4,9 @@
 
 use std::ops::Range;
 
-use super::{PrivacyRules, Speech};
+use super::{PrivacyRules, SPELLED, Speech};
 use crate::shell;
 
-/// What a path that a built-in pattern matches contains.
-const SPELLED: [&str; 13] = [
-    ".env",
-    ".pem",
-    ".key",
-    ".p12",
-    ".pfx",
-    ".kdbx",
-    ".netrc",
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    "id_rsa",
-    "id_ed25519",
-    "secrets",
-];
 /// Stands between the halves of a command that was too long to keep.
 const GAP: &str = "\n…\n";
 

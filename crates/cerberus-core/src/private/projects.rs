@@ -57,14 +57,7 @@ impl OtherProjects<'_> {
             }
             Event::Seed(codes) => {
                 let mut kept = codes.clone();
-                let sections = [
-                    &mut kept.files,
-                    &mut kept.functions,
-                    &mut kept.decisions,
-                    &mut kept.blockers,
-                    &mut kept.next_actions,
-                ];
-                sections.into_iter().for_each(|codes| codes.retain(|code| !self.is_named_in(code)));
+                kept.retain(|code| !self.is_named_in(code));
                 kept.summary.iter_mut().for_each(|text| self.change(text, Keep::MESSAGE));
                 return (kept != *codes).then_some(Event::Seed(kept));
             }

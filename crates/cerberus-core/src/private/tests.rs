@@ -16,6 +16,30 @@ fn touch(path: &str) -> FileTouch<'_> {
 }
 
 #[test]
+fn every_built_in_pattern_is_found_in_any_case() {
+    let paths = [
+        "a/.Env.local",
+        "prod.PEM",
+        "tls/a.Key",
+        "a.p12",
+        "a.PFX",
+        "b/a.kdbx",
+        "ID_rsa.old",
+        "x/Id_Ed25519.pub",
+        ".netRC",
+        "me/.SSH/config",
+        ".gnupg/a",
+        ".AWS/credentials",
+        "a/SECRETS/b",
+    ];
+    let included = PATHS.iter().filter(|(_, effect)| *effect == Effect::Include).count();
+    assert_eq!((paths.len(), SPELLED.len()), (included, included));
+    for path in paths {
+        assert!(PrivacyRules::default().is_private(path), "{path}");
+    }
+}
+
+#[test]
 fn the_last_pattern_that_matches_decides() {
     let plain = PrivacyRules::default();
     for path in [".env", "a/.env.local", "certs/prod.pem", "tls/a.key", "home/.ssh/id_rsa", "/x/secrets/a/b.yaml"] {
@@ -84,6 +108,21 @@ fn nothing_of_a_private_file_is_kept() {
         panic!("still a seed")
     };
     assert_eq!(kept.files, [clean("impl:a.rs")]);
+}
+
+#[test]
+fn nothing_that_runs_in_a_private_folder_is_kept() {
+    let ran = |folder: &'static str| {
+        Event::Tool(ToolUse {
+            tool: clean("Bash"),
+            command: Some(clean("cat notes")),
+            folder: Some(clean(folder)),
+            ..ToolUse::default()
+        })
+    };
+    assert_eq!(PrivacyRules::default().hide(&BUILT_IN, &ran("/p/secrets")), Some(Event::Pulse));
+    assert_eq!(PrivacyRules::default().hide(&BUILT_IN, &ran("secrets/web")), Some(Event::Pulse));
+    assert_eq!(PrivacyRules::default().hide(&BUILT_IN, &ran("/p/web")), None);
 }
 
 #[test]

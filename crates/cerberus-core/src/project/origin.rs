@@ -82,7 +82,7 @@ fn plain_path(path: &str) -> Option<String> {
         return None;
     }
     let path = path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-    let path = path.strip_suffix(".git").unwrap_or(&path).trim_end_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(&path).trim_end_matches(|c: char| c == '/' || c.is_whitespace());
     (!path.is_empty()).then(|| path.to_string())
 }
 
@@ -98,6 +98,7 @@ mod tests {
             ("https://git.example/team/hydra.git", "git.example/team/hydra"),
             ("https://git.example/team/hydra.git/", "git.example/team/hydra"),
             ("https://git.example//team/hydra//", "git.example/team/hydra"),
+            ("https://git.example/team/hydra /?a", "git.example/team/hydra"),
             ("HTTPS://Git.Example./team/hydra", "git.example/team/hydra"),
             ("http://git.example:80/team/hydra", "git.example/team/hydra"),
             ("https://git.example:443/team/hydra", "git.example/team/hydra"),
@@ -155,6 +156,7 @@ mod tests {
             "git@git.example:",
             "host name:hydra",
             "https://git.example/a\nb",
+            "https://git.example/\u{2000}?",
         ] {
             assert_eq!(parse(url), None, "{url}");
         }

@@ -141,7 +141,7 @@ pub(super) fn is_whitespace(byte: u8) -> bool {
 
 fn decode(token: &str) -> String {
     // A lone surrogate is valid JSON but not a Rust string; the raw token then matches no name we look for.
-    serde_json::from_str(token).unwrap_or_else(|_| token.to_owned())
+    serde_json::from_slice(token.as_bytes()).unwrap_or_else(|_| token.to_owned())
 }
 
 enum Comment {
@@ -316,7 +316,7 @@ impl Parser<'_> {
             "" => return Err(self.unexpected()),
             "null" => Kind::Null,
             "true" | "false" => Kind::Bool,
-            _ if serde_json::from_str::<serde::de::IgnoredAny>(word).is_ok() => Kind::Number,
+            _ if serde_json::from_slice::<serde::de::IgnoredAny>(word.as_bytes()).is_ok() => Kind::Number,
             _ => return Err(self.fail(start, SyntaxProblem::BadWord)),
         };
         Ok(scalar(kind, start..self.at))

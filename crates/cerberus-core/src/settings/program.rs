@@ -18,7 +18,25 @@ pub(super) fn is_program(command: &str) -> bool {
 /// The shell line that runs `program` with `args`. It is the same in every version, because some agents trust a hook
 /// by its text.
 pub(super) fn shell_line(program: &str, args: &[&str]) -> String {
-    [&[shell_word(program).as_str()], args].concat().join(" ")
+    let program = if is_windows_path(program) { windows_word(program) } else { shell_word(program) };
+    [&[program.as_str()], args].concat().join(" ")
+}
+
+/// What some functions of Windows put before a path.
+const VERBATIM: &str = r"\\?\";
+
+/// `C:\folder\file`, in any spelling.
+fn is_windows_path(path: &str) -> bool {
+    let path = path.strip_prefix(VERBATIM).unwrap_or(path);
+    matches!(path.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic())
+}
+
+/// A path of Windows as agents' shells there read it: Git Bash, `cmd` and PowerShell all accept slashes. Only a path
+/// that needs quotes does not work in PowerShell, which takes a quoted word for a text.
+fn windows_word(path: &str) -> String {
+    let path = path.strip_prefix(VERBATIM).unwrap_or(path).replace('\\', "/");
+    let is_plain = |character: char| character.is_alphanumeric() || PLAIN.contains(character);
+    if path.chars().all(is_plain) { path } else { format!("\"{path}\"") }
 }
 
 /// Quotes a text as one word of a shell command, if needed.
@@ -106,5 +124,18 @@ mod tests {
             assert_eq!(shell_program(line, &["hook", "codex"]).as_deref(), Some(program));
             assert_eq!(shell_program(line, &["hook", "gemini"]), None);
         }
+    }
+
+    #[test]
+    fn paths_of_windows_are_written_for_all_its_shells() {
+        for (program, line, read) in [
+            (r"C:\bin\cerberus.exe", "C:/bin/cerberus.exe hook codex", "C:/bin/cerberus.exe"),
+            (r"\\?\D:\é\cerberus.exe", "D:/é/cerberus.exe hook codex", "D:/é/cerberus.exe"),
+            (r"C:\a b\cerberus.exe", "\"C:/a b/cerberus.exe\" hook codex", "C:/a b/cerberus.exe"),
+        ] {
+            assert_eq!(shell_line(program, &["hook", "codex"]), line);
+            assert_eq!(shell_program(line, &["hook", "codex"]).as_deref(), Some(read));
+        }
+        assert!(!is_windows_path("/c:/x") && !is_windows_path("c:x") && !is_windows_path("cc:/x"));
     }
 }

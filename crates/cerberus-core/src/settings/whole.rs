@@ -51,7 +51,7 @@ fn is_ours(file: &WholeFile, text: &str) -> bool {
 fn program(file: &WholeFile, text: &str) -> Option<String> {
     let mark = file.text.split_once(file.placeholder)?.0.lines().next_back()?;
     let rest = text.split_once(mark).filter(|_| is_ours(file, text))?.1;
-    let mut strings = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+    let mut strings = serde_json::Deserializer::from_slice(rest.as_bytes()).into_iter::<String>();
     // An older version may have it elsewhere: still ours, but the program is unknown.
     Some(strings.next().and_then(Result::ok).unwrap_or_default())
 }

@@ -99,8 +99,9 @@ impl<'t> Reader<'t> {
         let level = if self.level == Level::Remote { Level::Remote } else { level };
         let mut child = Reader::of(text, place, level, self.nesting + 1, self.depth + 1);
         child.simples_left = self.simples_left.saturating_sub(self.script.simples.len());
-        let outer = self.words.first().map_or("", |word| word.text.as_str());
-        child.is_message = self.is_message || MESSAGES.contains(&outer);
+        let texts: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
+        let outer = without_wrappers(&texts).first().is_some_and(|program| MESSAGES.contains(program));
+        child.is_message = self.is_message || outer;
         let read = child.run();
         self.script.simples.extend(read.simples);
         self.script.bodies.extend(read.bodies);

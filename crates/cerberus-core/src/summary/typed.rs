@@ -88,7 +88,7 @@ fn values(mut list: &str) -> Vec<Value> {
 }
 
 fn first_value(text: &str) -> Option<(Value, usize)> {
-    let mut values = Deserializer::from_str(text).into_iter::<Value>();
+    let mut values = Deserializer::from_slice(text.as_bytes()).into_iter::<Value>();
     let value = values.next()?.ok()?;
     Some((value, values.byte_offset()))
 }
@@ -181,6 +181,7 @@ mod tests {
             times: 1,
             place: None,
             reference: None,
+            author: None,
         }];
         assert_eq!(kind, Kind::Blocker);
         let material = Material { project: "hydra", items: &items, shared: &items, done: &[], passing: &[] };

@@ -16,6 +16,7 @@ use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, curren
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_trust_needed};
 use crate::os::outside;
+use crate::os::platform::USER_FOLDER;
 
 pub(super) const PROFILE: Profile = Profile {
     agent: claude_code::AGENT,
@@ -100,7 +101,7 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     }
     // The list of servers is beside the folder, not in it, unless the user moved the folder.
     let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
-    let servers = moved.or_else(|| surroundings.folder("HOME"));
+    let servers = moved.or_else(|| surroundings.folder(USER_FOLDER));
     let settings = in_dir(dir(surroundings), &[("settings.json", settings, Syntax::Strict)]);
     [settings, in_dir(servers, &[(".claude.json", SERVERS, Syntax::Strict)])].concat()
 }
@@ -113,7 +114,8 @@ fn programs(surroundings: &Surroundings) -> Vec<PathBuf> {
 /// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as Claude Code writes it.
 fn has_plugin(surroundings: &Surroundings) -> bool {
     let text = dir(surroundings).and_then(|dir| outside::text(&dir.join("settings.json"), SETTINGS_BYTES_MAX).ok());
-    let settings: serde_json::Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let settings: serde_json::Value =
+        text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok()).unwrap_or_default();
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))
 }

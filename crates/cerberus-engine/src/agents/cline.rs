@@ -32,11 +32,8 @@ pub(super) const PROFILE: Profile = Profile {
     session_file: None,
 };
 
-static PLUGIN: WholeFile = WholeFile {
-    text: include_str!("../../../../plugin/cline/cerberus.js"),
-    mark: "// Cerberus in Cline",
-    placeholder: "\"cerberus\"",
-};
+static PLUGIN: WholeFile =
+    WholeFile { text: include_str!("cline.js"), mark: "// Cerberus in Cline", placeholder: "\"cerberus\"" };
 
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
@@ -90,7 +87,7 @@ fn path_hints(path: &Path) -> PathHints {
         let folder = path.parent()?;
         let name = format!("{}.json", folder.file_name()?.to_str()?);
         let text = outside::text(&folder.join(name), SESSION_BYTES_MAX).ok()?;
-        serde_json::from_str::<Session>(&text).ok()
+        serde_json::from_slice::<Session>(text.as_bytes()).ok()
     };
     PathHints { cwd: about().unwrap_or_default().cwd.filter(|cwd| !cwd.is_empty()), parent: None }
 }

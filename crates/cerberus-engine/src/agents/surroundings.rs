@@ -3,7 +3,9 @@
 //! The caller passes a function that reads variables, so that tests need not change the environment.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::os::platform;
 
 pub struct Surroundings<'a> {
     variable: &'a dyn Fn(&str) -> Option<OsString>,
@@ -19,7 +21,7 @@ impl<'a> Surroundings<'a> {
 
     /// A folder below the user's home.
     pub fn in_home(&self, name: &str) -> Option<PathBuf> {
-        Some(self.folder("HOME")?.join(name))
+        Some(self.folder(platform::USER_FOLDER)?.join(name))
     }
 
     /// The folder that an environment variable names.
@@ -37,11 +39,8 @@ impl<'a> Surroundings<'a> {
     pub fn all_on_path(&self, name: &str) -> Vec<PathBuf> {
         let path = (self.variable)("PATH").unwrap_or_default();
         let dirs = std::env::split_paths(&path).filter(|dir| dir.is_absolute());
-        dirs.map(|dir| dir.join(name)).filter(|file| is_program(file)).collect()
+        let files = platform::program_files(name);
+        let found = dirs.flat_map(|dir| files.iter().map(move |file| dir.join(file)).collect::<Vec<_>>());
+        found.filter(|file| platform::is_program(file)).collect()
     }
-}
-
-pub(super) fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|known| known.is_file() && known.permissions().mode() & 0o111 != 0)
 }

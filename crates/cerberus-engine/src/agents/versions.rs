@@ -1,17 +1,15 @@
 //! Which versions of an agent are installed: its programs are asked, within a fixed time.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cerberus_core::clean::text::line;
 use cerberus_core::settings::Version;
-use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::surroundings::is_program;
 use super::{Profile, Surroundings};
 use crate::os::output::read_until;
+use crate::os::platform::{self, End, is_program};
 
 /// A program that does not print its version within this time is not waited for.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -56,20 +54,18 @@ pub fn oldest(programs: &[Program]) -> Option<Version> {
     programs.iter().filter_map(Program::version).min()
 }
 
+/// What one program says when asked for its version.
+pub fn version_of(program: &Path) -> Option<Version> {
+    Version::find(&ask(program, ANSWER_MAX)?)
+}
+
 fn ask(program: &Path, limit: Duration) -> Option<String> {
-    let mut child = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .ok()?;
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = platform::in_own_group(&mut command).spawn().ok()?;
     let printed = read_until(&mut child, Instant::now() + limit, PRINTED_BYTES_MAX);
     // With everything that it started: nothing of it is needed any more.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    platform::end_group(child.id(), End::Kill);
     let _ = child.wait();
     let printed = String::from_utf8_lossy(&printed.ok()?).into_owned();
     printed.lines().next().map(|first| line(first, PRINTED_CHARS_MAX)).filter(|first| !first.is_empty())

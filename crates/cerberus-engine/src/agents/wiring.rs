@@ -176,7 +176,7 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
         return check_writable(Change::of(path, before, after, backup_path));
     }
     let backup = home.text(&backup_path, 2 * SETTINGS_BYTES_MAX).ok();
-    let backup: Option<Backup> = backup.and_then(|text| serde_json::from_str(&text).ok());
+    let backup: Option<Backup> = backup.and_then(|text| serde_json::from_slice(text.as_bytes()).ok());
     let backup_text = backup.as_ref().map(|backup| backup.text.as_deref().unwrap_or_default());
     let after = settings::uninstall(file.parts, &untrusted, backup_text).map_err(settings_error)?;
     // Remove a file that we created and that is otherwise empty. If it has become the target of a link since, somebody
@@ -242,7 +242,7 @@ pub fn forget_backups(home: &Home, is_meant: impl Fn(&Path) -> bool) -> io::Resu
     for entry in fs::read_dir(home.backups_dir()).into_iter().flatten() {
         let path = entry?.path();
         let text = home.text(&path, 2 * SETTINGS_BYTES_MAX).unwrap_or_default();
-        if serde_json::from_str::<Backup>(&text).is_ok_and(|backup| is_meant(&backup.path)) {
+        if serde_json::from_slice::<Backup>(text.as_bytes()).is_ok_and(|backup| is_meant(&backup.path)) {
             match fs::remove_file(path.with_extension("unrepaired")) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => fs::remove_file(&path)?,

@@ -1,7 +1,9 @@
 //! Collects what a brief is made from: recent sessions, memories that apply, and the input for ranking.
 //!
-//! Only reads; core composes the text. `hook` writes the receipt of what was told.
+//! Only reads, except for the list for teammates (`open.rs`); core composes the text. `hook` writes the receipt of what
+//! was told.
 
+pub mod open;
 pub mod recall;
 pub(crate) mod remember;
 pub mod status_line;

@@ -5,11 +5,14 @@ use std::path::Path;
 
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::rank::SessionWork;
-use cerberus_core::brief::{self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, Worked, failing};
+use cerberus_core::brief::{
+    self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, TeamFact, TeamLimits, Worked, failing,
+};
 use cerberus_core::extract::injected::SUMMARY_TITLE;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
+use cerberus_core::model::map::FastSet;
 use cerberus_core::model::session::{CARRY_OVER, Status};
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::expiry;
@@ -23,7 +26,7 @@ use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::project::identity::Located;
 use crate::same_project::joined;
-use crate::store::{self, Carried, FactFilter, SessionRow, Store, SummaryRow};
+use crate::store::{self, Asks, Carried, FactFilter, SessionRow, Store, SummaryRow};
 
 /// How many files get unambiguous names. No brief has more.
 const NAMED_MAX: usize = 60;
@@ -52,6 +55,10 @@ impl Question<'_> {
     /// Is this the session that asks?
     fn is_from(&self, session: &SessionRow) -> bool {
         self.session.is_some_and(|own| own.row == session.row)
+    }
+
+    fn asks(&self) -> Asks {
+        if self.prompt.is_some() { Asks::Prompt } else { Asks::Nothing }
     }
 }
 
@@ -111,7 +118,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
-    let history = store.history(&joined.ids, now)?;
+    let history = store.history(&joined.ids, question.asks(), now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
     carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
@@ -148,6 +155,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
+    let brief = with_team(&view, brief, known.as_ref(), request.budget_tokens, request.chars_max)?;
     let brief = brief.after(memories, left_out);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
@@ -158,6 +166,20 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
         brief,
     })
+}
+
+/// Adds what teammates have open.
+fn with_team(
+    view: &View,
+    brief: Brief,
+    known: Option<&AlreadyKnown>,
+    budget_tokens: usize,
+    chars_max: usize,
+) -> store::Result<Brief> {
+    let facts = view.store.team_facts(&view.joined.ids, view.now)?;
+    let facts: Vec<TeamFact> = facts.into_iter().map(|(_, fact)| fact).collect();
+    let limits = TeamLimits { budget_tokens, chars_max, now: view.now };
+    Ok(brief.with_team(&view.located.name, &facts, known, &limits))
 }
 
 /// The summary of the session that changed something last, if it was written after the session's last fact. Otherwise
@@ -200,7 +222,7 @@ pub fn on_prompt(
 ) -> store::Result<Brief> {
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let history = view.store.history(&view.joined.ids, view.now)?;
+    let history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
@@ -216,7 +238,7 @@ pub fn on_prompt(
     };
     known.own_sessions.insert(session.id.clone());
     known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
-    let (_, turns) = view.store.activity(session, view.now)?;
+    let turns = view.store.prompt_count(session, view.now)?;
     let request = Request {
         project: &view.located.name,
         facts: &carried.facts,
@@ -279,15 +301,17 @@ fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
     let brief = match &last_turn {
         None => Brief::default(),
         Some(turn) => {
-            let history = view.store.history(&view.joined.ids, view.now)?;
+            let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
             let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?;
             let files = file_names(view, &survey)?;
             brief::remind(&view.located.name, turn, &survey.likely, &files, &carried.facts, view.now)
         }
     };
+    let session_id = last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty());
+    let brief = with_team(view, brief, None, question.budget.session_tokens, question.chars_max)?;
     Ok(Briefing {
         project: view.located.name.clone(),
-        session_id: last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty()),
+        session_id,
         expires_at: None,
         summary: None,
         brief: brief.after(memories, dropped),
@@ -303,7 +327,7 @@ pub fn worked(history: &[SessionWork]) -> Vec<Worked> {
 /// Every known file that has the same base name as a file that may appear in the brief.
 fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
     let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
-    let bases: HashSet<&str> = told.map(brief::base).collect();
+    let bases: FastSet<&str> = told.map(brief::base).collect();
     let listed: Vec<&str> = bases.iter().copied().collect();
     let mut files = FileNames::of_project(survey.tracked.len());
     for project in &view.joined.ids {

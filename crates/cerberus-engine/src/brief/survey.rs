@@ -2,7 +2,9 @@
 //!
 //! Git is started only when another commit is checked out; otherwise its last output is in the view.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::fs::Metadata;
 use std::path::PathBuf;
 
 use cerberus_core::brief::Likely;
@@ -10,6 +12,7 @@ use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, SessionWork};
 use cerberus_core::brief::repository::{self, Pushed, Repository};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
+use cerberus_core::model::map::{FastMap, FastSet};
 use cerberus_core::model::time::Timestamp;
 
 use crate::project::git;
@@ -62,15 +65,15 @@ pub fn survey(
 ) -> store::Result<Survey> {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
     let mut commits = git::commits(&printed_log(view.store, view.located, ask)?, view.now);
-    let is_tracked: HashSet<&str> = tracked.paths.iter().map(String::as_str).collect();
+    let is_tracked: FastSet<&str> = tracked.paths.iter().map(String::as_str).collect();
     let renames = Renames::new(&commits, &is_tracked);
     renames.follow_facts(&mut carried.facts);
     renames.follow_work(&mut history);
     renames.follow_commits(&mut commits);
-    let recent: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+    let recent: FastSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
     let (recent, old): (Vec<&SessionWork>, Vec<&SessionWork>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
-    let disk = Disk { located: view.located, tracked: &is_tracked };
+    let disk = Disk { located: view.located, tracked: &is_tracked, looked_at: RefCell::default() };
     let gone = gone_files(&disk, &recent, &old, &commits);
     let changed = changed(&disk, &history, &tracked);
     let mut files = rank::files(&Evidence {
@@ -140,7 +143,7 @@ const ASKED_ABOUT_MAX: usize = 20;
 fn without_ignored(
     view: &View,
     mut left: Vec<String>,
-    tracked: &HashSet<&str>,
+    tracked: &FastSet<&str>,
     ask: AskGit,
 ) -> store::Result<Vec<String>> {
     left.truncate(ASKED_ABOUT_MAX);
@@ -151,6 +154,7 @@ fn without_ignored(
     let key = format!("{}\0ignored", view.located.root.to_string_lossy());
     let asked = untracked.join("\0");
     let kept = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked).map(|(_, printed)| printed);
+    let is_kept = kept.is_some();
     let printed = match kept {
         None if ask == AskGit::WhenNew => git::ignored(view.located, &untracked),
         kept => kept,
@@ -159,7 +163,9 @@ fn without_ignored(
         left.retain(|path| tracked.contains(path.as_str()));
         return Ok(left);
     };
-    view.store.cache_git_log(&key, &asked, &printed);
+    if !is_kept {
+        view.store.cache_git_log(&key, &asked, &printed);
+    }
     left.retain(|path| !printed.split('\0').any(|ignored| ignored == path));
     Ok(left)
 }
@@ -176,26 +182,43 @@ fn pushed(view: &View, branch: &str, ask: AskGit) -> store::Result<Pushed> {
     let key = format!("{}\0{branch}", view.located.root.to_string_lossy());
     let both = format!("{remote}...{head}");
     let kept = view.store.git_log(&key)?.filter(|(kept_both, _)| *kept_both == both).map(|(_, printed)| printed);
+    let is_kept = kept.is_some();
     let printed = match kept {
         None if ask == AskGit::WhenNew => git::count_apart(view.located, &both),
         kept => kept,
     };
     let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(Pushed::Unknown) };
-    view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
+    if !is_kept {
+        view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
+    }
     Ok(Pushed::Compared { ahead, behind })
 }
 
 /// Where a file may be found: on disk, or in git's index.
 struct Disk<'a> {
     located: &'a Located,
-    tracked: &'a HashSet<&'a str>,
+    tracked: &'a FastSet<&'a str>,
+    /// What was asked before.
+    looked_at: RefCell<FastMap<String, Option<Metadata>>>,
 }
 
 impl Disk<'_> {
+    /// What the file system says about a file, asked once.
+    fn on_disk<T>(&self, path: &str, read: impl FnOnce(Option<&Metadata>) -> T) -> T {
+        let mut looked_at = self.looked_at.borrow_mut();
+        if let Some(found) = looked_at.get(path) {
+            return read(found.as_ref());
+        }
+        let found = self.located.root.join(path).symlink_metadata().ok();
+        let answer = read(found.as_ref());
+        looked_at.insert(path.to_string(), found);
+        answer
+    }
+
     /// Whether the file is on disk, or left out of a sparse checkout.
     fn has(&self, path: &str) -> bool {
         let is_sparse = |git_dir: &PathBuf| git_dir.join("info/sparse-checkout").exists();
-        self.located.root.join(path).symlink_metadata().is_ok()
+        self.on_disk(path, |found| found.is_some())
             || self.tracked.contains(path) && self.located.git_dir.as_ref().is_some_and(is_sparse)
     }
 }
@@ -206,12 +229,12 @@ fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commit
     // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
     // enough.
     let of_old = before.difference(&recently).map(|path| (*path, disk.tracked.contains(path) || disk.has(path)));
-    let here: HashMap<&str, bool> = recently.iter().map(|path| (*path, disk.has(path))).chain(of_old).collect();
+    let here: FastMap<&str, bool> = recently.iter().map(|path| (*path, disk.has(path))).chain(of_old).collect();
     let is_missing = |path: &str| here.get(path) == Some(&false);
     // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
     let (found, elsewhere): (Vec<&&SessionWork>, Vec<&&SessionWork>) =
         recent.iter().partition(|worked| worked.touched.iter().any(|touched| !is_missing(&touched.path)));
-    let words_stand: HashSet<&str> =
+    let words_stand: FastSet<&str> =
         elsewhere.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect();
     let judged = found.into_iter().chain(old).flat_map(|worked| &worked.touched).map(|touched| &touched.path);
     let mut gone: HashSet<String> = judged.filter(|path| is_missing(path)).cloned().collect();
@@ -227,18 +250,17 @@ fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commit
 /// Files that sessions edited and that differ from git's index: unfinished work, by whichever session.
 fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> HashSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
-    let mut seen = HashSet::new();
-    let wanted: HashSet<&str> =
+    let mut seen = FastSet::default();
+    let wanted: FastSet<&str> =
         edited.map(|touched| touched.path.as_str()).filter(|path| seen.insert(*path)).take(COMPARED_MAX).collect();
     let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
     let is_changed = |(index, path): &(usize, &String)| {
-        let found = disk.located.root.join(path).symlink_metadata();
-        found.is_ok_and(|found| tracked.is_changed(*index, &found))
+        disk.on_disk(path, |found| found.is_some_and(|found| tracked.is_changed(*index, found)))
     };
     indexed.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }
 
-fn touched<'a>(worked: &[&'a SessionWork]) -> HashSet<&'a str> {
+fn touched<'a>(worked: &[&'a SessionWork]) -> FastSet<&'a str> {
     worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect()
 }
 

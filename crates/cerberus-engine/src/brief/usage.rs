@@ -7,7 +7,7 @@ use cerberus_core::brief::usage::Usage;
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::time::Timestamp;
 
-use crate::store::{self, Store};
+use crate::store::{self, Asks, Store};
 
 /// What the sessions of some projects were told.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Told {
 
 /// Counts over the sessions of these projects, which are one project in several folders.
 pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> store::Result<Told> {
-    let history = store.history(projects, now)?;
+    let history = store.history(projects, Asks::Nothing, now)?;
     let work: HashMap<&SessionId, Vec<&str>> = history
         .iter()
         .map(|work| (&work.session, work.touched.iter().map(|touched| touched.path.as_str()).collect()))

@@ -1,7 +1,8 @@
 //! Search over everything kept: what sessions are about, what was said and done in them, and memories.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use cerberus_core::clean::text::words;
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::search::entry;
@@ -13,6 +14,9 @@ use crate::store::{self, EntryQuery, MemoryQuery, SessionRow, Store};
 const PER_SESSION_MAX: usize = 3;
 /// How many more texts are read than shown, because of the limit per session.
 const SPARE: usize = 4;
+
+/// What a teammate has open is found if it has this share of the words.
+const TEAM_SHARE_MIN: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SearchQuery<'a> {
@@ -43,6 +47,8 @@ pub struct Hit {
     pub score: f64,
     /// The id of a memory.
     pub memory: Option<String>,
+    /// The teammate who has it open.
+    pub author: Option<String>,
 }
 
 /// What matches best, best first. Indexes what is new; `progress` gets the number of sessions done and left.
@@ -60,6 +66,9 @@ pub fn search(
     }
     if query.kind.is_none_or(|kind| kind == entry::MEMORY) && query.agent.is_none() {
         hits.extend(in_memories(store, query, now)?);
+    }
+    if query.agent.is_none() {
+        hits.extend(in_team(store, query, &asked, now)?);
     }
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
     hits.truncate(query.limit);
@@ -95,9 +104,34 @@ fn in_sessions(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp
             at: found.at,
             score: found.score,
             memory: None,
+            author: None,
         })
     };
     Ok(found.into_iter().filter_map(hit).collect())
+}
+
+/// What teammates have open, by the share of the query's words in it.
+fn in_team(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp) -> store::Result<Vec<Hit>> {
+    let wanted: HashSet<String> = words(query.text).collect();
+    let found = store.team_facts(query.projects, now)?.into_iter().filter_map(|(project, fact)| {
+        let text = fact.code.strip_prefix(fact.kind.prefix()).unwrap_or(&fact.code).to_string();
+        let has: HashSet<String> = words(&text).collect();
+        let shared = wanted.intersection(&has).count() as f64 / wanted.len().max(1) as f64;
+        let is_meant = query.kind.is_none_or(|kind| kind == fact.kind.word()) && fact.at >= query.since;
+        (is_meant && shared >= TEAM_SHARE_MIN).then(|| Hit {
+            kind: fact.kind.word().to_string(),
+            snippet: asked.snippet(&text),
+            text,
+            session: None,
+            title: None,
+            project,
+            at: fact.at,
+            score: shared * entry::weight(fact.kind.word()),
+            memory: None,
+            author: Some(fact.author),
+        })
+    });
+    Ok(found.collect())
 }
 
 fn in_memories(store: &Store, query: &SearchQuery, now: Timestamp) -> store::Result<Vec<Hit>> {
@@ -115,6 +149,7 @@ fn in_memories(store: &Store, query: &SearchQuery, now: Timestamp) -> store::Res
         at: row.memory.created_at,
         score: found.score * entry::weight(entry::MEMORY),
         memory: Some(row.id.to_string()),
+        author: row.memory.background.author.as_ref().map(|author| author.to_string()),
     });
     Ok(hits.filter(|hit| hit.at >= query.since).collect())
 }

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
+use cerberus_core::agents;
 use cerberus_core::brief::base;
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::glob::Glob;
@@ -20,6 +21,7 @@ use cerberus_core::model::memory::{Evidence, Status};
 use cerberus_core::model::time::Timestamp;
 
 use crate::agents::wiring;
+use crate::journal::forgotten::Namer;
 use crate::journal::rewrite::{self, Change, Rewrite};
 use crate::journal::{self, JournalError, Line, Position};
 use crate::loops;
@@ -91,7 +93,7 @@ pub fn forget(home: &Home, clock: &Clock, store: &mut Store, request: &ForgetReq
 /// Changes lines of the journal, and rebuilds the view without their old text.
 pub fn change(home: &Home, clock: &Clock, store: &mut Store, lines: Vec<(Position, Change)>) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
-    rewrite::rewrite(home, clock.wall, &Rewrite { lines, sessions: Vec::new() })?;
+    rewrite::rewrite(home, clock.wall, &Rewrite { lines, ..Rewrite::default() })?;
     fold::rebuild_within(home, &transaction)?;
     transaction.forget_terms()?;
     transaction.commit()?;
@@ -200,7 +202,7 @@ impl Plan {
             matches!(request, ForgetRequest::Sessions(_) | ForgetRequest::Expired(_) | ForgetRequest::Projects { .. });
         let whole = self.sessions.iter().filter(|((_, name), _)| are_whole && !name.is_empty());
         let sessions = whole.map(|((agent, name), last)| (*agent, name.clone(), now.max(*last))).collect();
-        Rewrite { lines: self.lines.clone(), sessions }
+        Rewrite { lines: self.lines.clone(), sessions, asked_at: Some(now) }
     }
 
     fn summary(&self) -> Forgotten {
@@ -243,6 +245,31 @@ impl Plan {
             ForgetRequest::Projects { .. } => inside.next().is_some(),
             ForgetRequest::Paths(paths) => inside.any(|path| paths.glob.matches(&path.to_string_lossy())),
             _ => false,
+        }
+    }
+}
+
+/// Removes from the ledgers of loops what other devices have forgotten: whole sessions, which are all that a list of
+/// names says about a ledger.
+pub fn in_ledgers(home: &Home, store: &Store) -> Result<(), FoldError> {
+    let named = loops::forget::sessions(home).map_err(|source| failed(home, source))?;
+    if named.is_empty() {
+        return Ok(());
+    }
+    let namer = Namer::open(home)?;
+    let mut gone = HashSet::new();
+    for session in named {
+        for agent in agents::ALL.iter().map(|profile| profile.agent).chain([Agent::MANUAL]) {
+            if store.is_session_forgotten(&namer, agent.name(), &session)? {
+                gone.insert((agent, session.clone()));
+            }
+        }
+    }
+    match gone.is_empty() {
+        true => Ok(()),
+        false => {
+            let forgotten = loops::forget::forget(home, &ForgetRequest::Sessions(gone));
+            Ok(forgotten.map_err(|source| failed(home, source))?)
         }
     }
 }

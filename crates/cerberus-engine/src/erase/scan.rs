@@ -8,7 +8,6 @@ mod strings;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
@@ -23,6 +22,7 @@ use crate::journal::{self, JournalError, Line, Position};
 use crate::loops::checkpoint::CheckpointError;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
+use crate::os::platform;
 use crate::os::replace::replace;
 use crate::store::fold;
 use crate::store::fold::FoldError;
@@ -227,7 +227,7 @@ fn cleaned(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<Str
     if let Some(sealed) = journal::decode(text.trim().as_bytes()) {
         return clean_sealed(cleaner, sealed.open_record());
     }
-    if name.contains(".json") && serde_json::from_str::<IgnoredAny>(text).is_ok() {
+    if name.contains(".json") && serde_json::from_slice::<IgnoredAny>(text.as_bytes()).is_ok() {
         return strings::cleaned(cleaner, text);
     }
     let redacted = cleaner.redact(text);
@@ -271,13 +271,13 @@ pub(super) fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
 
 /// Overwrites a file that can be rebuilt, then removes it.
 fn overwrite(path: &Path) -> io::Result<()> {
-    static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
+    let zeros = vec![0; 64 * 1024];
     let file = OpenOptions::new().write(true).open(path)?;
     let length = file.metadata()?.len();
     let mut at = 0;
     while at < length {
-        let bytes = CHUNK.len().min((length - at) as usize);
-        file.write_all_at(&CHUNK[..bytes], at)?;
+        let bytes = zeros.len().min((length - at) as usize);
+        platform::write_all_at(&file, &zeros[..bytes], at)?;
         at += bytes as u64;
     }
     file.sync_data()?;

@@ -34,7 +34,7 @@ use crate::os::outside;
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
-use crate::sessions::find::recent_sessions;
+use crate::sessions::find::recent_of;
 use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
@@ -97,7 +97,9 @@ pub fn answer(
                     detached::start_each(home, clock, ended.iter());
                 }
                 survey::ask_ahead(&store, &pending.located)?;
+                store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
+                detached::start_sync(home, clock);
             }
             Ok(None)
         }
@@ -142,7 +144,8 @@ fn prepare(
     legacy::import_all(home, clock, store)?;
     name::name_edits(home, clock, store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
-    let recent = recent_sessions(store, &pending.located, clock.now)?;
+    let projects = joined(store, &pending.located, clock.now)?.ids;
+    let recent = recent_of(store, &projects, clock.now)?;
     recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
@@ -151,6 +154,7 @@ fn prepare(
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, store)?;
     checks::compile(home, clock, store)?;
+    store.make_digests(&projects);
     Ok(())
 }
 
@@ -340,6 +344,7 @@ impl PendingAnswer {
             imported: false,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: self.session.clone(),
             location: self.located.location(home.cleaner()),
             event,

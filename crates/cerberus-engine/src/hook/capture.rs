@@ -112,6 +112,7 @@ fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, loca
         imported: false,
         heard_by,
         by_agent: false,
+        origin: None,
         session,
         location: located.location(cleaner),
         event,

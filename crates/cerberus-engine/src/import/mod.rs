@@ -238,12 +238,15 @@ fn without_forgotten<'a>(
         return Ok(transcript);
     }
     if import.forgotten == TakeForgotten::Yes {
-        let records = forgotten
-            .iter()
-            .map(|(session, key)| ForgottenRecord { record: namer.event(agent, session, key), kept: None });
+        let record = |(session, key): &(String, String), namer: &Namer| ForgottenRecord {
+            record: namer.event(agent, session, key),
+            kept: None,
+        };
+        let records = forgotten.iter().flat_map(|one| namer.all().map(move |namer| record(one, namer)));
         let sessions = forgotten.iter().map(|(session, _)| session).collect::<BTreeSet<_>>().into_iter();
-        let sessions = sessions.map(|session| namer.session(agent, session));
-        let alike = forgotten.iter().filter_map(|(session, key)| Some(namer.shared(agent, session, shared_part(key)?)));
+        let sessions = sessions.flat_map(|session| namer.all().map(move |namer| namer.session(agent, session)));
+        let alike = forgotten.iter().filter_map(|(session, key)| Some((session, shared_part(key)?)));
+        let alike = alike.flat_map(|(session, part)| namer.all().map(move |namer| namer.shared(agent, session, part)));
         let sessions = sessions.chain(alike).map(|name| (name, Timestamp::EPOCH)).collect();
         let names = Forgotten { records: records.collect(), sessions, is_taken_back: true };
         rewrite::unforget(import.home, import.clock.wall, names)?;
@@ -347,6 +350,7 @@ impl<'i> Origin<'i> {
             imported: true,
             heard_by: None,
             by_agent: self.by_agent,
+            origin: None,
             session,
             location,
             event,
@@ -361,6 +365,7 @@ impl<'i> Origin<'i> {
             imported: true,
             heard_by: None,
             by_agent: self.by_agent,
+            origin: None,
             session: self.cleaner.clean(session.to_string(), Keep::NAME),
             location: self.location.clone(),
             event: Event::End { reason: Clean::word("import") },

@@ -32,7 +32,7 @@ pub struct Sealed<'a> {
 impl<'a> Sealed<'a> {
     /// The record; `None` if a newer version wrote it.
     pub fn record(&self) -> Option<Record<'a>> {
-        if self.version > FORMAT { None } else { serde_json::from_slice(self.json).ok() }
+        if self.version > FORMAT { None } else { Record::read_json(self.json).ok() }
     }
 
     /// The JSON of the record alone, without its closing brace.
@@ -45,7 +45,7 @@ impl<'a> Sealed<'a> {
 pub fn encode(record: &Record, order: Order) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::with_capacity(1024);
     line.push(b'\n');
-    serde_json::to_writer(&mut line, record)?;
+    record.write_json(&mut line)?;
     line.pop();
     Ok(finish(line, FORMAT, order))
 }

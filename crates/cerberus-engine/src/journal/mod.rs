@@ -13,7 +13,6 @@ pub mod rewrite;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::model::event::Record;
@@ -22,13 +21,17 @@ use cerberus_core::model::time::Timestamp;
 
 pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
 pub use own::own_record;
-pub use read::{Line, Position, Segment, Stretch, each_line, end, end_of_day, rank, read, segments, stretches};
+pub use read::{
+    Line, Position, Segment, Stretch, each_line, end, end_of_day, is_replica, is_replica_of, micros, rank, read,
+    replica_of, segments, stretches,
+};
 
 use self::line::{STAMP_BYTES_MAX, last_order};
-use self::read::{CHUNK_BYTES, micros, segment_of};
+use self::read::{CHUNK_BYTES, segment_of};
 use crate::os::device;
 use crate::os::fault::{self, Writing};
 use crate::os::home::{Access, Home, create_dir};
+use crate::os::platform;
 use crate::project::opted_out::OptedOut;
 
 /// A write that was cut short is repeated whole; the torn line stays, alone on its line.
@@ -89,6 +92,21 @@ fn append_lines(home: &Home, wall: Timestamp, lines: &[Vec<u8>]) -> Result<(), J
     Ok(())
 }
 
+/// Appends lines that already have their place to a segment of their own.
+pub(crate) fn append_to(home: &Home, segment: &str, lines: &[Vec<u8>]) -> Result<(), JournalError> {
+    let path = home.journal_dir().join(segment);
+    let mut lines = lines.iter().peekable();
+    while lines.peek().is_some() {
+        let mut chunk = Vec::new();
+        while let Some(line) = lines.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
+            chunk.extend_from_slice(line);
+        }
+        let written = open_segment(home, &path).and_then(|mut file| write(&mut file, &chunk));
+        written.map_err(|source| JournalError::Write { path: path.clone(), source })?;
+    }
+    Ok(())
+}
+
 /// The segment of the day, opened for appending.
 struct Writer {
     path: PathBuf,
@@ -133,7 +151,7 @@ fn open_segment(home: &Home, path: &Path) -> io::Result<File> {
             create_dir(&home.journal_dir())?;
             let file = home.open(path, Access::AppendOrCreate)?;
             // The new file name must be as durable as the contents.
-            home.open_folder(&home.journal_dir())?.sync_all()?;
+            home.sync_folder(&home.journal_dir())?;
             Ok(file)
         }
         opened => opened,
@@ -145,7 +163,7 @@ fn end_of(file: &File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let mut end = vec![0; (STAMP_BYTES_MAX + SEAL_BYTES + 1).min(length as usize)];
     let start = length - end.len() as u64;
-    let read = file.read_at(&mut end, start)?;
+    let read = platform::read_at(file, &mut end, start)?;
     end.truncate(read);
     Ok(end)
 }
@@ -196,6 +214,7 @@ mod tests {
             imported: false,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: clean("s"),
             location,
             event,
@@ -276,7 +295,7 @@ mod tests {
             _ => None,
         };
         let lines = prompts(&home).into_iter().filter_map(change).collect();
-        rewrite::rewrite(&home, at(9_000), &Rewrite { lines, sessions: Vec::new() }).unwrap();
+        rewrite::rewrite(&home, at(9_000), &Rewrite { lines, ..Rewrite::default() }).unwrap();
         let text = fs::read_to_string(home.journal_dir().join("1970-01-01.jsonl")).unwrap();
         assert!(!text.contains("first") && !text.contains("\"second\""), "{text}");
         // The bytes are at the end, but the place is the old one; the list of forgotten records follows.
@@ -297,7 +316,7 @@ mod tests {
         let before = orders(&home);
         let gone = prompts(&home).into_iter().filter(|(_, text)| text == "gone");
         let lines = gone.map(|(position, _)| (position, Change::Remove)).collect();
-        rewrite::rewrite(&home, at(30 * 86_400_000), &Rewrite { lines, sessions: Vec::new() }).unwrap();
+        rewrite::rewrite(&home, at(30 * 86_400_000), &Rewrite { lines, ..Rewrite::default() }).unwrap();
         assert_eq!(orders(&home)[..2], before[1..]);
         assert!(!fs::read(&path).unwrap().windows(4).any(|window| window == b"gone"));
     }

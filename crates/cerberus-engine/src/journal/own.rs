@@ -19,5 +19,16 @@ pub fn own_record<'a>(
 ) -> Record<'a> {
     let cleaner = home.cleaner();
     let (session, key) = (cleaner.clean(session.to_string(), Keep::NAME), cleaner.clean(key, Keep::NAME));
-    Record { at: clock.now, key, agent, imported: false, heard_by: None, by_agent: false, session, location, event }
+    Record {
+        at: clock.now,
+        key,
+        agent,
+        imported: false,
+        heard_by: None,
+        by_agent: false,
+        origin: None,
+        session,
+        location,
+        event,
+    }
 }

@@ -29,6 +29,23 @@ pub fn segment_of(wall: Timestamp) -> String {
     format!("{}.jsonl", wall.day())
 }
 
+/// The segment for what arrived on a day from other devices. The numbers are those of a space and a project here.
+pub fn replica_of(wall: Timestamp, space: u32, project: u32) -> String {
+    format!("{}{REPLICA}{space}-{project}.jsonl", wall.day())
+}
+
+/// Whether a segment holds what other devices recorded.
+pub fn is_replica(segment: &str) -> bool {
+    segment.contains(REPLICA)
+}
+
+/// Whether a segment is a replica of this space and project.
+pub fn is_replica_of(segment: &str, space: u32, project: u32) -> bool {
+    segment.ends_with(&format!("{REPLICA}{space}-{project}.jsonl"))
+}
+
+const REPLICA: &str = "-replica-";
+
 /// The place of a record as one number.
 pub fn rank(record: &Record, order: Order) -> i64 {
     order.rank(&[record.agent.name(), &record.session, &record.key])
@@ -95,13 +112,22 @@ pub fn micros(moment: Timestamp) -> u64 {
 
 /// Reads on from `offset`. An incomplete last line is left for later: its writer may still be writing it.
 pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
+    read_from(home, segment, |_| offset)
+}
+
+/// Reads on from where `begin` says, which is given the length of the segment.
+fn read_from(home: &Home, segment: &str, begin: impl FnOnce(u64) -> u64) -> Result<Stretch, JournalError> {
     let path = home.journal_dir().join(segment);
-    let mut bytes = Vec::new();
     let filled = home.open(&path, Access::Read).and_then(|mut file| {
+        let length = file.metadata()?.len();
+        let offset = begin(length);
+        // One more byte shows that this is the end.
+        let mut bytes = Vec::with_capacity(length.saturating_sub(offset).min(CHUNK_BYTES) as usize + 1);
         file.seek(SeekFrom::Start(offset))?;
-        file.take(CHUNK_BYTES).read_to_end(&mut bytes)
+        file.take(CHUNK_BYTES).read_to_end(&mut bytes)?;
+        Ok((offset, bytes))
     });
-    filled.map_err(|source| JournalError::Read { path, source })?;
+    let (offset, mut bytes) = filled.map_err(|source| JournalError::Read { path, source })?;
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     // A stretch without a line break is not part of a journal; skip it instead of reading it forever.
     let whole = if whole == 0 && bytes.len() as u64 == CHUNK_BYTES { bytes.len() } else { whole };
@@ -130,11 +156,7 @@ pub fn end(home: &Home, wall: Timestamp) -> Result<Stretch, JournalError> {
 
 /// At most this much of the end of a day's segment, and of no more than one stretch.
 pub fn end_of_day(home: &Home, wall: Timestamp, bytes_max: u64) -> Result<Stretch, JournalError> {
-    let segment = segment_of(wall);
-    let path = home.journal_dir().join(&segment);
-    let length = home.open(&path, Access::Read).and_then(|file| file.metadata());
-    let length = length.map_err(|source| JournalError::Read { path, source })?.len();
-    read(home, &segment, length.saturating_sub(bytes_max.min(CHUNK_BYTES)))
+    read_from(home, &segment_of(wall), |length| length.saturating_sub(bytes_max.min(CHUNK_BYTES)))
 }
 
 impl Stretch {

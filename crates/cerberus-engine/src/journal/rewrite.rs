@@ -5,10 +5,9 @@
 //! the process is killed at any moment, the next fold finds the list and removes what is left, and nothing on the list
 //! ever comes back.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,6 +25,7 @@ use super::{JournalError, append_after, append_all, append_lines};
 use crate::os::fault;
 use crate::os::home::{Access, Home};
 use crate::os::outside;
+use crate::os::platform;
 
 /// A hook appends to the segment of the day; meanwhile the clock may change or the machine may sleep.
 const STILL_OPEN: Duration = Duration::from_secs(3 * 24 * 60 * 60);
@@ -47,6 +47,8 @@ pub struct Rewrite {
     pub lines: Vec<(Position, Change)>,
     /// Sessions of which nothing up to the given time may come back.
     pub sessions: Vec<(Agent, String, Timestamp)>,
+    /// When it was asked for: older changes of a memory that is removed do not come back from other devices either.
+    pub asked_at: Option<Timestamp>,
 }
 
 /// Changes the journal durably. The caller must hold the view's write lock, and must call [`done`] once nothing else
@@ -84,10 +86,14 @@ pub fn is_unfinished(home: &Home) -> bool {
     fs::symlink_metadata(home.rewriting()).is_ok()
 }
 
-fn begin(home: &Home) -> Result<(), JournalError> {
+/// Marks that a removal begins. Until [`done`] is called, every command completes it first.
+pub(crate) fn begin(home: &Home) -> Result<(), JournalError> {
     home.open(&home.rewriting(), Access::AppendOrCreate).map(drop).map_err(|source| failed(home, source))?;
-    // The last report may show what is to be removed.
-    remove_if_there(&home.report()).map_err(|source| failed(home, source))
+    // The last report may show what is to be removed, and hashes of it may be among what was denied.
+    [home.report(), home.denied()]
+        .iter()
+        .try_for_each(|path| remove_if_there(path))
+        .map_err(|source| failed(home, source))
 }
 
 /// Marks the removal as finished: nothing holds what was removed any more.
@@ -118,13 +124,22 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
     let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
     let (mut copies, mut records, mut shared, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut last_seq = 0;
+    // Changes of each memory: those that are removed, all, and the time after the last.
+    let mut memories: BTreeMap<String, (usize, usize, Timestamp)> = BTreeMap::new();
     each_line(home, |position, line| {
         let Line::Whole(sealed) = line else {
             broken.extend(changes.contains_key(&position).then_some(position));
             return;
         };
         last_seq = position.order(&sealed).seq.max(last_seq);
-        let Some(change) = changes.get(&position) else { return };
+        let change = changes.get(&position);
+        if let Some((id, at)) = memory_of(&sealed) {
+            let (removed, all, until) = memories.entry(id).or_insert((0, 0, Timestamp::EPOCH));
+            *removed += usize::from(change == Some(&&Change::Remove));
+            *all += 1;
+            *until = at.plus(Duration::from_millis(1)).max(*until);
+        }
+        let Some(change) = change else { return };
         let kept = match change {
             Change::Remove => {
                 shared.extend(shared_name(&namer, &sealed, wall));
@@ -140,8 +155,20 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
     })?;
     let sessions = rewrite.sessions.iter();
     let sessions = sessions.map(|(agent, session, until)| (namer.session(agent.name(), session), *until));
-    let sessions = sessions.chain(shared).collect();
+    // On another device, the same change is written in other words. The memory as a whole has one name everywhere.
+    let gone = memories.into_iter().filter(|(_, (removed, all, _))| *removed > 0 && removed == all);
+    let gone = gone.map(|(id, (_, _, last))| (namer.memory(&id), rewrite.asked_at.unwrap_or(last).max(last)));
+    let sessions = sessions.chain(shared).chain(gone).collect();
     Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
+}
+
+/// The memory that a line is about, and when it was changed.
+fn memory_of(sealed: &Sealed) -> Option<(String, Timestamp)> {
+    let record = sealed.record()?;
+    match &record.event {
+        Event::Memory(change) => Some((change.id.to_string(), record.at)),
+        _ => None,
+    }
 }
 
 /// The name of a record. If a newer version wrote it, only the fields that identify it are read.
@@ -183,6 +210,7 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
             imported: false,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: nowhere.clone(),
             location: Location {
                 project: ProjectId::of_anchor(b""),
@@ -203,7 +231,7 @@ fn overwrite(home: &Home, lines: &[&Position], label: &str) -> Result<(), Journa
         let write = || -> io::Result<()> {
             let file = home.open(&path, Access::Overwrite)?;
             for line in lines {
-                file.write_all_at(&vec![b'\n'; line.length], line.offset)?;
+                platform::write_all_at(&file, &vec![b'\n'; line.length], line.offset)?;
                 fault::point(label)?;
             }
             file.sync_data()

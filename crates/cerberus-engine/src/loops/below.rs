@@ -2,13 +2,14 @@
 //!
 //! An agent's tools leave its process group and even its session, so ending a group is not enough. On Linux, guard and
 //! runner adopt the orphans below them, and descendants are found by their parents. Processes that neither adopted are
-//! found by the token in their environment; nothing else there is read. On other systems only groups are ended.
+//! found by the token in their environment; nothing else there is read. Other systems adopt nothing: there, what has
+//! lost its parent is found by the token alone.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use crate::os::platform::processes;
+use crate::os::platform::{self, End};
 
 /// The variable that carries a loop's token into everything it starts.
 pub const TOKEN_VARIABLE: &str = "CERBERUS_LOOP";
@@ -21,16 +22,12 @@ const EMPTY_LOOKS: u32 = 3;
 
 /// Makes this process the parent of orphans below it.
 pub fn adopt() {
-    #[cfg(target_os = "linux")]
-    {
-        // Where this is not allowed, groups are still ended.
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    }
+    platform::adopt_orphans();
 }
 
-/// Sends a signal to everything below this process.
-pub fn signal_below(ancestor: u32, signal: Signal) {
-    signal_all(&below(ancestor), signal);
+/// Ends everything below this process.
+pub fn end_below(ancestor: u32, how: End) {
+    end_all(&below(ancestor), how);
 }
 
 /// Kills everything below this process until nothing is left.
@@ -53,25 +50,21 @@ fn kill_until_none(time_max: Duration, find: impl Fn() -> Vec<u32>) -> usize {
         if empty_looks == EMPTY_LOOKS || begun.elapsed() > time_max {
             return ended.len();
         }
-        signal_all(&found, Signal::KILL);
+        end_all(&found, End::Kill);
         ended.extend(&found);
         std::thread::sleep(LOOK_EVERY);
         // Adopted processes have no other parent to reap them.
-        for pid in found.iter().filter_map(|pid| to_pid(*pid)) {
-            let _ = waitpid(Some(pid), WaitOptions::NOHANG);
-        }
+        found.iter().for_each(|pid| platform::reap(*pid));
     }
 }
 
-fn signal_all(pids: &[u32], signal: Signal) {
-    for pid in pids.iter().filter_map(|pid| to_pid(*pid)) {
-        let _ = kill_process(pid, signal);
-    }
+fn end_all(pids: &[u32], how: End) {
+    pids.iter().for_each(|pid| platform::end_process(*pid, how));
 }
 
 /// All live descendants of a process.
 fn below(ancestor: u32) -> Vec<u32> {
-    let parents: HashMap<u32, u32> = running().collect();
+    let parents: HashMap<u32, u32> = processes::all().into_iter().collect();
     let leads_up = |pid: &u32| {
         let mut at = *pid;
         // The tree changes while it is read and may seem to contain a cycle, so the number of passes is limited.
@@ -89,23 +82,8 @@ fn below(ancestor: u32) -> Vec<u32> {
 
 fn with_token(token: &str) -> Vec<u32> {
     let wanted = format!("{TOKEN_VARIABLE}={token}");
-    let carries = |pid: &u32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
-    };
     let own = std::process::id();
-    running().map(|(pid, _)| pid).filter(|pid| *pid != own && carries(pid)).collect()
-}
-
-/// Every live process with its parent.
-fn running() -> impl Iterator<Item = (u32, u32)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten();
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| crate::os::process::parent(pid).map(|parent| (pid, parent)))
-}
-
-fn to_pid(pid: u32) -> Option<Pid> {
-    i32::try_from(pid).ok().and_then(Pid::from_raw)
+    processes::with_variable(&wanted).into_iter().filter(|pid| *pid != own).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -18,6 +17,7 @@ use super::below::{self, TOKEN_VARIABLE};
 use super::guard::{Note, Order};
 use super::ledger::Number;
 use crate::os::fault;
+use crate::os::platform;
 
 /// A longer line is cut. The remainder parses as nothing, which is not an error.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -76,7 +76,8 @@ impl GuardLauncher {
     /// Starts the guard. The program itself starts with [`Child::start_program`].
     pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
-        command.arg0("cerberus").args(["loop", "guard"]);
+        platform::call(&mut command, "cerberus");
+        command.args(["loop", "guard"]);
         if let Some(note) = note {
             let Number { run, iteration, attempt } = note.number;
             let numbers = [run, iteration, attempt].map(|number| number.to_string()).join("-");
@@ -103,7 +104,7 @@ impl GuardLauncher {
         let orders = guard.stdin.take();
         std::thread::spawn(move || {
             let status = guard.wait();
-            let was_killed = status.as_ref().is_ok_and(|status| status.signal().is_some());
+            let was_killed = status.as_ref().is_ok_and(|status| platform::signal_of(status).is_some());
             let exit = status.map_or(Exit::Code(1), |status| exit_of(&status));
             if was_killed {
                 below::kill_below(std::process::id(), KILL_TIME_MAX);
@@ -221,7 +222,7 @@ fn read_lines<R: Read + Send + 'static>(
 
 /// The guard reports a signal as an exit code; this turns it back into a signal.
 fn exit_of(status: &ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
+    match (status.code(), platform::signal_of(status)) {
         (Some(code @ 129..=192), _) => Exit::Signal(code - 128),
         (Some(code), _) => Exit::Code(code),
         (None, Some(signal)) => Exit::Signal(signal),

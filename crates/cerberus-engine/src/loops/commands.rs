@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::child::{GuardLauncher, Program, Ran};
 use super::interrupts::Interrupts;
+use crate::os::platform::SHELL;
 
 /// Where and how the commands run.
 pub struct Commands<'a> {
@@ -68,8 +69,8 @@ impl Commands<'_> {
 
     fn run(&self, command: &str, input: &str, time_max: Duration) -> std::io::Result<Ran> {
         let program = Program {
-            program: "/bin/sh".into(),
-            args: vec!["-c".into(), command.into()],
+            program: SHELL[0].into(),
+            args: vec![SHELL[1].into(), command.into()],
             cwd: self.cwd.to_path_buf(),
             without: Vec::new(),
         };

@@ -30,6 +30,19 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
     }
 }
 
+/// All sessions that ledgers name.
+pub fn sessions(home: &Home) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for ledger in Ledger::all(home)? {
+        for entry in ledger.read(Timestamp::LAST).map_err(io::Error::other)? {
+            if let Step::Session { id } = entry.step {
+                found.push(id.to_string());
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The runs that a request affects.
 pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<Affected> {
     if let ForgetRequest::Projects { ids, .. } = request {
@@ -68,7 +81,18 @@ impl Affected {
     }
 }
 
+/// Whether the runs that a request affects have no texts any more.
+fn is_done(ledger: &Ledger, request: &ForgetRequest) -> io::Result<bool> {
+    let entries = ledger.read(Timestamp::LAST).map_err(io::Error::other)?;
+    let runs = affected_runs(ledger, request, &entries);
+    Ok(entries.into_iter().filter(|entry| runs.contains(&entry.run)).all(|entry| entry == without_texts(entry.clone())))
+}
+
 fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
+    // Another device may have asked for it, more than once, while a loop is running here.
+    if matches!(request, ForgetRequest::Sessions(_)) && is_done(ledger, request)? {
+        return Ok(());
+    }
     let Some(_lock) = ledger.lock().map_err(io::Error::other)? else {
         return Err(io::Error::other("a loop is running; stop it first with `cerberus loop stop`"));
     };

@@ -6,19 +6,18 @@
 //! the program to the runner.
 
 use std::io::{self, BufRead, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use cerberus_core::loops::history::{Entry, Step};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 use serde::{Deserialize, Serialize};
 
 use super::below;
 use super::ledger::{Ledger, LedgerError, Number};
 use crate::os::clock::Clock;
 use crate::os::fault;
+use crate::os::platform::{self, End};
 use crate::os::process;
 
 /// An order of the runner, one JSON value per line.
@@ -61,14 +60,15 @@ pub const CANNOT_NOTE: i32 = 125;
 enum GuardEvent {
     Order(Order),
     RunnerGone,
-    Gone(Pid, WaitStatus),
+    /// A process below has ended, with this exit code.
+    Gone(u32, i32),
     NobodyLeft,
 }
 
 /// Runs until everything below has ended. Returns the exit code.
 pub fn run(launch: &Launch) -> i32 {
     // Leave the runner's terminal: the runner decides what Ctrl-C means.
-    let _ = rustix::process::setsid();
+    platform::leave_terminal();
     below::adopt();
     let (send, events) = mpsc::channel();
     let orders = send.clone();
@@ -79,19 +79,19 @@ pub fn run(launch: &Launch) -> i32 {
     }
     let _ = fault::point("guard-ready");
     let mut command = Command::new(&launch.program);
-    command.args(&launch.args).stdin(Stdio::piped()).process_group(0);
-    let mut child = match command.spawn() {
+    command.args(&launch.args).stdin(Stdio::piped());
+    let mut child = match platform::in_own_group(&mut command).spawn() {
         Ok(child) => child,
         Err(error) => {
             eprintln!("cannot start {}: {error}", launch.program.to_string_lossy());
             return CANNOT_START;
         }
     };
-    let group = Pid::from_child(&child);
+    let group = child.id();
     let input = child.stdin.take().map(feed);
-    std::thread::spawn(move || reap_children(&send));
+    std::thread::spawn(move || reap_children(child, &send));
     let mut watch = Watch { group, input, stopping: None, exit: None };
-    if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| record_launch(note, child.id())) {
+    if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| record_launch(note, group)) {
         eprintln!("cannot record the start of the agent: {error}");
         watch.stop(Duration::ZERO);
         watch.run_until_empty(&events);
@@ -110,7 +110,7 @@ fn record_launch(note: &Note, pid: u32) -> Result<(), LedgerError> {
 
 fn read_orders(events: &Sender<GuardEvent>) {
     for line in io::stdin().lock().lines() {
-        let Some(order) = line.ok().and_then(|line| serde_json::from_str(&line).ok()) else { break };
+        let Some(order) = line.ok().and_then(|line| serde_json::from_slice(line.as_bytes()).ok()) else { break };
         if events.send(GuardEvent::Order(order)).is_err() {
             return;
         }
@@ -118,19 +118,9 @@ fn read_orders(events: &Sender<GuardEvent>) {
     let _ = events.send(GuardEvent::RunnerGone);
 }
 
-fn reap_children(events: &Sender<GuardEvent>) {
-    loop {
-        let heard = match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => GuardEvent::Gone(pid, status),
-            Ok(None) => continue,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => GuardEvent::NobodyLeft,
-        };
-        let is_last = matches!(heard, GuardEvent::NobodyLeft);
-        if events.send(heard).is_err() || is_last {
-            return;
-        }
-    }
+fn reap_children(child: Child, events: &Sender<GuardEvent>) {
+    platform::each_end(child, |pid, code| events.send(GuardEvent::Gone(pid, code)).is_ok());
+    let _ = events.send(GuardEvent::NobodyLeft);
 }
 
 /// Writes to the program from a separate thread, because it may read slowly. Dropping the sender closes its input.
@@ -147,7 +137,7 @@ fn feed(mut input: ChildStdin) -> Sender<String> {
 }
 
 struct Watch {
-    group: Pid,
+    group: u32,
     input: Option<Sender<String>>,
     /// When everything below will be killed.
     stopping: Option<Instant>,
@@ -161,8 +151,8 @@ impl Watch {
             match events.recv_timeout(wait_max) {
                 Ok(GuardEvent::Order(order)) => self.follow(order),
                 Ok(GuardEvent::RunnerGone) => self.stop(ORPHAN_GRACE),
-                Ok(GuardEvent::Gone(pid, status)) if pid == self.group => {
-                    self.exit = Some(exit_code(status));
+                Ok(GuardEvent::Gone(pid, code)) if pid == self.group => {
+                    self.exit = Some(code);
                     self.stop(REST_GRACE);
                 }
                 Ok(GuardEvent::Gone(..)) => {}
@@ -194,25 +184,20 @@ impl Watch {
         self.stopping = Some(self.stopping.map_or(from, |earlier| earlier.min(from)));
         match self.exit {
             // Signal the group only: an agent whose tool ends first would go on working.
-            None => self.signal_group(Signal::TERM),
-            Some(_) => below::signal_below(std::process::id(), Signal::TERM),
+            None => self.end_group(End::Ask),
+            Some(_) => below::end_below(std::process::id(), End::Ask),
         }
     }
 
     fn kill_all(&self) {
-        self.signal_group(Signal::KILL);
-        below::signal_below(std::process::id(), Signal::KILL);
+        self.end_group(End::Kill);
+        below::end_below(std::process::id(), End::Kill);
     }
 
-    fn signal_group(&self, signal: Signal) {
+    fn end_group(&self, how: End) {
         // Once the leader has been reaped, another group may get the same id.
         if self.exit.is_none() {
-            let _ = kill_process_group(self.group, signal);
+            platform::end_group(self.group, how);
         }
     }
-}
-
-/// The exit code that a shell would report.
-fn exit_code(status: WaitStatus) -> i32 {
-    status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal)).unwrap_or(1)
 }

@@ -213,7 +213,7 @@ impl Ledger {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create_dir(&self.dir)?;
                 let file = self.home.open(&self.path(), Access::AppendOrCreate)?;
-                self.home.open_folder(&self.dir)?.sync_all()?;
+                self.home.sync_folder(&self.dir)?;
                 file
             }
             opened => opened?,
@@ -250,7 +250,7 @@ impl Ledger {
     }
 
     pub fn request(&self) -> Option<Request> {
-        serde_json::from_str(&self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?).ok()
+        serde_json::from_slice(self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?.as_bytes()).ok()
     }
 
     /// Discards requests to an earlier runner.

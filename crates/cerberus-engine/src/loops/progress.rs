@@ -5,8 +5,8 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use cerberus_core::loops::progress::Snapshot;
 use cerberus_core::model::fact::Kind;
@@ -16,6 +16,7 @@ use super::worktree;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::outside;
+use crate::os::platform;
 use crate::project::identity::Located;
 use crate::sessions::find::recent_sessions;
 use crate::store::FactFilter;
@@ -61,12 +62,13 @@ fn state(path: &Path, read_bytes: &mut u64) -> Vec<u8> {
     if known.is_symlink() {
         return fs::read_link(path).map_or_else(|_| Vec::new(), |to| to.into_os_string().into_encoded_bytes());
     }
-    let is_executable = known.mode() & 0o100 != 0;
-    let by_time = format!("\0{}\0{}\0{}\0{is_executable}", known.size(), known.mtime(), known.mtime_nsec());
-    if !known.is_file() || known.size() > FILE_BYTES_MAX || *read_bytes + known.size() > TOTAL_BYTES_MAX {
+    let is_executable = platform::mode(&known) & 0o100 != 0;
+    let since = known.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let by_time = format!("\0{}\0{}\0{}\0{is_executable}", known.len(), since.as_secs(), since.subsec_nanos());
+    if !known.is_file() || known.len() > FILE_BYTES_MAX || *read_bytes + known.len() > TOTAL_BYTES_MAX {
         return by_time.into_bytes();
     }
-    *read_bytes += known.size();
+    *read_bytes += known.len();
     let mut contents = Vec::new();
     match outside::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut contents)) {
         Ok(_) => format!("\0{}\0{:x}\0{is_executable}", contents.len(), fnv1a(&contents)).into_bytes(),

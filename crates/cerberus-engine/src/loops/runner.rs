@@ -9,7 +9,6 @@ mod saving;
 mod waiting;
 
 use std::collections::VecDeque;
-use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -29,6 +28,7 @@ use cerberus_core::loops::stop::Stop;
 use cerberus_core::loops::totals::{Ended, How};
 use cerberus_core::model::session::REBOOT;
 use cerberus_core::model::time::Timestamp;
+use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
 use super::attempt::{Attempt, Incoming, Launch};
@@ -126,7 +126,7 @@ pub(super) struct Runner<'a> {
 /// A new session id: a random UUID, or `None` if the system gives no random bytes.
 fn new_session_id() -> Option<String> {
     let mut bytes = [0; 16];
-    std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes)).ok()?;
+    SystemRandom::new().fill(&mut bytes).ok()?;
     (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))

@@ -11,7 +11,7 @@ const WINDOWS_BYTES_MAX: u64 = 64 * 1024;
 
 pub fn load(home: &Home) -> Windows {
     let text = home.text(&path(home), WINDOWS_BYTES_MAX).ok();
-    text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok()).unwrap_or_default()
 }
 
 pub fn learn(home: &Home, known: &mut Windows, told: &Windows) {

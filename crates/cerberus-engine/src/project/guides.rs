@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents::{self, Profile, Surroundings};
 use crate::os::outside;
+use crate::os::platform::USER_FOLDER;
 use crate::project::identity::Located;
 
 /// Agents themselves cut longer guides.
@@ -27,7 +28,10 @@ pub struct UserFolders {
 impl UserFolders {
     pub fn of(surroundings: &Surroundings) -> UserFolders {
         let dir = |profile: &'static Profile| Some((profile, (profile.dir)(surroundings)?));
-        UserFolders { home: surroundings.folder("HOME"), agents: agents::ALL.into_iter().filter_map(dir).collect() }
+        UserFolders {
+            home: surroundings.folder(USER_FOLDER),
+            agents: agents::ALL.into_iter().filter_map(dir).collect(),
+        }
     }
 }
 

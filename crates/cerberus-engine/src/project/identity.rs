@@ -48,11 +48,13 @@ impl Located {
 
     pub fn location(&self, cleaner: &Cleaner) -> Location<'static> {
         let clean = |path: &Path| cleaner.clean(path.to_string_lossy().into_owned(), Keep::NAME);
+        let root = clean(&self.root);
         Location {
             project: self.project.clone(),
             name: cleaner.clean(self.name.clone(), Keep::NAME),
-            root: clean(&self.root),
-            cwd: clean(&self.cwd),
+            // Usually they are the same.
+            cwd: if self.cwd == self.root { root.clone() } else { clean(&self.cwd) },
+            root,
             branch: self.branch().map(|branch| cleaner.clean(branch, Keep::NAME)),
         }
     }
@@ -129,7 +131,7 @@ fn to_text(path: &Path) -> String {
 
 /// Turns `a/./b/../c` into `a/c` without reading the disk.
 pub fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
+    let mut out = PathBuf::with_capacity(path.as_os_str().len());
     for part in path.components() {
         match part {
             Component::CurDir => {}

@@ -3,6 +3,7 @@
 //! A path is looked up on the disk at most once. Folders up to the top of the session's own project are looked at too,
 //! because an opted-out repository may lie inside of another one.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +52,11 @@ impl<'h> OptedOut<'h> {
     }
 
     fn leads_there(&self, root: &Path, cwd: &Path, folder: &str, path: &str) -> bool {
-        let is_shut_in = |base: &Path| self.is_shut(root, &normal(&base.join(expanded(folder)).join(expanded(path))));
+        let named = expanded(path);
+        let is_shut_in = |base: &Path| match named.is_absolute() {
+            true => self.is_shut(root, &normal(&named)),
+            false => self.is_shut(root, &normal(&base.join(expanded(folder)).join(&named))),
+        };
         // Tools print paths from the folder they run in, or from the top of the project.
         is_shut_in(cwd) || cwd != root && !path.starts_with(['/', '~', '$']) && is_shut_in(root)
     }
@@ -118,10 +123,11 @@ impl<'h> OptedOut<'h> {
 }
 
 /// A path as a shell reads it.
-fn expanded(path: &str) -> PathBuf {
+fn expanded(path: &str) -> Cow<'_, Path> {
     let below_home = ["~", "$HOME", "${HOME}"].iter().find_map(|name| path.strip_prefix(name));
-    match below_home.filter(|rest| rest.is_empty() || rest.starts_with('/')).zip(std::env::home_dir()) {
-        Some((rest, home)) => home.join(rest.trim_start_matches('/')),
-        None => PathBuf::from(path),
+    let rest = below_home.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match rest.and_then(|rest| Some(std::env::home_dir()?.join(rest.trim_start_matches('/')))) {
+        Some(path) => Cow::Owned(path),
+        None => Cow::Borrowed(Path::new(path)),
     }
 }

@@ -110,7 +110,7 @@ fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock
     }
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     // The file is damaged: the user asked for a pause, but until when is lost.
-    let Ok(paused) = serde_json::from_str::<Paused>(&text) else {
+    let Ok(paused) = serde_json::from_slice::<Paused>(text.as_bytes()) else {
         return Some(StorageBlock::Paused { scope: PauseScope::Everywhere, until: None });
     };
     let of_project = paused.projects.iter().filter(|known| known.project == located.project).map(|known| known.pause);
@@ -155,7 +155,7 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope
 /// The pauses that have not expired.
 fn still_paused(home: &Home, now: Timestamp) -> Paused {
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
-    let mut paused: Paused = serde_json::from_str(&text).unwrap_or_default();
+    let mut paused: Paused = serde_json::from_slice(text.as_bytes()).unwrap_or_default();
     paused.projects.retain(|known| known.pause.holds(now));
     paused.everywhere = paused.everywhere.filter(|pause| pause.holds(now));
     paused

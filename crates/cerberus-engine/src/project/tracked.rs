@@ -5,8 +5,8 @@
 //! as far as the sessions' own files allow.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use crate::os::outside;
 
@@ -40,7 +40,8 @@ impl Tracked {
             return false;
         };
         // Git stores the lower half of larger numbers.
-        let (secs, nanos, bytes) = (found.mtime() as u32, found.mtime_nsec() as u32, found.len() as u32);
+        let since = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let (secs, nanos, bytes) = (since.as_secs() as u32, since.subsec_nanos(), found.len() as u32);
         stamp.bytes != bytes || stamp.secs != secs || stamp.nanos != 0 && stamp.nanos != nanos
     }
 }

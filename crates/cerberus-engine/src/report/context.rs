@@ -68,6 +68,7 @@ mod tests {
             last_activity: Timestamp::EPOCH,
             process: None,
             transcript: Some(transcript.to_string()),
+            device: None,
             state: State::NEW,
         }
     }

@@ -1,5 +1,6 @@
 //! Finds a project's sessions: the recent ones, and the live one.
 
+use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::session::{CARRY_OVER, IDLE_AFTER};
 use cerberus_core::model::time::Timestamp;
 
@@ -11,14 +12,20 @@ use crate::store::{self, SessionRow, Store};
 
 /// The project's sessions that may still carry over, oldest first. Includes sessions recorded under its name only.
 pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> store::Result<Vec<SessionRow>> {
-    store.sessions(&joined(store, located, now)?.ids, now.minus(CARRY_OVER), now)
+    recent_of(store, &joined(store, located, now)?.ids, now)
+}
+
+/// The same for projects that are known already.
+pub fn recent_of(store: &Store, projects: &[ProjectId], now: Timestamp) -> store::Result<Vec<SessionRow>> {
+    store.sessions(projects, now.minus(CARRY_OVER), now)
 }
 
 /// The project's live session; of several, the one active last.
 pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> store::Result<Option<SessionRow>> {
     let mut sessions = recent_sessions(store, located, clock.now)?;
     sessions = sessions.into_iter().map(|session| sweep::derive_state(session, clock, IDLE_AFTER).0).collect();
-    // A session in another clone belongs to the agent that works there.
+    // A session in another clone or on another device belongs to the agent that works there.
     sessions.retain(|session| session.state.status.is_live() && session.project == located.project);
+    sessions.retain(|session| session.device.is_none());
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
 }

@@ -73,6 +73,7 @@ pub fn journal_seed(
         imported: true,
         heard_by: None,
         by_agent: false,
+        origin: None,
         session: home.cleaner().clean(session, Keep::NAME),
         location,
         event: Event::Seed(file.codes.clone()),

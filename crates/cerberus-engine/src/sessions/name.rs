@@ -61,6 +61,7 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
         imported: false,
         heard_by: None,
         by_agent: false,
+        origin: None,
         session: clean(&last.agent_session_id),
         location: Location {
             project: last.project.clone(),

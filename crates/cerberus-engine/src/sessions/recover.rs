@@ -48,7 +48,7 @@ pub fn recover(
     session: &SessionRow,
     is_automatic: bool,
 ) -> Result<Option<Recovered>, FoldError> {
-    if session.state.status != Status::Crashed {
+    if session.state.status != Status::Crashed || session.device.is_some() {
         return Ok(None);
     }
     let (home, clock) = (recorder.home, recorder.clock);
@@ -170,7 +170,8 @@ pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &
 }
 
 pub(super) fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
-    let agent = Agent::from_name(&session.agent)?;
+    // The transcript of a session on another device is there.
+    let agent = Agent::from_name(&session.agent).filter(|_| session.device.is_none())?;
     Some((agent, Profile::of(agent)?.transcripts?))
 }
 

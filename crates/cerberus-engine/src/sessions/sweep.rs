@@ -27,7 +27,8 @@ fn evidence(session: &SessionRow) -> Process {
 
 /// Derives a session's state from evidence and time, without recording anything.
 pub fn derive_state(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
-    if !session.state.status.is_live() {
+    // What became of a session on another device, only that device can know.
+    if !session.state.status.is_live() || session.device.is_some() {
         return (session, Vec::new());
     }
     let process = evidence(&session);
@@ -79,7 +80,7 @@ fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effe
 pub fn crashed(store: &Store, clock: &Clock) -> store::Result<Vec<SessionRow>> {
     let mut sessions = store.sessions(&[], clock.now.minus(CARRY_OVER), clock.now)?;
     sessions = sessions.into_iter().map(|session| derive_state(session, clock, IDLE_AFTER).0).collect();
-    sessions.retain(|session| session.state.status == Status::Crashed);
+    sessions.retain(|session| session.state.status == Status::Crashed && session.device.is_none());
     sessions.reverse();
     Ok(sessions)
 }

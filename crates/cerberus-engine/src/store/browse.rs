@@ -40,7 +40,7 @@ impl Store {
         );
         let mut runs: HashMap<i64, Vec<(Command, Run)>> = HashMap::new();
         for (session, report) in self.rows(&sql, [now.millis()], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
-            if let Ok(run) = serde_json::from_str(&report) {
+            if let Ok(run) = serde_json::from_slice(report.as_bytes()) {
                 runs.entry(session).or_default().push(run);
             }
         }
@@ -93,7 +93,7 @@ impl Store {
     /// What the session was told, oldest first.
     pub fn receipts(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<Receipt>> {
         let sql = "SELECT at, codes, memories FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
-        let list = |json: String| serde_json::from_str::<Vec<String>>(&json).unwrap_or_default();
+        let list = |json: String| serde_json::from_slice::<Vec<String>>(json.as_bytes()).unwrap_or_default();
         self.rows(sql, params![session.row, now.millis()], |row| {
             Ok((time(row, 0)?, list(row.get(1)?), list(row.get(2)?)))
         })

@@ -83,7 +83,7 @@ fn rule_row(row: &Row) -> rusqlite::Result<RuleRow> {
     let (words, level): (String, String) = (row.get(1)?, row.get(2)?);
     Ok(RuleRow {
         memory: row.get(0)?,
-        words: serde_json::from_str(&words).unwrap_or_default(),
+        words: serde_json::from_slice(words.as_bytes()).unwrap_or_default(),
         level: Level::from_word(&level).unwrap_or(Level::Tell),
         device: row.get(3)?,
         at: time(row, 4)?,

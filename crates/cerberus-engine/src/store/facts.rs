@@ -2,8 +2,7 @@
 //!
 //! Every query is as of a given time; later rows are ignored.
 
-use std::collections::{HashMap, HashSet};
-
+use cerberus_core::brief::digest::{self, SOURCES, Said};
 use cerberus_core::brief::failing::SessionRun;
 use cerberus_core::brief::rank::SessionWork;
 use cerberus_core::brief::{Known, Settlement, done_by_reference};
@@ -11,22 +10,24 @@ use cerberus_core::extract::INTERRUPTED;
 use cerberus_core::model::event::Severity;
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_core::model::id::{ProjectId, SessionId};
+use cerberus_core::model::map::{FastMap, FastSet};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::read::{row_list, time};
+use super::digests::Named;
+use super::read::time;
 use super::{Result, SessionRow, Store};
 
 /// Limits on the facts and runs that are read at once. A week of real work stays far below them.
-const FACTS_MAX: usize = 10_000;
-const RUNS_MAX: usize = 5_000;
+const FACTS_MAX: i64 = 10_000;
+const RUNS_MAX: i64 = 5_000;
 
 /// The facts and settlements that carry over.
 #[derive(Debug, Default)]
 pub struct Carried {
     pub facts: Vec<Known>,
     /// The source of each fact, in the same order.
-    pub sources: Vec<String>,
+    pub sources: Vec<&'static str>,
     pub settlements: Vec<Settlement>,
 }
 
@@ -37,16 +38,16 @@ impl Carried {
             return;
         }
         let said = std::mem::take(&mut self.facts).into_iter().zip(std::mem::take(&mut self.sources));
-        let derived = derived.into_iter().map(|known| (known, "hook".to_string()));
-        let mut all: Vec<(Known, String)> = said.chain(derived).collect();
+        let derived = derived.into_iter().map(|known| (known, "hook"));
+        let mut all: Vec<(Known, &'static str)> = said.chain(derived).collect();
         all.sort_by_key(|(known, _)| (known.at, known.event));
         (self.facts, self.sources) = all.into_iter().unzip();
     }
 
     /// Adds the files that these sessions touched, each with its last edit and last read.
     pub fn add_files(&mut self, history: &[SessionWork], sessions: &[SessionRow]) {
-        let ids: HashSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
-        let mut last: HashMap<(Kind, &str), (Timestamp, &SessionId)> = HashMap::new();
+        let ids: FastSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+        let mut last: FastMap<(Kind, &str), (Timestamp, &SessionId)> = FastMap::default();
         for worked in history.iter().filter(|worked| ids.contains(&worked.session)) {
             for touched in &worked.touched {
                 for (kind, at) in [(Kind::File, touched.last_edit), (Kind::Read, touched.last_read)] {
@@ -82,6 +83,14 @@ pub enum FactFilter {
 }
 
 impl FactFilter {
+    fn has(self, kind: Kind) -> bool {
+        match self {
+            FactFilter::All => true,
+            FactFilter::NoFiles => !matches!(kind, Kind::File | Kind::Read),
+            FactFilter::Words => !matches!(kind, Kind::File | Kind::Read | Kind::Function),
+        }
+    }
+
     fn filter(self) -> &'static str {
         match self {
             FactFilter::All => "",
@@ -109,80 +118,151 @@ pub struct UnnamedEdit {
 impl Store {
     /// Facts and settlements of these sessions up to `now`, in chronological order.
     pub fn carried(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<Carried> {
-        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = row_list(sessions);
-        let id_of = |row: &Row, column| -> rusqlite::Result<SessionId> {
-            let session: i64 = row.get(column)?;
-            Ok(ids.get(&session).map_or_else(|| SessionId::new(""), |id| (*id).clone()))
+        let mut all = match wanted {
+            FactFilter::All => self.all_said(sessions, wanted, now)?,
+            _ => {
+                let unpack = |packed: &[u8], id: &SessionId| digest::unpack_said(packed, id, |kind| wanted.has(kind));
+                let (mut packed, rest) = self.packed("said", sessions, now, unpack)?;
+                packed.extend(self.said_by(&rest, wanted, FACTS_MAX, now)?.into_values());
+                packed
+            }
         };
-        // If there are too many, take the newest, in the order of the index.
-        let sql = format!(
-            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
-             WHERE session IN ({rows}) AND at <= ?1 {} ORDER BY session DESC, at DESC LIMIT {FACTS_MAX}",
-            wanted.filter()
-        );
-        let mut facts = self.rows(&sql, [now.millis()], |row| {
-            let known = Known { fact: fact_row(row)?, session: id_of(row, 0)?, at: time(row, 1)?, event: row.get(10)? };
-            Ok((known, row.get(9)?, row.get::<_, i64>(12)?))
-        })?;
-        // Sorted here, because SQL would copy every row once more.
-        facts.sort_unstable_by_key(|(known, _, row)| (known.at, known.event, *row));
-        let (facts, sources) = facts.into_iter().map(|(known, source, _)| (known, source)).unzip();
-        let sql = format!(
-            "SELECT session, at, target, kind, done, event FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
-        );
-        let settlements = self.rows(&sql, [now.millis()], |row| {
-            Ok(Settlement {
-                closing: closing_row(row)?,
-                session: id_of(row, 0)?,
-                at: time(row, 1)?,
-                event: row.get(5)?,
-            })
-        })?;
+        if all.iter().map(|said| said.facts.len()).sum::<usize>() > FACTS_MAX as usize {
+            all = self.all_said(sessions, wanted, now)?;
+        }
+        let (mut facts, mut settlements, mut last_edits) = (Vec::new(), Vec::new(), Vec::new());
+        for said in all {
+            facts.extend(said.facts);
+            settlements.extend(said.settlements);
+            last_edits.extend(said.last_edit);
+        }
+        // An event belongs to one session, and each session is in order.
+        facts.sort_by_key(|(known, _): &(Known, &'static str)| (known.at, known.event));
+        settlements.sort_by_key(|settlement: &Settlement| (settlement.at, settlement.event));
+        let (facts, sources) = facts.into_iter().unzip();
         let mut carried = Carried { facts, sources, settlements };
         let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
         if wanted != FactFilter::All && carried.facts.iter().any(is_interrupted) {
-            carried.add(self.last_edits(sessions, now)?);
+            carried.add(last_edits);
         }
         carried.add(done_by_reference(&carried.facts, &carried.settlements));
         Ok(carried)
     }
 
+    /// The records of these projects that state a decision, a blocker or a next step, or settle one: agent, session and
+    /// key of each.
+    pub fn stated(&self, projects: &[ProjectId]) -> Result<FastSet<(String, String, String)>> {
+        let mut found = FastSet::default();
+        for table in ["fact", "closing"] {
+            let kinds = if table == "fact" { "AND f.kind IN ('decision', 'blocker', 'next')" } else { "" };
+            let sql = format!(
+                "SELECT s.agent, s.agent_session_id, e.key FROM {table} f JOIN event e ON e.row = f.event
+                 JOIN session s ON s.row = f.session WHERE s.project = ?1 {kinds} ORDER BY f.at DESC LIMIT {FACTS_MAX}"
+            );
+            for project in projects {
+                found.extend(self.rows(&sql, [project.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn all_said(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<Vec<Said>> {
+        Ok(self.said_by(&Named::of(sessions), wanted, FACTS_MAX, now)?.into_values().collect())
+    }
+
+    /// What each of these sessions said and settled, from their rows.
+    pub(super) fn said_by(
+        &self,
+        sessions: &Named,
+        wanted: FactFilter,
+        facts_max: i64,
+        now: Timestamp,
+    ) -> Result<FastMap<i64, Said>> {
+        let mut all: FastMap<i64, Said> = FastMap::default();
+        if sessions.is_empty() {
+            return Ok(all);
+        }
+        let rows = sessions.list();
+        // If there are too many, take the newest, in the order of the index.
+        let sql = format!(
+            "SELECT session, at, kind, code, text, path, reference, severity, custom_key, source, event, why, row FROM fact
+             WHERE session IN ({rows}) AND at <= ?1 {} ORDER BY session DESC, at DESC LIMIT {facts_max}",
+            wanted.filter()
+        );
+        let mut facts = self.rows(&sql, [now.millis()], |row| {
+            let session = row.get(0)?;
+            let (session_id, at, event) = (sessions.id(session), time(row, 1)?, row.get(10)?);
+            let known = Known { fact: fact_row(row)?, session: session_id, at, event };
+            Ok((session, row.get::<_, i64>(12)?, known, source(row.get_ref(9)?.as_str()?)))
+        })?;
+        // Sorted here, because SQL would copy every row once more.
+        facts.sort_unstable_by_key(|(_, row, known, _)| (known.at, known.event, *row));
+        for (session, _, known, source) in facts {
+            all.entry(session).or_default().facts.push((known, source));
+        }
+        let sql = format!(
+            "SELECT session, at, target, kind, done, event FROM closing WHERE session IN ({rows}) AND at <= ?1 ORDER BY at, event, row"
+        );
+        self.rows(&sql, [now.millis()], |row| {
+            let (session, closing, at, event) = (row.get(0)?, closing_row(row)?, time(row, 1)?, row.get(5)?);
+            let settlement = Settlement { closing, session: sessions.id(session), at, event };
+            all.entry(session).or_default().settlements.push(settlement);
+            Ok(())
+        })?;
+        if wanted != FactFilter::All {
+            for (session, last) in self.last_edits(sessions, now)? {
+                all.entry(session).or_default().last_edit = Some(last);
+            }
+        }
+        Ok(all)
+    }
+
     /// Each session's last edit, which shows whether work went on after an interruption.
-    fn last_edits(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Known>> {
-        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
+    fn last_edits(&self, sessions: &Named, now: Timestamp) -> Result<Vec<(i64, Known)>> {
         let sql = format!(
             "SELECT session, path, at, max(event) FROM fact WHERE kind = 'file' AND path IS NOT NULL
              AND session IN ({}) AND at <= ?1 GROUP BY session",
-            row_list(sessions)
+            sessions.list()
         );
-        let found = self.rows(&sql, [now.millis()], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, time(row, 2)?, row.get(3)?))
-        })?;
-        let known = |(session, path, at, event): (i64, String, Timestamp, i64)| {
-            Some(Known { fact: Fact::file(Kind::File, &path), session: (*ids.get(&session)?).clone(), at, event })
-        };
-        Ok(found.into_iter().filter_map(known).collect())
+        self.rows(&sql, [now.millis()], |row| {
+            let (session, fact) = (row.get(0)?, Fact::file(Kind::File, row.get_ref(1)?.as_str()?));
+            Ok((session, Known { fact, session: sessions.id(session), at: time(row, 2)?, event: row.get(3)? }))
+        })
     }
 
     /// Tests, builds and lints of these sessions up to `now`, in chronological order.
     pub fn runs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<SessionRun>> {
-        let ids: HashMap<i64, &SessionId> = sessions.iter().map(|session| (session.row, &session.id)).collect();
-        let rows = row_list(sessions);
+        let (packed, rest) = self.packed("runs", sessions, now, digest::unpack_runs)?;
+        let rest = self.runs_of(&rest, RUNS_MAX, now)?;
+        let mut found: Vec<SessionRun> =
+            packed.into_iter().flatten().chain(rest.into_iter().map(|(_, run)| run)).collect();
+        if found.len() > RUNS_MAX as usize {
+            let all = self.runs_of(&Named::of(sessions), RUNS_MAX, now)?;
+            found = all.into_iter().map(|(_, run)| run).collect();
+        }
+        found.sort_by_key(|ran| (ran.at, ran.event));
+        Ok(found)
+    }
+
+    /// The runs of these sessions, from their rows, each with the row of its session.
+    pub(super) fn runs_of(&self, sessions: &Named, runs_max: i64, now: Timestamp) -> Result<Vec<(i64, SessionRun)>> {
+        if sessions.is_empty() {
+            return Ok(Vec::new());
+        }
         let sql = format!(
-            "SELECT session, at, event, report FROM run WHERE session IN ({rows}) AND at <= ?1
-             ORDER BY session DESC, at DESC LIMIT {RUNS_MAX}"
+            "SELECT session, at, event, report FROM run WHERE session IN ({}) AND at <= ?1
+             ORDER BY session DESC, at DESC LIMIT {runs_max}",
+            sessions.list()
         );
-        let mut found = self.rows(&sql, [now.millis()], |row| {
-            Ok((row.get::<_, i64>(0)?, time(row, 1)?, row.get(2)?, row.get::<_, String>(3)?))
+        let found = self.rows(&sql, [now.millis()], |row| {
+            let Ok((command, run)) = serde_json::from_slice(row.get_ref(3)?.as_bytes()?) else { return Ok(None) };
+            let (session, at, event) = (row.get(0)?, time(row, 1)?, row.get(2)?);
+            Ok(Some((session, SessionRun { command, run, session: sessions.id(session), at, event })))
         })?;
+        let mut found: Vec<(i64, SessionRun)> = found.into_iter().flatten().collect();
         // Sorted here, because SQL would copy every row once more.
-        found.sort_unstable_by_key(|(_, at, event, _)| (*at, *event));
-        let ran = |(session, at, event, report): (i64, Timestamp, i64, String)| {
-            let (command, run) = serde_json::from_str(&report).ok()?;
-            Some(SessionRun { command, run, session: (*ids.get(&session)?).clone(), at, event })
-        };
-        Ok(found.into_iter().filter_map(ran).collect())
+        found.sort_unstable_by_key(|(_, ran)| (ran.at, ran.event));
+        Ok(found)
     }
 
     /// Edits without names, newest first.
@@ -200,7 +280,7 @@ impl Store {
                 at: time(row, 6)?,
                 root: row.get(7)?,
                 path: row.get(8)?,
-                lines: serde_json::from_str(&row.get::<_, String>(9)?).unwrap_or_default(),
+                lines: serde_json::from_slice(row.get_ref(9)?.as_bytes()?).unwrap_or_default(),
             })
         })
     }
@@ -212,6 +292,11 @@ impl Store {
         let bases = serde_json::to_string(bases).unwrap_or_default();
         self.rows(sql, params![project.as_str(), bases, now.millis()], |row| row.get(0))
     }
+}
+
+/// The stored source of a fact.
+fn source(stored: &str) -> &'static str {
+    SOURCES.into_iter().find(|source| *source == stored).unwrap_or(SOURCES[0])
 }
 
 fn fact_row(row: &Row) -> rusqlite::Result<Fact> {

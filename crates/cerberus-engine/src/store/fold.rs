@@ -148,7 +148,7 @@ const FORGOTTEN: &[u8] = b"\"event\":{\"forgotten\":";
 
 /// Completes an interrupted removal. The journal lists what was to be removed; the view is rebuilt and its deleted
 /// pages are overwritten.
-fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+pub(crate) fn finish_rewrite(home: &Home, store: &mut Store) -> Result<(), FoldError> {
     let transaction = match store.begin_fold() {
         // The process that is doing it still holds the lock.
         Err(error) if error.is_busy() => return Ok(()),
@@ -324,6 +324,7 @@ mod tests {
             imported: false,
             heard_by: Some(pid),
             by_agent: false,
+            origin: None,
             session: word("s"),
             location: Location { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
             event: Event::End { reason: word("other") },

@@ -1,7 +1,7 @@
 //! Forgotten records, as the journal lists them, and the journal lines that contain them again.
 
 use cerberus_core::agents::transcripts::shared_part;
-use cerberus_core::model::event::{Forgotten, Record};
+use cerberus_core::model::event::{Event, Forgotten, Record};
 use cerberus_core::model::kind::EventKind;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, params};
@@ -52,17 +52,28 @@ impl FoldTransaction<'_> {
         open_record: &[u8],
     ) -> std::result::Result<bool, FoldError> {
         let Some(namer) = self.namer(home)? else { return Ok(false) };
+        for namer in namer.all() {
+            if self.is_forgotten_by(namer, record, open_record)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_forgotten_by(&self, namer: &Namer, record: &Record, open_record: &[u8]) -> Result<bool> {
         let forgotten = self.forgotten_named(&namer.record(record, open_record))?;
         if let Some((kept, _)) = forgotten
             && kept.as_deref() != Some(&namer.version(open_record))
         {
             return Ok(true);
         }
-        if !EventKind::of(&record.event).is_of_a_session() {
-            return Ok(false);
-        }
-        let session = self.forgotten_named(&namer.session(record.agent.name(), &record.session))?;
-        Ok(session.is_some_and(|(_, until)| until.is_some_and(|until| record.at < until)))
+        let whole = match &record.event {
+            Event::Memory(change) => namer.memory(&change.id),
+            event if !EventKind::of(event).is_of_a_session() => return Ok(false),
+            _ => namer.session(record.agent.name(), &record.session),
+        };
+        let whole = self.forgotten_named(&whole)?;
+        Ok(whole.is_some_and(|(_, until)| until.is_some_and(|until| record.at < until)))
     }
 
     /// Loaded once, and only if anything was ever forgotten.
@@ -110,6 +121,18 @@ impl Store {
         Ok(!self.rows("SELECT 1 FROM unwanted LIMIT 1", [], |_| Ok(()))?.is_empty())
     }
 
+    /// Whether a whole session was forgotten, here or on another device.
+    pub fn is_session_forgotten(&self, namer: &Namer, agent: &str, session: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM forgotten WHERE name = ?1 AND NOT is_taken_back AND until IS NOT NULL";
+        for namer in namer.all() {
+            let name = namer.session(agent, session);
+            if !self.rows(sql, [&*name], |_| Ok(()))?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Filters a session's events, given by key and time, for those that were forgotten.
     pub fn forgotten_events<'k>(
         &self,
@@ -120,22 +143,32 @@ impl Store {
     ) -> Result<Vec<&'k str>> {
         let sql = "SELECT until FROM forgotten WHERE name = ?1 AND NOT is_taken_back AND kept IS NULL";
         let until = |name: &str| self.rows(sql, [name], |row| row.get::<_, Option<i64>>(0));
-        let whole = until(&namer.session(agent, session))?.into_iter().flatten().max();
+        let mut whole = None;
+        for namer in namer.all() {
+            whole = whole.max(until(&namer.session(agent, session))?.into_iter().flatten().max());
+        }
         let mut found = Vec::new();
         for (key, at) in events {
             let is_before = |until: i64| at.millis() < until;
-            let alike = match shared_part(key) {
-                Some(shared) => until(&namer.shared(agent, session, shared))?.into_iter().flatten().max(),
-                None => None,
-            };
-            let is_forgotten = whole.is_some_and(is_before)
-                || alike.is_some_and(is_before)
-                || !until(&namer.event(agent, session, key))?.is_empty();
+            let mut is_forgotten = whole.is_some_and(is_before);
+            for namer in namer.all() {
+                let alike = match shared_part(key) {
+                    Some(shared) => until(&namer.shared(agent, session, shared))?.into_iter().flatten().max(),
+                    None => None,
+                };
+                is_forgotten |= alike.is_some_and(is_before) || !until(&namer.event(agent, session, key))?.is_empty();
+            }
             if is_forgotten {
                 found.push(key);
             }
         }
         Ok(found)
+    }
+
+    /// Changes whenever something is forgotten or taken back.
+    pub fn forgotten_mark(&self) -> Result<String> {
+        let sql = "SELECT count(*) || '/' || coalesce(max(rank), 0) FROM forgotten";
+        Ok(self.rows(sql, [], |row| row.get(0))?.pop().unwrap_or_default())
     }
 
     /// Whether anything was ever forgotten.

@@ -13,8 +13,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cerberus_core::model::id::fnv1a;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::Connection;
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
-use rustix::io::Errno;
 
 use super::files::{VIEW, view_file, with_suffix};
 use super::fold::FoldError;
@@ -23,9 +21,13 @@ use crate::journal;
 use crate::os::clock::Clock;
 use crate::os::failures;
 use crate::os::home::Home;
+use crate::os::platform;
 
 /// How long a damaged view is kept for inspection.
 const DAMAGED_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How long the view of another version is kept after its last change: that version may still be in use.
+const UNUSED_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many names are tried for a file that is set aside.
 const ASIDE_MAX: usize = 100;
@@ -101,8 +103,8 @@ fn schema_mark(tables: &str) -> i32 {
 /// or too many open files.
 pub(super) fn view_problem(error: &io::Error) -> Option<ViewProblem> {
     use io::ErrorKind::{InvalidInput, IsADirectory, Other, PermissionDenied};
-    let is_file_error = matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other)
-        || error.raw_os_error() == Some(Errno::NXIO.raw_os_error());
+    let is_file_error =
+        matches!(error.kind(), PermissionDenied | InvalidInput | IsADirectory | Other) || platform::is_no_file(error);
     is_file_error.then(|| ViewProblem::NotAFile(error.to_string()))
 }
 
@@ -126,28 +128,28 @@ pub(super) fn set_aside(home: &Home, error: &StoreError) {
         return;
     }
     if is_ours {
-        touch(&aside);
+        // From now on, its age counts.
+        platform::touch(&aside);
     }
     let detail =
         format!("{error}; the old file was renamed to {}", aside.file_name().unwrap_or_default().to_string_lossy());
     failures::note(home, Clock::new(None).wall, "the view was rebuilt", &detail);
 }
 
-/// Sets the modification time to now, from which its age counts.
-fn touch(path: &Path) {
-    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    let _ = utimensat(CWD, path, &Timestamps { last_access: now, last_modification: now }, AtFlags::SYMLINK_NOFOLLOW);
-}
-
-/// Removes views of other versions once this one is complete, and damaged views that were kept long enough. If there
-/// are none, this costs one directory listing.
+/// Removes views of other versions that are no longer in use, once this one is complete, and damaged views that were
+/// kept long enough. If there are none, this costs one directory listing.
 pub fn remove_old_views(home: &Home, store: &Store, wall: Timestamp) -> Result<(), FoldError> {
     let entries = fs::read_dir(home.root()).into_iter().flatten().flatten();
     let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let named = files.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    let is_older = |path: &Path, limit: Duration| age(path, wall).is_none_or(|age| age > limit);
     let of_no_use = |(name, path): &(String, PathBuf)| match kind_of(name) {
-        Some(Kind::OtherVersion) => true,
-        Some(Kind::Damaged) => age(path, wall).is_some_and(|age| age > DAMAGED_MAX),
+        // Changes are written to the log first, so the newest file of a view says when it was used.
+        Some(Kind::OtherVersion) => {
+            let view = path.with_extension("db");
+            PARTS.iter().all(|part| is_older(&with_suffix(&view, part), UNUSED_MAX))
+        }
+        Some(Kind::Damaged) => is_older(path, DAMAGED_MAX),
         None => false,
     };
     let doomed: Vec<(String, PathBuf)> = named.filter(of_no_use).collect();
@@ -265,7 +267,8 @@ mod tests {
         let tidied = |journal: &str, store: &Store| {
             fs::write(&old, "").unwrap();
             fs::write(home.journal_dir().join("2026-01-02.jsonl"), journal).unwrap();
-            remove_old_views(&home, store, Clock::new(None).wall).unwrap();
+            let later = Clock::new(None).wall.millis() + 2 * 24 * 60 * 60 * 1000;
+            remove_old_views(&home, store, Timestamp::from_millis(later)).unwrap();
             !old.exists()
         };
         fs::write(home.journal_dir().join("2026-01-01.jsonl"), "").unwrap();

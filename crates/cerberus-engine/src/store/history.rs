@@ -1,11 +1,13 @@
 //! What all sessions of a project did with its files, for ranking; and git's last output, cached until it changes.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
 
+use cerberus_core::brief::digest::{self, Wanted, WantedPrompts};
 use cerberus_core::brief::rank::weights::{PROMPTED_SESSIONS_MAX, SESSIONS_MAX};
 use cerberus_core::brief::rank::{PastPrompt, SessionWork, Touched};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{ProjectId, SessionId};
+use cerberus_core::model::map::FastMap;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::params;
 
@@ -13,45 +15,71 @@ use super::read::time;
 use super::{Result, Store};
 
 impl Store {
-    /// The project's sessions up to `now`, however old. The session that touched a file last comes first.
-    pub fn history(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionWork>> {
+    /// The project's sessions up to `now`, however old. The session that touched a file last comes first. The words of
+    /// prompts may be missing if they are compared with no other prompt.
+    pub fn history(&self, projects: &[ProjectId], asks: Asks, now: Timestamp) -> Result<Vec<SessionWork>> {
         let mut sessions = Vec::new();
+        let mut place = 0;
         for project in projects {
-            let sql = "SELECT row, id FROM session WHERE project = ?1 AND started_at <= ?2
-                ORDER BY last_activity DESC, row DESC LIMIT ?3";
-            let read = |row: &rusqlite::Row| Ok((row.get::<_, i64>(0)?, SessionId::new(row.get::<_, String>(1)?)));
-            sessions.extend(self.rows(sql, params![project.as_str(), now.millis(), SESSIONS_MAX], read)?);
+            let sql = "SELECT session.row, id, iif(until <= ?2, work, NULL) FROM session
+                LEFT JOIN digest ON digest.session = session.row WHERE project = ?1 AND started_at <= ?2
+                ORDER BY last_activity DESC, session.row DESC LIMIT ?3";
+            sessions.extend(self.rows(sql, params![project.as_str(), now.millis(), SESSIONS_MAX], |row| {
+                let id = SessionId::new(row.get::<_, String>(1)?);
+                let packed = row.get_ref(2)?.as_blob_or_null()?;
+                let work = packed.and_then(|packed| digest::unpack_work(packed, id.clone(), wanted(place, asks)));
+                place += 1;
+                Ok((row.get::<_, i64>(0)?, id, work))
+            })?);
         }
-        let lately: Vec<i64> = sessions.iter().take(PROMPTED_SESSIONS_MAX).map(|(row, _)| *row).collect();
-        let ids: HashMap<i64, SessionId> = sessions.into_iter().collect();
+        let unpacked = sessions.iter().filter(|(.., work)| work.is_none()).map(|(row, ..)| *row).collect();
+        let mut unpacked = self.work(unpacked, now)?;
+        let mut history = Vec::with_capacity(sessions.len());
+        for (place, (row, id, work)) in sessions.into_iter().enumerate() {
+            let has_mentions = work.is_some() && place < MENTIONING_SESSIONS_MAX;
+            let found = work.or_else(|| Some(SessionWork { session: id, ..unpacked.remove(&row)? }));
+            let Some(mut work) = found.filter(|work| !work.touched.is_empty()) else { continue };
+            if place >= PROMPTED_SESSIONS_MAX {
+                work.prompts.clear();
+            }
+            history.push((last_at(&work.touched), row, has_mentions, work));
+        }
+        history.sort_unstable_by_key(|(at, row, ..)| Reverse((*at, *row)));
+        history.truncate(SESSIONS_MAX);
+        if let Some((_, row, false, latest)) = history.first_mut() {
+            latest.mentions = self.mentions(*row, now)?;
+        }
+        history.iter_mut().skip(1).for_each(|(.., work)| work.mentions.clear());
+        Ok(history.into_iter().map(|(.., work)| work).collect())
+    }
+
+    /// The work of these sessions, from their rows; without names and mentions.
+    pub(super) fn work(&self, sessions: Vec<i64>, now: Timestamp) -> Result<FastMap<i64, SessionWork>> {
         // With an empty list SQLite cannot use the indexes named below, and reports an error.
-        if ids.is_empty() {
-            return Ok(Vec::new());
+        if sessions.is_empty() {
+            return Ok(FastMap::default());
         }
-        let mut prompts = self.past_prompts(&lately, now)?;
-        let mut worked = self.touched(&ids, &mut prompts, now)?;
-        let mut order: Vec<(Timestamp, i64)> = worked.iter().map(|(row, touched)| (last_at(touched), *row)).collect();
-        order.sort_unstable_by(|a, b| b.cmp(a));
-        order.truncate(SESSIONS_MAX);
-        let mut history: Vec<SessionWork> = Vec::with_capacity(order.len());
-        for (index, (_, row)) in order.into_iter().enumerate() {
-            let (Some(touched), Some(session)) = (worked.remove(&row), ids.get(&row).cloned()) else { continue };
-            let mentions = if index == 0 { self.mentions(row, now)? } else { Vec::new() };
-            let prompts =
-                prompts.remove(&row).unwrap_or_default().into_iter().rev().map(|(_, prompt)| prompt).collect();
-            history.push(SessionWork { session, touched, mentions, prompts });
+        let list = row_list(sessions);
+        let mut prompts = self.past_prompts(&list, now)?;
+        let touched = self.touched(&list, &mut prompts, now)?;
+        let mut found: FastMap<i64, SessionWork> = FastMap::default();
+        for (session, touched) in touched {
+            found.insert(session, SessionWork { touched, ..nothing_done() });
         }
-        Ok(history)
+        for (session, prompts) in prompts {
+            let newest_first = prompts.into_iter().rev().map(|(_, prompt)| prompt).collect();
+            found.entry(session).or_insert_with(nothing_done).prompts = newest_first;
+        }
+        Ok(found)
     }
 
     /// The prompts of each session, oldest first.
-    fn past_prompts(&self, sessions: &[i64], now: Timestamp) -> Result<Prompts> {
+    fn past_prompts(&self, sessions: &str, now: Timestamp) -> Result<Prompts> {
         let sql = format!(
             "SELECT session, at, terms, paths FROM prompt INDEXED BY prompt_by_session
-             WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, event",
-            row_list(sessions.to_vec())
+             WHERE session IN ({sessions}) AND at <= ?1 ORDER BY session, at, event"
         );
-        let mut prompts = Prompts::new();
+        let mut prompts = Prompts::default();
         self.rows(&sql, [now.millis()], |row| {
             let (terms, paths) = (row.get(2)?, row.get_ref(3)?.as_str()?.lines().map(str::to_string).collect());
             let prompt = PastPrompt { terms, paths, ..PastPrompt::default() };
@@ -61,42 +89,31 @@ impl Store {
         Ok(prompts)
     }
 
-    /// Reads in the order of the index, which is the order needed for grouping.
-    fn touched(
-        &self,
-        sessions: &HashMap<i64, SessionId>,
-        prompts: &mut Prompts,
-        now: Timestamp,
-    ) -> Result<HashMap<i64, Vec<Touched>>> {
-        let rows = row_list(sessions.keys().copied().collect());
+    /// The files of each session, and which of them each prompt led to. In the order of the index, so that nothing is
+    /// sorted.
+    fn touched(&self, sessions: &str, prompts: &mut Prompts, now: Timestamp) -> Result<FastMap<i64, Vec<Touched>>> {
         let sql = format!(
             "SELECT session, path, kind, at FROM fact INDEXED BY fact_files
-             WHERE kind IN ('file', 'read') AND session IN ({rows}) AND path IS NOT NULL AND at <= ?1
+             WHERE kind IN ('file', 'read') AND session IN ({sessions}) AND path IS NOT NULL AND at <= ?1
              ORDER BY session, path, kind, at"
         );
-        let mut touched: HashMap<i64, Vec<Touched>> = HashMap::new();
-        let mut current: (i64, Vec<Touched>) = (0, Vec::new());
+        let mut all: FastMap<i64, Vec<Touched>> = FastMap::default();
         self.rows(&sql, [now.millis()], |row| {
             let session: i64 = row.get(0)?;
-            if session != current.0 {
-                let done = std::mem::replace(&mut current, (session, Vec::new()));
-                touched.insert(done.0, done.1);
-            }
+            let touched = all.entry(session).or_default();
             let touch = if row.get_ref(2)?.as_str()? == Kind::File.word() { Touch::Edit } else { Touch::Read };
             let at = time(row, 3)?;
-            add(&mut current.1, row.get_ref(1)?.as_str()?, touch, at);
+            add(touched, row.get_ref(1)?.as_str()?, touch, at);
             if let Some(prompts) = prompts.get_mut(&session) {
-                add_to_prompt(prompts, current.1.len() - 1, touch, at);
+                add_to_prompt(prompts, touched.len() - 1, touch, at);
             }
             Ok(())
         })?;
-        touched.insert(current.0, current.1);
-        touched.retain(|_, touched| !touched.is_empty());
-        Ok(touched)
+        Ok(all)
     }
 
     /// Path-like words of the last message.
-    fn mentions(&self, session: i64, now: Timestamp) -> Result<Vec<String>> {
+    pub(super) fn mentions(&self, session: i64, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT paths FROM mention WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
         let found = self.rows(sql, params![session, now.millis()], |row| row.get::<_, String>(0))?;
         Ok(found.iter().flat_map(|paths| paths.lines()).map(str::to_string).collect())
@@ -124,8 +141,27 @@ impl Store {
     }
 }
 
+/// Whether a prompt will be compared with those of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    Prompt,
+    Nothing,
+}
+
+/// The session that touched a file last is nearly always among the first.
+const MENTIONING_SESSIONS_MAX: usize = 4;
+
+fn wanted(place: usize, asks: Asks) -> Wanted {
+    let prompts = match asks {
+        _ if place >= PROMPTED_SESSIONS_MAX => WantedPrompts::None,
+        Asks::Prompt => WantedPrompts::All,
+        Asks::Nothing => WantedPrompts::Paths,
+    };
+    Wanted { mentions: place < MENTIONING_SESSIONS_MAX, prompts }
+}
+
 /// By the row of their session, oldest first.
-type Prompts = HashMap<i64, Vec<(Timestamp, PastPrompt)>>;
+type Prompts = FastMap<i64, Vec<(Timestamp, PastPrompt)>>;
 
 /// The work after a prompt belongs to it until the next one.
 fn add_to_prompt(prompts: &mut [(Timestamp, PastPrompt)], place: usize, touch: Touch, at: Timestamp) {
@@ -164,6 +200,11 @@ fn add(touched: &mut Vec<Touched>, path: &str, touch: Touch, at: Timestamp) {
         Touch::Edit => (last.edits, last.last_edit) = (last.edits + 1, last.last_edit.max(Some(at))),
         Touch::Read => (last.reads, last.last_read) = (last.reads + 1, last.last_read.max(Some(at))),
     }
+}
+
+/// The work of a session without any.
+pub(super) fn nothing_done() -> SessionWork {
+    SessionWork { session: SessionId::new(""), touched: Vec::new(), mentions: Vec::new(), prompts: Vec::new() }
 }
 
 fn last_at(touched: &[Touched]) -> Timestamp {

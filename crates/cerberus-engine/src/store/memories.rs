@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cerberus_core::clean::text::Clean;
-use cerberus_core::model::event::MemoryChange;
+use cerberus_core::model::event::{MemoryChange, Record};
 use cerberus_core::model::id::{MemoryId, ProjectId};
 use cerberus_core::model::memory::{Background, Memory, Scope, Status, Uses};
 use cerberus_core::model::source::Source as MemorySource;
@@ -29,6 +29,8 @@ pub struct MemoryRow {
     pub uses: Uses,
     /// The version number, starting at 1.
     pub version: usize,
+    /// The name of the version, on every device.
+    pub version_key: String,
     /// Whether undoing the last change brings back an earlier version.
     pub has_earlier: bool,
     /// The newer memory that contradicts it.
@@ -39,6 +41,14 @@ impl MemoryRow {
     /// Where it came from.
     pub fn origin(&self) -> MemorySource {
         if self.is_imported { MemorySource::Import } else { MemorySource::from_word(&self.memory.source) }
+    }
+
+    /// Where it came from, as people read it.
+    pub fn origin_title(&self) -> String {
+        match &self.memory.background.author {
+            Some(author) if self.origin() == MemorySource::Team => format!("from {}, a teammate", &**author),
+            _ => self.origin().title().to_string(),
+        }
     }
 
     /// Whether it is from this source, or a file said that it was.
@@ -70,22 +80,22 @@ impl MemoryRow {
     }
 }
 
-const COLUMNS: &str = "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
+pub(super) const COLUMNS: &str =
+    "row, id, status, content, category, scope, project, confidence, created_at, updated_at, source,
     background, before IS NOT NULL,
-    (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row), is_imported";
+    (SELECT count(*) FROM memory AS version WHERE version.id = memory.id AND version.row <= memory.row), is_imported,
+    version";
 
 /// Current at the time `?1`.
 pub(super) const IS_CURRENT: &str = "from_at <= ?1 AND (until_at IS NULL OR until_at > ?1)";
 
 impl FoldTransaction<'_> {
-    /// Replaces the current version with a new one, or brings back the version before it. A change based on an outdated
-    /// version is refused, and its event is removed.
-    pub(super) fn memory(&self, source: &Source, change: &MemoryChange, is_imported: bool) -> Result<()> {
-        if let Some(based_on) = change.based_on
-            && self.versions(&change.id)? > based_on
-        {
-            self.run("DELETE FROM event WHERE row = ?1", [source.event])?;
-            return Ok(());
+    /// Replaces the current version with a new one, or brings back the version before it. If the change is based on
+    /// another version, its device either did not know the current one, then both texts are kept, or it did, then the
+    /// change is refused and its event removed.
+    pub(super) fn memory(&self, source: &Source, change: &MemoryChange, record: &Record) -> Result<()> {
+        if !self.is_of_current(change)? {
+            return self.changed_twice(source, change, record);
         }
         let sql = "SELECT row, before FROM memory WHERE id = ?1 AND until_at IS NULL ORDER BY row DESC LIMIT 1";
         let find = |row: &Row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
@@ -94,9 +104,9 @@ impl FoldTransaction<'_> {
         let current = self.with_path(current)?;
         match (&change.memory, current) {
             (Some(memory), _) => {
-                self.new_version(source, &change.id, memory, current.map(|(row, _)| row), is_imported)?;
+                self.new_version(source, &change.id, memory, current.map(|(row, _)| row), record)?;
             }
-            (None, Some((_, Some(before)))) => self.old_version(source, before)?,
+            (None, Some((_, Some(before)))) => self.old_version(source, before, record)?,
             (None, _) => return Ok(()),
         }
         if let Some((row, _)) = current {
@@ -106,24 +116,24 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    fn versions(&self, id: &str) -> Result<usize> {
+    pub(super) fn versions(&self, id: &str) -> Result<usize> {
         let mut count = self.with_path(self.transaction.prepare_cached("SELECT count(*) FROM memory WHERE id = ?1"))?;
         self.with_path(count.query_row([id], |row| row.get(0)))
     }
 
-    fn new_version(
+    pub(super) fn new_version(
         &self,
         source: &Source,
         id: &str,
         memory: &Memory,
         before: Option<i64>,
-        is_imported: bool,
+        record: &Record,
     ) -> Result<()> {
         // It stays imported until somebody changes its words.
         let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
-            created_at, updated_at, source, supersedes, background, is_imported)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-            ?15 OR coalesce((SELECT is_imported AND content = ?5 FROM memory WHERE row = ?3), 0))";
+            created_at, updated_at, source, supersedes, background, version, device, is_imported)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+            ?17 OR coalesce((SELECT is_imported AND content = ?5 FROM memory WHERE row = ?3), 0))";
         let background = &memory.background;
         let supersedes = (!background.supersedes.is_empty()).then(|| json(&background.supersedes));
         self.run(
@@ -143,18 +153,20 @@ impl FoldTransaction<'_> {
                 &*memory.source,
                 supersedes,
                 (!background.is_empty()).then(|| json(background)),
-                is_imported,
+                &*record.key,
+                device(record),
+                record.imported,
             ],
         )?;
         self.index(&memory.content)
     }
 
-    fn old_version(&self, source: &Source, before: i64) -> Result<()> {
+    fn old_version(&self, source: &Source, before: i64, record: &Record) -> Result<()> {
         let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
-            created_at, updated_at, source, supersedes, background, is_imported)
+            created_at, updated_at, source, supersedes, background, is_imported, version, device)
             SELECT id, ?2, before, status, content, category, scope, project, confidence, created_at, updated_at,
-            source, supersedes, background, is_imported FROM memory WHERE row = ?1";
-        self.run(sql, params![before, source.at.millis()])?;
+            source, supersedes, background, is_imported, ?3, ?4 FROM memory WHERE row = ?1";
+        self.run(sql, params![before, source.at.millis(), &*record.key, device(record)])?;
         let row = self.transaction.last_insert_rowid();
         let content: String =
             self.with_path(
@@ -244,7 +256,7 @@ impl Store {
     /// Every version of a memory, oldest first.
     pub fn memory_versions(&self, id: &str) -> Result<Vec<(Timestamp, Memory<'static>)>> {
         let sql = format!("SELECT {COLUMNS}, from_at FROM memory WHERE id = ?1 ORDER BY row");
-        self.rows(&sql, [id], |row| Ok((time(row, 15)?, memory_row(row)?.memory)))
+        self.rows(&sql, [id], |row| Ok((time(row, 16)?, memory_row(row)?.memory)))
     }
 
     /// The number of versions of a memory, and when the current one was changed.
@@ -278,7 +290,10 @@ impl Store {
         let sql = "SELECT memories FROM receipt WHERE session = ?1 AND at <= ?2 AND row >= coalesce(
             (SELECT max(row) FROM receipt WHERE session = ?1 AND at <= ?2 AND source IN ('startup', 'clear', 'compact')), 0)";
         let lists = self.rows(sql, params![session, now.millis()], |row| row.get::<_, String>(0))?;
-        Ok(lists.iter().flat_map(|ids| serde_json::from_str::<Vec<String>>(ids).unwrap_or_default()).collect())
+        Ok(lists
+            .iter()
+            .flat_map(|ids| serde_json::from_slice::<Vec<String>>(ids.as_bytes()).unwrap_or_default())
+            .collect())
     }
 
     fn memory_rows(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Vec<MemoryRow>> {
@@ -311,17 +326,22 @@ impl Store {
         );
         let found = self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
         let pairs = found.into_iter().flat_map(|(newer, older)| {
-            let older: Vec<String> = serde_json::from_str(&older).unwrap_or_default();
+            let older: Vec<String> = serde_json::from_slice(older.as_bytes()).unwrap_or_default();
             older.into_iter().map(move |older| (older, newer.clone()))
         });
         Ok(pairs.collect())
     }
 }
 
-fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
+/// The other device that a record came from.
+pub(super) fn device<'r>(record: &'r Record) -> Option<&'r str> {
+    record.origin.as_ref().map(|origin| &*origin.device)
+}
+
+pub(super) fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
     let background: Option<String> = row.get(11)?;
-    let background =
-        background.and_then(|text| serde_json::from_str::<Background>(&text).ok().map(Background::into_owned));
+    let background = background
+        .and_then(|text| serde_json::from_slice::<Background>(text.as_bytes()).ok().map(Background::into_owned));
     let background = background.unwrap_or_default();
     let project: Option<String> = row.get(6)?;
     let memory = Memory {
@@ -338,7 +358,7 @@ fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
     };
     let id = MemoryId::new(row.get::<_, String>(1)?);
     let is_imported = row.get(14)?;
-    let (row, has_earlier, version) = (row.get(0)?, row.get(12)?, row.get(13)?);
+    let (row, has_earlier, version, version_key) = (row.get(0)?, row.get(12)?, row.get(13)?, row.get(15)?);
     Ok(MemoryRow {
         row,
         id,
@@ -346,6 +366,7 @@ fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
         uses: memory.background.uses,
         memory,
         version,
+        version_key,
         has_earlier,
         superseded_by: None,
     })

@@ -3,8 +3,10 @@
 //! Rows are only added, each with its time, so that a query can be as of any time. Decisions are made elsewhere.
 
 mod browse;
+mod changed_twice;
 mod checks;
 mod corrections;
+mod digests;
 mod entries;
 mod facts;
 mod files;
@@ -20,6 +22,7 @@ pub mod recorder;
 mod search;
 mod sessions;
 mod summary;
+mod team;
 mod titles;
 mod turns;
 mod write;
@@ -35,6 +38,7 @@ use cerberus_core::private::PrivacyRules;
 use self::health::Content;
 use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub use checks::{DecisionRow, RuleRow};
@@ -43,6 +47,7 @@ pub use entries::{EntryQuery, FoundEntry};
 pub use facts::{Carried, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};
 pub use health::ViewProblem;
+pub use history::Asks;
 pub use memories::MemoryRow;
 pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
@@ -51,7 +56,7 @@ pub use summary::SummaryRow;
 pub use write::{FoldTransaction, MODEL_SOURCE};
 
 /// Marks a view whose tables are complete.
-const SCHEMA_VERSION: u32 = 7;
+const SCHEMA_VERSION: u32 = 8;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -255,7 +260,8 @@ impl Store {
                 let mut rows = rows.query([])?;
                 while let Ok(Some(row)) = rows.next() {
                     for column in 0..columns {
-                        if let Ok(rusqlite::types::ValueRef::Text(text)) = row.get_ref(column) {
+                        // Digests are bytes with whole texts in them.
+                        if let Ok(ValueRef::Text(text) | ValueRef::Blob(text)) = row.get_ref(column) {
                             each(&table, &String::from_utf8_lossy(text));
                         }
                     }

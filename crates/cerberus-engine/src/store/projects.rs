@@ -178,6 +178,7 @@ mod tests {
             imported: false,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session,
             location,
             event,

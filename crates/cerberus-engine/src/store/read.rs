@@ -1,12 +1,11 @@
 //! Sessions and their events in the view. Every query is as of a given time; later rows are ignored.
 
-use std::collections::HashMap;
-
 use cerberus_core::agents;
 use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{AgentProcess, Location, StartSource};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
+use cerberus_core::model::map::FastMap;
 use cerberus_core::model::session;
 use cerberus_core::model::session::{EXPLICIT, Mark, MarkKind, State, TIMEOUT};
 use cerberus_core::model::time::Timestamp;
@@ -31,6 +30,8 @@ pub struct SessionRow {
     pub last_activity: Timestamp,
     pub process: Option<AgentProcess<'static>>,
     pub transcript: Option<String>,
+    /// The other device that it runs on; `None` for this one.
+    pub device: Option<String>,
     pub state: State,
 }
 
@@ -52,7 +53,7 @@ impl SessionRow {
 const NAMED_MAX: usize = 20;
 
 const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
-    started_at, last_activity, process, transcript";
+    started_at, last_activity, process, transcript, device";
 
 impl Store {
     /// Sessions of the given projects (of all if empty) that were active at or after `since`, oldest first.
@@ -62,20 +63,20 @@ impl Store {
             [] => String::new(),
             _ => format!("project IN ({}) AND", names.collect::<Vec<_>>().join(",")),
         };
-        let sql = format!(
-            "SELECT {SESSION_COLUMNS} FROM session WHERE {filter} last_activity >= ?1 AND started_at <= ?2
-             ORDER BY started_at, row"
-        );
+        let sql =
+            format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter} last_activity >= ?1 AND started_at <= ?2");
         let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
+        // Sorted here, because SQL would copy every row once more.
+        rows.sort_unstable_by_key(|session| (session.started_at, session.row));
         self.settle(&mut rows, now)?;
         rows.retain(|session| session.last_activity >= since);
         Ok(rows)
     }
 
-    /// Sessions of all projects that were active since `since` and have not ended as far as we know.
+    /// Sessions of all projects on this device that were active since `since` and have not ended as far as we know.
     pub fn open_sessions(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
         let sql = format!(
-            "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
+            "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND device IS NULL AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
         );
         let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
         self.settle(&mut rows, now)?;
@@ -127,10 +128,10 @@ impl Store {
         Ok(found.into_iter().flatten().any(|is_automatic| is_automatic))
     }
 
-    /// Sessions without activity since `since` that were not archived yet.
+    /// Sessions of this device without activity since `since` that were not archived yet.
     pub fn expired(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
         let sql = format!(
-            "SELECT {SESSION_COLUMNS} FROM session WHERE last_activity < ?1 AND NOT EXISTS (SELECT 1 FROM mark
+            "SELECT {SESSION_COLUMNS} FROM session WHERE last_activity < ?1 AND device IS NULL AND NOT EXISTS (SELECT 1 FROM mark
              WHERE mark.session = session.row AND what = 'archived' AND at <= ?2) ORDER BY started_at, row"
         );
         self.rows(&sql, params![since.millis(), now.millis()], session_row)
@@ -201,10 +202,11 @@ impl Store {
             "SELECT at, what, detail, session FROM mark WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, row",
             row_list(sessions)
         );
-        let mut marks: HashMap<i64, Vec<Mark>> = HashMap::new();
-        for (session, mark) in self.rows(&sql, [now.millis()], |row| Ok((row.get::<_, i64>(3)?, mark_row(row)?)))? {
-            marks.entry(session).or_default().push(mark);
-        }
+        let mut marks: FastMap<i64, Vec<Mark>> = FastMap::default();
+        self.rows(&sql, [now.millis()], |row| {
+            marks.entry(row.get(3)?).or_default().push(mark_row(row)?);
+            Ok(())
+        })?;
         for session in sessions {
             let own = marks.remove(&session.row).unwrap_or_default();
             session.state = session::state(&own, session.last_activity, now);
@@ -216,7 +218,10 @@ impl Store {
     pub fn told_codes(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
-        Ok(lists.iter().flat_map(|codes| serde_json::from_str::<Vec<String>>(codes).unwrap_or_default()).collect())
+        Ok(lists
+            .iter()
+            .flat_map(|codes| serde_json::from_slice::<Vec<String>>(codes.as_bytes()).unwrap_or_default())
+            .collect())
     }
 
     /// How many lines and tokens a session was told.
@@ -260,9 +265,14 @@ impl Store {
     pub fn activity(&self, session: &SessionRow, now: Timestamp) -> Result<(Vec<(String, usize)>, usize)> {
         let sql = "SELECT tool, count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' GROUP BY tool";
         let tools = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((tools, self.prompt_count(session, now)?))
+    }
+
+    /// How many prompts a session had.
+    pub fn prompt_count(&self, session: &SessionRow, now: Timestamp) -> Result<usize> {
         let sql = "SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt'";
         let turns = self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?;
-        Ok((tools, turns.into_iter().next().unwrap_or(0)))
+        Ok(turns.into_iter().next().unwrap_or(0))
     }
 
     pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {
@@ -354,21 +364,22 @@ fn session_row(row: &Row) -> rusqlite::Result<SessionRow> {
         last_activity: time(row, 11)?,
         process: process(row.get(12)?),
         transcript: row.get(13)?,
+        device: row.get(14)?,
         state: session::state(&[], time(row, 11)?, time(row, 11)?),
     })
 }
 
 fn process(stored: Option<String>) -> Option<AgentProcess<'static>> {
     let stored = stored?;
-    let process: AgentProcess = serde_json::from_str(&stored).ok()?;
+    let process: AgentProcess = serde_json::from_slice(stored.as_bytes()).ok()?;
     Some(process.into_owned())
 }
 
 fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
-    let (what, detail): (String, Option<String>) = (row.get(1)?, row.get(2)?);
-    let what = match what.as_str() {
-        "ended" => MarkKind::Ended { trigger: detail.unwrap_or_default() },
-        "crashed" => MarkKind::Crashed { evidence: detail.unwrap_or_default() },
+    let detail = || row.get::<_, Option<String>>(2).map(Option::unwrap_or_default);
+    let what = match row.get_ref(1)?.as_str()? {
+        "ended" => MarkKind::Ended { trigger: detail()? },
+        "crashed" => MarkKind::Crashed { evidence: detail()? },
         "recovered" => MarkKind::Recovered,
         "completed" => MarkKind::Completed,
         "reopened" => MarkKind::Reopened,

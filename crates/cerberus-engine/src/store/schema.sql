@@ -30,9 +30,12 @@ CREATE TABLE IF NOT EXISTS session (
     -- The place of its last record in the journal's order, and the first segment that contains one.
     last_rank INTEGER NOT NULL,
     first_segment TEXT NOT NULL,
+    -- The other device it was last active on; NULL for this one. Only that device decides what becomes of it.
+    device TEXT,
     UNIQUE (agent, agent_session_id)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS session_by_project ON session (project, last_activity);
+-- Covers what a history asks for, because rows of sessions are long.
+CREATE INDEX IF NOT EXISTS session_by_project ON session (project, last_activity, row, started_at, id);
 CREATE INDEX IF NOT EXISTS session_by_second ON session (second);
 CREATE INDEX IF NOT EXISTS session_by_activity ON session (last_activity);
 CREATE INDEX IF NOT EXISTS session_open ON session (last_activity) WHERE is_open;
@@ -60,7 +63,8 @@ CREATE TABLE IF NOT EXISTS mark (
     what TEXT NOT NULL,
     detail TEXT
 ) STRICT;
-CREATE INDEX IF NOT EXISTS mark_by_session ON mark (session, at);
+-- Covers the table, because every brief reads the marks of all recent sessions.
+CREATE INDEX IF NOT EXISTS mark_by_session ON mark (session, at, row, what, detail);
 
 CREATE TABLE IF NOT EXISTS fact (
     row INTEGER PRIMARY KEY,
@@ -93,6 +97,20 @@ CREATE TABLE IF NOT EXISTS run (
     report TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS run_by_session ON run (session, at);
+
+-- What a brief reads of a session, packed (core `brief/digest.rs`). Missing as long as the session goes on.
+CREATE TABLE IF NOT EXISTS digest (
+    session INTEGER PRIMARY KEY,
+    -- No row of the session is later.
+    until INTEGER NOT NULL,
+    -- Its files and prompts.
+    work BLOB NOT NULL,
+    -- Its other facts and what it settled.
+    said BLOB NOT NULL,
+    runs BLOB NOT NULL,
+    -- The sentences of its last turns.
+    turns BLOB NOT NULL
+) STRICT;
 
 -- Possible paths in the last message of a turn, one per line.
 CREATE TABLE IF NOT EXISTS mention (
@@ -258,7 +276,10 @@ CREATE TABLE IF NOT EXISTS memory (
     -- It came from a file; `source` is what the file said.
     is_imported INTEGER NOT NULL DEFAULT 0,
     supersedes TEXT,
-    background TEXT
+    background TEXT,
+    -- The key of the record that made this version, and the other device it came from.
+    version TEXT NOT NULL,
+    device TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS memory_by_id ON memory (id, row);
 CREATE INDEX IF NOT EXISTS memory_by_scope ON memory (scope, updated_at) WHERE status = 'approved';
@@ -369,6 +390,19 @@ CREATE TABLE IF NOT EXISTS decision (
     verdict TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS decision_by_session ON decision (session, at);
+
+-- Lists of what is open in a project. The last one of a device by time and place counts. Teammates' have an author; our
+-- own have neither author nor device.
+CREATE TABLE IF NOT EXISTS open_list (
+    event INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    project TEXT NOT NULL,
+    project_name TEXT NOT NULL,
+    device TEXT,
+    author TEXT,
+    facts TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS open_list_by_project ON open_list (project, at, event);
 
 -- The commit that was checked out when git was last asked for the first commit, so that a long history is not walked
 -- every time.

@@ -57,9 +57,13 @@ struct Read {
 impl Store {
     /// The memories that match the query best, best first.
     pub fn search(&self, query: &MemoryQuery, now: Timestamp) -> Result<Vec<Found>> {
+        // Only approved memories are found. Without any, the query need not be read.
+        let sql = "SELECT max(row) FROM memory WHERE EXISTS (SELECT 1 FROM memory WHERE status = 'approved')";
+        let newest: Option<usize> = self.with_path(self.connection.query_row(sql, [], |row| row.get(0)))?;
+        if newest.is_none() {
+            return Ok(Vec::new());
+        }
         let asked = Query::parse(query.text);
-        let newest: Option<usize> =
-            self.with_path(self.connection.query_row("SELECT max(row) FROM memory", [], |row| row.get(0)))?;
         let Some(newest) = newest.filter(|_| !asked.terms.is_empty()) else { return Ok(Vec::new()) };
         let mut hits = Hits::new(newest);
         let mut rarities = Vec::with_capacity(asked.terms.len());
@@ -231,7 +235,7 @@ mod tests {
         fn add(&self, content: &str, scope: &str, created_at: i64) {
             let connection = &self.store.connection;
             let sql = "INSERT INTO memory (id, from_at, status, content, category, scope, confidence, created_at,
-                updated_at, source) VALUES (?1, 0, 'approved', ?1, 'note', ?2, 1, ?3, ?3, 'import')";
+                updated_at, source, version) VALUES (?1, 0, 'approved', ?1, 'note', ?2, 1, ?3, ?3, 'import', ?1)";
             connection.execute(sql, params![content, scope, created_at]).unwrap();
             let sql = "INSERT INTO memory_terms (rowid, terms) VALUES (?1, ?2)";
             connection.execute(sql, params![connection.last_insert_rowid(), terms::index_terms(content)]).unwrap();

@@ -11,11 +11,12 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 16] = [
+const OF_SESSIONS: [&str; 17] = [
     "event",
     "mark",
     "fact",
     "run",
+    "digest",
     "mention",
     "prompt",
     "message",
@@ -64,9 +65,11 @@ impl FoldTransaction<'_> {
         let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
             branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
             last_activity = iif(?4, max(last_activity, ?5), last_activity),
-            started_at = iif(?4, min(started_at, ?5), started_at) WHERE row = ?1";
-        let at = record.at.millis();
-        self.run(sql, params![row, rank, segment, is_activity, at, record.location.branch.as_deref()])?;
+            started_at = iif(?4, min(started_at, ?5), started_at),
+            device = iif(?4, ?7, device) WHERE row = ?1";
+        let (at, branch) = (record.at.millis(), record.location.branch.as_deref());
+        let device = record.origin.as_ref().map(|origin| &*origin.device);
+        self.run(sql, params![row, rank, segment, is_activity, at, branch, device])?;
         if let Event::Start { phase, process, transcript, .. } = &record.event {
             let sql =
                 "UPDATE session SET phase = coalesce(?2, phase), process = ?3, transcript = coalesce(?4, transcript)
@@ -86,8 +89,8 @@ impl FoldTransaction<'_> {
         }
         let (wanted_id, second) = wanted_id(record);
         let sql = "INSERT INTO session (row, id, agent, agent_session_id, project, project_name, root, cwd, branch,
-            started_at, last_activity, wanted_id, second, last_rank, first_segment)
-            VALUES (?1, '~' || ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13)";
+            started_at, last_activity, wanted_id, second, last_rank, first_segment, device)
+            VALUES (?1, '~' || ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11, ?12, ?13, ?14)";
         self.run(
             sql,
             params![
@@ -104,8 +107,10 @@ impl FoldTransaction<'_> {
                 second,
                 rank,
                 segment,
+                record.origin.as_ref().map(|origin| &*origin.device),
             ],
         )?;
+        self.empty_digest(row)?;
         self.name_sessions(&second)?;
         Ok(row)
     }

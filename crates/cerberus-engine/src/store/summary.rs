@@ -60,7 +60,7 @@ impl Store {
     pub fn summary(&self, session: &SessionRow, now: Timestamp) -> Result<Option<SummaryRow>> {
         let sql = "SELECT at, provider, text, key_context, next_actions FROM summary
             WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
-        let list = |text: String| serde_json::from_str(&text).unwrap_or_default();
+        let list = |text: String| serde_json::from_slice(text.as_bytes()).unwrap_or_default();
         let found = self.rows(sql, params![session.row, now.millis()], |row| {
             Ok(SummaryRow {
                 at: time(row, 0)?,

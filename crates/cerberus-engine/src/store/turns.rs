@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use cerberus_core::brief::stopped::{SESSIONS_MAX, TURNS_MAX, Turn};
+use cerberus_core::brief::digest;
+use cerberus_core::brief::stopped::{Quotable, SESSIONS_MAX, TURNS_MAX, Turn};
+use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::params;
 
@@ -11,28 +13,36 @@ use super::{Result, SessionRow, Store};
 
 impl Store {
     /// The last turns of the last of these sessions, oldest first.
-    pub fn turns(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Turn>> {
+    pub fn turns(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Quotable>> {
         let mut newest: Vec<&SessionRow> = sessions.iter().collect();
         newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
-        let mut found: Vec<Vec<Turn>> = Vec::new();
+        let mut found: Vec<Vec<Quotable>> = Vec::new();
         for session in newest {
             if found.len() == SESSIONS_MAX {
                 break;
             }
-            found.push(self.session_turns(session, now)?);
+            let sql = "SELECT turns FROM digest WHERE session = ?1 AND until <= ?2";
+            let packed = self.rows(sql, params![session.row, now.millis()], |row| {
+                Ok(digest::unpack_turns(row.get_ref(0)?.as_blob()?, &session.id))
+            })?;
+            found.push(match packed.into_iter().flatten().next() {
+                Some(turns) => turns,
+                None => self.session_turns(session.row, &session.id, now)?,
+            });
             found.retain(|turns| !turns.is_empty());
         }
         Ok(found.into_iter().rev().flatten().collect())
     }
 
-    fn session_turns(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<Turn>> {
+    /// The last turns of a session, from its rows.
+    pub(super) fn session_turns(&self, row: i64, id: &SessionId, now: Timestamp) -> Result<Vec<Quotable>> {
         let sql = "SELECT * FROM (
                 SELECT * FROM (SELECT event, at, text, 1 FROM prompt WHERE session = ?1 AND at <= ?2
                     ORDER BY at DESC, event DESC LIMIT ?3)
                 UNION ALL SELECT * FROM (SELECT event, at, text, 0 FROM message WHERE session = ?1 AND at <= ?2
                     ORDER BY at DESC, event DESC LIMIT ?3)
             ) ORDER BY 2, 1";
-        let rows = self.rows(sql, params![session.row, now.millis(), TURNS_MAX], |row| {
+        let rows = self.rows(sql, params![row, now.millis(), TURNS_MAX], |row| {
             Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?))
         })?;
         let mut turns: Vec<Turn> = Vec::new();
@@ -41,11 +51,11 @@ impl Store {
                 Some(turn) if !is_prompt => turn.reply = text,
                 _ => {
                     let (request, reply) = if is_prompt { (text, String::new()) } else { (String::new(), text) };
-                    turns.push(Turn { session: session.id.clone(), at, request, reply });
+                    turns.push(Turn { session: id.clone(), at, request, reply });
                 }
             }
         }
         turns.drain(..turns.len().saturating_sub(TURNS_MAX));
-        Ok(turns)
+        Ok(turns.iter().map(Quotable::of).collect())
     }
 }

@@ -3,7 +3,7 @@
 //! The rows of a session are written in the order of its records. Rows of several sessions are compared by time and by
 //! the place of their event, never by when they were written.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use cerberus_core::brief::base;
 use cerberus_core::brief::rank::PastPrompt;
@@ -17,6 +17,7 @@ use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_core::model::kind::EventKind;
+use cerberus_core::model::map::FastSet;
 use cerberus_core::model::session::TIMEOUT;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -69,11 +70,13 @@ pub struct FoldTransaction<'a> {
     path: String,
     /// Computes the names of forgotten records; `None` if nothing was ever forgotten.
     pub(super) namer: OnceCell<Option<Namer>>,
+    /// Sessions whose digest was dropped.
+    pub(super) undigested: RefCell<FastSet<i64>>,
 }
 
 impl<'a> FoldTransaction<'a> {
     pub(crate) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
-        FoldTransaction { transaction, path, namer: OnceCell::new() }
+        FoldTransaction { transaction, path, namer: OnceCell::new(), undigested: RefCell::default() }
     }
 
     pub fn commit(self) -> Result<()> {
@@ -83,9 +86,9 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables =
-            "segment session event mark fact run mention prompt message title command unnamed closing receipt file
+            "segment session event mark fact run digest mention prompt message title command unnamed closing receipt file
             correction memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
-            repository project_answer rule decision root_asked title_asked entry unindexed";
+            repository project_answer rule decision open_list root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
         let clear = format!("{clear} INSERT INTO entry_terms (entry_terms) VALUES ('delete-all');");
@@ -116,6 +119,7 @@ impl<'a> FoldTransaction<'a> {
             "DELETE FROM repository",
             "DELETE FROM project_answer",
             "DELETE FROM rule",
+            "DELETE FROM open_list",
             "DELETE FROM memory_progress",
         ] {
             self.run(sql, [])?;
@@ -135,6 +139,8 @@ impl<'a> FoldTransaction<'a> {
     pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<Applied> {
         let session = match EventKind::of(&record.event).is_of_a_session() {
             true => self.session(rank, segment, record)?,
+            // Lists are compared when they are read, so they may arrive in any order.
+            false if matches!(record.event, Event::Open(_)) => Some(NO_SESSION),
             false => self.memories_reach(rank)?.then_some(NO_SESSION),
         };
         let Some(session) = session else { return Ok(Applied::Late) };
@@ -182,12 +188,15 @@ impl<'a> FoldTransaction<'a> {
     /// Adds everything that follows from an event that belongs to no session.
     fn rows_of_none(&self, source: &Source, record: &Record) -> Result<()> {
         match &record.event {
-            Event::Memory(change) => self.memory(source, change, record.imported),
+            Event::Memory(change) => self.memory(source, change, record),
             Event::Used { memories } => self.used(source, memories),
             Event::Repository(found) => self.repository(source, record, found),
             Event::SameProject { other } => self.answer(source, record, other, true),
             Event::SeparateProject { other } => self.answer(source, record, other, false),
+            // A rule of another device or of a teammate binds nobody here.
+            Event::Check(_) if record.origin.is_some() => Ok(()),
             Event::Check(change) => self.rule(source, change, record.imported || record.by_agent),
+            Event::Open(list) => self.open_list(source, record, list),
             _ => Ok(()),
         }
     }
@@ -212,22 +221,16 @@ impl<'a> FoldTransaction<'a> {
             self.closing(source, closing)?;
         }
         if let Some(run) = &extracted.run {
+            self.drop_digest(session)?;
             let sql = "INSERT INTO run (event, session, at, report) VALUES (?1, ?2, ?3, ?4)";
             self.run(sql, params![source.event, session, source.at.millis(), json(run)])?;
         }
         match &record.event {
-            Event::Receipt { source: begun, codes, memories, tokens, redline } => {
-                let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens, redline)
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-                let begun = begun.map(StartSource::name);
-                let (at, codes, named) = (source.at.millis(), json(codes), json(memories));
-                self.run(sql, params![session, at, begun, codes, named, tokens, redline])?;
-                self.used(source, memories)?;
-            }
+            Event::Receipt { .. } => self.receipt(source, &record.event)?,
             Event::Tool(used) => {
                 self.command(source, used)?;
-                // A transcript describes files as they were; the files on disk may differ now.
-                if !record.imported {
+                // A transcript and another device describe files as they were; the files on disk may differ now.
+                if !record.imported && record.origin.is_none() {
                     self.unnamed(source, record, used)?;
                 }
             }
@@ -240,6 +243,7 @@ impl<'a> FoldTransaction<'a> {
             Event::Summary(said) => self.summary(source, said)?,
             Event::Seed(codes) => self.seed_summary(source, codes)?,
             Event::Prompt { text } => {
+                self.drop_digest(session)?;
                 let (terms, paths) = PastPrompt::words(text);
                 let (at, paths) = (source.at.millis(), paths.join("\n"));
                 let sql = "INSERT INTO prompt VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -249,6 +253,7 @@ impl<'a> FoldTransaction<'a> {
                 }
             }
             Event::Stop { message } => {
+                self.drop_digest(session)?;
                 let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
                 self.run(sql, params![session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
                 self.mentions(source, message)?;
@@ -257,7 +262,21 @@ impl<'a> FoldTransaction<'a> {
             }
             _ => {}
         }
+        // Every device learns from what was said there, and shares what it learned.
+        if record.origin.is_some() {
+            return Ok(());
+        }
         self.corrections(source, record)
+    }
+
+    fn receipt(&self, source: &Source, event: &Event) -> Result<()> {
+        let Event::Receipt { source: begun, codes, memories, tokens, redline } = event else { return Ok(()) };
+        let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens, redline)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let begun = begun.map(StartSource::name);
+        let (at, codes, named) = (source.at.millis(), json(codes), json(memories));
+        self.run(sql, params![source.session, at, begun, codes, named, tokens, redline])?;
+        self.used(source, memories)
     }
 
     /// The first request names the session, unless its agent does.
@@ -319,6 +338,7 @@ impl<'a> FoldTransaction<'a> {
             self.run("DELETE FROM unnamed WHERE session = ?1 AND key = ?2", params![source.session, &**key])?;
         }
         if !named.names.is_empty() {
+            self.drop_digest(source.session)?;
             let sql = "DELETE FROM fact WHERE session = ?1 AND at <= ?2 AND reference = ?3";
             self.run(sql, params![source.session, source.at.millis(), scan_reference(&named.path)])?;
         }
@@ -386,6 +406,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     fn fact(&self, source: &Source, record: &Record, fact: &Fact) -> Result<()> {
+        self.drop_digest(source.session)?;
         let sql =
             "INSERT INTO fact (event, session, at, kind, code, text, path, source, reference, severity, custom_key,
              why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
@@ -416,6 +437,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     fn closing(&self, source: &Source, closing: &Closing) -> Result<()> {
+        self.drop_digest(source.session)?;
         let (target, kind) = match &closing.target {
             Target::Reference(reference) => (reference, None),
             Target::Code(kind, code) => (code, Some(kind.word())),

@@ -1,12 +1,11 @@
 //! Writes a summary after a session has ended, in a separate process, so that the agent does not wait.
 //!
-//! This is the only process of ours that outlives the command that started it. It ends when it is done, at the latest
-//! after two attempts and a margin. It runs only once for the same facts of the same session.
+//! This process outlives the command that started it. It ends when it is done, at the latest after two attempts and a
+//! margin. It runs only once for the same facts of the same session. The exchange with other devices is started in the
+//! same way; no other process of ours outlives its command.
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
@@ -17,6 +16,7 @@ use super::{FAILURE, SessionFacts, SummaryError};
 use crate::os::clock::Clock;
 use crate::os::failures;
 use crate::os::home::{Home, create_dir};
+use crate::os::platform;
 use crate::store::SessionRow;
 
 /// Time for everything except the provider: reading the view, waiting for other writers, recording.
@@ -44,24 +44,38 @@ pub fn start_each<'a>(home: &Home, clock: &Clock, sessions: impl Iterator<Item =
 
 /// Starts the summary of a session and returns at once.
 fn start(home: &Home, session: &SessionId) -> io::Result<Child> {
-    Command::new(std::env::current_exe()?)
-        .args(["summarize", FLAG, "--", session.as_str()])
+    let mut command = command(home)?;
+    command.args(["summarize", FLAG, "--", session.as_str()]);
+    platform::in_own_group(&mut command).spawn()
+}
+
+/// Starts an exchange with other devices, if this home takes part in any, and returns at once. Nobody waits for it.
+pub fn start_sync(home: &Home, clock: &Clock) -> Option<Child> {
+    fs::symlink_metadata(home.sync_dir().join("spaces.json")).ok()?;
+    let started = command(home).and_then(|mut command| platform::in_own_group(command.args(["sync", FLAG])).spawn());
+    started.inspect_err(|error| failures::note(home, clock.now, "sync", error)).ok()
+}
+
+/// This program, as a process that outlives the one that starts it. In a group of its own, neither Ctrl-C nor a signal
+/// to the agent's process group ends it.
+fn command(home: &Home) -> io::Result<Command> {
+    // Not by its path: its file may have been replaced by an update.
+    let mut command = Command::new(platform::running_program()?);
+    command
         .env("CERBERUS_HOME", home.root())
         // Keeps no project folder in use.
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // Ctrl-C, or a signal to the agent's process group, must not end this process.
-        .process_group(0)
-        .spawn()
+        .stderr(Stdio::null());
+    Ok(command)
 }
 
 /// Claims the summary of these facts; `false` if another process already did.
 pub fn claim(home: &Home, session: &SessionRow, facts: &SessionFacts) -> Result<bool, SummaryError> {
     let path = home.claims_dir().join(format!("{:016x}", facts.fingerprint(home.cleaner(), session)));
     let made = create_dir(&home.claims_dir())
-        .and_then(|()| OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path));
+        .and_then(|()| platform::with_mode(OpenOptions::new().write(true).create_new(true), 0o600).open(&path));
     match made {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),

@@ -75,9 +75,8 @@ impl SessionFacts {
         let sessions = std::slice::from_ref(session);
         let mut carried = store.carried(sessions, FactFilter::All, now)?;
         // A model is not told what a model said before.
-        let known = carried.facts.into_iter().zip(&carried.sources);
-        let known = known.filter(|(_, source)| *source != MODEL_SOURCE);
-        (carried.facts, carried.sources) = known.map(|(known, source)| (known, source.clone())).unzip();
+        let known = carried.facts.into_iter().zip(carried.sources);
+        (carried.facts, carried.sources) = known.filter(|(_, source)| *source != MODEL_SOURCE).unzip();
         let ran = store.runs(sessions, now)?;
         carried.add(failing::blockers(&ran, &carried.facts));
         let from_prompts = store.prompt_events(session)?;

@@ -56,6 +56,7 @@ pub struct Reply {
 enum Turn {
     Say(Words),
     Fail(u16),
+    Limit,
     Hang,
 }
 
@@ -107,13 +108,18 @@ impl Reply {
     pub fn reading(self, read_tokens: usize) -> Self {
         match self.turn {
             Turn::Say(words) => Self { turn: Turn::Say(Words { read_tokens: Some(read_tokens), ..words }), ..self },
-            Turn::Fail(_) | Turn::Hang => panic!("a reply that fails or hangs reads nothing"),
+            Turn::Fail(_) | Turn::Limit | Turn::Hang => panic!("a reply that fails or hangs reads nothing"),
         }
     }
 
     /// Refuses the request with this HTTP status.
     pub fn fail(status: u16) -> Self {
         Self::new(Turn::Fail(status))
+    }
+
+    /// Refuses the request because the user's limit is reached, for a long time.
+    pub fn usage_limit() -> Self {
+        Self::new(Turn::Limit)
     }
 
     /// Accepts the request and never answers it; the connection closes when the server stops.
@@ -143,7 +149,7 @@ impl Reply {
                 words.blocks.push(block);
                 Self { turn: Turn::Say(words), ..self }
             }
-            Turn::Fail(_) | Turn::Hang => {
+            Turn::Fail(_) | Turn::Limit | Turn::Hang => {
                 panic!("a reply that fails or hangs says nothing: {block:?} cannot be added to it")
             }
         }
@@ -166,6 +172,10 @@ trait Protocol: Sync {
     fn ask(&self, request: &Request, body: &Value) -> Option<Ask>;
     fn answer(&self, request: &Request, body: &Value, words: &Words) -> Response;
     fn error(&self, status: u16, message: &str) -> Response;
+
+    fn usage_limit(&self) -> Response {
+        self.error(429, "usage limit reached")
+    }
 }
 
 /// The first one rejects unknown paths.
@@ -341,6 +351,7 @@ impl Shared {
             (Some((_, Ask::Fixed(response))), _) => Some(response),
             (Some((protocol, _)), Turn::Say(words)) => Some(protocol.answer(request, &body, &words)),
             (Some((protocol, _)), Turn::Fail(status)) => Some(protocol.error(status, "the script says so")),
+            (Some((protocol, _)), Turn::Limit) => Some(protocol.usage_limit()),
             (Some(_), Turn::Hang) => {
                 self.hang();
                 None

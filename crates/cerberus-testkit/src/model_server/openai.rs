@@ -4,10 +4,15 @@
 //! tool that takes free text (`custom`) is called with a string, every other tool with JSON in a string; the request
 //! says which it is. This module does not touch sockets or the script.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
 use super::{Ask, Block, Protocol, Words, pieces, tokens, unique_id};
+
+/// How long a usage limit lasts.
+const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 
 const FUNCTION: &str = "function";
 const FREE_TEXT: &str = "custom";
@@ -57,6 +62,13 @@ impl Protocol for Responses {
     fn error(&self, status: u16, message: &str) -> Response {
         let body = json!({ "error": { "type": "invalid_request_error", "code": null, "message": message } });
         Response { status, body: Body::Json(body) }
+    }
+
+    fn usage_limit(&self) -> Response {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let body = json!({ "error": { "type": "usage_limit_reached", "message": "The usage limit has been reached",
+            "plan_type": "plus", "resets_at": (now + LIMIT).as_secs() } });
+        Response { status: 429, body: Body::Json(body) }
     }
 }
 

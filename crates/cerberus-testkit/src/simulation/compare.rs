@@ -114,8 +114,8 @@ const ROW_NUMBERS: [(&str, &str); 7] = [
 ];
 
 /// Tables that do not follow from the journal, or that are only temporary.
-const NOT_FROM_THE_JOURNAL: [&str; 7] =
-    ["distilled", "entry", "git_log", "root_asked", "title_asked", "unindexed", "unwanted"];
+const NOT_FROM_THE_JOURNAL: [&str; 8] =
+    ["digest", "distilled", "entry", "git_log", "root_asked", "title_asked", "unindexed", "unwanted"];
 
 /// Every row of a view, table by table, sorted by content.
 fn dump(root: &Path) -> String {

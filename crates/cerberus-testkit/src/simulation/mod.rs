@@ -7,7 +7,7 @@
 
 mod agents;
 mod compare;
-mod random;
+pub mod random;
 mod world;
 
 use std::fmt;

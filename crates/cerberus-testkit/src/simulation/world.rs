@@ -269,6 +269,7 @@ impl World {
             imported: false,
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: clean(session, Keep::NAME),
             location: located.location(&BUILT_IN),
             event,

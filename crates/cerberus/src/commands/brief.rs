@@ -16,7 +16,7 @@ use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
 use cerberus_engine::brief::usage;
 use cerberus_engine::os::outside;
 use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::find::recent_sessions;
+use cerberus_engine::sessions::find::recent_of;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::store::Store;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -120,7 +120,10 @@ impl BriefCommand {
         };
         let located = context.located();
         let read = |store: &Store| recall::brief(store, &located, &question);
-        let found = recent_sessions(&store, &located, context.clock.now).hint(DOCTOR)?;
+        let now = context.clock.now;
+        let projects = joined(&store, &located, now).hint(DOCTOR)?.ids;
+        store.make_digests(&projects);
+        let found = recent_of(&store, &projects, now).hint(DOCTOR)?;
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
         let briefing =
             recover::with_recovered(&context.home, &context.clock, &store, &surroundings, found, read).hint(DOCTOR)?;
@@ -147,6 +150,9 @@ struct ItemJson<'a> {
     at: String,
     tokens: usize,
     why: String,
+    /// The teammate it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<&'a str>,
 }
 
 fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
@@ -161,6 +167,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
         at: item.at.to_string(),
         tokens: item.tokens,
         why: item.why.clone(),
+        author: None,
     });
     let items: Vec<ItemJson> = memories
         .chain(brief.items.iter().map(|item| ItemJson {
@@ -172,6 +179,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
             at: item.at.to_string(),
             tokens: item.tokens,
             why: item.why(),
+            author: item.author.as_deref(),
         }))
         .collect();
     let dropped: Vec<_> = brief.dropped.iter().map(|d| json!({"code": d.code, "reason": d.reason})).collect();

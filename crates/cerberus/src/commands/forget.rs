@@ -85,6 +85,7 @@ impl Forget {
         }
         let mut gone = forget::forget(&context.home, &context.clock, &mut store, &request).hint(AGAIN)?;
         gone.checkpoints = meant.checkpoints;
+        super::sync::after_forget(context)?;
         self.tell(context, &gone, &folders)
     }
 
@@ -143,6 +144,7 @@ impl Forget {
             drop(store);
             render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
             ForgetMemories::of(self.memory.clone()).forget(context, false)?;
+            super::sync::after_forget(context)?;
         }
         self.tell(context, &meant, &[])
     }

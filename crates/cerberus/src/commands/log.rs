@@ -115,6 +115,9 @@ pub struct ListedJson<'a> {
     files: usize,
     failing: usize,
     status: &'static str,
+    /// The other device that it runs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<&'a str>,
 }
 
 impl ListedJson<'_> {
@@ -131,6 +134,7 @@ impl ListedJson<'_> {
             files: listed.files,
             failing: listed.failing,
             status: session.state.status.word(),
+            device: session.device.as_deref(),
         }
     }
 }

@@ -27,6 +27,7 @@ pub mod stats;
 mod status;
 mod statusline;
 mod summarize;
+mod sync;
 mod tree;
 mod try_out;
 mod watch;
@@ -52,7 +53,7 @@ use crate::tui;
 ///
 /// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
 /// know in about a thousand tokens. It has no daemon, and it uses no network and no model unless you configure a
-/// provider for summaries.
+/// provider for summaries or set up sync.
 ///
 /// Without a command, `cerberus` opens a screen to look around, if it runs in a terminal.
 #[derive(Parser)]
@@ -100,6 +101,10 @@ enum Command {
     Session(session::Session),
     Project(project::Project),
     Summarize(summarize::Summarize),
+    Sync(sync::Sync),
+    Share(sync::Share),
+    #[command(hide = true)]
+    Unshare(sync::Unshare),
     Pause(pause::PauseCommand),
     Unpause(pause::Unpause),
     Uninstall(install::Uninstall),
@@ -137,8 +142,11 @@ impl Command {
 impl Command {
     /// Whether a rule may no longer bind after it, or in other places.
     fn may_change_memories(&self) -> bool {
-        use Command::{Forget, Learn, Memory, Project, Review, Scan};
-        matches!(self, Memory(_) | Review(_) | Learn(_) | Forget(_) | Project(_) | Scan(_))
+        use Command::{Forget, Learn, Memory, Project, Review, Scan, Share, Sync, Unshare};
+        matches!(
+            self,
+            Memory(_) | Review(_) | Learn(_) | Forget(_) | Project(_) | Scan(_) | Sync(_) | Share(_) | Unshare(_)
+        )
     }
 }
 
@@ -210,6 +218,9 @@ pub fn run() -> ExitCode {
             Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
             Command::Summarize(command) => command.run(&context),
+            Command::Sync(command) => command.run(&context),
+            Command::Share(command) => command.run(&context),
+            Command::Unshare(command) => command.run(&context),
             Command::Completions(command) => command.run(&context),
             Command::Man(command) => command.run(&context),
         };

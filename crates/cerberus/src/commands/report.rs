@@ -1,9 +1,8 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
+use cerberus_engine::os::platform::set_mode;
 use cerberus_engine::os::replace::{is_writable, replace};
 use cerberus_engine::report::{self, Sources};
 use serde_json::json;
@@ -11,6 +10,7 @@ use serde_json::json;
 use super::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::platform::OPENER;
 use crate::render;
 use crate::render::progress::Progress;
 use crate::render::time::Local;
@@ -91,7 +91,7 @@ fn write(context: &Context, output: Option<PathBuf>, page: &[u8]) -> Result<Path
     let (file, written) = match output {
         Some(file) => {
             let written = match is_writable(&file) {
-                true => fs::set_permissions(&file, fs::Permissions::from_mode(MODE)),
+                true => set_mode(&file, MODE),
                 false => Ok(()),
             };
             let written = written.and_then(|()| replace(&file, page, MODE));
@@ -105,9 +105,8 @@ fn write(context: &Context, output: Option<PathBuf>, page: &[u8]) -> Result<Path
 
 /// Starts the program that opens files. It may become the browser, so nobody waits for it.
 fn open(file: &Path) -> Result<()> {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let mut command = Command::new(program);
+    let mut command = Command::new(OPENER);
     command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let started = command.spawn().with_context(|| format!("cannot start {program}"));
+    let started = command.spawn().with_context(|| format!("cannot start {OPENER}"));
     started.map(drop).hint(format!("open {} in a browser", file.display()))
 }

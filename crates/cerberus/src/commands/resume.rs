@@ -1,4 +1,3 @@
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,6 +9,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::platform::become_program;
 use crate::render;
 
 /// Continue a session in its own agent
@@ -64,7 +64,7 @@ impl Resume {
         }
         render::talk(&line);
         drop(store);
-        let error = Command::new(&words[0]).args(&words[1..]).current_dir(&session.cwd).exec();
+        let error = become_program(Command::new(&words[0]).args(&words[1..]).current_dir(&session.cwd));
         Err(error)
             .with_context(|| format!("cannot run {}", words[0]))
             .hint(format!("install {} or put it on PATH, then run: {line}", words[0]))

@@ -7,13 +7,12 @@ use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::event::{Event, StartSource};
 use cerberus_core::model::id::Agent;
 use cerberus_engine::journal::{self, own_record};
+use cerberus_engine::os::platform::signal_of;
 use cerberus_engine::os::process;
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::platform::{self, Signals};
 
 /// Run any program as a session that ends when the program exits
 #[derive(clap::Args)]
@@ -35,8 +34,7 @@ impl Run {
         let start =
             Event::Start { source: StartSource::Startup, transcript: None, phase: None, process: process::own() };
         // Caught before the program starts, so that a signal to us cannot leave the session without an end.
-        let signals =
-            Signals::new([SIGINT, SIGTERM, SIGHUP]).hint("the signal handlers could not be installed; try again")?;
+        let signals = Signals::catch().hint("the signal handlers could not be installed; try again")?;
         record(context, &session, "start", start)?;
         let (program, arguments) = (&self.command[0], &self.command[1..]);
         let spawned = Command::new(program).args(arguments).current_dir(&context.cwd).spawn();
@@ -62,18 +60,14 @@ impl Run {
 }
 
 /// Waits for the program, forwards signals to it, and records a pulse from time to time.
-fn watch(context: &Context, session: &str, mut child: Child, mut signals: Signals) -> Result<ExitStatus> {
-    let pid = Pid::from_child(&child);
+fn watch(context: &Context, session: &str, mut child: Child, signals: Signals) -> Result<ExitStatus> {
+    let pid = child.id();
     std::thread::spawn(move || {
-        for signal in signals.forever() {
+        signals.each(|signal| {
             // From a terminal, the program received the signal already; a second one does no harm.
-            let signal = match signal {
-                SIGINT => Signal::INT,
-                SIGHUP => Signal::HUP,
-                _ => Signal::TERM,
-            };
-            let _ = kill_process(pid, signal);
-        }
+            platform::forward(signal, pid);
+            true
+        });
     });
     let (ended, end) = mpsc::channel();
     std::thread::spawn(move || ended.send(child.wait()));
@@ -102,8 +96,7 @@ fn record(context: &Context, session: &str, what: &str, event: Event<'static>) -
 }
 
 fn how(status: &ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
+    match (status.code(), signal_of(status)) {
         (Some(code), _) => format!("exit {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "ended".to_string(),
@@ -112,6 +105,5 @@ fn how(status: &ExitStatus) -> String {
 
 /// The exit code that a shell would report.
 fn code(status: &ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
-    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+    status.code().or_else(|| signal_of(status).map(|signal| 128 + signal)).unwrap_or(1)
 }

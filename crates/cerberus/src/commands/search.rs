@@ -81,11 +81,15 @@ pub struct Found {
     /// The id of a memory
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    /// The teammate it comes from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
 }
 
 impl Found {
     pub fn of(hit: Hit) -> Found {
         let project = match (&hit.session, Scope::parse(&hit.project)) {
+            (None, _) if hit.memory.is_none() => hit.project,
             (None, Some(Scope::Project(name))) => name,
             (None, _) => String::new(),
             (Some(_), _) => hit.project,
@@ -99,6 +103,7 @@ impl Found {
             at: hit.at.to_string(),
             score: hit.score,
             id: hit.memory,
+            author: hit.author,
         }
     }
 }

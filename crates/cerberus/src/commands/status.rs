@@ -63,6 +63,8 @@ struct Glance {
     shut: Option<StorageBlock>,
     settings_problem: Option<String>,
     failures: Vec<Failure>,
+    sync: Vec<(&'static str, String)>,
+    sync_json: Value,
 }
 
 impl Glance {
@@ -105,6 +107,8 @@ impl Glance {
             settings_problem: context.settings_problem(),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
+            sync: super::sync::lines(context, store),
+            sync_json: super::sync::json_of(context, store),
             located,
         })
     }
@@ -125,7 +129,7 @@ impl Glance {
             "memories": {"approved": self.approved, "proposed": self.proposed},
             "home": render::path(context.home.root()), "failures": failed,
             "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
-            "store": self.kept.json(), "folders": self.folders.json(),
+            "store": self.kept.json(), "folders": self.folders.json(), "sync": self.sync_json,
         })
     }
 
@@ -180,6 +184,7 @@ impl Glance {
         let health: Vec<String> = self.settings_problem.iter().cloned().chain(failed).collect();
         let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
         let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
+        lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
         lines

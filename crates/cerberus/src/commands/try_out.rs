@@ -117,7 +117,7 @@ fn show(line: &dyn Fn(&str)) -> anyhow::Result<String> {
 
     line("4. A new agent starts. The crashed session is recovered, and the new SessionStart hook gets this reply:\n");
     let reply: Value =
-        serde_json::from_str(&sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?)
+        serde_json::from_slice(sandbox.hook(SECOND_SESSION, "SessionStart", json!({"source": "startup"}))?.as_bytes())
             .context("the second session was told nothing")?;
     let brief = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
     brief.lines().for_each(|code| line(&format!("      {code}")));

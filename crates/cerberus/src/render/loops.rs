@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::time::{Local, rough};
 use super::{block, count, json_text, talk};
+use crate::platform::{self, Stream};
 
 pub struct Screen {
     json: bool,
@@ -141,8 +142,7 @@ impl Audience for Screen {
 }
 
 fn columns() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stderr());
-    usable_columns(size.ok().map(|size| size.ws_col))
+    usable_columns(platform::terminal_size(Stream::Error).map(|size| size.columns))
 }
 
 /// A terminal that does not know its size says 0.

@@ -23,6 +23,12 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
     if background.rationale.is_some() {
         value["rationale"] = json!(background.rationale);
     }
+    if background.author.is_some() {
+        value["author"] = json!(background.author);
+    }
+    if background.other_of.is_some() {
+        value["other_of"] = json!(background.other_of);
+    }
     // What the imported file said about its source.
     if row.origin() == Source::Import && &*memory.source != Source::Import.word() {
         value["imported_source"] = json!(memory.source);
@@ -32,13 +38,20 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
 
 /// A proposal: what is suggested, and why.
 pub fn proposal(row: &MemoryRow) -> Value {
-    let memory = &row.memory;
-    json!({
+    let (memory, background) = (&row.memory, &row.memory.background);
+    let mut value = json!({
         "id": row.id, "content": memory.content, "category": memory.category, "scope": memory.scope,
         "rationale": memory.background.rationale.as_deref().unwrap_or_default(), "confidence": memory.confidence,
         "evidence": evidence(row), "status": memory.status, "automatic": memory.background.is_automatic,
         "source": row.origin().word(),
-    })
+    });
+    if background.author.is_some() {
+        value["author"] = json!(background.author);
+    }
+    if background.other_of.is_some() {
+        value["other_of"] = json!(background.other_of);
+    }
+    value
 }
 
 fn evidence(row: &MemoryRow) -> Vec<&str> {
@@ -56,7 +69,7 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
         marks.push("stale".to_string());
     }
     if !row.origin().is_users() {
-        marks.push(row.origin().title().to_string());
+        marks.push(row.origin_title());
     }
     if memory.background.is_automatic {
         marks.push("approved automatically".to_string());

@@ -109,6 +109,7 @@ fn facts(detail: Detail, listed: &Listed) -> String {
     }
     if detail >= Detail::Agent {
         parts.push(listed.session.agent.clone());
+        parts.extend(listed.session.device.as_ref().map(|_| "other device".to_string()));
     }
     parts.join(" · ")
 }
@@ -126,6 +127,9 @@ pub fn page(screen: &Screen, local: &Local, page: &Page) -> Vec<Line> {
         )),
         Line::new().faint(format!("{} · {}{branch} · {}", session.project_name, session.agent, session.id)),
     ];
+    if let Some(device) = &session.device {
+        lines.push(Line::new().faint(format!("on another device, {device}")));
+    }
     if let Some((_, reason)) = session.state.ended.as_ref().filter(|_| state(session) == Status::Crashed) {
         lines.push(Line::of(Style::Bad, format!("crashed: {reason}")));
     }
@@ -288,6 +292,11 @@ pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit]) -> Vec<
                     other.session.as_ref().is_some_and(|of| of.id == session.id) && other.kind != "title"
                 });
                 lines.extend(own.map(|hit| found(query, hit)));
+            }
+            None if hit.memory.is_none() => {
+                let author = hit.author.clone().unwrap_or_default();
+                lines.push(Line::new().faint(format!("{}  ", hit.project)).plain(format!("open at {author}")));
+                lines.push(found(query, hit));
             }
             None => {
                 let id = hit.memory.clone().unwrap_or_default();

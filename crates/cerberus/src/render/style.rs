@@ -9,6 +9,8 @@ use std::io::IsTerminal;
 use cerberus_core::clean::text::printable;
 use unicode_width::UnicodeWidthStr;
 
+use crate::platform::{self, Stream};
+
 /// Lines are not made longer than this, so that they stay readable.
 const COLUMNS_MAX: usize = 200;
 const COLUMNS_MIN: usize = 40;
@@ -197,17 +199,17 @@ impl Screen {
     pub fn of_stdout() -> Screen {
         let stdout = std::io::stdout();
         let is_terminal = stdout.is_terminal();
-        let size = is_terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten();
-        let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+        let size = is_terminal.then(|| platform::terminal_size(Stream::Output)).flatten();
+        let size = size.filter(|size| size.columns > 0 && size.rows > 0);
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let asked = set("COLUMNS").and_then(|columns| columns.parse::<usize>().ok()).filter(|columns| *columns > 0);
-        let columns = size.map(|size| usize::from(size.ws_col)).or(asked).unwrap_or(COLUMNS_ELSEWHERE);
+        let columns = size.map(|size| usize::from(size.columns)).or(asked).unwrap_or(COLUMNS_ELSEWHERE);
         let is_plain = set("NO_COLOR").is_some() || set("TERM").is_none_or(|term| term == "dumb");
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
         Screen {
             columns: columns.clamp(COLUMNS_MIN, COLUMNS_MAX),
             is_bounded: size.is_some() || asked.is_some(),
-            rows: is_terminal.then(|| size.map_or(24, |size| usize::from(size.ws_row))),
+            rows: is_terminal.then(|| size.map_or(24, |size| usize::from(size.rows))),
             is_colored: is_terminal && !is_plain,
             is_utf8: locale.is_none_or(|locale| is_utf8(&locale)),
         }

@@ -16,6 +16,8 @@ mod update;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use ratatui::crossterm::terminal::size;
+
 use self::source::Source;
 use self::state::{Effect, State};
 use self::terminal::{Input, Screen};
@@ -30,10 +32,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 const NO_SCREEN: &str = "`cerberus log` lists the sessions, `cerberus --help` the commands";
 
-/// Whether somebody sees the screen and can press keys.
+/// Whether somebody sees the screen and can press keys. On a terminal that does not know its size, nothing can be drawn.
 pub fn is_possible() -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    !is_dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    let has_size = || matches!(size(), Ok((1.., 1..)));
+    !is_dumb && std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && has_size()
 }
 
 /// Shows the screen until the user leaves it. If they resume a session, its agent replaces this process.

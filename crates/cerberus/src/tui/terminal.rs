@@ -5,7 +5,6 @@
 
 use std::io::{self, Stdout, stdout};
 use std::panic;
-use std::process::exit;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -16,14 +15,11 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-use rustix::process::{Signal, kill_current_process_group};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
 use super::draw::draw;
 use super::state::State;
 use super::update::Key;
+use crate::platform::{self, Signals};
 
 /// Something that happened to the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +42,7 @@ impl Screen {
     pub fn open() -> io::Result<Screen> {
         let (sender, inputs) = channel();
         // Caught before the terminal changes, so that no signal can leave it changed.
-        let signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+        let signals = Signals::catch_all()?;
         restore_on_panic();
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(stdout()));
@@ -93,7 +89,7 @@ impl Screen {
     /// Gives the terminal back to the shell until the user continues this job.
     pub fn suspend(&mut self) -> io::Result<()> {
         restore();
-        kill_current_process_group(Signal::TSTP)?;
+        platform::suspend()?;
         // Here the process stops, and continues.
         enter()?;
         // The alternate screen is empty now. Clearing the old terminal would ask for the position of the cursor, and the
@@ -105,8 +101,7 @@ impl Screen {
     /// Ends the process as the signal would have done.
     pub fn die(&mut self, signal: i32) -> ! {
         restore();
-        let _ = emulate_default_handler(signal);
-        exit(128 + signal)
+        platform::die(signal)
     }
 }
 
@@ -135,13 +130,9 @@ fn restore_on_panic() {
     }));
 }
 
-fn wait_for_signals(mut signals: Signals, sender: Sender<Input>) {
+fn wait_for_signals(signals: Signals, sender: Sender<Input>) {
     std::thread::spawn(move || {
-        for signal in signals.forever() {
-            if sender.send(Input::Signal(signal)).is_err() {
-                return;
-            }
-        }
+        signals.each(|signal| sender.send(Input::Signal(signal)).is_ok());
     });
 }
 

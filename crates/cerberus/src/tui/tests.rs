@@ -53,6 +53,7 @@ fn listed(row: i64, title: &str, name: &str, started: &str, status: Status, file
         last_activity: started_at,
         process: None,
         transcript: None,
+        device: None,
         state: session::State { status, ended },
     };
     Listed { session, title: title.to_string(), files, failing: 0 }
@@ -121,6 +122,7 @@ fn proposal(id: &str, words: &str, scope: &str) -> Proposal {
         is_imported: false,
         uses: Uses::default(),
         version: 1,
+        version_key: String::new(),
         has_earlier: false,
         superseded_by: None,
     };

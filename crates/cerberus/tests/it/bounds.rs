@@ -80,6 +80,7 @@ fn the_facts_of_a_session_have_a_limit() {
         imported: false,
         heard_by: None,
         by_agent: false,
+        origin: None,
         session: Clean::word("s1"),
         location: Location {
             project: ProjectId::from_stored(located.project.as_str().to_string()),

@@ -1,9 +1,9 @@
 //! What people look at: `log`, `show`, `search` and `resume`, over sessions from hooks and from transcripts.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::write_program;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -170,9 +170,7 @@ fn a_session_is_resumed_by_its_own_agent() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("not on this machine"));
     // A program of that name shows where and how it was started.
     let bin = env.root().join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    fs::write(bin.join("claude"), "#!/bin/sh\necho \"$PWD $*\"\n").unwrap();
-    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&bin.join("claude"), "#!/bin/sh\necho \"$PWD $*\"\n");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let output = env.command().args(["resume", "20260119"]).env("PATH", path).output().unwrap();
     let started = format!("{} --resume aaaa-1\n", env.project().canonicalize().unwrap().display());

@@ -1,6 +1,7 @@
 //! The right things are carried over, and they are true: ranked files, renames, branches, interruptions, prompts.
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::write_program;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -81,11 +82,8 @@ fn without_git_or_with_a_broken_one_files_are_still_told() {
 
 /// A `git` of our own, first on the path.
 fn with_git(env: &TestEnv, script: &str) -> String {
-    use std::os::unix::fs::PermissionsExt;
     let folder = env.project().join("../fake");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("git"), format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(folder.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&folder.join("git"), &format!("#!/bin/sh\n{script}\n"));
     format!("{}:/usr/bin:/bin", folder.display())
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::write_program;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -13,8 +14,7 @@ use crate::wiring::{settings, user, write};
 
 /// A program that prints this.
 fn program(path: &Path, prints: &str) {
-    write(path, &format!("#!/bin/sh\necho '{prints}'\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(path, &format!("#!/bin/sh\necho '{prints}'\n"));
 }
 
 fn claude(env: &TestEnv, version: &str) {
@@ -120,6 +120,32 @@ const STATES: &[State] = &[
         check: "claude-code",
         says: &["in a form that older versions misread"],
         fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "hooks that run an older program",
+        make: || {
+            let env = installed("2.1.325");
+            let old = env.root().join("old/cerberus");
+            program(&old, "cerberus 0.0.9");
+            edit(&env, env!("CARGO_BIN_EXE_cerberus"), old.to_str().unwrap());
+            env
+        },
+        check: "claude-code",
+        says: &["old/cerberus is version 0.0.9, older than this program (VERSION)"],
+        fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "hooks that run another program of the same version",
+        make: || {
+            let env = installed("2.1.325");
+            let same = env.root().join("same/cerberus");
+            program(&same, concat!("cerberus ", env!("CARGO_PKG_VERSION")));
+            edit(&env, env!("CARGO_BIN_EXE_cerberus"), same.to_str().unwrap());
+            env
+        },
+        check: "claude-code",
+        says: &["same/cerberus", "no events yet"],
+        fix: None,
     },
     State {
         name: "a comment that the client refuses",
@@ -277,6 +303,7 @@ fn in_place(env: &TestEnv, text: &str) -> String {
         .replace(&format!("CERBERUS_{}", shown(env.home())), "CERBERUS_HOME")
         .replace("USER", &shown(user(env)))
         .replace("BINARY", &shown(binary))
+        .replace("VERSION", env!("CARGO_PKG_VERSION"))
 }
 
 #[test]
@@ -301,6 +328,24 @@ fn every_state_is_told_truly() {
             assert_eq!(mended["ok"], true, "{}: {command}: {mended}", state.name);
         }
     }
+}
+
+#[test]
+fn no_program_that_a_project_names_is_asked_for_its_version() {
+    let env = env();
+    claude(&env, "2.1.325");
+    write(&settings(&env), "{}\n");
+    env.ok(&["install", "--agent", "claude-code", "--scope", "project"]);
+    let (named, was_started) = (env.root().join("named/cerberus"), env.root().join("was-started"));
+    write_program(&named, &format!("#!/bin/sh\ntouch '{}'\necho cerberus 0.0.9\n", was_started.display()));
+    for file in [".claude/settings.json", ".mcp.json"] {
+        let path = env.project().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace(env!("CARGO_BIN_EXE_cerberus"), named.to_str().unwrap())).unwrap();
+    }
+    let detail = check(&env, "claude-code")["detail"].to_string();
+    assert!(detail.contains("installed (project)") && detail.contains("named/cerberus"), "{detail}");
+    assert!(!was_started.exists());
 }
 
 #[test]

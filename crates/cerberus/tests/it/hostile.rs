@@ -1,11 +1,12 @@
 //! Hostile repositories, transcripts and homes: nothing of theirs becomes a line, an instruction, a command or a file.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::write_program;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -383,8 +384,7 @@ fn trap(env: &TestEnv) -> PathBuf {
     env.git(&project, &["commit", "-qm", "one"]);
     env.git(&project, &["branch", "side"]);
     let program = env.root().join("user/program");
-    fs::write(&program, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", canary.display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&program, &format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\ncat\n", canary.display()));
     let names = "core.fsmonitor core.pager pager.log pager.for-each-ref core.editor core.sshCommand core.askPass gpg.program \
         diff.external diff.evil.command diff.evil.textconv filter.evil.clean filter.evil.smudge filter.evil.process \
         credential.helper alias.log alias.for-each-ref core.gitProxy gpg.ssh.program core.alternateRefsCommand";

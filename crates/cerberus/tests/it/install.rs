@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::write_program;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -51,12 +52,7 @@ const NEWEST: &str = "2.1.325 (Claude Code)";
 
 /// A Claude Code that prints this as its version, where its own installer puts it.
 fn claude(env: &TestEnv, prints: &str) {
-    program(&user(env).join(".local/bin/claude"), &format!("#!/bin/sh\necho '{prints}'\n"));
-}
-
-fn program(path: &Path, script: &str) {
-    write(path, script);
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&user(env).join(".local/bin/claude"), &format!("#!/bin/sh\necho '{prints}'\n"));
 }
 
 fn read(path: &Path) -> String {
@@ -159,8 +155,7 @@ fn only_agents_that_are_found_are_wired() {
     }
     // A program on PATH is as good as a folder.
     let programs = env.root().join("programs");
-    write(&programs.join("codex"), "#!/bin/sh\necho codex-cli 1.2.3\n");
-    fs::set_permissions(programs.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&programs.join("codex"), "#!/bin/sh\necho codex-cli 1.2.3\n");
     let run = |args: &[&str]| env.command().args(args).env("PATH", &programs).output().unwrap();
     assert!(String::from_utf8_lossy(&run(&["install"]).stdout).starts_with("codex: "));
     let printed = String::from_utf8_lossy(&run(&["doctor"]).stdout).into_owned();

@@ -292,6 +292,7 @@ fn every_command_prints_what_is_documented() {
     let summary = env.run(&["summarize", "--json"]);
     checker.output(&["summarize"], &summary);
     loops(&mut checker);
+    sync(&mut checker);
     let documented: BTreeSet<String> = checker.document.commands.keys().cloned().collect();
     let left: Vec<&String> = documented.difference(&checker.checked).collect();
     // A loop that runs, a session that ends while it is watched: other tests start those.
@@ -308,6 +309,8 @@ fn memories(checker: &mut Checker, file: &str) {
         &["memory", "edit", &learned, "Use spaces"],
         &["memory", "undo", &learned],
         &["memory", "search", "tabs"],
+        &["memory", "publish"],
+        &["memory", "unpublish", "--dry-run"],
         &["memory", "export", file],
         &["memory", "import", file],
     ] {
@@ -337,6 +340,30 @@ fn memories(checker: &mut Checker, file: &str) {
         &["memory", "forget", &learned, "--yes"],
     ] {
         checker.check(args);
+    }
+}
+
+/// A hub in a folder, and a key for containers to remove.
+fn sync(checker: &mut Checker) {
+    let hub = checker.env.root().join("hub");
+    std::fs::create_dir(&hub).unwrap();
+    let project = checker.env.project();
+    checker.env.git(&project, &["remote", "add", "origin", "https://git.example.com/acme/hydra.git"]);
+    for args in [
+        &["sync", "init", hub.to_str().unwrap()][..],
+        &["share", "--dry-run"],
+        &["share"],
+        &["sync"],
+        &["sync", "status"],
+        &["sync", "pair", "--wait", "0"],
+        &["sync", "pair", "--for-project"],
+        &["sync", "remove", "containers of hydra", "--yes"],
+        &["sync", "hub-sql"],
+        &["status"],
+        &["unshare"],
+    ] {
+        let output = checker.env.command().env_remove("CERBERUS_NOW").args(args).arg("--json").output().unwrap();
+        checker.output(args, &output);
     }
 }
 

@@ -80,6 +80,13 @@ fn is_test(path: &Path) -> bool {
     let declared_in = [parent.join("mod.rs"), parent.join("lib.rs"), parent.with_extension("rs")];
     let declaration = format!("#[cfg(test)]\nmod {name};");
     declared_in.iter().any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&declaration)))
+        || is_part_of_test(parent)
+}
+
+/// A part of a longer test file, in a folder of its name.
+fn is_part_of_test(folder: &Path) -> bool {
+    let file = folder.with_extension("rs");
+    file.is_file() && is_test(&file)
 }
 
 /// The code without comments and without modules for tests; its lines stay where they are.
@@ -178,20 +185,51 @@ fn agents_are_named_in_their_folders_only() {
     assert!(allowed.is_empty(), "these name no agent any more: {allowed:?}");
 }
 
+/// What differs between operating systems is in two folders; everything else is the same code on all of them.
+#[test]
+fn code_for_one_system_is_in_its_folders_only() {
+    const MARKS: [&str; 12] = [
+        "cfg(unix",
+        "cfg(windows",
+        "cfg(not(unix",
+        "cfg(not(windows",
+        "target_os",
+        "os::unix",
+        "os::windows",
+        "os::fd",
+        "rustix",
+        "signal_hook",
+        "sysinfo",
+        "/proc/",
+    ];
+    let folders = ["crates/cerberus-engine/src/os/platform/", "crates/cerberus/src/platform/"];
+    let is_elsewhere = |path: &str| is_product(path) && !folders.iter().any(|folder| path.starts_with(folder));
+    let mut wrong = Vec::new();
+    for path in files("rs").into_iter().filter(|path| is_elsewhere(&shown(path)) && !is_test(path)) {
+        let code = without_tests(&std::fs::read_to_string(&path).unwrap());
+        let marked = code.lines().enumerate().filter(|(_, line)| MARKS.iter().any(|mark| line.contains(mark)));
+        wrong.extend(marked.map(|(at, line)| format!("{}:{}: {line}", shown(&path), at + 1)));
+    }
+    assert!(wrong.is_empty(), "code for one system outside its folders:\n{}", wrong.join("\n"));
+}
+
 /// Files whose types read back clean text, as we wrote it: records, the loop's book, and what both hold.
-const READ_CLEAN_TEXT_BACK: [&str; 8] = [
+const READ_CLEAN_TEXT_BACK: [&str; 10] = [
     "crates/cerberus-core/src/clean/text.rs",
     "crates/cerberus-core/src/loops/history.rs",
     "crates/cerberus-core/src/model/check.rs",
     "crates/cerberus-core/src/model/event.rs",
+    "crates/cerberus-core/src/model/forgotten.rs",
     "crates/cerberus-core/src/model/memory.rs",
+    "crates/cerberus-core/src/model/open.rs",
     "crates/cerberus-core/src/model/repository.rs",
     "crates/cerberus-core/src/model/seed_codes.rs",
     "crates/cerberus-core/src/model/summary.rs",
 ];
 /// Files that take clean text out of the view.
-const TAKE_CLEAN_TEXT_FROM_THE_VIEW: [&str; 3] = [
+const TAKE_CLEAN_TEXT_FROM_THE_VIEW: [&str; 4] = [
     "crates/cerberus-core/src/clean/text.rs",
+    "crates/cerberus-engine/src/store/changed_twice.rs",
     "crates/cerberus-engine/src/store/memories.rs",
     "crates/cerberus-engine/src/store/read.rs",
 ];

@@ -419,9 +419,10 @@ fn memories_of_older_versions_keep_working() {
             imported: source == "import",
             heard_by: None,
             by_agent: false,
+            origin: None,
             session: Clean::word(""),
             location: located.location(&BUILT_IN),
-            event: Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: Some(0) }),
+            event: Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: Some(0), parent: None }),
         };
         journal::append(&home, at, &record).unwrap();
     }

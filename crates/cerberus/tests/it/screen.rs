@@ -1,14 +1,12 @@
 //! The screen in a real terminal: keys, sizes, signals, and that the terminal is restored whatever happens.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::fake_agent::Tongue;
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{wait_until, write_program};
 use cerberus_testkit::terminal::Terminal;
 use serde_json::json;
 use vt100::Color;
@@ -110,6 +108,15 @@ fn it_follows_the_size_of_the_terminal() {
 const KEYS: &str = " ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit";
 
 #[test]
+fn a_terminal_that_does_not_know_its_size_shows_the_help() {
+    let env = with_sessions();
+    let terminal = Terminal::spawn_sized(&command(&env), (0, 0)).unwrap();
+    let is_shown = || terminal.printed().contains("Usage: cerberus").then_some(());
+    wait_until("the help", LIMIT, is_shown).unwrap_or_else(|error| panic!("{error}: {}", terminal.printed()));
+    assert!(!terminal.printed().contains("\u{1b}[?1049h"), "the alternate screen is not opened");
+}
+
+#[test]
 fn proposals_are_decided_and_undone() {
     let env = env();
     for session in ["s1", "s2"] {
@@ -179,9 +186,7 @@ fn an_agent_decides_nothing() {
 fn a_session_is_resumed_in_its_agent() {
     let env = with_sessions();
     let bin = env.root().join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    fs::write(bin.join("claude"), "#!/bin/sh\necho \"in $PWD: $*\"\n").unwrap();
-    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&bin.join("claude"), "#!/bin/sh\necho \"in $PWD: $*\"\n");
     let path = format!("{}:{}", bin.display(), cerberus_testkit::scratch::SYSTEM_PATH);
     let mut terminal = open(command(&env).env("PATH", path));
     terminal.type_keys("jr").unwrap();

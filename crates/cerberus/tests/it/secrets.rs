@@ -27,6 +27,27 @@ fn nothing_is_left(env: &TestEnv, door: &str) {
 }
 
 #[test]
+fn a_folder_with_a_secret_in_its_name_is_found_and_its_name_is_not_stored() {
+    let story = Story {
+        prompt: "write the parser",
+        command: "cargo test",
+        output: "ok",
+        path: "parser.rs",
+        content: "fn parse() {}\n",
+        message: "Done.",
+    };
+    for agent in AGENTS {
+        let env = env();
+        let folder = env.add_repository(&format!("web {TOKEN}"));
+        hooks(&env, agent, &folder, story);
+        let brief = env.command().args(["brief", "--cwd"]).arg(&folder).output().unwrap();
+        let brief = String::from_utf8_lossy(&brief.stdout);
+        assert!(brief.contains("parser.rs"), "{agent}: {brief}");
+        nothing_is_left(&env, agent);
+    }
+}
+
+#[test]
 fn no_secret_passes_any_door() {
     let text = text();
     let failing = format!("{text}\ntest result: FAILED. 1 passed; 1 failed");

@@ -206,14 +206,14 @@ fn views_of_no_use_are_removed() {
         env.start("s1", "startup");
         env.write_file("s1", "t1", "a.rs", "");
         let old = [
-            ("view-1.db", 0),
-            ("view-1.db-wal", 0),
-            ("view-99.db", 0),
-            ("view-00c0ffee00c0ffee.db", 0),
+            ("view-1.db", 2),
+            ("view-1.db-wal", 2),
+            ("view-99.db", 2),
+            ("view-00c0ffee00c0ffee.db", 2),
             ("view-1.damaged", 31),
             ("view-6.damaged-2-wal", 31),
         ];
-        let kept = [("view-6.damaged", 29), ("view-6.damaged-foreign", 400), ("view-notes.txt", 400)];
+        let kept = [("view-7.db", 0), ("view-6.damaged", 29), ("view-6.damaged-foreign", 400), ("view-notes.txt", 400)];
         for (name, days) in old.into_iter().chain(kept) {
             fs::write(env.home().join(name), "prompts").unwrap();
             age(&env.home().join(name), days);
@@ -235,6 +235,8 @@ fn a_view_of_another_version_stays_until_the_own_one_is_complete() {
     let view = view_of(&env);
     let other = env.home().join("view-1.db");
     fs::write(&other, "prompts").unwrap();
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 60 * 60);
+    fs::File::options().write(true).open(&other).unwrap().set_modified(long_ago).unwrap();
     env.write_file("s1", "t1", "a.rs", "");
     let writer = rusqlite::Connection::open(&view).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();

@@ -1,11 +1,12 @@
 //! What `install` writes: for every version of a client, in every kind of file, and by many processes at once.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::write_program;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -35,9 +36,7 @@ fn read_json(path: &Path) -> Value {
 }
 
 fn claude(env: &TestEnv, prints: &str) {
-    let path = user(env).join(".local/bin/claude");
-    write(&path, &format!("#!/bin/sh\necho '{prints}'\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&user(env).join(".local/bin/claude"), &format!("#!/bin/sh\necho '{prints}'\n"));
 }
 
 fn stderr(output: &std::process::Output) -> String {

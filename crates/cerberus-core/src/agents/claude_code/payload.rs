@@ -135,13 +135,7 @@ pub(crate) fn hook_event<'a, Input, Response>(
         (Event::Prompt { text }, _) => prompt_key(text, payload),
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    Ok(Some(HookEvent {
-        agent,
-        session: cleaner.clean(session, Keep::NAME),
-        cwd: cleaner.clean(cwd, Keep::NAME),
-        key,
-        event,
-    }))
+    Ok(Some(HookEvent { agent, session: cleaner.clean(session, Keep::NAME), cwd, key, event }))
 }
 
 fn event<'a, Input, Response>(

@@ -44,7 +44,7 @@ struct Line<'a> {
     #[serde(borrow)]
     message: Object<Message<'a>>,
     #[serde(rename = "toolUseResult", borrow)]
-    result: Object<ToolResponse<'a>>,
+    result: Option<Object<ToolResponse<'a>>>,
     #[serde(borrow)]
     summary: Text<'a>,
     /// The message up to which a summary goes. It may be one of another file.
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
             Some("assistant") => self.assistant_message(message.0, uuid, context, is_sidechain.0),
             Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
             Some("user") => {
-                let words = self.results(message.0, result.0, &context);
+                let words = self.results(message.0, result, &context);
                 if !is_meta.0 && !is_sidechain.0 {
                     self.user_message(words, &uuid, &context);
                 }
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
     fn results(
         &mut self,
         message: Message<'a>,
-        mut result: ToolResponse<'a>,
+        mut result: Option<Object<ToolResponse<'a>>>,
         context: &LineContext<'a>,
     ) -> Cow<'a, str> {
         let blocks = match message.content {
@@ -244,7 +244,9 @@ impl<'a> Reader<'a> {
                     let Some(Pending { tool, input, .. }) = self.pending.remove(&id) else { continue };
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
-                    let response = Object(std::mem::take(&mut result));
+                    // Without the client's own result, what the model was told is all there is.
+                    let told = || Object(ToolResponse { stdout: block.content, ..ToolResponse::default() });
+                    let response = result.take().unwrap_or_else(told);
                     let used = tool_use(self.cleaner, Call { tool, input: Object(input), response, error, outcome });
                     self.push(context, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
                 }
@@ -429,6 +431,30 @@ mod tests {
         ];
         assert_eq!(kinds, expected.iter().map(|(at, event)| (*at, event)).collect::<Vec<_>>());
         assert_eq!(events[1].1, "toolu_1", "the key is the one the hook uses");
+    }
+
+    #[test]
+    fn without_the_clients_own_result_the_output_is_what_the_model_was_told() {
+        let block = |id: &str, content: Value| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+        let blocks =
+            [block("toolu_1", json!("1 passed\n")), block("toolu_2", json!("2 passed\n")), block("toolu_3", json!([]))];
+        let answer = json!({"message": {"role": "user", "content": blocks}});
+        let mut with_result = answer.clone();
+        with_result["toolUseResult"] = json!({"stdout": "own\n", "stderr": ""});
+        for (answer, expected) in [
+            (answer, [Some("1 passed\n"), Some("2 passed\n"), None]),
+            (with_result, [Some("own\n"), Some("2 passed\n"), None]),
+        ] {
+            let calls = ["toolu_1", "toolu_2", "toolu_3"].map(|id| tool(1, id, "Bash", json!({"command": "pytest"})));
+            let lines: Vec<String> = calls.iter().chain([&line("user", 2, answer)]).map(Value::to_string).collect();
+            let text = lines.join("\n");
+            let read = read(&BUILT_IN, text.as_bytes());
+            let outputs = read.events.iter().map(|event| match &event.event {
+                Event::Tool(used) => used.output.as_deref(),
+                _ => None,
+            });
+            assert_eq!(outputs.collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]

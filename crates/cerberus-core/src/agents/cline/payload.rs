@@ -1,8 +1,8 @@
 //! What our Cline plugin sends: the messages of the plugin for opencode, with the tools of Cline.
 //!
-//! Cline's own hook commands cannot tell the model anything before its first tool use, so `plugin/cline/cerberus.js`
-//! reports instead. The two files must change together. Each command of one `run_commands` is a message of its own;
-//! the id of the use is followed by its number, from the second on.
+//! Cline's own hook commands cannot tell the model anything before its first tool use, so the plugin `cline.js`
+//! in engine reports instead. The two files must change together. Each command of one `run_commands` is a message of
+//! its own; the id of the use is followed by its number, from the second on.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -66,7 +66,7 @@ pub(super) fn tool_use(
     };
     let mut used = tools::tool_use(cleaner, tool, &arguments, &answer);
     if tool == "read_files" && error.is_none() {
-        let Object(Reads { files }) = serde_json::from_str(input).unwrap_or_default();
+        let Object(Reads { files }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
         for path in files.0.iter().filter_map(|Object(file)| file.path.0.as_deref()) {
             tools::touched(cleaner, &mut used, path, Touch::Read, Vec::new());
         }

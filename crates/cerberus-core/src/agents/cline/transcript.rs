@@ -161,7 +161,7 @@ fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<Call<'a>>, 
     let Call { id, name, input, .. } = calls.remove(index);
     let content = block.content.0;
     if name == "run_commands" && content.starts_with('[') {
-        let List(outcomes) = serde_json::from_str::<List<Object<Outcome>>>(content).unwrap_or_default();
+        let List(outcomes) = serde_json::from_slice::<List<Object<Outcome>>>(content.as_bytes()).unwrap_or_default();
         for (index, Object(outcome)) in outcomes.iter().enumerate() {
             let input = command_input(outcome.query.0.as_deref().unwrap_or_default());
             let result = outcome.result.0.as_deref().unwrap_or_default();
@@ -171,9 +171,9 @@ fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<Call<'a>>, 
         return;
     }
     // The result of one tool is an object inside a string; an answer of the user is plain text.
-    let Text(text) = serde_json::from_str(content).unwrap_or_default();
+    let Text(text) = serde_json::from_slice(content.as_bytes()).unwrap_or_default();
     let text = text.unwrap_or_default();
-    let Object(outcome) = serde_json::from_str::<Object<Outcome>>(&text).unwrap_or_default();
+    let Object(outcome) = serde_json::from_slice::<Object<Outcome>>(text.as_bytes()).unwrap_or_default();
     let result = outcome.result.0.as_deref().unwrap_or(&text);
     let error = outcome.error.0.as_deref().or(block.is_error.0.then_some(&*text));
     let used = tool_use(builder.cleaner, &name, input, result, error);
@@ -182,7 +182,7 @@ fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<Call<'a>>, 
 
 fn unanswered<'a>(builder: &mut TranscriptBuilder<'a>, call: Call<'a>) {
     let Call { id, name, input, at } = call;
-    let Object(Commands { commands }) = serde_json::from_str(input).unwrap_or_default();
+    let Object(Commands { commands }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
     for (index, command) in commands.0.into_iter().filter_map(|command| command.0).enumerate() {
         let input = command_input(&command);
         builder.in_flight(UseKey::Id(numbered(&id, index)), at, &name, &Arguments::read(&input));

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
+use super::script;
+use crate::agents::code;
 use crate::agents::loose::{Entries, Flag, List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::tools;
 use crate::agents::transcripts::tools::{Answer, Arguments, tool_use};
@@ -102,6 +104,8 @@ struct Call<'a> {
     ended: Option<Ended<'a>>,
     /// The output so far, if it runs in the background.
     output: String,
+    /// A script whose commands the client reports itself.
+    is_told: bool,
 }
 
 #[derive(Default)]
@@ -110,18 +114,22 @@ pub struct Calls<'a> {
     open: HashMap<Cow<'a, str>, Call<'a>>,
     /// Commands running in the background, by the client's name for them, with their id.
     running: HashMap<String, (Cow<'a, str>, Call<'a>)>,
+    /// Scripts that poll such a command and are waited for themselves: the name of the script and that of the command.
+    polling: HashMap<String, String>,
     emitted: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Calls<'a> {
     pub fn begin(&mut self, began_at: Option<Timestamp>, id: Cow<'a, str>, name: Cow<'a, str>, arguments: Raw<'a>) {
         // The name that the hooks use.
+        let arguments = tools::unpacked(&arguments);
         let tool = match &*name {
             "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" => Cow::Borrowed("Bash"),
+            "exec" if script::polled(&arguments).is_some() => Cow::Borrowed("write_stdin"),
+            "exec" if code::commands(&arguments).is_some() => Cow::Borrowed("Bash"),
             _ => name,
         };
         self.begun += 1;
-        let arguments = tools::unpacked(&arguments);
         self.open.insert(id, Call { number: self.begun, began_at, tool, arguments, ..Call::default() });
     }
 
@@ -137,6 +145,8 @@ impl<'a> Calls<'a> {
             Some((_, call)) => Call { ended: Some(ended), ..call },
             None if self.emitted.contains(&id) => return,
             None => {
+                let running = self.running.values_mut().map(|(_, call)| call);
+                self.open.values_mut().chain(running).for_each(|call| call.is_told = true);
                 let tool = Cow::Borrowed(if ended.changes.0.is_empty() { "Bash" } else { "apply_patch" });
                 let arguments = Cow::Borrowed("{}");
                 Call { tool, arguments, ended: Some(ended), ..Call::default() }
@@ -148,6 +158,10 @@ impl<'a> Calls<'a> {
 
     pub fn answered(&mut self, builder: &mut TranscriptBuilder<'a>, id: &str, output: Cow<'a, str>) {
         let Some((id, mut call)) = self.open.remove_entry(id) else { return };
+        if let Some(answered) = script::read(&output).filter(|_| matches!(&*call.tool, "Bash" | "write_stdin" | "wait"))
+        {
+            return self.script_answered(builder, id, call, answered);
+        }
         let printed = Printed::read(&output);
         match (&*call.tool, printed.running) {
             ("write_stdin", _) => {
@@ -184,6 +198,53 @@ impl<'a> Calls<'a> {
             }
             None => drop(self.running.insert(name, (id, command))),
         }
+    }
+
+    /// A script with a command was answered, or a poll of one, or a wait for either.
+    fn script_answered(
+        &mut self,
+        builder: &mut TranscriptBuilder<'a>,
+        id: Cow<'a, str>,
+        call: Call<'a>,
+        answered: script::Answered<'_>,
+    ) {
+        let cell = |name: &str| format!("cell {name}");
+        let waited = match &*call.tool {
+            "wait" => {
+                let name = cell(&Arguments::read(&call.arguments).cell_id.0.unwrap_or_default());
+                Some(self.polling.remove(&name).unwrap_or(name))
+            }
+            "write_stdin" => script::polled(&call.arguments),
+            _ => None,
+        };
+        let is_poll = waited.as_ref().is_some_and(|name| !name.starts_with("cell "));
+        let started = match &waited {
+            Some(name) => self.running.remove(name),
+            None => Some((id, call)),
+        };
+        let Some((id, mut command)) = started else { return };
+        let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
+        command.output.push_str(clip_front(&answered.output, room));
+        let name = match (answered.state, answered.exit, answered.session) {
+            (script::State::Running(name), ..) if is_poll => {
+                let command = waited.unwrap_or_default();
+                self.polling.insert(cell(name), command.clone());
+                Some(command)
+            }
+            (script::State::Running(name), ..) => Some(cell(name)),
+            (_, None, Some(session)) => Some(session),
+            (script::State::Completed, None, None) if is_poll => waited,
+            (state, exit, _) => {
+                let output = Cow::Owned(std::mem::take(&mut command.output));
+                let answer = match (exit, state) {
+                    (Some(code), _) => Answer::exited(code, output),
+                    (None, script::State::Failed) => Answer { outcome: Outcome::Failed, output, ..Answer::default() },
+                    (None, _) => Answer { outcome: Outcome::Unknown, output, ..Answer::default() },
+                };
+                return self.emit(builder, id, command, answer);
+            }
+        };
+        self.running.insert(name.unwrap_or_default(), (id, command));
     }
 
     /// A call without an answer is in flight. A command still running at the end of the transcript has no outcome.
@@ -225,6 +286,10 @@ impl Call<'_> {
         };
         if arguments.command_line().is_none() {
             arguments.command = std::mem::take(&mut ended.command);
+        }
+        if arguments.command_line().is_none() && self.tool == "Bash" && !self.is_told {
+            // A script.
+            arguments.command = arguments.input.0.take().map_or(TextOrList::Neither, TextOrList::Text);
         }
         let folder = arguments.workdir.0.take().or(ended.cwd.0.take());
         let mut used = match patch_in_shell(&arguments, &answer) {
@@ -281,7 +346,7 @@ struct OlderMetadata<'a> {
 impl<'a> Printed<'a> {
     fn read(text: &'a str) -> Printed<'a> {
         if text.starts_with("{\"output\"")
-            && let Ok(OlderOutput { output, metadata }) = serde_json::from_str(text)
+            && let Ok(OlderOutput { output, metadata }) = serde_json::from_slice(text.as_bytes())
         {
             let exit = metadata.0.exit_code.0.and_then(|code| code.parse().ok());
             return Printed { exit, output: output.0.unwrap_or_default(), ..Printed::default() };
@@ -332,7 +397,7 @@ fn chosen(output: &str) -> Vec<Cow<'_, str>> {
     if !output.starts_with("{\"answers\"") {
         return Vec::new();
     }
-    let chosen: Chosen = serde_json::from_str(output).unwrap_or_default();
+    let chosen: Chosen = serde_json::from_slice(output.as_bytes()).unwrap_or_default();
     let joined = |one: ChosenOne| one.answers.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
     chosen.answers.0.into_iter().map(|(_, Object(one))| Cow::Owned(joined(one))).collect()
 }

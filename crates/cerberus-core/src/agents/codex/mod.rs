@@ -3,6 +3,7 @@
 mod calls;
 pub(super) mod payload;
 pub mod rollout;
+mod script;
 pub(super) mod stream;
 pub(super) mod transcript;
 

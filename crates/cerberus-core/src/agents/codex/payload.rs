@@ -82,7 +82,7 @@ fn ending(response: Cow<'_, str>) -> (Exit, Cow<'_, str>) {
 
 /// `{"answers":{"ID":{"answers":["…"]}}}`, one entry per question id.
 fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, response: &str) {
-    let parsed: serde_json::Value = serde_json::from_str(response).unwrap_or_default();
+    let parsed: serde_json::Value = serde_json::from_slice(response.as_bytes()).unwrap_or_default();
     let answered = questions.0.into_iter().filter_map(|Object(question)| {
         let given = parsed["answers"][&*question.id.0?]["answers"].as_array()?;
         let given: Vec<&str> = given.iter().filter_map(|answer| answer.as_str()).collect();

@@ -140,7 +140,7 @@ struct ResponseItem<'a> {
 }
 
 fn parsed<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
-    serde_json::from_str::<Object<T>>(raw.0).map(|found| found.0).unwrap_or_default()
+    serde_json::from_slice::<Object<T>>(raw.0.as_bytes()).map(|found| found.0).unwrap_or_default()
 }
 
 /// Parses a whole rollout.

@@ -108,7 +108,7 @@ pub(in crate::agents) fn parse<'a>(
         _ => "end-".to_string(),
     };
     let key = cleaner.clean(format!("{event_key}{time}"), Keep::NAME);
-    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
+    let session = cleaner.clean(session, Keep::NAME);
     Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
@@ -156,7 +156,7 @@ fn own_name(tool: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result: ToolResult<'a>) -> ToolUse<'a> {
-    let Object(input): Object<Input> = serde_json::from_str(input).unwrap_or_default();
+    let Object(input): Object<Input> = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
     let name = own_name(name);
     let mut used = Use::new(cleaner);
     match (&*name, result.kind.0.as_deref()) {

@@ -124,7 +124,7 @@ pub(in crate::agents) fn parse<'a>(
         (Event::Start { .. }, _) => Clean::word("start"),
         _ => Clean::word("end"),
     };
-    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
+    let session = cleaner.clean(session, Keep::NAME);
     Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
@@ -188,7 +188,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, fields: Payload<'a>) -> Option<ToolUse<'a>
 
 /// Exit code and output of a command. Anything that is not JSON is all output.
 fn ending(tool_output: &str) -> (Exit, String) {
-    let Ok(Object(printed)) = serde_json::from_str::<Object<Printed>>(tool_output) else {
+    let Ok(Object(printed)) = serde_json::from_slice::<Object<Printed>>(tool_output.as_bytes()) else {
         return (Exit::Unknown, tool_output.to_string());
     };
     let exit = printed.exit_code.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);

@@ -130,7 +130,7 @@ pub(in crate::agents) fn parse<'a>(
         }
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
+    let session = cleaner.clean(session, Keep::NAME);
     Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
 }
 
@@ -250,7 +250,7 @@ fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, for_mo
         #[serde(borrow)]
         answers: Pairs<'b>,
     }
-    let Ok(Object(given)) = serde_json::from_str::<Object<Given>>(for_model) else { return };
+    let Ok(Object(given)) = serde_json::from_slice::<Object<Given>>(for_model.as_bytes()) else { return };
     let answer = |number: usize| {
         let number = number.to_string();
         given.answers.0.iter().find(|(key, _)| **key == number).map(|(_, answer)| Cow::Owned(answer.to_string()))

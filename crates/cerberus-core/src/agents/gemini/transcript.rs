@@ -258,16 +258,17 @@ fn text_of(content: Raw<'_>) -> Cow<'_, str> {
         #[serde(borrow)]
         text: Text<'a>,
     }
-    match serde_json::from_str::<TextOrList<Raw>>(content.0) {
+    match serde_json::from_slice::<TextOrList<Raw>>(content.0.as_bytes()) {
         Ok(TextOrList::Text(text)) => text,
         Ok(TextOrList::List(parts)) => {
             let mut texts = parts.into_iter().map(text_of).filter(|text| !text.is_empty());
             let first = texts.next().unwrap_or_default();
             texts.fold(first, |all, text| Cow::Owned(format!("{all}\n{text}")))
         }
-        _ => {
-            serde_json::from_str::<Object<TextPart>>(content.0).ok().and_then(|part| part.0.text.0).unwrap_or_default()
-        }
+        _ => serde_json::from_slice::<Object<TextPart>>(content.0.as_bytes())
+            .ok()
+            .and_then(|part| part.0.text.0)
+            .unwrap_or_default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What our opencode plugin sends: one object per event, in our own format.
 //!
-//! opencode has no hooks that start a program, so `plugin/opencode/cerberus.js` does. The two files must change
+//! opencode has no hooks that start a program, so its plugin, `plugin.js` in engine, does. The two files must change
 //! together. Every message has a timestamp (`at`, milliseconds); tool uses and prompts have opencode's own ids. In
 //! opencode a subagent is a session of its own; the plugin reports it as part of its parent. Plugins for other agents
 //! send the same messages with other tools.
@@ -105,7 +105,7 @@ pub(in crate::agents) fn parse_message<'a, Args: Default + Deserialize<'a>>(
         (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    let (session, cwd) = (cleaner.clean(session, Keep::NAME), cleaner.clean(cwd, Keep::NAME));
+    let session = cleaner.clean(session, Keep::NAME);
     Ok(Some(HookEvent { agent, session, cwd, key, event }))
 }
 

@@ -263,6 +263,8 @@ impl<'a> TranscriptBuilder<'a> {
         if let Some(cwd) = self.cwd.as_deref() {
             tools::resolve_paths(self.cleaner, &mut used, cwd);
         }
+        // The folder of the session is known.
+        used.folder.take_if(|folder| Some(&**folder) == self.read.cwd.as_deref());
         self.push(key.clean(self.cleaner), Event::Tool(used));
     }
 

@@ -99,7 +99,10 @@ fn codex_in_its_older_form() {
             (
                 3,
                 "call_read",
-                tool("Bash", json!({"command": "sed -n '1,80p' store.rs", "files": [seen("src/store.rs")]})),
+                tool(
+                    "Bash",
+                    json!({"command": "sed -n '1,80p' store.rs", "files": [seen("src/store.rs")], "folder": "/home/dev/hydra/src"}),
+                ),
             ),
             (5, "call_patch", tool("apply_patch", json!({"files": patched, "names": ["open_lazily"]}))),
             (
@@ -320,6 +323,94 @@ fn opencode_exports() {
     let read = agents::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes());
     assert!(read.events.iter().all(|event| &*event.session == "ses_1"), "a subagent's work belongs to the session");
     assert_eq!(unfinished(&read), [("c7", "read: go.mod".to_string())]);
+}
+
+/// A test run from a script: the script is waited for, and then the command, which outlives it.
+#[test]
+fn a_codex_script_ends_with_the_command_that_it_started() {
+    let line = |second: u32, payload: Value| {
+        let at = format!("2026-02-03T09:00:{second:02}Z");
+        format!("{}\n", json!({"timestamp": at, "type": "response_item", "payload": payload}))
+    };
+    let call = |second, id: &str, name: &str, arguments: Value| {
+        let payload = match name {
+            "exec" => json!({"type": "custom_tool_call", "name": name, "call_id": id, "input": arguments}),
+            _ => {
+                json!({"type": "function_call", "name": name, "call_id": id, "arguments": arguments.to_string()})
+            }
+        };
+        line(second, payload)
+    };
+    let output = |second, id: &str, texts: &[&str]| {
+        let pieces: Vec<Value> = texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
+        line(second, json!({"type": "custom_tool_call_output", "call_id": id, "output": pieces}))
+    };
+    let running = |cell: &str| format!("Script running with cell ID {cell}\nWall time 10.0 seconds\nOutput:\n");
+    let done = "Script completed\nWall time 1.0 seconds\nOutput:\n";
+    let script =
+        json!("const r = await tools.exec_command({cmd: \"mise run check\", workdir: \"/q\"});\ntext(r.output);");
+    let poll = json!("text(await tools.write_stdin({session_id: 54507, chars: \"\"}));");
+    let meta =
+        json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/p"}});
+    let begun = [
+        format!("{meta}\n"),
+        call(1, "run", "exec", script.clone()),
+        output(2, "run", &[&running("223")]),
+        call(3, "w1", "wait", json!({"cell_id": "223"})),
+    ]
+    .concat();
+    let outlived = [
+        begun.clone(),
+        output(4, "w1", &[done, "[test] $ go test ./...", "[test] ok  \tx/a\t0.1s", "SESSION_ID=54507"]),
+        call(5, "p1", "exec", poll.clone()),
+        output(6, "p1", &[&running("224")]),
+        call(7, "w2", "wait", json!({"cell_id": "224"})),
+        output(8, "w2", &[&running("224")]),
+        call(9, "w3", "wait", json!({"cell_id": "224"})),
+        output(10, "w3", &[done, "{\"session_id\":54507,\"output\":\"\"}"]),
+        call(11, "p2", "exec", poll),
+    ]
+    .concat();
+    let end = |code: i64| {
+        [
+            outlived.clone(),
+            output(12, "p2", &[done, &json!({"exit_code": code, "output": "[test] ok  \tx/b\t0.1s\n"}).to_string()]),
+        ]
+        .concat()
+    };
+    let of = |events: Vec<(i64, String, Value)>| {
+        assert_eq!(events.len(), 1, "{events:?}");
+        let (at, key, event) = events.into_iter().next().unwrap();
+        assert_eq!((key.as_str(), &event["tool"]["command"]), ("run", &json!("mise run check")));
+        (at, event["tool"].clone())
+    };
+    let (at, used) = of(events_of(codex::AGENT, &end(0)));
+    assert_eq!((at, &used["folder"], used.get("outcome")), (12, &json!("/q"), None));
+    let printed = used["output"].as_str().unwrap();
+    assert!(printed.contains("x/a\t0.1s") && printed.ends_with("x/b\t0.1s\n"), "{printed}");
+    assert_eq!(of(events_of(codex::AGENT, &end(1))).1["outcome"], "failed");
+    // It never ended.
+    let (_, used) = of(events_of(codex::AGENT, &[outlived, output(12, "p2", &[done, "still at it"])].concat()));
+    assert_eq!(used["outcome"], "unknown");
+    // The script is waited for only once, and says nothing about an exit code.
+    let (at, used) =
+        of(events_of(codex::AGENT, &[begun.clone(), output(4, "w1", &[done, "ok  \tx/a\t0.1s"])].concat()));
+    assert_eq!((at, &used["outcome"]), (4, &json!("unknown")));
+    let (_, used) =
+        of(events_of(codex::AGENT, &[begun, output(4, "w1", &["Script failed\nOutput:\n", "no"])].concat()));
+    assert_eq!(used["outcome"], "failed");
+    // Where the client reports the command itself, the script is not a second one.
+    let nested = json!({"type": "exec_command_end", "call_id": "own", "command": ["mise", "run", "check"], "exit_code": 0, "aggregated_output": ""});
+    let told = [
+        format!("{meta}\n"),
+        call(1, "run", "exec", script),
+        format!("{}\n", json!({"timestamp": "2026-02-03T09:00:02Z", "type": "event_msg", "payload": nested})),
+        output(3, "run", &[done, "x"]),
+    ]
+    .concat();
+    let commands =
+        events_of(codex::AGENT, &told).into_iter().filter(|(_, _, event)| event["tool"]["command"].is_string());
+    assert_eq!(commands.count(), 1);
 }
 
 #[test]
@@ -553,16 +644,16 @@ fn each_agents_own_title_is_read() {
     let codex = [
         json!({"timestamp": at, "type": "session_meta", "payload": {"id": "s", "cwd": "/p"}}),
         json!({"timestamp": at, "type": "event_msg",
-            "payload": {"type": "thread_name_updated", "thread_name": "Fix issue 6"}}),
+            "payload": {"type": "thread_name_updated", "thread_name": "Fix the race"}}),
     ];
     let copilot = [
         json!({"type": "session.start", "timestamp": at, "data": {"sessionId": "s", "context": {"cwd": "/p"}}}),
-        json!({"type": "session.title_changed", "timestamp": at, "data": {"title": "Fix issue 6"}}),
+        json!({"type": "session.title_changed", "timestamp": at, "data": {"title": "Fix the race"}}),
     ];
     let gemini = [
         json!({"sessionId": "s", "startTime": at, "directories": ["/p"]}),
         json!({"id": "1", "timestamp": at, "type": "user", "content": "hi"}),
-        json!({"$set": {"summary": "Fix issue 6"}}),
+        json!({"$set": {"summary": "Fix the race"}}),
     ];
     let opencode = |title: &str| {
         let time = json!({"created": 1_769_088_901_000_i64});
@@ -578,9 +669,9 @@ fn each_agents_own_title_is_read() {
         });
         titles.collect()
     };
-    assert_eq!(titles("codex", &codex), ["Fix issue 6"]);
-    assert_eq!(titles("copilot", &copilot), ["Fix issue 6"]);
-    assert_eq!(titles("gemini", &gemini), ["Fix issue 6"]);
-    assert_eq!(titles("opencode", &opencode("Fix issue 6")), ["Fix issue 6"]);
+    assert_eq!(titles("codex", &codex), ["Fix the race"]);
+    assert_eq!(titles("copilot", &copilot), ["Fix the race"]);
+    assert_eq!(titles("gemini", &gemini), ["Fix the race"]);
+    assert_eq!(titles("opencode", &opencode("Fix the race")), ["Fix the race"]);
     assert_eq!(titles("opencode", &opencode("New session - 2026-01-22T13:35:01Z")), [""; 0]);
 }

@@ -61,6 +61,8 @@ pub struct Arguments<'a> {
     #[serde(borrow)]
     pub session_id: Text<'a>,
     #[serde(borrow)]
+    pub cell_id: Text<'a>,
+    #[serde(borrow)]
     pub path: Text<'a>,
     #[serde(borrow)]
     file_path: Text<'a>,
@@ -103,7 +105,7 @@ pub struct Arguments<'a> {
 impl<'a> Arguments<'a> {
     /// `json` is an object, or the content of a string that holds one. Anything else is taken as a patch.
     pub fn read(json: &'a str) -> Arguments<'a> {
-        match serde_json::from_str(json) {
+        match serde_json::from_slice(json.as_bytes()) {
             Ok(Object(arguments)) => arguments,
             Err(_) => Arguments { input: Text(Some(Cow::Borrowed(json))), ..Arguments::default() },
         }
@@ -158,7 +160,7 @@ impl<'a> Arguments<'a> {
 /// The arguments of a tool call: an object, or a string that holds one.
 pub fn unpacked<'a>(arguments: &Raw<'a>) -> Cow<'a, str> {
     match arguments.0.starts_with('"') {
-        true => serde_json::from_str(arguments.0).map_or(Cow::Borrowed(""), Cow::Owned),
+        true => serde_json::from_slice(arguments.0.as_bytes()).map_or(Cow::Borrowed(""), Cow::Owned),
         false => Cow::Borrowed(arguments.0),
     }
 }

@@ -8,6 +8,7 @@ use super::trace::folder;
 use super::weights::{Feature, PROMPT_BYTES_MAX, SIMILAR_WORD_CHARS};
 use crate::brief::base;
 use crate::clean::text::clip;
+use crate::model::map::FastMap;
 
 /// A name that more files share than this says little about any of them.
 const CERTAIN_MIN: f64 = 0.5;
@@ -25,7 +26,14 @@ fn shared_words(topic: &str, traces: &mut Traces) {
     let asked = terms(topic);
     let beginnings: HashSet<String> = asked.iter().filter_map(|word| beginning(word)).collect();
     let mut vocabulary = Vocabulary::default();
-    let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| vocabulary.count(without_ending(path))).collect();
+    let mut folders: FastMap<&str, Vec<usize>> = FastMap::default();
+    let mut words_of = |path| {
+        let mut found = folders.entry(folder(path)).or_insert_with_key(|folder| vocabulary.find(folder)).clone();
+        vocabulary.add(without_ending(path).get(folder(path).len()..).unwrap_or_default(), &mut found);
+        vocabulary.count(&mut found);
+        found
+    };
+    let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| words_of(path)).collect();
     let mut is_asked = vec![false; vocabulary.holders.len()];
     asked.iter().filter_map(|word| vocabulary.places.get(word)).for_each(|place| is_asked[*place] = true);
     let mut is_similar = vec![false; vocabulary.holders.len()];
@@ -71,7 +79,7 @@ fn relatives_of_named(traces: &mut Traces) {
         .list
         .iter()
         .filter(|(_, trace)| trace.value(Feature::Named) > CERTAIN_MIN)
-        .map(|(path, _)| path.as_str())
+        .map(|(path, _)| *path)
         .collect();
     if named.is_empty() {
         return;
@@ -108,15 +116,20 @@ fn bare_name(path: &str) -> String {
 /// All words of the paths, and how many paths contain each.
 #[derive(Default)]
 struct Vocabulary {
-    places: HashMap<String, usize>,
+    places: FastMap<String, usize>,
     holders: Vec<usize>,
 }
 
 impl Vocabulary {
-    /// The indexes of a path's words; counts each word once for this path.
-    fn count(&mut self, path: &str) -> Vec<usize> {
+    fn find(&mut self, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        each_term(path, |word| {
+        self.add(text, &mut found);
+        found
+    }
+
+    /// Adds the indexes of a text's words, each once.
+    fn add(&mut self, text: &str, found: &mut Vec<usize>) {
+        each_term(text, |word| {
             let place = match self.places.get(word) {
                 Some(place) => *place,
                 None => {
@@ -126,13 +139,16 @@ impl Vocabulary {
                 }
             };
             if !found.contains(&place) {
-                self.holders[place] += 1;
                 found.push(place);
             }
         });
+    }
+
+    /// Counts the words of a path.
+    fn count(&mut self, found: &mut [usize]) {
+        found.iter().for_each(|place| self.holders[*place] += 1);
         // Floating-point sums depend on the order.
         found.sort_unstable();
-        found
     }
 
     fn places(&self, name: &str) -> Vec<usize> {
@@ -149,11 +165,12 @@ fn named_paths(topic: &str, traces: &mut Traces) {
     if tokens.is_empty() {
         return;
     }
-    let mut by_base: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut by_base: FastMap<&str, Vec<&str>> = FastMap::default();
     tokens.iter().for_each(|token| by_base.entry(base(token)).or_default().push(token));
     let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut names = LowerNames::of(by_base.keys().copied());
     for (place, (path, _)) in traces.list.iter().enumerate() {
-        let Some(same_base) = by_base.get(base(path).to_lowercase().as_str()) else { continue };
+        let Some(same_base) = names.find(base(path)).and_then(|name| by_base.get(name)) else { continue };
         let path = path.to_lowercase();
         for token in same_base {
             if ends_in(&path, token) || ends_in(token, &path) {
@@ -164,11 +181,14 @@ fn named_paths(topic: &str, traces: &mut Traces) {
     let mut folders: HashMap<&str, Vec<usize>> = HashMap::new();
     let unknown = tokens.iter().filter(|token| token.contains('/') && !named.contains_key(token.as_str()));
     let unknown: Vec<(&str, String)> = unknown.map(|token| (token.as_str(), format!("/{token}/"))).collect();
+    // Files of a folder have the same folders above them.
+    let mut above: FastMap<&str, Vec<&str>> = FastMap::default();
     for (place, (path, _)) in traces.list.iter().enumerate().filter(|_| !unknown.is_empty()) {
-        let path = format!("/{}", path.to_lowercase());
-        for (token, _) in unknown.iter().filter(|(_, folder)| path.contains(folder)) {
-            folders.entry(token).or_default().push(place);
-        }
+        let meant = above.entry(folder(path)).or_insert_with_key(|folder| {
+            let path = format!("/{}/", folder.to_lowercase());
+            unknown.iter().filter(|(_, folder)| path.contains(folder)).map(|(token, _)| *token).collect()
+        });
+        meant.iter().for_each(|token| folders.entry(token).or_default().push(place));
     }
     // A name shared by several files says less about each.
     let share = |places: &Vec<usize>| 1.0 / (places.len() as f64).sqrt();
@@ -187,4 +207,33 @@ fn named_paths(topic: &str, traces: &mut Traces) {
 /// Whether `end` is the end of `path`, in whole components.
 pub fn ends_in(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// Names in lower case, by which files are looked up. Few files have any of them, so most are told apart by the length
+/// of their name.
+pub struct LowerNames {
+    lengths: u128,
+    low: String,
+}
+
+impl LowerNames {
+    pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> LowerNames {
+        LowerNames { lengths: names.fold(0, |lengths, name| lengths | length(name)), low: String::new() }
+    }
+
+    /// The name in lower case, if it may be one of them.
+    pub fn find(&mut self, name: &str) -> Option<&str> {
+        self.low.clear();
+        match name.is_ascii() {
+            true if self.lengths & length(name) == 0 => return None,
+            true => self.low.extend(name.bytes().map(|byte| char::from(byte.to_ascii_lowercase()))),
+            false => self.low.push_str(&name.to_lowercase()),
+        }
+        Some(&self.low)
+    }
+}
+
+/// One bit for the number of bytes; all long names share one.
+fn length(name: &str) -> u128 {
+    1 << name.len().min(127)
 }

@@ -14,10 +14,11 @@ pub mod terms;
 mod trace;
 pub mod weights;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::clean::text::clip;
 use crate::model::id::SessionId;
+use crate::model::map::FastMap;
 use crate::model::time::Timestamp;
 
 pub use renames::Renames;
@@ -130,35 +131,36 @@ pub fn candidates(evidence: &Evidence) -> Vec<(String, Trace)> {
     }
     mentions::of_mentions(evidence, &mut traces);
     trace::of_kinds(evidence, &mut traces);
-    traces.list.retain(|(path, _)| !evidence.gone.contains(path));
-    traces.list
+    let left = traces.list.into_iter().filter(|(path, _)| !evidence.gone.contains(*path));
+    left.map(|(path, trace)| (path.to_string(), trace)).collect()
 }
 
 /// Orders files by score. Files with equal scores are ordered by their last touch, newest first.
 pub fn order(candidates: Vec<(String, Trace)>, weights: &Features) -> Vec<Ranked> {
     let ranked = |(path, trace): (String, Trace)| Ranked { score: trace.score(weights), path, trace };
-    let mut ranked: Vec<Ranked> = candidates.into_iter().map(ranked).collect();
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.trace.last_at().cmp(&a.trace.last_at())));
-    ranked
+    // A trace is large, so it is moved only once.
+    let mut ranked: Vec<Option<Ranked>> = candidates.into_iter().map(ranked).map(Some).collect();
+    let mut order: Vec<(f64, Option<Timestamp>, usize)> = Vec::with_capacity(ranked.len());
+    for (place, one) in ranked.iter().flatten().enumerate() {
+        order.push((one.score, one.trace.last_at(), place));
+    }
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    order.into_iter().filter_map(|(.., place)| ranked[place].take()).collect()
 }
 
 /// The traces of every file, in the order in which the files were found.
 #[derive(Debug, Default)]
-struct Traces {
-    list: Vec<(String, Trace)>,
-    places: HashMap<String, usize>,
+struct Traces<'a> {
+    list: Vec<(&'a str, Trace)>,
+    places: FastMap<&'a str, usize>,
 }
 
-impl Traces {
-    fn of(&mut self, path: &str) -> &mut Trace {
-        let place = match self.places.get(path) {
-            Some(place) => *place,
-            None => {
-                self.places.insert(path.to_string(), self.list.len());
-                self.list.push((path.to_string(), Trace::default()));
-                self.list.len() - 1
-            }
-        };
+impl<'a> Traces<'a> {
+    fn of(&mut self, path: &'a str) -> &mut Trace {
+        let place = *self.places.entry(path).or_insert(self.list.len());
+        if place == self.list.len() {
+            self.list.push((path, Trace::default()));
+        }
         &mut self.list[place].1
     }
 }

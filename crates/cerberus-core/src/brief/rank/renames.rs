@@ -1,6 +1,7 @@
 //! Files that git renamed keep their traces under the new name.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasher;
 
 use super::{Commit, SessionWork};
 use crate::brief::Known;
@@ -18,7 +19,7 @@ pub struct Renames {
 
 impl Renames {
     /// `commits` are newest first. A name that is tracked again is not an old name.
-    pub fn new(commits: &[Commit], tracked: &HashSet<&str>) -> Renames {
+    pub fn new<S: BuildHasher>(commits: &[Commit], tracked: &HashSet<&str, S>) -> Renames {
         let mut next: HashMap<&str, &str> = HashMap::new();
         let mut deleted = HashSet::new();
         for commit in commits {

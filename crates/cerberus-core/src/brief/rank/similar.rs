@@ -1,13 +1,12 @@
 //! What earlier prompts like this one led to.
 
-use std::collections::HashSet;
-
 use super::terms::terms;
 use super::weights::{Feature, PAST_PROMPTS_MAX, PROMPT_BYTES_MAX, SIMILAR_PROMPTS_MAX};
 use super::{PastPrompt, SessionWork, Traces};
 use crate::clean::text::clip;
+use crate::model::map::FastSet;
 
-pub fn of_past_prompts(topic: &str, sessions: &[SessionWork], traces: &mut Traces) {
+pub fn of_past_prompts<'a>(topic: &str, sessions: &'a [SessionWork], traces: &mut Traces<'a>) {
     let mut asked: Vec<String> = terms(clip(topic, PROMPT_BYTES_MAX)).into_iter().collect();
     // Floating-point sums depend on the order.
     asked.sort_unstable();
@@ -32,22 +31,26 @@ pub fn of_past_prompts(topic: &str, sessions: &[SessionWork], traces: &mut Trace
     }
 }
 
-fn files<'a>(work: &'a SessionWork, places: &'a [usize]) -> impl Iterator<Item = &'a str> {
+fn files<'a>(work: &'a SessionWork, places: &[usize]) -> impl Iterator<Item = &'a str> {
     places.iter().filter_map(|place| work.touched.get(*place)).map(|touched| touched.path.as_str())
 }
 
 /// The share of the asked words that each past prompt contains, weighted by how few prompts contain them, and less for
 /// long prompts. Only those above zero, with their places.
 fn similarities(asked: &[String], all: &[(&SessionWork, &PastPrompt)]) -> Vec<(f64, usize)> {
-    let wanted: HashSet<&str> = asked.iter().map(String::as_str).collect();
+    let wanted: FastSet<&[u8]> = asked.iter().map(String::as_bytes).collect();
+    // Most words begin with no letter of those that are asked.
+    let initial = |word: &[u8]| 1_u128 << word.first().copied().unwrap_or_default().min(127);
+    let initials = wanted.iter().fold(0, |initials, word| initials | initial(word));
     let mut holders = vec![0_usize; asked.len()];
     let mut shared: Vec<(Vec<usize>, usize)> = Vec::with_capacity(all.len());
     for (_, prompt) in all {
         let (mut found, mut count) = (Vec::new(), 0_usize);
-        for word in prompt.terms.split(' ') {
+        for word in prompt.terms.as_bytes().split(|byte| *byte == b' ') {
             count += 1;
-            if wanted.contains(word)
-                && let Ok(place) = asked.binary_search_by(|asked| asked.as_str().cmp(word))
+            if initials & initial(word) != 0
+                && wanted.contains(word)
+                && let Ok(place) = asked.binary_search_by(|asked| asked.as_bytes().cmp(word))
             {
                 holders[place] += 1;
                 found.push(place);

@@ -14,6 +14,9 @@ const STOP_WORDS: &[&str] = &[
     "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "www", "you", "your",
 ];
 
+/// The longest stop word.
+const STOP_WORD_BYTES_MAX: usize = 6;
+
 const ENDINGS: [&str; 5] = ["ing", "ies", "ed", "es", "s"];
 const STEM_CHARS_MIN: usize = 3;
 
@@ -53,12 +56,15 @@ pub fn terms(text: &str) -> HashSet<String> {
 /// The same one by one, including repetitions. This is fast, because a prompt is compared with every path of a
 /// project.
 pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
+    if text.is_ascii() {
+        return each_ascii_term(text, take);
+    }
     let mut word = String::new();
     let mut before = ' ';
     for c in text.chars().chain(std::iter::once(' ')) {
         let is_hump = c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit());
         if is_hump || !c.is_alphanumeric() {
-            if word.len() > 1 && word.chars().nth(1).is_some() && STOP_WORDS.binary_search(&word.as_str()).is_err() {
+            if word.len() > 1 && word.chars().nth(1).is_some() && !is_stop_word(&word) {
                 take(stem(&word));
             }
             word.clear();
@@ -71,6 +77,77 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
         before = c;
     }
 }
+
+/// The same for nearly every path, without looking anything up in the tables of Unicode.
+fn each_ascii_term(text: &str, mut take: impl FnMut(&str)) {
+    let (bytes, low) = (text.as_bytes(), text.to_ascii_lowercase());
+    let mut start = 0;
+    for end in 0..=bytes.len() {
+        let class = bytes.get(end).map_or(Class::Other, |byte| Class::of(*byte));
+        let before = end.checked_sub(1).map_or(Class::Other, |before| Class::of(bytes[before]));
+        let is_hump = class == Class::Upper && matches!(before, Class::Lower | Class::Digit);
+        if is_hump || class == Class::Other {
+            let word = &low[start..end];
+            if word.len() > 1 && !is_stop_word(word) {
+                take(stem(word));
+            }
+            start = if is_hump { end } else { end + 1 };
+        }
+    }
+}
+
+/// What words are made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Upper,
+    Lower,
+    Digit,
+    Other,
+}
+
+impl Class {
+    fn of(byte: u8) -> Class {
+        const CLASSES: [Class; 256] = {
+            let mut classes = [Class::Other; 256];
+            let mut byte = 0;
+            while byte < 128 {
+                classes[byte as usize] = match byte {
+                    b'A'..=b'Z' => Class::Upper,
+                    b'a'..=b'z' => Class::Lower,
+                    b'0'..=b'9' => Class::Digit,
+                    _ => Class::Other,
+                };
+                byte += 1;
+            }
+            classes
+        };
+        CLASSES[usize::from(byte)]
+    }
+}
+
+fn is_stop_word(word: &str) -> bool {
+    let Some(initial @ b'a'..=b'z') = word.bytes().next().filter(|_| word.len() <= STOP_WORD_BYTES_MAX) else {
+        return false;
+    };
+    let (first, after) =
+        (STOP_WORDS_FROM[usize::from(initial - b'a')], STOP_WORDS_FROM[usize::from(initial - b'a') + 1]);
+    STOP_WORDS[first..after].contains(&word)
+}
+
+/// Where the stop words with each initial begin, and where the last ones end.
+const STOP_WORDS_FROM: [usize; 27] = {
+    let mut from = [0; 27];
+    let mut letter = 0;
+    while letter < 27 {
+        let mut place = 0;
+        while place < STOP_WORDS.len() && STOP_WORDS[place].as_bytes()[0] < b'a' + letter as u8 {
+            place += 1;
+        }
+        from[letter] = place;
+        letter += 1;
+    }
+    from
+};
 
 fn stem(word: &str) -> &str {
     let bare = |ending: &&str| word.strip_suffix(*ending).filter(|rest| rest.len() >= STEM_CHARS_MIN);
@@ -105,8 +182,23 @@ mod tests {
     }
 
     #[test]
+    fn words_of_ascii_are_those_of_any_text() {
+        for text in ["src/parseHTTPHeaders_test.go", "Fix you and E2E2x, aB1C dóes", "a.b__C-d9F", "", "THE Parser"] {
+            let read = |text: &str| {
+                let mut found = Vec::new();
+                each_term(text, |term| found.push(term.to_string()));
+                found
+            };
+            let other = read(&format!("{text} é"));
+            assert_eq!(read(text), other, "{text}");
+        }
+    }
+
+    #[test]
     fn stop_words_are_ignored() {
         assert!(STOP_WORDS.is_sorted());
+        assert_eq!(STOP_WORDS.iter().map(|word| word.len()).max(), Some(STOP_WORD_BYTES_MAX));
+        assert!(STOP_WORDS.iter().all(|word| is_stop_word(word)) && !is_stop_word("parser") && !is_stop_word("über"));
         assert_eq!(terms("you and your parsers"), terms("parsers"));
     }
 

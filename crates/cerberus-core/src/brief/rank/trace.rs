@@ -1,7 +1,5 @@
 //! The evidence about one file, and the reasons for its rank in words.
 
-use std::collections::HashMap;
-
 use super::weights::{
     CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, Features, SESSIONS_HALF,
     SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS,
@@ -9,6 +7,7 @@ use super::weights::{
 use super::{Evidence, Touched, Traces, faded};
 use crate::brief::base;
 use crate::model::id::SessionId;
+use crate::model::map::FastMap;
 use crate::model::time::Timestamp;
 
 /// Everything known about one file.
@@ -29,7 +28,7 @@ pub struct Trace {
     pub(super) shared_words: usize,
 }
 
-pub fn of_sessions(evidence: &Evidence, traces: &mut Traces) {
+pub fn of_sessions<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
     for (place, worked) in evidence.sessions.iter().take(SESSIONS_MAX).enumerate() {
         let share = faded(place as f64, SESSIONS_HALF);
         for touched in &worked.touched {
@@ -62,7 +61,7 @@ fn hours(now: Timestamp, at: Timestamp) -> f64 {
 }
 
 /// Where the last sessions stopped.
-pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
+pub fn of_stops<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
     for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
         let last_edit = worked.touched.iter().filter_map(|touched| touched.last_edit).max();
         for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
@@ -72,8 +71,8 @@ pub fn of_stops(evidence: &Evidence, traces: &mut Traces) {
 }
 
 /// Files in the same folder as those that the last sessions edited.
-pub fn of_folders(evidence: &Evidence, traces: &mut Traces) {
-    let mut folders: HashMap<&str, f64> = HashMap::new();
+pub fn of_folders<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+    let mut folders: FastMap<&str, f64> = FastMap::default();
     for (place, worked) in evidence.sessions.iter().take(FOLDER_SESSIONS_MAX).enumerate() {
         let edited: Vec<&Touched> = worked.touched.iter().filter(|touched| touched.edits > 0).collect();
         for touched in &edited {
@@ -87,10 +86,10 @@ pub fn of_folders(evidence: &Evidence, traces: &mut Traces) {
 }
 
 pub fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    memchr::memrchr(b'/', path.as_bytes()).map_or("", |end| &path[..end])
 }
 
-pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
+pub fn of_commits<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
     // If no examined commit contains the file, only an edit after the oldest of them is surely uncommitted.
     let oldest = evidence.commits.last().map(|commit| commit.at);
     for (_, trace) in &mut traces.list {
@@ -110,7 +109,7 @@ pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
     }
     // Adds no trace to files without any.
     for (path, trace) in &mut traces.list {
-        trace.is_changed = evidence.changed.contains(path);
+        trace.is_changed = evidence.changed.contains(*path);
         if let Some(at) = trace.last_edit.filter(|_| trace.is_uncommitted) {
             trace.add(Feature::Uncommitted, faded(hours(evidence.now, at), UNCOMMITTED_HALF_HOURS));
         }
@@ -118,9 +117,9 @@ pub fn of_commits(evidence: &Evidence, traces: &mut Traces) {
 }
 
 /// Some types of files are edited, others are not; each project's history shows which.
-pub fn of_kinds(evidence: &Evidence, traces: &mut Traces) {
-    let mut kinds: HashMap<&str, (f64, f64)> = HashMap::new();
-    let untouched = evidence.tracked.iter().filter(|path| !traces.places.contains_key(*path));
+pub fn of_kinds<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+    let mut kinds: FastMap<&str, (f64, f64)> = FastMap::default();
+    let untouched = evidence.tracked.iter().filter(|path| !traces.places.contains_key(path.as_str()));
     untouched.for_each(|path| kinds.entry(kind(path)).or_default().1 += 1.0);
     for (path, trace) in &traces.list {
         let (edited, all) = kinds.entry(kind(path)).or_default();
@@ -138,7 +137,7 @@ pub fn of_kinds(evidence: &Evidence, traces: &mut Traces) {
 
 fn kind(path: &str) -> &str {
     let name = base(path);
-    name.rsplit_once('.').map_or(name, |(_, ending)| ending)
+    memchr::memrchr(b'.', name.as_bytes()).map_or(name, |dot| &name[dot + 1..])
 }
 
 impl Trace {
@@ -186,7 +185,9 @@ impl Trace {
 
     pub fn score(&self, weights: &Features) -> f64 {
         let changed = if self.is_changed { CHANGED * 1_f64.ln_1p() } else { 0.0 };
-        changed + self.features.iter().zip(weights).map(|(feature, weight)| weight * feature.ln_1p()).sum::<f64>()
+        // Most are zero, and so is their logarithm.
+        let known = self.features.iter().zip(weights).filter(|(feature, _)| **feature != 0.0);
+        changed + known.map(|(feature, weight)| weight * feature.ln_1p()).sum::<f64>()
     }
 
     /// `edited in 3 sessions, last 2 h ago; committed yesterday; named by the prompt`.

@@ -1,12 +1,10 @@
 //! Which sentences are quoted: a linear model over position and form, and a penalty for repetition.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
-use super::sentences::{SENTENCE_CHARS_MAX, Sentence, says_something, sentences, words};
-use super::{Turn, request};
-use crate::extract::injected::without_ours;
-use crate::language::tokens;
+use super::Quotable;
+use super::sentences::{SENTENCE_CHARS_MAX, Sentence};
+use crate::model::map::FastMap;
 
 /// Shorter sentences say little on their own.
 const SHORT_CHARS: usize = 25;
@@ -50,13 +48,14 @@ pub struct Candidate {
     pub turn: usize,
     pub is_reply: bool,
     pub features: Features,
+    tokens: usize,
     words: Vec<u64>,
     /// It is quoted first, whatever its score.
     is_certain: bool,
 }
 
 /// All sentences of `turns`, in order.
-pub fn candidates(turns: &[Turn]) -> Vec<Candidate> {
+pub fn candidates(turns: &[Quotable]) -> Vec<Candidate> {
     let mut found = Vec::new();
     let (mut sessions_back, mut turns_back) = (0, 0);
     for (index, turn) in turns.iter().enumerate().rev() {
@@ -66,18 +65,15 @@ pub fn candidates(turns: &[Turn]) -> Vec<Candidate> {
             None => {}
         }
         let is_last = index + 1 == turns.len();
-        for (is_reply, text) in [(true, without_ours(&turn.reply).into_owned()), (false, request(&turn.request))] {
-            let mut all = sentences(&text);
-            all.retain(|sentence| !is_reply || says_something(&sentence.text));
-            let count = all.len();
-            for (position, sentence) in all.into_iter().enumerate().rev() {
-                let from_end = count - 1 - position;
+        for (is_reply, all) in [(true, &turn.reply), (false, &turn.request)] {
+            for (position, sentence) in all.iter().enumerate().rev() {
+                let from_end = all.len() - 1 - position;
                 let features =
-                    Standing { sessions_back, turns_back, position, from_end, is_reply, is_last }.features(&sentence);
+                    Standing { sessions_back, turns_back, position, from_end, is_reply, is_last }.features(sentence);
                 let is_first = position < LAST_REQUEST_SENTENCES;
                 let is_certain = is_last && if is_reply { position == 0 || from_end == 0 } else { is_first };
-                let words = words(&sentence.text);
-                found.push(Candidate { text: sentence.text, turn: index, is_reply, features, words, is_certain });
+                let Sentence { text, tokens, words, .. } = sentence.clone();
+                found.push(Candidate { text, turn: index, is_reply, features, tokens, words, is_certain });
             }
         }
     }
@@ -118,14 +114,13 @@ impl Standing {
 /// The indices of the sentences to quote, in order: the best for their length that repeat least, until the budget is used.
 pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize) -> Vec<usize> {
     let scores: Vec<f64> = candidates.iter().map(|candidate| worth(candidate, weights)).collect();
-    let mut by_word: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut by_word: FastMap<u64, Vec<usize>> = FastMap::default();
     for (at, candidate) in candidates.iter().enumerate() {
         candidate.words.iter().for_each(|word| by_word.entry(*word).or_default().push(at));
     }
     // How many words of each sentence are quoted already.
     let mut known = vec![0usize; candidates.len()];
-    let mut open: Vec<(usize, usize)> =
-        candidates.iter().map(|candidate| tokens::line(&candidate.text)).enumerate().collect();
+    let mut open: Vec<(usize, usize)> = candidates.iter().map(|candidate| candidate.tokens).enumerate().collect();
     let (mut chosen, mut left) = (Vec::new(), budget_tokens);
     loop {
         open.retain(|(_, cost)| *cost <= left);

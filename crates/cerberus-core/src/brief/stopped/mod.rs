@@ -11,6 +11,7 @@ mod sentences;
 
 use super::{Item, Section};
 use crate::clean::text;
+use crate::extract::injected::without_ours;
 use crate::extract::words::own;
 use crate::language::tokens;
 use crate::model::fact::Kind;
@@ -18,6 +19,7 @@ use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
 
 pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
+pub use sentences::Sentence;
 
 /// Older sessions, and older turns of a session, are not quoted.
 pub const SESSIONS_MAX: usize = 4;
@@ -40,6 +42,31 @@ pub struct Turn {
     pub reply: String,
 }
 
+/// A turn as it is quoted. It does not depend on other turns or on time, so it can be made before a brief is asked for.
+#[derive(Clone, Debug)]
+pub struct Quotable {
+    pub session: SessionId,
+    pub at: Timestamp,
+    /// How the request begins.
+    pub beginning: String,
+    pub request: Vec<Sentence>,
+    pub reply: Vec<Sentence>,
+}
+
+impl Quotable {
+    pub fn of(turn: &Turn) -> Quotable {
+        let mut reply = sentences::sentences(&without_ours(&turn.reply));
+        reply.retain(|sentence| sentences::says_something(&sentence.text));
+        Quotable {
+            session: turn.session.clone(),
+            at: turn.at,
+            beginning: text::line(&turn.request, COMPARED_CHARS),
+            request: sentences::sentences(&request(&turn.request)),
+            reply,
+        }
+    }
+}
+
 /// What other lines of the brief tell already.
 #[derive(Debug, Default)]
 pub struct Told<'a> {
@@ -53,14 +80,13 @@ pub struct Told<'a> {
 const COMPARED_CHARS: usize = 60;
 
 impl Told<'_> {
-    fn has_request(&self, turn: &Turn) -> bool {
-        let asked = text::line(&turn.request, COMPARED_CHARS);
-        self.interrupted.iter().any(|text| text.contains(&asked))
+    fn has_request(&self, turn: &Quotable) -> bool {
+        self.interrupted.iter().any(|text| text.contains(&turn.beginning))
     }
 }
 
 /// The lines of a brief that quote `turns`: what the last message leaves open, and quotes, the newest turn first.
-pub fn items(turns: &[Turn], now: Timestamp, budget_tokens: usize, told: &Told) -> Vec<Item> {
+pub fn items(turns: &[Quotable], now: Timestamp, budget_tokens: usize, told: &Told) -> Vec<Item> {
     let mut found = candidates(turns);
     let mut items = open_items(turns, &mut found, &told.open);
     let used: usize = items.iter().map(|item| item.tokens).sum();
@@ -87,7 +113,7 @@ const OPEN_CHARS_MAX: usize = 160;
 const SAME_SHARE: f64 = 0.5;
 
 /// Takes out of `found` what the agent's last message says remains to be done.
-fn open_items(turns: &[Turn], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<Item> {
+fn open_items(turns: &[Quotable], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<Item> {
     let Some(last) = turns.last() else { return Vec::new() };
     let known: Vec<Vec<u64>> = told.iter().map(|text| sentences::words(text)).collect();
     let is_known = |text: &str| {
@@ -109,7 +135,7 @@ fn open_items(turns: &[Turn], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<
     taken.into_iter().rev().map(|candidate| open_item(last, &candidate.text)).collect()
 }
 
-fn open_item(turn: &Turn, sentence: &str) -> Item {
+fn open_item(turn: &Quotable, sentence: &str) -> Item {
     let code = format!("{}{}", Kind::Next.prefix(), text::code(&text::line(sentence, OPEN_CHARS_MAX)));
     Item {
         section: Section::Next,
@@ -123,6 +149,7 @@ fn open_item(turn: &Turn, sentence: &str) -> Item {
         times: 1,
         place: Some(format!("the agent said so at the end, {} in {}", turn.at, turn.session)),
         reference: Some(QUOTED.to_string()),
+        author: None,
     }
 }
 
@@ -166,7 +193,7 @@ fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
     joined
 }
 
-fn item(turns: &[Turn], index: usize, is_reply: bool, quoted: &str, now: Timestamp) -> Item {
+fn item(turns: &[Quotable], index: usize, is_reply: bool, quoted: &str, now: Timestamp) -> Item {
     let turn = &turns[index];
     let is_last_session = turns.last().is_some_and(|last| last.session == turn.session);
     let kind = match is_reply {
@@ -194,6 +221,7 @@ fn item(turns: &[Turn], index: usize, is_reply: bool, quoted: &str, now: Timesta
         times: 1,
         place: Some(format!("{place}, {} in {}", turn.at, turn.session)),
         reference: None,
+        author: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Splits a message into the sentences that can be quoted: no code, no headings, no markup.
 
 use crate::clean::text::line;
-use crate::language::outline;
+use crate::language::{outline, tokens};
 use crate::model::id::fnv1a;
 
 /// Longer sentences are cut; what they say is said by then.
@@ -11,13 +11,17 @@ const SENTENCE_CHARS_MIN: usize = 4;
 /// Fewer letters are not a word.
 const WORD_CHARS_MIN: usize = 3;
 
-#[derive(Debug, PartialEq)]
-pub(super) struct Sentence {
+/// A sentence with what is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
     pub text: String,
     /// A row of a table.
     pub is_row: bool,
     /// How many names of files, functions and the like it has.
     pub names: usize,
+    pub tokens: usize,
+    /// Hashes of its words, each once.
+    pub words: Vec<u64>,
 }
 
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
@@ -37,7 +41,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             let names = names(sentence);
             let text = line(&sentence.replace('`', ""), SENTENCE_CHARS_MAX);
             if text.chars().count() >= SENTENCE_CHARS_MIN && text.contains(char::is_alphanumeric) {
-                found.push(Sentence { text, is_row, names });
+                found.push(Sentence { tokens: tokens::line(&text), words: words(&text), text, is_row, names });
             }
         }
     }
@@ -100,7 +104,17 @@ fn is_name(word: &str) -> bool {
 /// Hashes of the words of a sentence, each once.
 pub(super) fn words(sentence: &str) -> Vec<u64> {
     let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= WORD_CHARS_MIN);
-    let mut hashes: Vec<u64> = words.map(|word| fnv1a(word.to_lowercase().as_bytes())).collect();
+    let mut lower = String::new();
+    let hash = |word: &str| {
+        if !word.is_ascii() {
+            return fnv1a(word.to_lowercase().as_bytes());
+        }
+        lower.clear();
+        lower.push_str(word);
+        lower.make_ascii_lowercase();
+        fnv1a(lower.as_bytes())
+    };
+    let mut hashes: Vec<u64> = words.map(hash).collect();
     hashes.sort_unstable();
     hashes.dedup();
     hashes

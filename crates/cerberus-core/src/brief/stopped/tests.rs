@@ -1,11 +1,12 @@
 use super::*;
 
-fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Turn {
+fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Quotable {
     let at = Timestamp::from_millis(minute * 60_000);
-    Turn { session: SessionId::new(session), at, request: request.to_string(), reply: reply.to_string() }
+    let (session, request, reply) = (SessionId::new(session), request.to_string(), reply.to_string());
+    Quotable::of(&Turn { session, at, request, reply })
 }
 
-fn told(turns: &[Turn], budget_tokens: usize) -> Vec<String> {
+fn told(turns: &[Quotable], budget_tokens: usize) -> Vec<String> {
     let now = turns.last().map_or(Timestamp::EPOCH, |turn| turn.at).plus(std::time::Duration::from_secs(3_600));
     items(turns, now, budget_tokens, &Told::default()).into_iter().map(|item| item.code).collect()
 }

@@ -88,6 +88,18 @@ pub(super) fn redact_with<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a,
     Cow::Owned(out)
 }
 
+/// One word that is too short for a key, with nothing in it that announces a value. Most names in code are like this.
+pub(super) fn is_short_name(text: &str) -> bool {
+    let mut before = 0;
+    text.len() < KEY_BYTES
+        && text.bytes().all(|byte| {
+            // Of these bytes, `w` alone is a trigger, in words like `passwd`.
+            let is_trigger = is(byte, TRIGGER) && before | 0x20 == b's';
+            before = byte;
+            is(byte, text::WORD) && !is_trigger
+        })
+}
+
 /// The ranges of a text around its marks, without overlaps.
 fn around_marks(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut marks = text.match_indices(MARK).map(|(at, _)| at).peekable();

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use super::redact_with;
 use super::table::RULES;
 use super::text::{is, steps};
+use super::{Cuts, is_short_name, pass, redact_with};
 
 fn redact(text: &str) -> Cow<'_, str> {
     redact_with(text, None)
@@ -421,6 +421,13 @@ proptest! {
     fn any_text_is_redacted_once(text in prop_oneof![any::<String>(), fragments()]) {
         let once = redact(&text).into_owned();
         prop_assert_eq!(redact(&once), once.as_str(), "from {:?}", text);
+    }
+
+    #[test]
+    fn a_short_name_is_never_a_secret(name in "[A-Za-z0-9_]{0,25}|[a-zA-Z_]{0,8}[sS]?[wW][a-z0-9]{0,8}|(AKIA|ghp_|sk_live_|eyJ|password)[A-Za-z0-9_]{0,20}") {
+        if is_short_name(&name) {
+            prop_assert_eq!(pass(&name, None, Cuts::of(&name, 0..name.len())), None);
+        }
     }
 
     #[test]

@@ -4,26 +4,36 @@
 
 use super::report::Report;
 use super::scripts::task_kind;
-use super::{Kind, go, javascript, jvm, other, python, rust};
+use super::{Family, Kind, go, javascript, jvm, other, python, rust};
 
 pub(super) fn read(lines: &[&str], report: &mut Report) {
-    if has(lines, &["test result: ", "Nextest run ID", "test "]) {
-        rust::read(lines, report);
-    }
-    python::read(lines, report);
-    go::read(lines, report);
-    if has(lines, &["Tests run: ", "> Task ", "BUILD FAILED", "COMPILATION ERROR"]) {
-        jvm::read(lines, report);
-    }
-    if let Some(runner) = javascript::detect(lines) {
-        javascript::read(runner, lines, report);
-    }
-    other::read(lines, report);
+    [Family::Rust, Family::Python, Family::Go, Family::Jvm, Family::JavaScript, Family::Other]
+        .into_iter()
+        .for_each(|family| read_as(family, lines, report));
     if lines.iter().any(|line| is_nothing(line)) {
         report.empty();
     }
     if lines.iter().any(|line| says_failed(line)) {
         report.red();
+    }
+}
+
+/// Reads only what one family prints, if it is there at all.
+pub(super) fn read_as(family: Family, lines: &[&str], report: &mut Report) {
+    match family {
+        Family::Rust if has(lines, &["test result: ", "Nextest run ID", "test "]) => rust::read(lines, report),
+        Family::Python => python::read(lines, report),
+        Family::Go => go::read(lines, report),
+        Family::Jvm if has(lines, &["Tests run: ", "> Task ", "BUILD FAILED", "COMPILATION ERROR"]) => {
+            jvm::read(lines, report);
+        }
+        Family::JavaScript => {
+            if let Some(runner) = javascript::detect(lines) {
+                javascript::read(runner, lines, report);
+            }
+        }
+        Family::Other => other::read(lines, report),
+        _ => {}
     }
 }
 

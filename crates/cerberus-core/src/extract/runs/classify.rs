@@ -107,6 +107,7 @@ fn unwrapped<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
             rest.get(at + 1..)?
         }
         ("docker" | "podman" | "docker-compose" | "kubectl", rest) => in_container(rest)?,
+        ("c8" | "nyc", rest) => skip_options(rest, &["-r", "--reporter", "-x", "--exclude", "-n", "--include"]),
         ("coverage", ["run", rest @ ..]) => python_module(rest)?,
         (name, rest) if is_python(name) => python_module(rest).or_else(|| script_words(rest))?,
         ("node" | "tsx" | "ts-node" | "ruby" | "php" | "perl" | "bash" | "sh" | "zsh" | "dash", rest)
@@ -242,7 +243,7 @@ fn subcommand_run(name: &str, rest: &[&str]) -> Found {
         ("go", "test") if has(&["-c", "-list"]) => (Build, Runner::Go),
         ("go", "test") => (Test, Runner::Go),
         ("go", "build" | "vet") => (Build, Runner::Go),
-        ("node", _) if has(&["--test"]) => (Test, Runner::Node),
+        ("node" | "tsx", _) if has(&["--test"]) => (Test, Runner::Node),
         ("bun", "test") => (Test, Runner::Bun),
         ("bun", "build") => (Build, Runner::Bun),
         ("deno", "test") => (Test, Runner::Deno),

@@ -52,7 +52,12 @@ pub fn recognise(command: &str) -> Option<Command> {
     if !may_be_run(command) {
         return None;
     }
-    recognise_nested(command, 0)
+    recognise_nested(command, 0).map(|(run, _)| run)
+}
+
+/// The runners of the run in a shell line, each with how far the line's outcome is its own.
+pub(super) fn runners(command: &str) -> Vec<(Runner, Trust)> {
+    recognise_nested(command, 0).map(|(_, runners)| runners).unwrap_or_default()
 }
 
 struct Found {
@@ -63,7 +68,7 @@ struct Found {
     inner: Option<Trust>,
 }
 
-fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
+fn recognise_nested(command: &str, depth: usize) -> Option<(Command, Vec<(Runner, Trust)>)> {
     let simples = shell::read(clip(command, COMMAND_BYTES_MAX)).line();
     let mut found: Vec<Found> = Vec::new();
     for (index, simple) in simples.iter().enumerate() {
@@ -71,7 +76,7 @@ fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
         let own = classify::without_prefix(&words);
         if let Some(script) = classify::shell_script(own) {
             if depth < NESTING_MAX
-                && let Some(inner) = recognise_nested(script, depth + 1)
+                && let Some((inner, _)) = recognise_nested(script, depth + 1)
             {
                 found.push(Found {
                     index,
@@ -93,8 +98,10 @@ fn recognise_nested(command: &str, depth: usize) -> Option<Command> {
     let first = found.first()?;
     let runner = if found.iter().all(|found| found.runner == first.runner) { first.runner } else { Runner::Several };
     let keys: Vec<&str> = found.iter().map(|found| found.key.as_str()).collect();
-    let trust = found.iter().map(|found| trust(&simples, found, &blamed)).reduce(joined)?;
-    Some(Command { kind, runner, key: line(&keys.join(" && "), KEY_CHARS_MAX), trust })
+    let runners: Vec<(Runner, Trust)> =
+        found.iter().map(|found| (found.runner, trust(&simples, found, &blamed))).collect();
+    let trust = runners.iter().map(|(_, trust)| *trust).reduce(joined)?;
+    Some((Command { kind, runner, key: line(&keys.join(" && "), KEY_CHARS_MAX), trust }, runners))
 }
 
 /// Several runs in one line: the line's outcome must be trusted for all of them.

@@ -281,8 +281,12 @@ fn node_spec(lines: &[&str], report: &mut Report) {
             report.pass(&tree.name(indent, test));
         }
     }
-    if let Some(passed) = passed {
-        report.count(passed, failed.unwrap_or(0));
+    match (passed, failed) {
+        // If only the failures passed a filter, that does not mean that nothing passed.
+        (None, Some(0)) => report.green(),
+        (None, Some(_)) => report.red(),
+        (Some(passed), failed) => report.count(passed, failed.unwrap_or(0)),
+        (None, None) => {}
     }
     if !report.has_failed_names() {
         for line in &lines[at_list.min(lines.len())..] {

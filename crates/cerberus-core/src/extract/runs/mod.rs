@@ -21,6 +21,7 @@ mod rust;
 mod scripts;
 #[cfg(test)]
 mod tests;
+mod toolchain;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ pub use command::{may_be_run, recognise};
 pub use ledger::Ledger;
 pub use printed::{Printed, lines_of_run, printed, without_contents};
 pub use report::{is_test_output, read};
+pub use toolchain::{Toolchain, passed_toolchains, tested_by};
 
 /// What a run is for. In a line with several kinds, the first in this order wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

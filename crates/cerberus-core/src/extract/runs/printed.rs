@@ -201,6 +201,7 @@ mod tests {
         }
         for command in [
             "git commit -m \"$(cat <<'EOF'\nFix the parser\nEOF\n)\"",
+            "cd a && GIT_TRACE=1 git commit -m \"$(cat <<'EOF'\nFix the parser\nEOF\n)\"",
             "cd a && gh pr create --body-file - <<EOF\nWhat changed\nEOF",
             "echo done",
             "cargo test > out.log",

@@ -48,6 +48,25 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
     report.finish(verdict)
 }
 
+/// The families of which an output shows passing tests, and no failing ones.
+pub(super) fn passed_families(output: &str) -> Vec<Family> {
+    let plain = plain(output);
+    let lines = without_edges(lines(&plain).1);
+    let families = [Family::Rust, Family::Python, Family::JavaScript, Family::Go, Family::Jvm];
+    let has_passed = |family: &Family| {
+        let mut report = Report::default();
+        any::read_as(*family, &lines, &mut report);
+        report.passed_any() && !report.failed_any()
+    };
+    families.into_iter().filter(has_passed).collect()
+}
+
+/// The run that a task runner says it started.
+pub(super) fn echoed_run(output: &str) -> Option<Command> {
+    let plain = plain(output);
+    lines(&plain).1.into_iter().find_map(|line| recognise(echoed(line)?))
+}
+
 /// Whether a line names a test and its result, or sums up a run.
 pub fn is_test_output(line: &str) -> bool {
     let mut report = Report::default();
@@ -190,8 +209,12 @@ impl Report {
         self.is_red || !self.failed.is_empty() || self.failed_count.is_some_and(|count| count > 0)
     }
 
+    fn passed_any(&self) -> bool {
+        self.is_green || self.passed_lines > 0 || self.passed_count.is_some_and(|count| count > 0)
+    }
+
     fn test_verdict(&self, ending: &Ending) -> Verdict {
-        let passed_any = self.is_green || self.passed_lines > 0 || self.passed_count.is_some_and(|count| count > 0);
+        let passed_any = self.passed_any();
         if self.failed_any() {
             Verdict::Red
         } else if ending.outcome == Outcome::Interrupted {

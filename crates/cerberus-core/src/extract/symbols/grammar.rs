@@ -46,21 +46,28 @@ pub(super) fn definitions(language: Language, source: &str) -> Vec<Definition> {
 
 fn grammar_of(language: Language) -> Option<(tree_sitter::Language, &'static [Rule])> {
     let (grammar, rules) = match language {
+        #[cfg(feature = "all-grammars")]
         Language::Bash => (tree_sitter_bash::LANGUAGE, tables::BASH),
         Language::C => (tree_sitter_c::LANGUAGE, tables::C),
+        #[cfg(feature = "all-grammars")]
         Language::Cpp => (tree_sitter_cpp::LANGUAGE, tables::CPP),
+        #[cfg(feature = "all-grammars")]
         Language::CSharp => (tree_sitter_c_sharp::LANGUAGE, tables::C_SHARP),
         Language::Go => (tree_sitter_go::LANGUAGE, tables::GO),
         Language::Java => (tree_sitter_java::LANGUAGE, tables::JAVA),
-        Language::JavaScript => (tree_sitter_javascript::LANGUAGE, tables::JAVASCRIPT),
+        #[cfg(feature = "all-grammars")]
         Language::Php => (tree_sitter_php::LANGUAGE_PHP, tables::PHP),
         Language::Python => (tree_sitter_python::LANGUAGE, tables::PYTHON),
+        #[cfg(feature = "all-grammars")]
         Language::Ruby => (tree_sitter_ruby::LANGUAGE, tables::RUBY),
         Language::Rust => (tree_sitter_rust::LANGUAGE, tables::RUST),
-        Language::Tsx => (tree_sitter_typescript::LANGUAGE_TSX, tables::TYPESCRIPT),
+        // What JavaScript has, with and without JSX, TSX has too.
+        Language::JavaScript | Language::Tsx => (tree_sitter_typescript::LANGUAGE_TSX, tables::TYPESCRIPT),
         Language::TypeScript | Language::Vue | Language::Svelte => {
             (tree_sitter_typescript::LANGUAGE_TYPESCRIPT, tables::TYPESCRIPT)
         }
+        #[cfg(not(feature = "all-grammars"))]
+        Language::Bash | Language::Cpp | Language::CSharp | Language::Php | Language::Ruby => return None,
         Language::Dart
         | Language::Elixir
         | Language::Julia

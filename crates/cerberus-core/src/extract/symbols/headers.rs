@@ -167,7 +167,9 @@ fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a st
         return None;
     }
     let mut name = normalized(name)?;
-    if let Some(mark) = rest.chars().next().filter(|mark| matches!(mark, '?' | '!'))
+    // Ruby: `empty?`, `save!`, `name=(value)`.
+    let is_marked = rest.starts_with(['?', '!']) || rest.starts_with("=(");
+    if let Some(mark) = rest.chars().next().filter(|_| is_marked)
         && patterns.comments == ["#"]
     {
         name.push(mark);

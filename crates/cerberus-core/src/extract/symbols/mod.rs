@@ -12,6 +12,7 @@ mod lines;
 mod naming;
 mod patterns;
 mod shapes;
+#[cfg_attr(not(feature = "all-grammars"), expect(dead_code, reason = "tables of the grammars that are not built"))]
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -43,6 +43,8 @@ pub(super) enum Shape {
     ConstType,
     /// `name(args) = expression`.
     Equation,
+    /// `Type Name => expression`, or `Type Name` with a brace below it, inside a type.
+    Property,
 }
 
 /// How the end of a definition is found.
@@ -148,7 +150,19 @@ const C: Patterns = Patterns {
 
 const CPP: Patterns = Patterns {
     types: &["class", "struct", "union", "enum", "concept"],
-    modifiers: &["static", "inline", "extern", "const", "constexpr", "virtual", "explicit", "friend", "typedef"],
+    // `enum class Name`: the second word announces it.
+    modifiers: &[
+        "static",
+        "inline",
+        "extern",
+        "const",
+        "constexpr",
+        "virtual",
+        "explicit",
+        "friend",
+        "typedef",
+        "enum",
+    ],
     shapes: &[Shape::Typed],
     attributes: &["[[", "template"],
     ..BASE
@@ -174,7 +188,7 @@ const C_SHARP: Patterns = Patterns {
         "extern",
         "ref",
     ],
-    shapes: &[Shape::Typed],
+    shapes: &[Shape::Typed, Shape::Property],
     attributes: &["["],
     ..BASE
 };

@@ -41,6 +41,7 @@ pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, ar
             if is_name && is_function { function(name.trim_end()) } else { None }
         }
         Shape::ConstType => const_type(rest, line).filter(|_| is_constant),
+        Shape::Property => property(rest, around).and_then(function),
         Shape::Equation => {
             let (name, behind) = rest.split_once('(')?;
             let (_, value) = behind.split_once(')')?;
@@ -50,6 +51,19 @@ pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, ar
             if is_name && is_equation { function(name) } else { None }
         }
     }
+}
+
+/// The name in `Type Name => expression`, or in `Type Name` above a brace.
+fn property<'a>(rest: &'a str, around: Around) -> Option<&'a str> {
+    let (head, has_value) = match rest.split_once("=>") {
+        Some((head, _)) => (head.trim_end(), true),
+        None => (rest.trim_end(), false),
+    };
+    let is_plain = head.chars().all(|c| is_name_char(c) || " \t<>,[]?.".contains(c));
+    let opens = has_value || around.next.starts_with('{');
+    let (before, name) = head.rsplit_once([' ', '\t'])?;
+    let is_typed = !before.trim().is_empty() && !before.split_whitespace().next().is_some_and(is_control);
+    (around.role == Some(Role::Type) && is_plain && opens && is_typed && name.chars().all(is_name_char)).then_some(name)
 }
 
 /// `Name = struct {`, after `const`.
@@ -71,9 +85,11 @@ fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
     let open = line.find('(')?;
     let before = line[..open].trim_end();
     let before = cut_generics(before);
-    let start = before
-        .rfind(|c: char| !(is_name_char(c) || matches!(c, ':' | '~' | '.')))
-        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let mut start = name_start(before);
+    // `Store<T>::open(`: the type before the generics is part of the name.
+    if before[start..].starts_with("::") && before[..start].ends_with('>') {
+        start = name_start(cut_generics(&before[..start]));
+    }
     let (prefix, name) = (before[..start].trim_end(), &before[start..]);
     let last = name.rsplit(['.', ':', '~']).next()?;
     let is_constructor = prefix.is_empty() && (last == around.name || name.contains("::"))
@@ -150,6 +166,12 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
     }
     let is_object = value == "{" || value.ends_with("({");
     (is_object && around.role != Some(Role::Function)).then_some(Header { name, role: Role::Object })
+}
+
+/// Where the name at the end of a text begins.
+fn name_start(text: &str) -> usize {
+    text.rfind(|c: char| !(is_name_char(c) || matches!(c, ':' | '~' | '.')))
+        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
 }
 
 /// `name<T>` without the part in brackets.

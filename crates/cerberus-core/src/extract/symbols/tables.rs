@@ -95,22 +95,6 @@ pub(super) const RUST: &[Rule] = &[
 pub(super) const PYTHON: &[Rule] =
     &[function("function_definition"), a_type("class_definition"), attached("decorator"), attached("comment")];
 
-pub(super) const JAVASCRIPT: &[Rule] = &[
-    function("function_declaration"),
-    function("generator_function_declaration"),
-    function("function_expression"),
-    function("method_definition"),
-    a_type("class_declaration"),
-    a_type("class"),
-    assigns("variable_declarator", "name", "value", When::Always),
-    assigns("assignment_expression", "left", "right", When::Always),
-    assigns("field_definition", "property", "value", When::Always),
-    assigns("pair", "key", "value", When::InObject),
-    Rule { kind: "export_statement", means: Means::Default },
-    attached("comment"),
-    attached("decorator"),
-];
-
 pub(super) const TYPESCRIPT: &[Rule] = &[
     function("function_declaration"),
     function("generator_function_declaration"),

@@ -27,6 +27,11 @@ fn check(language: Language, cases: &[(&str, &str)]) {
     }
 }
 
+/// The names that the grammar finds, and those that line patterns find where it is not built.
+const fn by_grammar_or_lines(by_grammar: &'static str, by_lines: &'static str) -> &'static str {
+    if cfg!(feature = "all-grammars") { by_grammar } else { by_lines }
+}
+
 #[test]
 fn rust() {
     let file = "\
@@ -527,7 +532,13 @@ void Outer::Inner::run() {
     check(
         Language::Cpp,
         &[
-            (file, "Store Store.Store Store.~Store Store.size Store.operator== Point Level make Outer.Inner.run"),
+            (
+                file,
+                by_grammar_or_lines(
+                    "Store Store.Store Store.~Store Store.size Store.operator== Point Level make Outer.Inner.run",
+                    "Store Store.Store Store.~Store Store.size Point Level make Outer.Inner.run",
+                ),
+            ),
             (&change("#pragma once"), ""),
             (&change("// A store."), "Store"),
             (&change("    int count = 0;"), "Store"),
@@ -580,8 +591,11 @@ namespace App.Core
         &[
             (
                 file,
-                "Store Store.Size Store.Computed Store.Store Store.OpenAsync Store.OpenAsync.Local Point IDoor IDoor.Knock \
-                 Level",
+                by_grammar_or_lines(
+                    "Store Store.Size Store.Computed Store.Store Store.OpenAsync Store.OpenAsync.Local Point IDoor \
+                     IDoor.Knock Level",
+                    "Store Store.Size Store.Computed Store.Store Store.OpenAsync Point IDoor Level",
+                ),
             ),
             (&change("using System;"), ""),
             (&change("    [Serializable]"), "Store"),
@@ -684,7 +698,13 @@ function main() {
     check(
         Language::Php,
         &[
-            (file, "Store Store.__construct Store.open Door Door.knock Loud Level main"),
+            (
+                file,
+                by_grammar_or_lines(
+                    "Store Store.__construct Store.open Door Door.knock Loud Level main",
+                    "Store Store.__construct Store.open Door Loud Level main",
+                ),
+            ),
             (&change("use Foo"), ""),
             (&change("/** A store. */"), "Store"),
             (&change("    private int"), "Store"),
@@ -716,7 +736,8 @@ say hello
     check(
         Language::Bash,
         &[
-            (file, "say install"),
+            // Line patterns do not know where a here-document ends.
+            (file, by_grammar_or_lines("say install", "say install not")),
             (&change("set -e"), ""),
             (&change("# Says."), "say"),
             (&change("  local x=1"), "install"),

@@ -4,9 +4,11 @@
 //! that beginning. The line `words` lists its most frequent words, by which a language is recognized. What a concept
 //! means is decided elsewhere, once for all languages.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::OnceLock;
+mod words;
+
+use super::lines::Lines;
+
+pub use words::tokens;
 
 /// No sentence has more words that matter.
 const SENTENCE_WORDS_MAX: usize = 80;
@@ -19,137 +21,112 @@ const FREQUENT_MIN: usize = 3;
 /// A frequent word says more about the language than a phrase.
 const FREQUENT_WEIGHT: usize = 2;
 
-const FILES: [(&str, &str); 11] = [
-    ("en", include_str!("en.txt")),
-    ("es", include_str!("es.txt")),
-    ("pt", include_str!("pt.txt")),
-    ("fr", include_str!("fr.txt")),
-    ("de", include_str!("de.txt")),
-    ("it", include_str!("it.txt")),
-    ("pl", include_str!("pl.txt")),
-    ("ru", include_str!("ru.txt")),
-    ("ja", include_str!("ja.txt")),
-    ("zh", include_str!("zh.txt")),
-    ("ko", include_str!("ko.txt")),
-];
-
 /// Its place in the list.
 const ENGLISH: usize = 0;
 
-/// Read when a text may be in this language. Most prompts need only one.
-static LEXICONS: [OnceLock<Lexicon>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+/// The most frequent words of all languages, each with a number whose bits are the places of the languages.
+const FREQUENT: Lines = Lines(include_str!(concat!(env!("OUT_DIR"), "/frequent.txt")));
 
-struct Phrase {
-    concept: &'static str,
-    words: Vec<Cow<'static, str>>,
+macro_rules! lexicon {
+    ($name:literal) => {
+        Lexicon {
+            name: $name,
+            phrases: Lines(include_str!(concat!(env!("OUT_DIR"), "/", $name, ".phrases.txt"))),
+            open: Lines(include_str!(concat!(env!("OUT_DIR"), "/", $name, ".open.txt"))),
+        }
+    };
 }
+
+/// In the order of the build script.
+static LEXICONS: [Lexicon; 11] = [
+    lexicon!("en"),
+    lexicon!("es"),
+    lexicon!("pt"),
+    lexicon!("fr"),
+    lexicon!("de"),
+    lexicon!("it"),
+    lexicon!("pl"),
+    lexicon!("ru"),
+    lexicon!("ja"),
+    lexicon!("zh"),
+    lexicon!("ko"),
+];
 
 /// One language.
 pub struct Lexicon {
     pub name: &'static str,
-    has_blanks: bool,
-    frequent: Vec<&'static str>,
-    /// By the first word.
-    phrases: HashMap<Cow<'static, str>, Vec<Phrase>>,
+    /// Each with its concept.
+    phrases: Lines,
     /// Phrases whose first word is only a beginning.
-    open: Vec<Phrase>,
+    open: Lines,
 }
 
 impl Lexicon {
-    fn at(language: usize) -> &'static Lexicon {
-        let (name, text) = FILES[language];
-        LEXICONS[language].get_or_init(|| Lexicon::new(name, text))
-    }
-
-    fn new(name: &'static str, text: &'static str) -> Lexicon {
-        let has_blanks = !matches!(name, "ja" | "zh" | "ko");
-        let frequent = frequent_words(text).collect();
-        let mut lexicon = Lexicon { name, has_blanks, frequent, phrases: HashMap::new(), open: Vec::new() };
-        let concepts = text.lines().filter_map(|line| line.split_once(": ")).filter(|(concept, _)| *concept != WORDS);
-        for (concept, list) in concepts {
-            for phrase in list.split('|').map(str::trim) {
-                let words = phrase_words(phrase);
-                let Some(first) = words.first().cloned() else { continue };
-                let known = Phrase { concept, words };
-                if first.ends_with('*') {
-                    lexicon.open.push(known);
-                } else {
-                    lexicon.phrases.entry(first).or_default().push(known);
-                }
-            }
-        }
-        lexicon
-    }
-
     /// The language that most of the words belong to; English if there is no evidence. Languages that share far fewer
     /// frequent words with the text than another one are not looked at further.
     pub fn of(words: &[String]) -> &'static Lexicon {
         let words = &words[..words.len().min(JUDGED_WORDS_MAX)];
-        let frequent = |(_, text): &(&str, &'static str)| {
-            let known: Vec<&str> = frequent_words(text).collect();
-            words.iter().filter(|word| known.contains(&word.as_str())).count()
-        };
-        let frequent = FILES.each_ref().map(frequent);
+        let mut frequent = [0_usize; LEXICONS.len()];
+        for languages in words.iter().map(|word| languages_of(word)).filter(|languages| *languages != 0) {
+            frequent.iter_mut().enumerate().for_each(|(place, count)| *count += usize::from(languages >> place & 1));
+        }
         let most = frequent.iter().copied().max().unwrap_or_default();
         let mut best = (0, ENGLISH);
         // Output that is pasted into a prompt is English, and often longer than the rest.
         let is_possible =
             |(language, count): &(usize, usize)| *language == ENGLISH || most < FREQUENT_MIN || 2 * count >= most;
         for (language, count) in frequent.into_iter().enumerate().filter(is_possible) {
-            let hits = Lexicon::at(language).hits(words);
+            let hits = LEXICONS[language].hits(words);
             let found = count * FREQUENT_WEIGHT + hits.iter().map(|hit| hit.len).sum::<usize>();
             if found > best.0 {
                 best = (found, language);
             }
         }
-        Lexicon::at(best.1)
+        &LEXICONS[best.1]
     }
 
     pub fn is_frequent(&self, word: &str) -> bool {
-        self.frequent.contains(&word)
+        let place = LEXICONS.iter().position(|lexicon| lexicon.name == self.name);
+        place.is_some_and(|place| languages_of(word) >> place & 1 == 1)
+    }
+
+    fn has_blanks(&self) -> bool {
+        !matches!(self.name, "ja" | "zh" | "ko")
     }
 
     fn hits(&self, words: &[String]) -> Vec<Hit> {
         let mut hits = Vec::new();
         for at in 0..words.len() {
-            let listed = self.phrases.get(words[at].as_str()).into_iter().flatten();
-            for phrase in listed.chain(&self.open).filter(|phrase| phrase.begins(&words[at..])) {
-                hits.push(Hit { concept: phrase.concept, start: at, len: phrase.words.len() });
+            for (phrase, concept) in self.phrases.of(&words[at]).chain(self.open.all()) {
+                if let Some(len) = beginning(phrase, &words[at..]) {
+                    hits.push(Hit { concept, start: at, len });
+                }
             }
         }
         hits
     }
 }
 
-/// The line of the most frequent words.
-const WORDS: &str = "words";
-
-fn frequent_words(text: &'static str) -> impl Iterator<Item = &'static str> {
-    let list = text.lines().find_map(|line| line.strip_prefix(WORDS)?.strip_prefix(": "));
-    list.into_iter().flat_map(|list| list.split('|').map(str::trim))
+/// The languages in which a word is frequent, as bits.
+fn languages_of(word: &str) -> u16 {
+    FREQUENT.of(word).find(|(known, _)| *known == word).and_then(|(_, languages)| languages.parse().ok()).unwrap_or(0)
 }
 
-/// The words of a phrase as [`tokens`] gives them. Most phrases are written that way.
-fn phrase_words(phrase: &'static str) -> Vec<Cow<'static, str>> {
-    let is_plain = |c: char| c.is_lowercase() && !is_ideograph(c) || matches!(c, ' ' | '\'' | '*');
-    if phrase.chars().all(is_plain) {
-        return phrase.split_whitespace().map(Cow::Borrowed).collect();
-    }
-    let mut words = tokens(phrase.trim_end_matches('*'));
-    if let Some(last) = words.last_mut().filter(|_| phrase.ends_with('*')) {
-        last.push('*');
-    }
-    words.into_iter().map(Cow::Owned).collect()
-}
-
-impl Phrase {
-    fn begins(&self, words: &[String]) -> bool {
-        let fits = |(pattern, word): (&Cow<str>, &String)| match pattern.strip_suffix('*') {
+/// How many words a phrase has, if a text begins with it.
+fn beginning(phrase: &str, words: &[String]) -> Option<usize> {
+    let mut count = 0;
+    for pattern in phrase.split(' ') {
+        let word = words.get(count)?;
+        let fits = match pattern.strip_suffix('*') {
             Some(beginning) => word.starts_with(beginning),
-            None => *pattern == word.as_str(),
+            None => pattern == word,
         };
-        self.words.len() <= words.len() && self.words.iter().zip(words).all(fits)
+        if !fits {
+            return None;
+        }
+        count += 1;
     }
+    Some(count)
 }
 
 /// A concept that occurs in a sentence, from the word `start` on.
@@ -206,7 +183,7 @@ impl Reading {
 
     /// Whether the concept comes after at most `skipped` words of the sentence proper.
     pub fn opens_with(&self, concept: &str, skipped: usize) -> bool {
-        let skipped = if self.lexicon.has_blanks { skipped } else { skipped * CHARS_PER_WORD };
+        let skipped = if self.lexicon.has_blanks() { skipped } else { skipped * CHARS_PER_WORD };
         self.first(concept).is_some_and(|hit| hit.start <= self.opening + skipped)
     }
 
@@ -222,44 +199,6 @@ impl Reading {
     pub fn count(&self, concept: &str) -> usize {
         self.hits.iter().filter(|hit| hit.concept == concept).count()
     }
-}
-
-fn is_ideograph(c: char) -> bool {
-    matches!(u32::from(c), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af)
-}
-
-/// The words of a text in lower case. Numbers become `0`. In scripts without blanks every character is a word.
-pub fn tokens(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let end = |word: &mut String, words: &mut Vec<String>| {
-        if !word.is_empty() {
-            words.push(std::mem::take(word));
-        }
-    };
-    for c in text.chars().flat_map(char::to_lowercase) {
-        match c {
-            '’' => word.push('\''),
-            c if is_ideograph(c) => {
-                end(&mut word, &mut words);
-                words.push(c.to_string());
-            }
-            c if c.is_numeric() => {
-                if !word.ends_with('0') {
-                    word.push('0');
-                }
-            }
-            c if c.is_alphabetic() || matches!(c, '\'' | '_') => word.push(c),
-            c => {
-                end(&mut word, &mut words);
-                if matches!(c, '?' | '!' | ':' | '`' | '？') {
-                    words.push(c.to_string());
-                }
-            }
-        }
-    }
-    end(&mut word, &mut words);
-    words
 }
 
 #[cfg(test)]

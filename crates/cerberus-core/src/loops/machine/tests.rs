@@ -258,6 +258,22 @@ fn a_limit_that_says_when_it_ends_is_waited_for() {
 }
 
 #[test]
+fn another_agent_takes_over_unless_the_limit_ends_soon() {
+    let settings = settings("agent = \"codex\"\nfallback = \"claude-code\"\nbackoff_max = 1");
+    for (words, wanted) in [
+        ("You've hit your usage limit.", "ended limited Again, switch"),
+        ("You've hit your usage limit. Try again in 2 hours.", "ended limited Again, switch"),
+        ("You've hit your usage limit. Try again in 20 seconds.", "ended limited Again"),
+    ] {
+        let mut drive = Drive::new(&settings);
+        let limit = failed("turn.failed", None, words);
+        drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).wanted();
+        drive.feed(0, measured(Progress::None));
+        assert_eq!(drive.wanted(), wanted, "{words}");
+    }
+}
+
+#[test]
 fn a_successor_that_cannot_start_is_tried_again_and_spends_nothing() {
     let settings = settings("same_failure = 2");
     let mut drive = Drive::new(&settings);

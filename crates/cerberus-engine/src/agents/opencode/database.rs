@@ -2,7 +2,6 @@
 //!
 //! Rows that are not valid JSON are skipped and counted.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -134,7 +133,7 @@ fn pair(row: &Row) -> rusqlite::Result<(String, String)> {
 }
 
 fn json(text: &str, damaged_rows: &mut usize) -> Option<serde_json::Value> {
-    let read = serde_json::from_str(text).ok();
+    let read = serde_json::from_slice(text.as_bytes()).ok();
     *damaged_rows += usize::from(read.is_none());
     read
 }
@@ -146,7 +145,7 @@ fn uri(path: &Path) -> String {
     log.push("-wal");
     let is_at_rest = !std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
     let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_bytes() {
+    for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'%' | b'?' | b'#' | 0x80.. => uri.push_str(&format!("%{byte:02x}")),
             plain => uri.push(char::from(*plain)),
@@ -158,6 +157,7 @@ fn uri(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     use super::*;
     use serde_json::{Value, json};

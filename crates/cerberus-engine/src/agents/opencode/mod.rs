@@ -27,11 +27,8 @@ pub(super) const PROFILE: Profile = Profile {
     session_file: None,
 };
 
-static PLUGIN: WholeFile = WholeFile {
-    text: include_str!("../../../../../plugin/opencode/cerberus.js"),
-    mark: "// Cerberus in opencode",
-    placeholder: "\"cerberus\"",
-};
+static PLUGIN: WholeFile =
+    WholeFile { text: include_str!("plugin.js"), mark: "// Cerberus in opencode", placeholder: "\"cerberus\"" };
 
 static SERVER: ServerStyle = ServerStyle {
     list: "mcp",

@@ -40,7 +40,7 @@ pub(super) fn cleaned(cleaner: &Cleaner, json: &str) -> Option<(String, Vec<Stri
         if json[end..].trim_start().starts_with(':') {
             field = &json[start + 1..end - 1];
         }
-        let Ok(said) = serde_json::from_str::<String>(&json[start..end]) else { continue };
+        let Ok(said) = serde_json::from_slice::<String>(&json.as_bytes()[start..end]) else { continue };
         let redacted = if WORDS.contains(&field) { cleaner.redact_words(&said) } else { cleaner.redact(&said) };
         let found = kinds_of(&redacted, &said);
         if found.is_empty() {

@@ -39,7 +39,7 @@ impl Saved {
             if let Some(base) = line.strip_prefix(BASE) {
                 saved.base = Some(base.to_string());
             } else if let Some(path) = line.strip_prefix(LEFT_OUT) {
-                saved.left_out.extend(serde_json::from_str::<String>(path).ok());
+                saved.left_out.extend(serde_json::from_slice::<String>(path.as_bytes()).ok());
             }
         }
         saved

@@ -3,16 +3,14 @@
 //! It runs in its own process group, which is ended afterwards in any case.
 
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use cerberus_core::agents;
 
 use super::{ProviderError, SUMMARIZING};
 use crate::os::output::{OutputError, read_until};
+use crate::os::platform::{self, End};
 
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
@@ -28,17 +26,15 @@ pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, 
     for name in agents::nesting_variables() {
         command.env_remove(name);
     }
-    let spawned = command
+    command
         .args(arguments)
         // An agent must not find a project here, or anything to work on.
         .current_dir("/")
         .env(SUMMARIZING, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn();
-    let mut child = spawned.map_err(ProviderError::NotRun)?;
+        .stderr(Stdio::null());
+    let mut child = platform::in_own_group(&mut command).spawn().map_err(ProviderError::NotRun)?;
     if let Some(mut input) = child.stdin.take() {
         // The prompt fits into a pipe. A program that does not read it can still answer.
         let _ = input.write_all(prompt.as_bytes());
@@ -56,16 +52,12 @@ pub fn ask(command: &[String], prompt: &str, limit: Duration) -> Result<String, 
 /// Waits for the program until the deadline, then ends what is left of its group. Returns its exit status if it exited
 /// by itself.
 fn end(mut child: Child, deadline: Instant) -> Option<ExitStatus> {
-    let pid = Pid::from_child(&child);
-    // Check without reaping: while the leader exists, no other group can get its id.
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    let has_ended = || matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_)));
-    let mut by_itself = has_ended();
+    let mut by_itself = platform::has_ended(&mut child);
     while !by_itself && Instant::now() < deadline {
         std::thread::sleep(LOOK_AGAIN);
-        by_itself = has_ended();
+        by_itself = platform::has_ended(&mut child);
     }
-    let _ = kill_process_group(pid, Signal::KILL);
+    platform::end_group(child.id(), End::Kill);
     child.wait().ok().filter(|_| by_itself)
 }
 

@@ -43,6 +43,8 @@ enum CheckCommand {
 
 impl Check {
     pub fn run(self, context: &Context) -> Result<()> {
+        // Whatever is asked for, hooks read a whole file afterwards.
+        checks::compile(&context.home, &context.clock, &context.store()?).hint(DOCTOR)?;
         match self.command {
             CheckCommand::Add(command) => command.run(context),
             CheckCommand::List(command) => command.run(context),

@@ -178,6 +178,9 @@ impl Subject<'_> {
         if let Some(gone) = wiring.commands().iter().find(|command| !Path::new(command).is_file()) {
             return Some((format!("{gone} does not exist"), install()));
         }
+        if let Some(problem) = older(scope, wiring) {
+            return Some((problem, install()));
+        }
         if let (Some(hook), Some(client)) = (wiring.hooks.iter().find(|hook| hook.is_unknown), self.client) {
             let problem =
                 format!("version {client} does not know {}, and may ignore the whole settings file", hook.event);
@@ -222,6 +225,19 @@ impl Subject<'_> {
             }
         }
     }
+}
+
+/// A program in the hooks that is older than this one. Those of a project are not asked: a repository may have named them,
+/// and nothing that a repository names is started.
+fn older(scope: Scope, wiring: &Wiring) -> Option<String> {
+    let this = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok()?;
+    let ours = Version::find(env!("CARGO_PKG_VERSION"))?;
+    let commands = wiring.commands();
+    let is_other = |path: &&Path| scope == Scope::User && path.canonicalize().is_ok_and(|path| path != this);
+    commands.iter().map(Path::new).filter(is_other).find_map(|path| {
+        let theirs = versions::version_of(path).filter(|theirs| *theirs < ours)?;
+        Some(format!("{} is version {theirs}, older than this program ({ours})", path.display()))
+    })
 }
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {

@@ -7,16 +7,15 @@ mod latency;
 mod summary;
 
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use cerberus_engine::journal;
 use cerberus_engine::os::failures;
+use cerberus_engine::os::platform;
 use cerberus_engine::project::privacy;
 use cerberus_engine::project::privacy::StorageBlock;
 use cerberus_engine::store::fold;
 use cerberus_engine::store::{self, Store};
-use rustix::fs::Access;
 use serde::Serialize;
 use serde_json::json;
 
@@ -84,6 +83,7 @@ impl Doctor {
         let (view, store) = view(context);
         checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
         checks.extend(store.as_ref().and_then(|store| project(context, store)));
+        checks.extend(store.iter().flat_map(|store| sync(context, store)));
         checks.push(latency::check(context));
         checks.extend(agents::checks(context, store.as_ref()));
         checks.push(lately(context));
@@ -93,7 +93,7 @@ impl Doctor {
 
 fn home(context: &Context) -> Check {
     let root = context.home.root();
-    let is_open = |path: &Path| path.metadata().is_ok_and(|known| known.permissions().mode() & 0o077 != 0);
+    let is_open = |path: &Path| path.metadata().is_ok_and(|known| platform::mode(&known) & 0o077 != 0);
     let inside = [context.home.journal_dir(), store::view_file(&context.home), context.home.backups_dir()];
     if let Some(problem) = context.home.unsafe_home() {
         return bad("home", format!("{problem}, so hooks store and run nothing"), home_repair(&problem));
@@ -105,7 +105,7 @@ fn home(context: &Context) -> Check {
             let fix = format!("move {} away, or set CERBERUS_HOME to a folder", root.display());
             bad("home", format!("{} is not a folder, so nothing is stored", root.display()), fix)
         }
-        Ok(_) if !is_writable(root) => {
+        Ok(_) if !platform::may_create_in(root) => {
             let detail = format!("{} is read-only, so nothing is stored", root.display());
             bad("home", detail, WRITABLE)
         }
@@ -121,13 +121,9 @@ fn home(context: &Context) -> Check {
 
 const WRITABLE: &str = "make it readable and writable for you, or set CERBERUS_HOME to a folder that is";
 
-fn is_writable(dir: &Path) -> bool {
-    rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
-}
-
 fn journal(context: &Context) -> Check {
     let dir = context.home.journal_dir();
-    if dir.exists() && !is_writable(&dir) {
+    if dir.exists() && !platform::may_create_in(&dir) {
         return bad("journal", format!("{} is not writable", dir.display()), WRITABLE);
     }
     match journal::segments(&context.home) {
@@ -142,7 +138,7 @@ fn journal(context: &Context) -> Check {
 fn view(context: &Context) -> (Check, Option<Store>) {
     // Rebuilding needs a folder that can be written.
     let root = context.home.root();
-    let rebuild = if root.exists() && !is_writable(root) { WRITABLE } else { "cerberus doctor --rebuild" };
+    let rebuild = if root.exists() && !platform::may_create_in(root) { WRITABLE } else { "cerberus doctor --rebuild" };
     let store = match fold::open(&context.home) {
         Ok(store) => store,
         Err(error) => return (bad("view", error.to_string(), rebuild), None),
@@ -197,6 +193,15 @@ fn project(context: &Context, store: &Store) -> Option<Check> {
         },
     };
     Some(good("project", detail))
+}
+
+/// Each space that this home takes part in.
+fn sync(context: &Context, store: &Store) -> Vec<Check> {
+    let one = |(is_good, detail, fix): (bool, String, &str)| match is_good {
+        true => good("sync", detail),
+        false => bad("sync", detail, fix),
+    };
+    super::sync::checks(context, store).into_iter().map(one).collect()
 }
 
 fn lately(context: &Context) -> Check {

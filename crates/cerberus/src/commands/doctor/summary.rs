@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use cerberus_engine::config;
 use cerberus_engine::os::failures;
+use cerberus_engine::os::platform::{is_program, program_files};
 use cerberus_engine::store::Store;
 use cerberus_engine::summary::FAILURE;
 use cerberus_engine::summary::provider::Provider;
-use rustix::fs::Access;
 
 use super::{Check, bad, good};
 use crate::context::{Context, surroundings};
@@ -51,10 +51,10 @@ pub fn check(context: &Context, store: Option<&Store>) -> Check {
 }
 
 fn is_there(program: &str) -> bool {
-    let can_run = |path: &Path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok();
-    if program.contains('/') {
-        return can_run(Path::new(program));
+    if Path::new(program).components().count() > 1 {
+        return is_program(Path::new(program));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| can_run(&dir.join(program)))
+    let files = program_files(program);
+    std::env::split_paths(&path).any(|dir| files.iter().any(|file| is_program(&dir.join(file))))
 }

@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use cerberus_core::loops::redline::Level;
@@ -14,14 +13,14 @@ use cerberus_engine::loops::runner::{Job, LoopError};
 use cerberus_engine::loops::start::{self, Start};
 use cerberus_engine::loops::task::{Task, TaskError};
 use cerberus_engine::loops::worktrees::LoopWorktree;
+use cerberus_engine::os::platform::running_program;
 use cerberus_engine::project::identity;
 use clap::error::ErrorKind;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::{dry_run, fallback, worktree};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::platform::{SIGINT, Signals};
 use crate::render;
 use crate::render::loops::Screen;
 
@@ -277,10 +276,7 @@ impl Run {
         };
         let task = task(&settings, &located.cwd)?;
         // The running program, even if its file has been replaced since.
-        let program = match cfg!(target_os = "linux") {
-            true => PathBuf::from("/proc/self/exe"),
-            false => std::env::current_exe().hint("run cerberus by its full path")?,
-        };
+        let program = running_program().hint("run cerberus by its full path")?;
         let surroundings = context.agent_surroundings();
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
         let utc_offset = UtcOffset { seconds: jiff::Zoned::now().offset().seconds() };
@@ -355,11 +351,10 @@ fn usage(words: &str) -> ! {
 
 /// Ctrl-C asks to stop after the iteration. Other signals stop immediately.
 fn listen(interrupts: &Arc<Interrupts>) -> Result<()> {
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).hint("the signal handlers could not be installed; try again")?;
+    let signals = Signals::catch().hint("the signal handlers could not be installed; try again")?;
     let interrupts = Arc::clone(interrupts);
     std::thread::spawn(move || {
-        for signal in signals.forever() {
+        signals.each(|signal| {
             match signal {
                 SIGINT if !interrupts.is_asked() => {
                     render::talk("cerberus: stopping after this iteration; press Ctrl-C again to stop immediately");
@@ -368,7 +363,8 @@ fn listen(interrupts: &Arc<Interrupts>) -> Result<()> {
                 SIGINT => interrupts.ask(),
                 _ => interrupts.ask_now(),
             }
-        }
+            true
+        });
     });
     Ok(())
 }

@@ -13,14 +13,14 @@ mod story;
 mod terminal;
 mod versions;
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
-use cerberus_testkit::process::{Finished, Running, kill_group};
+use cerberus_testkit::process::{Finished, Running, copy_program, kill_group, write_program};
 use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ impl Stage {
     fn install_recorder(&self, client: &dyn Client, dir: &Path) {
         let (binary, copy) = (env!("CARGO_BIN_EXE_cerberus"), self.scratch.root().join("cerberus"));
         std::fs::create_dir_all(dir).unwrap();
-        std::fs::copy(binary, &copy).unwrap();
+        copy_program(Path::new(binary), &copy);
         let mut install = Command::new(&copy);
         install
             .args(["install", "--agent", client.pin().agent])
@@ -82,8 +82,7 @@ impl Stage {
             kept.display()
         );
         std::fs::remove_file(&copy).unwrap();
-        std::fs::write(&copy, script).unwrap();
-        std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).unwrap();
+        write_program(&copy, &script);
     }
 
     fn place(&self, server: &ModelServer) -> Place {

@@ -1,8 +1,9 @@
 //! A simulated night: a loop of fifteen contexts with each of the real agents, in which everything goes wrong once, and
-//! the report that its user reads in the morning.
+//! the report that its user reads in the morning. A third loop begins with one agent in a worktree, goes on with the
+//! other when the first has reached its usage limit, and ends when the money is spent.
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -73,13 +74,16 @@ fn script(client: &dyn Client, stage: &Stage, hard: impl IntoIterator<Item = Rep
     replies
 }
 
-fn prepare(stage: &Stage) {
+/// A hook that takes too long once.
+const SLOW_HOOK: &str =
+    "[loop.hooks]\npost_iteration = \"grep -q '\\\"iteration\\\":6,' && sleep 600; true\"\ntime_limit = \"1s\"\n";
+
+fn prepare(stage: &Stage, settings: &str) {
     let repo = stage.scratch.repo();
     let write = |name: &str, text: &str| std::fs::write(repo.join(name), text).unwrap();
     write("check.sh", CHECK);
     write("TASK.md", "Write the four parts.\n");
-    let hook = "grep -q '\\\"iteration\\\":6,' && sleep 600; true";
-    write("cerberus.toml", &format!("[loop.hooks]\npost_iteration = \"{hook}\"\ntime_limit = \"1s\"\n"));
+    write("cerberus.toml", settings);
     for args in [&["add", "--all"][..], &["commit", "--quiet", "--message=start"]] {
         let who = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
         let mut git = Command::new("git");
@@ -166,7 +170,7 @@ fn check(stage: &Stage, server: &ModelServer, stderr: &str) {
 #[test]
 fn claude_code_sleeps_well() {
     let stage = Stage::new(&ClaudeCode);
-    prepare(&stage);
+    prepare(&stage, SLOW_HOOK);
     let hard = [ClaudeCode.run("sleep 600 & sleep 601").reading(HARD)];
     let server = ModelServer::start(script(&ClaudeCode, &stage, hard));
     let mut client = ClaudeCode.command(&stage.place(&server));
@@ -179,7 +183,7 @@ fn claude_code_sleeps_well() {
 #[test]
 fn codex_sleeps_well() {
     let stage = Stage::new(&Codex);
-    prepare(&stage);
+    prepare(&stage, SLOW_HOOK);
     let hard = in_background("sleep 602 & sleep 603", HARD);
     let server = ModelServer::start(script(&Codex, &stage, hard));
     let mut client = Codex.command(&stage.place(&server), &[]);
@@ -193,4 +197,87 @@ fn codex_sleeps_well() {
     let options = ["--soft-redline", "70k", "--hard-redline", "85k"];
     let stderr = sleep_well(&stage, &client, "codex", &options, &args);
     check(&stage, &server, &stderr);
+}
+
+/// Both agents' surroundings and the folder of the worktree.
+fn shared(stage: &Stage, server: &ModelServer) -> (Command, Command, PathBuf) {
+    let claude = ClaudeCode.command(&stage.place(server));
+    let mut codex = Codex.command(&stage.place(server), &[]);
+    codex.args(["-c", "model_providers.stub.request_max_retries=0"]);
+    let repo = stage.scratch.repo().canonicalize().unwrap();
+    let folder = repo.with_file_name(format!("{}-night", repo.file_name().unwrap().display()));
+    (claude, codex, folder)
+}
+
+/// Codex begins, reaches its usage limit and is followed by Claude Code, which is asked for its handoff, hangs once,
+/// and then spends the rest of the money.
+fn expensive(stage: &Stage, folder: &Path) -> Vec<Reply> {
+    let part = |client: &dyn Client, name: &str| {
+        client.write(&folder.join(format!("{name}.txt")), &format!("part {name}\n")).reading(5_000)
+    };
+    let called = stage.scratch.root().join("called");
+    let wait = format!("while [ ! -s '{}' ]; do sleep 0.1; done; sleep 2", called.display());
+    let mut replies = vec![
+        part(&Codex, "one"),
+        Reply::text("Part one is written.").reading(6_000),
+        Reply::usage_limit(),
+        part(&ClaudeCode, "two").to("one.txt (new)"),
+        Reply::text("Part two is written.").reading(6_000),
+        part(&ClaudeCode, "three").to("two.txt (new)"),
+        ClaudeCode.run(&wait).reading(75_000),
+        Reply::text("<handoff>\n## Pending\n- [ ] write part four\n</handoff>").to("# Context Handoff Request"),
+        Reply::hang().to("- [ ] write part four"),
+    ];
+    replies.extend((0..60).map(|_| ClaudeCode.run("true").reading(60_000)));
+    replies
+}
+
+#[test]
+fn another_agent_works_until_the_money_is_spent() {
+    let stage = Stage::new(&ClaudeCode);
+    Codex.prepare(&stage.scratch);
+    let called = stage.scratch.root().join("called");
+    prepare(&stage, &format!("[loop.hooks]\npre_reboot = \"cat > '{}'\"\n", called.display()));
+    let (_, _, folder) = shared(&stage, &ModelServer::start([]));
+    let server = ModelServer::start(expensive(&stage, &folder));
+    let (claude, codex, _) = shared(&stage, &server);
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cerberus"));
+    command.env_clear().current_dir(stage.scratch.repo()).process_group(0);
+    for client in [&claude, &codex] {
+        command.envs(client.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    }
+    command.args(["loop", "run", "--worktree", "night", "--agent", "codex", "--program"]).arg(codex.get_program());
+    command.args(["--fallback", "claude-code", "--fallback-program"]).arg(claude.get_program());
+    command.args(["--fallback-arg", "--dangerously-skip-permissions", "--context-window", "100000"]);
+    command.args(["--prompt", "Write the four parts.", "--until", "sh check.sh", "--max-cost-usd", "2"]);
+    command.args(["--min-interval", "0s", "--backoff", "0", "--backoff-max", "1s", "--stall", "30s", "--"]);
+    command.args(["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]);
+    command.args(codex.get_args());
+    let mut running = Running::spawn(&mut command).unwrap();
+    let group = running.pid();
+    let finished = running.wait(NIGHT).unwrap();
+    let stderr = finished.stderr;
+    assert_eq!(finished.status.code(), Some(3), "{}\n{stderr}", finished.stdout);
+    assert_eq!(running_in(group, stage.scratch.root()), [""; 0], "no process is left");
+    for told in ["codex reached its usage limit; claude-code continues", "the limit of cost is reached", "merge night"]
+    {
+        assert!(stderr.contains(told), "{told} in {stderr}");
+    }
+    assert!(!stage.scratch.repo().join("one.txt").exists(), "the worktree is a folder of its own");
+
+    let cwd = ["--cwd", folder.to_str().unwrap()];
+    let history = stage.cerberus(&[&["loop", "history", "--json"][..], &cwd].concat());
+    let history: Value = serde_json::from_str(&history).unwrap();
+    let rows = history.as_array().unwrap();
+    let of = |field: &str| rows.iter().map(|row| row[field].as_str().unwrap_or_default()).collect::<Vec<_>>();
+    assert_eq!(of("agent"), ["codex", "claude-code", "claude-code", "claude-code"], "{history:#}");
+    assert_eq!(of("ended_by")[2..], ["soft-redline", "limit"], "{history:#}");
+    assert_eq!((&rows[3]["attempts"], &rows[3]["reboot"]["reason"]), (&2.into(), &"stall".into()), "{history:#}");
+    let spent: f64 = rows.iter().map(|row| row["cost_usd"].as_f64().unwrap()).sum();
+    assert!((1.9..2.6).contains(&spent), "{spent}: {history:#}");
+    let report = stage.cerberus(&[&["loop", "history"][..], &cwd].concat());
+    for told in ["4 iterations in ", "1 soft redline", "the limit of cost is reached", "changed since it began: "] {
+        assert!(report.contains(told), "{told} in {report}");
+    }
 }

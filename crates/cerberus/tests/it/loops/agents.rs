@@ -1,6 +1,7 @@
 //! Other agents, and falling back to one of them.
 
 use cerberus_testkit::fake_agent::{Act, FakeAgent, Tongue};
+use cerberus_testkit::process::write_program;
 
 use super::{Stage, begins, with};
 
@@ -45,8 +46,7 @@ fn printing(stage: &Stage, agent: &str, lines: &str, options: &[&str]) -> std::p
     let program = stage.env.root().join(format!("{agent}-program"));
     let args = stage.env.root().join(format!("{agent}-args"));
     let text = format!("#!/bin/sh\nprintf '%s ' \"$@\" > '{}'\ncat > /dev/null\n{lines}\n", args.display());
-    std::fs::write(&program, text).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_program(&program, &text);
     let mut command = stage.env.command();
     command.args(["loop", "run", "--agent", agent, "--program", program.to_str().unwrap(), "--prompt", "Build it"]);
     command.args(["--min-interval", "0", "--max-iterations", "1"]).args(options).stdin(std::process::Stdio::null());

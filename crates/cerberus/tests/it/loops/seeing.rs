@@ -3,7 +3,7 @@
 use std::process::{Child, Stdio};
 
 use cerberus_testkit::fake_agent::{Act, Tongue};
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{wait_until, write_program};
 use serde_json::{Value, json};
 
 use super::{LIMIT, Ran, Stage, begins, prints, with, works};
@@ -166,10 +166,8 @@ fn the_user_is_notified_at_the_end() {
     assert_eq!((&told["stop"], &told["stop_reason"]), (&json!("limit"), &json!("the limit of iterations is reached")));
     // On a desktop, its own program is started.
     let (bin, seen) = (stage.env.root().join("bin"), stage.env.root().join("seen"));
-    std::fs::create_dir(&bin).unwrap();
-    let program = bin.join("notify-send");
-    std::fs::write(&program, format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n", seen.display())).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n", seen.display());
+    write_program(&bin.join("notify-send"), &script);
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let output = stage.command(&["--max-iterations", "1", "--notify", "desktop"]).env("PATH", path).output().unwrap();
     Ran(output).ended(3, "iterations");

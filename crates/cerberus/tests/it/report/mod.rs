@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{wait_until, write_program};
 use serde_json::json;
 
 use crate::env;
@@ -229,10 +229,8 @@ fn forgetting_removes_the_report_that_may_show_it() {
 fn it_is_opened_with_the_program_of_the_system() {
     let env = env();
     let (bin, seen) = (env.root().join("bin"), env.root().join("seen"));
-    fs::create_dir(&bin).unwrap();
-    let opener = bin.join("xdg-open");
-    fs::write(&opener, format!("#!/bin/sh\nprintf %s \"$1\" > {0}.new && mv {0}.new {0}\n", seen.display())).unwrap();
-    fs::set_permissions(&opener, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\nprintf %s \"$1\" > {0}.new && mv {0}.new {0}\n", seen.display());
+    write_program(&bin.join("xdg-open"), &script);
     let open = |path: &str| env.command().env("PATH", path).args(["report", "--open"]).output().unwrap();
     assert!(open(&format!("{}:/usr/bin:/bin", bin.display())).status.success());
     wait_until("the opener", Duration::from_secs(60), || seen.exists().then_some(())).unwrap();
