@@ -49,6 +49,17 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || has_drive(path)
 }
 
+/// A path as people and agents write it. Windows itself names a resolved path `\\?\C:\dev` or `\\?\UNC\host\dev`.
+pub fn as_people_write(resolved: &str) -> Cow<'_, str> {
+    match resolved.strip_prefix("\\\\?\\") {
+        Some(path) if has_drive(path) => Cow::Borrowed(path),
+        Some(path) => {
+            path.strip_prefix("UNC\\").map_or(Cow::Borrowed(resolved), |path| Cow::Owned(format!("\\\\{path}")))
+        }
+        None => Cow::Borrowed(resolved),
+    }
+}
+
 /// A Windows path in the form that its Unix shells use: `/c/dev/p`.
 pub fn in_unix_form(path: &str) -> Cow<'_, str> {
     match has_drive(path) {
@@ -104,6 +115,18 @@ mod tests {
         assert_eq!(in_unix_form("/home/dev"), "/home/dev");
         assert!([".git/wt/a", ".claude/worktrees/a/src", "worktrees/a"].iter().all(|inside| is_in_worktree(inside)));
         assert!(!["", "src", ".github/x", "my.git/x"].iter().any(|inside| is_in_worktree(inside)));
+    }
+
+    #[test]
+    fn a_path_that_windows_resolved_is_written_as_usual() {
+        for (resolved, expected) in [
+            ("\\\\?\\C:\\dev\\p", "C:\\dev\\p"),
+            ("\\\\?\\UNC\\host\\dev", "\\\\host\\dev"),
+            ("\\\\?\\Volume{1}\\dev", "\\\\?\\Volume{1}\\dev"),
+            ("/home/dev", "/home/dev"),
+        ] {
+            assert_eq!(as_people_write(resolved), expected);
+        }
     }
 
     #[test]

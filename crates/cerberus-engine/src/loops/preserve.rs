@@ -14,6 +14,7 @@ use cerberus_core::private::PrivacyRules;
 
 use super::worktree;
 use crate::os::outside;
+use crate::os::platform::real_path;
 use crate::project::identity::Located;
 use crate::sessions::find::recent_sessions;
 use crate::store::{self, SessionRow, Store};
@@ -121,7 +122,7 @@ fn included(wanted: &PreserveRequest, path: &str) -> Result<IncludedFile, String
     if privacy_rules.is_private(path) {
         return Err("it is private".to_string());
     }
-    let real = root.join(path).canonicalize().map_err(|error| error.to_string())?;
+    let real = real_path(&root.join(path)).map_err(|error| error.to_string())?;
     // A link must not expose files outside the project.
     if !real.starts_with(root) {
         return Err("it is outside the project".to_string());

@@ -15,6 +15,7 @@ use cerberus_core::model::id::ProjectId;
 use cerberus_core::project::config;
 
 use crate::os::outside;
+use crate::os::platform::{is_plain, real_path, with_slashes};
 
 /// A pointer file (`.git`, `HEAD`, `commondir`) is one short line.
 const POINTER_BYTES_MAX: u64 = 8 * 1024;
@@ -62,7 +63,7 @@ impl Located {
 
 pub fn locate(cwd: &Path) -> Located {
     // A deleted folder can still be named.
-    let cwd = fs::canonicalize(cwd).unwrap_or_else(|_| normal(cwd));
+    let cwd = real_path(cwd).unwrap_or_else(|_| normal(cwd));
     for root in cwd.ancestors() {
         if let Some(git) = git_dirs(root) {
             if !git.agrees(root) {
@@ -96,11 +97,10 @@ fn folder(root: &Path, cwd: PathBuf) -> Located {
 pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
     let said = Path::new(path);
     // Fast path: most paths are plainly inside.
-    if !path.contains("/.")
-        && !path.contains("//")
+    if is_plain(path)
         && let Ok(inside) = said.strip_prefix(&located.root)
     {
-        return to_text(inside);
+        return with_slashes(inside);
     }
     // The agent spells a path like its own folder, symbolic links included.
     let absolute = match said.strip_prefix(said_cwd) {
@@ -108,25 +108,21 @@ pub fn relative(located: &Located, said_cwd: &Path, path: &str) -> String {
         _ => normal(&located.cwd.join(said)),
     };
     if let Ok(inside) = absolute.strip_prefix(&located.root) {
-        return to_text(inside);
+        return with_slashes(inside);
     }
     let (parent, file) = (absolute.parent().unwrap_or(&absolute), absolute.file_name().unwrap_or_default());
-    if let Ok(real) = fs::canonicalize(parent) {
+    if let Ok(real) = real_path(parent) {
         if let Ok(inside) = real.join(file).strip_prefix(&located.root) {
-            return to_text(inside);
+            return with_slashes(inside);
         }
         let other = locate(&real);
         if other.project == located.project
             && let Ok(inside) = real.join(file).strip_prefix(&other.root)
         {
-            return to_text(inside);
+            return with_slashes(inside);
         }
     }
-    to_text(&absolute)
-}
-
-fn to_text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+    with_slashes(&absolute)
 }
 
 /// Turns `a/./b/../c` into `a/c` without reading the disk.
@@ -159,7 +155,7 @@ impl GitDirs {
             let is_registered = self.own.parent() == Some(&self.common.join("worktrees"));
             return is_registered
                 && pointer(&self.own.join("gitdir"))
-                    .and_then(|back| fs::canonicalize(self.own.join(back.trim())).ok())
+                    .and_then(|back| real_path(&self.own.join(back.trim())).ok())
                     .is_some_and(|back| back == own);
         }
         if self.own == own {
@@ -169,7 +165,7 @@ impl GitDirs {
             outside::text(&self.own.join(name), CONFIG_BYTES_MAX)
                 .ok()
                 .and_then(|text| config::worktree(&text))
-                .and_then(|folder| fs::canonicalize(self.own.join(folder)).ok())
+                .and_then(|folder| real_path(&self.own.join(folder)).ok())
                 .is_some_and(|folder| folder == root)
         })
     }
@@ -193,12 +189,12 @@ fn git_dirs(root: &Path) -> Option<GitDirs> {
         dot_git
     } else {
         let pointer = pointer(&dot_git)?;
-        fs::canonicalize(root.join(pointer.strip_prefix("gitdir:")?.trim())).ok()?
+        real_path(&root.join(pointer.strip_prefix("gitdir:")?.trim())).ok()?
     };
     // A `.git` folder without a HEAD is not a repository, for git either.
     fs::symlink_metadata(own.join("HEAD")).ok()?;
     match pointer(&own.join("commondir")) {
-        Some(common) => Some(GitDirs { common: fs::canonicalize(own.join(common.trim())).ok()?, own, is_linked: true }),
+        Some(common) => Some(GitDirs { common: real_path(&own.join(common.trim())).ok()?, own, is_linked: true }),
         None => Some(GitDirs { common: own.clone(), own, is_linked: false }),
     }
 }

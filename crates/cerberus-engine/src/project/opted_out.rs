@@ -15,6 +15,7 @@ use cerberus_core::private::projects::OtherProjects;
 use super::identity::{locate, normal};
 use super::privacy::{OPT_OUT_FILE, is_there, permanent_block};
 use crate::os::home::Home;
+use crate::os::platform::real_path;
 
 pub struct OptedOut<'h> {
     home: &'h Home,
@@ -74,7 +75,7 @@ impl<'h> OptedOut<'h> {
             // It may be the top of a project.
             Ok(found) if found.is_dir() && is_there(&path.join(OPT_OUT_FILE)) => return true,
             Ok(found) if found.is_symlink() => {
-                if let Ok(real) = fs::canonicalize(path) {
+                if let Ok(real) = real_path(path) {
                     return self.is_shut(root, &real);
                 }
             }
@@ -87,7 +88,7 @@ impl<'h> OptedOut<'h> {
         let is_shut = if folder.starts_with(root) {
             self.is_in_shut_below(root, folder)
         } else {
-            let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+            let real = real_path(folder).unwrap_or_else(|_| folder.to_path_buf());
             (real != folder && is_private(&real)) || self.is_in_shut(root, &real)
         };
         self.known.borrow_mut().insert(folder.to_path_buf(), is_shut);
@@ -98,7 +99,7 @@ impl<'h> OptedOut<'h> {
     fn is_in_shut_below(&self, root: &Path, folder: &Path) -> bool {
         for above in folder.ancestors().take_while(|above| *above != root) {
             if fs::symlink_metadata(above).is_ok_and(|found| found.is_symlink()) {
-                return fs::canonicalize(folder).is_ok_and(|real| self.is_shut(root, &real));
+                return real_path(folder).is_ok_and(|real| self.is_shut(root, &real));
             }
             if is_there(&above.join(OPT_OUT_FILE)) {
                 return true;

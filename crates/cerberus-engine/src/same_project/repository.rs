@@ -5,7 +5,6 @@
 //! commit, and never in a hook that an agent waits for. Nothing is asked over the network.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use cerberus_core::clean::Cleaner;
@@ -20,6 +19,7 @@ use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::outside;
+use crate::os::platform::real_path;
 use crate::project::git;
 use crate::project::identity::{Located, normal};
 use crate::store::fold;
@@ -125,7 +125,7 @@ fn origin(located: &Located, effort: Effort) -> Option<String> {
 fn real_repository(path: &Path) -> Option<PathBuf> {
     let mut bare = OsString::from(path);
     bare.push(".git");
-    fs::canonicalize(path).or_else(|_| fs::canonicalize(bare)).ok()
+    real_path(path).or_else(|_| real_path(Path::new(&bare))).ok()
 }
 
 fn own_name(root: &Path) -> Option<String> {
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(git::first_logged_commit(&locate(&clone)), None);
         let log = fixture.root().join(".git/logs/HEAD");
         for odd in ["", "x", "0 1\tcommit (initial): x\n", "\u{0}\u{1}\t\n"] {
-            fs::write(&log, odd).unwrap();
+            std::fs::write(&log, odd).unwrap();
             assert_eq!(logged(), None, "{odd:?}");
         }
     }

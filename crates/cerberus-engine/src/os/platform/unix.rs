@@ -25,6 +25,23 @@ pub const USER_FOLDER: &str = "HOME";
 /// The shell that runs a command line, and its flag for one.
 pub const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 
+// Paths
+
+/// The path without symbolic links.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
+}
+
+/// Whether the path is certainly written as [`real_path`] would write it, if there are no links.
+pub fn is_plain(path: &str) -> bool {
+    !path.contains("/.") && !path.contains("//")
+}
+
+/// The path with slashes between its parts.
+pub fn with_slashes(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 // Files
 
 pub fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {

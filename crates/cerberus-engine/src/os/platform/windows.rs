@@ -13,6 +13,8 @@ use std::process::{Child, ChildStdout, Command, ExitStatus};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Instant, SystemTime};
 
+use cerberus_core::model::path::as_people_write;
+
 use super::{End, processes};
 use crate::os::home::Access;
 use crate::os::output::OutputError;
@@ -33,6 +35,24 @@ const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
 const READABLE: u32 = 0o400;
 const WRITABLE: u32 = 0o200;
+
+// Paths
+
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let resolved = fs::canonicalize(path)?;
+    Ok(match resolved.to_str() {
+        Some(text) => PathBuf::from(as_people_write(text).into_owned()),
+        None => resolved,
+    })
+}
+
+pub fn is_plain(_path: &str) -> bool {
+    false
+}
+
+pub fn with_slashes(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
 
 // Files
 
