@@ -1,12 +1,11 @@
 //! Failing tests, builds and lints are blockers until they pass.
 
-use std::collections::HashSet;
-
 use super::Known;
 use crate::extract::RUN;
 use crate::extract::runs::{Command, Kind, Ledger, Run, Verdict};
 use crate::model::fact::{Fact, Kind as FactKind};
 use crate::model::id::SessionId;
+use crate::model::map::{FastMap, FastSet};
 use crate::model::time::Timestamp;
 
 /// A test, build or lint run in a session.
@@ -24,12 +23,15 @@ const PROBLEMS_MAX: usize = 3;
 
 /// The blockers that these runs leave open. `runs` are in chronological order; `facts` tell which files were edited since.
 pub fn blockers(runs: &[SessionRun], facts: &[Known]) -> Vec<Known> {
-    let mut ledger = Ledger::default();
-    runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let mut found = Vec::new();
-    for name in ledger.failing() {
-        let last = runs.iter().rev().find(|ran| ran.run.failed.iter().any(|failed| failed == name));
-        found.extend(last.filter(|ran| !passed_since(runs, ran, Some(name))).map(|ran| ran.blocker(name, "test")));
+    let open = open_failures(runs);
+    // Nearly everything passed since, and need not be followed through all runs.
+    if !open.is_empty() {
+        let mut ledger = Ledger::about(open.keys().copied());
+        runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
+        for name in ledger.failing() {
+            found.extend(open.get(name).map(|ran| ran.blocker(name, "test")));
+        }
     }
     let red = last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == Verdict::Red);
     for ran in red.filter(|ran| !passed_since(runs, ran, None)) {
@@ -52,6 +54,18 @@ pub fn blockers(runs: &[SessionRun], facts: &[Known]) -> Vec<Known> {
     found
 }
 
+/// The names that failed and that no later run shows to be repaired, each with the last run in which it failed.
+fn open_failures(runs: &[SessionRun]) -> FastMap<&str, &SessionRun> {
+    let mut last: FastMap<&str, &SessionRun> = FastMap::default();
+    for ran in runs.iter().rev() {
+        for name in &ran.run.failed {
+            last.entry(name).or_insert(ran);
+        }
+    }
+    last.retain(|name, ran| !passed_since(runs, ran, Some(*name)));
+    last
+}
+
 impl SessionRun {
     fn blocker(&self, text: &str, kind: &str) -> Known {
         let reference = Some(RUN.to_string());
@@ -63,7 +77,8 @@ impl SessionRun {
 /// Did a later run of the same toolchain pass that would have failed otherwise? A passing test run also proves that the
 /// code builds; a run of other tests proves nothing about the test `name`.
 fn passed_since(runs: &[SessionRun], red: &SessionRun, name: Option<&str>) -> bool {
-    let later = runs.iter().filter(|ran| (ran.at, ran.event) > (red.at, red.event));
+    // The last runs are the likeliest to have passed.
+    let later = runs.iter().rev().take_while(|ran| (ran.at, ran.event) > (red.at, red.event));
     let mut green = later.filter(|ran| ran.run.verdict == Verdict::Green && ran.command.same_toolchain(&red.command));
     green.any(|ran| match (red.command.kind, ran.command.kind) {
         (Kind::Test, Kind::Test) => match name {
@@ -90,7 +105,7 @@ fn edited_since(facts: &[Known], red: &SessionRun, problem: &str) -> bool {
 
 /// The last run of each command, oldest first.
 fn last_of_each(runs: &[SessionRun]) -> Vec<&SessionRun> {
-    let mut seen = HashSet::new();
+    let mut seen = FastSet::default();
     let mut last: Vec<&SessionRun> = runs.iter().rev().filter(|ran| seen.insert(ran.command.key.as_str())).collect();
     last.reverse();
     last

@@ -63,12 +63,13 @@ pub fn open_items(
 /// Tasks that were completed by number only. The text of the open task becomes the text of the done one.
 pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
     let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
-    let own = own_references(facts);
+    let settled = settled_references(settlements);
+    let own = own_references(facts, &settled);
     // Of several facts with the same reference, the last one counts.
     let mut by_session: FastMap<(&str, &str), &Known> = FastMap::default();
     let mut by_reference: FastMap<&str, &Known> = FastMap::default();
     for known in facts {
-        let Some(reference) = known.fact.reference.as_deref() else { continue };
+        let Some(reference) = known.fact.reference.as_deref().filter(|name| settled.contains(name)) else { continue };
         by_session.insert((known.session.as_str(), reference), known);
         by_reference.insert(reference, known);
     }
@@ -147,9 +148,16 @@ pub fn class(kind: Kind) -> u8 {
 /// When something happened: the time, and the position in the journal to break ties.
 type Position = (Timestamp, i64);
 
-/// Which sessions stated something by which reference.
-fn own_references(facts: &[Known]) -> FastSet<(&str, &str)> {
-    facts.iter().filter_map(|known| Some((known.session.as_str(), known.fact.reference.as_deref()?))).collect()
+/// The references that something is settled by. Most facts have none of them.
+fn settled_references(settlements: &[Settlement]) -> FastSet<&str> {
+    let targets = settlements.iter().map(|settlement| &settlement.closing.target);
+    targets.filter_map(Target::reference).collect()
+}
+
+/// Which sessions stated something by which of these references.
+fn own_references<'a>(facts: &'a [Known], settled: &FastSet<&str>) -> FastSet<(&'a str, &'a str)> {
+    let reference = |known: &'a Known| known.fact.reference.as_deref().filter(|reference| settled.contains(reference));
+    facts.iter().filter_map(|known| Some((known.session.as_str(), reference(known)?))).collect()
 }
 
 /// A session that settles a task it never stated works on the list of another: of a teammate, or of the session that
@@ -187,7 +195,7 @@ impl<'a> SettledIndex<'a> {
     fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> SettledIndex<'a> {
         let is_work = |known: &&Known| matches!(known.fact.kind, Kind::File | Kind::Test | Kind::Commit | Kind::Done);
         let work = facts.iter().filter(is_work).collect();
-        let own = own_references(facts);
+        let own = own_references(facts, &settled_references(settlements));
         let mut index = SettledIndex {
             by_reference: FastMap::default(),
             shared: FastMap::default(),

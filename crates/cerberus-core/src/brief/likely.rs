@@ -1,8 +1,6 @@
 //! Orders files by how likely they are to be worked on next, adds likely files that no recent session changed,
 //! removes items about deleted files, and marks decisions made on another branch.
 
-use std::collections::HashMap;
-
 use super::fit::is_interrupted;
 use super::rank::Ranked;
 use super::rank::weights::{
@@ -13,6 +11,7 @@ use crate::clean::text;
 use crate::extract::RECORDED;
 use crate::language::tokens;
 use crate::model::fact::Kind;
+use crate::model::map::FastMap;
 use crate::model::time::Timestamp;
 
 /// Removes items about deleted files and marks decisions from unmerged branches.
@@ -38,7 +37,7 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
         return;
     }
     let (files, others): (Vec<Item>, Vec<Item>) = items.drain(..).partition(|item| item.section == Section::Files);
-    let (mut by_path, mut placed) = (HashMap::new(), Vec::new());
+    let (mut by_path, mut placed) = (FastMap::default(), Vec::new());
     let mut order = Vec::new();
     for item in files {
         match item.path.clone() {
@@ -126,7 +125,7 @@ const GENERIC_NAMES: [&str; 30] = [
 /// A function is told behind its file, so it is kept only if the file is. A few per file say what was worked on.
 pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
     let is_shown = |item: &&Item| item.section == Section::Files && item.kind == Kind::File;
-    let mut left: HashMap<String, usize> =
+    let mut left: FastMap<String, usize> =
         items.iter().filter(is_shown).filter_map(|item| Some((item.path.clone()?, FUNCTIONS_PER_FILE_MAX))).collect();
     let mut count = 0;
     items.retain(|item| {

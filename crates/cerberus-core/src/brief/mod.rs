@@ -29,6 +29,7 @@ use crate::clean::text;
 use crate::language::tokens;
 use crate::model::fact::{Closing, Fact, Kind};
 use crate::model::id::SessionId;
+use crate::model::map::FastSet;
 use crate::model::time::Timestamp;
 
 pub use gather::{Worked, done_by_reference, open_items};
@@ -94,7 +95,7 @@ pub struct Likely {
     /// The likeliest to be worked on first. If empty, files stay in the order in which they were touched.
     pub files: Vec<rank::Ranked>,
     /// Files that no longer exist.
-    pub gone: HashSet<String>,
+    pub gone: FastSet<String>,
     /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
     pub repository: repository::Repository,

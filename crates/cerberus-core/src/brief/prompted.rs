@@ -5,7 +5,6 @@
 //! shown twice, and nothing from the session itself.
 
 use std::cell::LazyCell;
-use std::collections::HashSet;
 
 use super::likely::{remove_stale, seen};
 use super::rank::Ranked;
@@ -14,6 +13,7 @@ use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX,
 use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten, told};
 use crate::clean::text;
 use crate::language::tokens;
+use crate::model::map::FastSet;
 use crate::search::rank::PromptMeaning;
 
 /// Fewer shared words are a coincidence.
@@ -42,7 +42,7 @@ impl Prompted {
     /// Compares a later prompt with earlier prompts and with what the session has seen and touched.
     pub fn later(prompt: &str, asked_before: &[String], known: &AlreadyKnown) -> Prompted {
         let prompt_terms = terms(text::clip(prompt, PROMPT_BYTES_MAX));
-        let mut repeated: HashSet<String> = HashSet::new();
+        let mut repeated: FastSet<String> = FastSet::default();
         let before = asked_before.iter().map(|asked| text::clip(asked, PROMPT_BYTES_MAX));
         for text in before.chain(known.shown_codes.iter().chain(&known.own_files).map(String::as_str)) {
             each_term(text, |word| _ = prompt_terms.get(word).map(|word| repeated.insert(word.clone())));
@@ -58,7 +58,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
     let mut dropped = Vec::new();
     let mut open = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     remove_stale(&mut open, request.likely, &mut dropped);
-    let recent: HashSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
+    let recent: FastSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
     let asked = request.likely.files.iter().filter(|ranked| is_asked_for(ranked, prompted));
     let unknown = asked.filter(|ranked| !known.own_files.contains(&ranked.path)).take(PROMPT_FILES_MAX);
     let mut items: Vec<Item> = unknown.map(|ranked| named(ranked, request, &open, &recent)).collect();
@@ -88,7 +88,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
 }
 
 /// The number of `asked` words in a text.
-fn shared_words(text: &str, asked: &HashSet<String>) -> usize {
+fn shared_words(text: &str, asked: &FastSet<String>) -> usize {
     let mut shared: Vec<&str> = Vec::new();
     each_term(text, |word| shared.extend(asked.get(word).map(String::as_str).filter(|word| !shared.contains(word))));
     shared.len()
@@ -116,7 +116,7 @@ fn is_asked_for(ranked: &Ranked, prompted: Prompted) -> bool {
     }
 }
 
-fn named(ranked: &Ranked, request: &Request, open: &[Item], recent: &HashSet<&str>) -> Item {
+fn named(ranked: &Ranked, request: &Request, open: &[Item], recent: &FastSet<&str>) -> Item {
     let is_it = |item: &&Item| item.section == Section::Files && item.path.as_deref() == Some(&ranked.path);
     match open.iter().find(is_it).filter(|_| recent.contains(ranked.path.as_str())) {
         Some(item) => Item { place: Some(ranked.trace.why(request.now)), ..item.clone() },

@@ -1,14 +1,13 @@
 //! Files are named by their shortest unambiguous path suffix.
 
-use std::collections::HashMap;
-
 use super::{Item, Section};
 use crate::clean::text;
+use crate::model::map::FastMap;
 
 /// Every known file of the project, by its last component: tracked by git, or seen in a session.
 #[derive(Debug, Default)]
 pub struct FileNames {
-    by_base: HashMap<String, Vec<String>>,
+    by_base: FastMap<String, Vec<String>>,
     /// How many folders every name includes.
     folders: usize,
 }

@@ -191,6 +191,15 @@ pub enum Target {
     Code(Kind, String),
 }
 
+impl Target {
+    pub fn reference(&self) -> Option<&str> {
+        match self {
+            Target::Reference(reference) => Some(reference),
+            Target::Code(..) => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosedAs {
     Done,

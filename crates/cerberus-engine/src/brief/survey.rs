@@ -124,7 +124,7 @@ fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<S
 }
 
 /// The branch, the changed files and how the branch compares with the remote one.
-fn repository(view: &View, changed: &HashSet<String>, ask: AskGit) -> store::Result<Repository> {
+fn repository(view: &View, changed: &FastSet<String>, ask: AskGit) -> store::Result<Repository> {
     let is_private = |path: &&String| view.store.privacy_rules().is_private(path);
     let mut changed: Vec<String> = changed.iter().filter(|path| !is_private(path)).cloned().collect();
     changed.sort_unstable();
@@ -224,12 +224,16 @@ impl Disk<'_> {
 }
 
 /// Files that sessions or commits mention and that no longer exist.
-fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[Commit]) -> HashSet<String> {
-    let (recently, before) = (touched(recent), touched(old));
+fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[Commit]) -> FastSet<String> {
+    let mut here: FastMap<&str, bool> = FastMap::default();
+    for path in touched(recent) {
+        here.entry(path).or_insert_with(|| disk.has(path));
+    }
     // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
     // enough.
-    let of_old = before.difference(&recently).map(|path| (*path, disk.tracked.contains(path) || disk.has(path)));
-    let here: FastMap<&str, bool> = recently.iter().map(|path| (*path, disk.has(path))).chain(of_old).collect();
+    for path in touched(old) {
+        here.entry(path).or_insert_with(|| disk.tracked.contains(path) || disk.has(path));
+    }
     let is_missing = |path: &str| here.get(path) == Some(&false);
     // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
     let (found, elsewhere): (Vec<&&SessionWork>, Vec<&&SessionWork>) =
@@ -237,7 +241,7 @@ fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commit
     let words_stand: FastSet<&str> =
         elsewhere.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect();
     let judged = found.into_iter().chain(old).flat_map(|worked| &worked.touched).map(|touched| &touched.path);
-    let mut gone: HashSet<String> = judged.filter(|path| is_missing(path)).cloned().collect();
+    let mut gone: FastSet<String> = judged.filter(|path| is_missing(path)).cloned().collect();
     if !disk.tracked.is_empty() {
         let committed = commits.iter().flat_map(|commit| commit.files.iter().chain(&commit.deleted));
         let untracked = committed.filter(|path| !disk.tracked.contains(path.as_str()));
@@ -248,11 +252,15 @@ fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commit
 }
 
 /// Files that sessions edited and that differ from git's index: unfinished work, by whichever session.
-fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> HashSet<String> {
+fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> FastSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
-    let mut seen = FastSet::default();
-    let wanted: FastSet<&str> =
-        edited.map(|touched| touched.path.as_str()).filter(|path| seen.insert(*path)).take(COMPARED_MAX).collect();
+    let mut wanted: FastSet<&str> = FastSet::default();
+    for touched in edited {
+        if wanted.len() == COMPARED_MAX {
+            break;
+        }
+        wanted.insert(&touched.path);
+    }
     let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
     let is_changed = |(index, path): &(usize, &String)| {
         disk.on_disk(path, |found| found.is_some_and(|found| tracked.is_changed(*index, found)))
@@ -260,8 +268,8 @@ fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> HashSet<S
     indexed.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }
 
-fn touched<'a>(worked: &[&'a SessionWork]) -> FastSet<&'a str> {
-    worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect()
+fn touched<'a>(worked: &[&'a SessionWork]) -> impl Iterator<Item = &'a str> {
+    worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str())
 }
 
 /// Sessions that made decisions on a branch that is not merged into what is checked out.

@@ -27,6 +27,7 @@ mod titles;
 mod turns;
 mod write;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -50,6 +51,7 @@ pub use health::ViewProblem;
 pub use history::Asks;
 pub use memories::MemoryRow;
 pub use projects::{AnswerRow, RepositoryRow};
+use read::Recent;
 pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
@@ -59,6 +61,9 @@ pub use write::{FoldTransaction, MODEL_SOURCE};
 const SCHEMA_VERSION: u32 = 8;
 
 const SCHEMA: &str = include_str!("schema.sql");
+
+/// How much of the view is read through a mapping.
+const MAPPED_BYTES_MAX: i64 = 1 << 30;
 
 /// A longer write-ahead log slows down every open.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
@@ -127,6 +132,8 @@ pub struct Store {
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
+    /// Recent sessions that were read before.
+    recent: RefCell<Option<Recent>>,
 }
 
 impl Store {
@@ -164,6 +171,8 @@ impl Store {
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
             )?;
+            // Reading through a mapping copies no page. Changes of other processes are seen as usual.
+            connection.pragma_update(None, "mmap_size", MAPPED_BYTES_MAX)?;
             connection.set_prepared_statement_cache_capacity(64);
             if let Content::Nothing = found {
                 health::create(&connection)?;
@@ -175,7 +184,8 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner })
+                let recent = RefCell::default();
+                Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner, recent })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }

@@ -96,6 +96,7 @@ impl BriefCommand {
         } else if !briefing.brief.text.is_empty() {
             render::block(&briefing.brief.text);
         }
+        std::mem::forget(briefing.material);
         Ok(())
     }
 

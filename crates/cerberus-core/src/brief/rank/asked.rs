@@ -1,14 +1,12 @@
 //! Matches a prompt with files: the paths and folders it names, and the words it shares with their names.
 
-use std::collections::{HashMap, HashSet};
-
 use super::Traces;
 use super::terms::{each_term, path_like, terms};
 use super::trace::folder;
 use super::weights::{Feature, PROMPT_BYTES_MAX, SIMILAR_WORD_CHARS};
 use crate::brief::base;
 use crate::clean::text::clip;
-use crate::model::map::FastMap;
+use crate::model::map::{FastMap, FastSet};
 
 /// A name that more files share than this says little about any of them.
 const CERTAIN_MIN: f64 = 0.5;
@@ -24,7 +22,7 @@ pub fn of_prompt(topic: &str, traces: &mut Traces) {
 /// A word counts more if fewer paths contain it. The ending of a file is not a word.
 fn shared_words(topic: &str, traces: &mut Traces) {
     let asked = terms(topic);
-    let beginnings: HashSet<String> = asked.iter().filter_map(|word| beginning(word)).collect();
+    let beginnings: FastSet<String> = asked.iter().filter_map(|word| beginning(word)).collect();
     let mut vocabulary = Vocabulary::default();
     let mut folders: FastMap<&str, Vec<usize>> = FastMap::default();
     let mut words_of = |path| {
@@ -84,8 +82,8 @@ fn relatives_of_named(traces: &mut Traces) {
     if named.is_empty() {
         return;
     }
-    let names: HashSet<String> = named.iter().map(|path| bare_name(path)).filter(|name| name.len() > 2).collect();
-    let mut folders: HashMap<String, f64> = HashMap::new();
+    let names: FastSet<String> = named.iter().map(|path| bare_name(path)).filter(|name| name.len() > 2).collect();
+    let mut folders: FastMap<String, f64> = FastMap::default();
     for path in &named {
         *folders.entry(folder(path).to_string()).or_default() += 1.0 / named.len() as f64;
     }
@@ -167,7 +165,7 @@ fn named_paths(topic: &str, traces: &mut Traces) {
     }
     let mut by_base: FastMap<&str, Vec<&str>> = FastMap::default();
     tokens.iter().for_each(|token| by_base.entry(base(token)).or_default().push(token));
-    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut named: FastMap<&str, Vec<usize>> = FastMap::default();
     let mut names = LowerNames::of(by_base.keys().copied());
     for (place, (path, _)) in traces.list.iter().enumerate() {
         let Some(same_base) = names.find(base(path)).and_then(|name| by_base.get(name)) else { continue };
@@ -178,7 +176,7 @@ fn named_paths(topic: &str, traces: &mut Traces) {
             }
         }
     }
-    let mut folders: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut folders: FastMap<&str, Vec<usize>> = FastMap::default();
     let unknown = tokens.iter().filter(|token| token.contains('/') && !named.contains_key(token.as_str()));
     let unknown: Vec<(&str, String)> = unknown.map(|token| (token.as_str(), format!("/{token}/"))).collect();
     // Files of a folder have the same folders above them.
@@ -226,7 +224,10 @@ impl LowerNames {
         self.low.clear();
         match name.is_ascii() {
             true if self.lengths & length(name) == 0 => return None,
-            true => self.low.extend(name.bytes().map(|byte| char::from(byte.to_ascii_lowercase()))),
+            true => {
+                self.low.push_str(name);
+                self.low.make_ascii_lowercase();
+            }
             false => self.low.push_str(&name.to_lowercase()),
         }
         Some(&self.low)

@@ -14,11 +14,9 @@ pub mod terms;
 mod trace;
 pub mod weights;
 
-use std::collections::HashSet;
-
 use crate::clean::text::clip;
 use crate::model::id::SessionId;
-use crate::model::map::FastMap;
+use crate::model::map::{FastMap, FastSet};
 use crate::model::time::Timestamp;
 
 pub use renames::Renames;
@@ -93,9 +91,9 @@ pub struct Evidence<'a> {
     /// Files tracked by git: a prompt may refer to a file that nobody touched.
     pub tracked: &'a [String],
     /// Files that differ on disk from git.
-    pub changed: &'a HashSet<String>,
+    pub changed: &'a FastSet<String>,
     /// Files that no longer exist.
-    pub gone: &'a HashSet<String>,
+    pub gone: &'a FastSet<String>,
     pub prompt: Option<&'a str>,
 }
 
@@ -109,11 +107,11 @@ pub struct Ranked {
 
 /// The files worth showing, the likeliest first.
 pub fn files(evidence: &Evidence) -> Vec<Ranked> {
-    order(candidates(evidence), &WEIGHTS)
+    order(candidates(evidence))
 }
 
 /// Every file that could be told, with what is known about it.
-pub fn candidates(evidence: &Evidence) -> Vec<(String, Trace)> {
+fn candidates<'a>(evidence: &Evidence<'a>) -> Vec<(&'a str, Trace)> {
     let mut traces = Traces::default();
     trace::of_sessions(evidence, &mut traces);
     trace::of_stops(evidence, &mut traces);
@@ -131,21 +129,21 @@ pub fn candidates(evidence: &Evidence) -> Vec<(String, Trace)> {
     }
     mentions::of_mentions(evidence, &mut traces);
     trace::of_kinds(evidence, &mut traces);
-    let left = traces.list.into_iter().filter(|(path, _)| !evidence.gone.contains(*path));
-    left.map(|(path, trace)| (path.to_string(), trace)).collect()
+    traces.list.retain(|(path, _)| !evidence.gone.contains(*path));
+    traces.list
 }
 
 /// Orders files by score. Files with equal scores are ordered by their last touch, newest first.
-pub fn order(candidates: Vec<(String, Trace)>, weights: &Features) -> Vec<Ranked> {
-    let ranked = |(path, trace): (String, Trace)| Ranked { score: trace.score(weights), path, trace };
-    // A trace is large, so it is moved only once.
-    let mut ranked: Vec<Option<Ranked>> = candidates.into_iter().map(ranked).map(Some).collect();
-    let mut order: Vec<(f64, Option<Timestamp>, usize)> = Vec::with_capacity(ranked.len());
-    for (place, one) in ranked.iter().flatten().enumerate() {
-        order.push((one.score, one.trace.last_at(), place));
-    }
+fn order(mut candidates: Vec<(&str, Trace)>) -> Vec<Ranked> {
+    let scored = candidates.iter().enumerate().map(|(place, (_, one))| (one.score(&WEIGHTS), one.last_at(), place));
+    let mut order: Vec<(f64, Option<Timestamp>, usize)> = scored.collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    order.into_iter().filter_map(|(.., place)| ranked[place].take()).collect()
+    // A trace is large, so it is moved only once.
+    let mut ranked = |(score, _, place): (f64, Option<Timestamp>, usize)| {
+        let (path, trace) = &mut candidates[place];
+        Ranked { path: path.to_string(), score, trace: std::mem::take(trace) }
+    };
+    order.into_iter().map(&mut ranked).collect()
 }
 
 /// The traces of every file, in the order in which the files were found.

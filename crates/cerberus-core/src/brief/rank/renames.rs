@@ -1,11 +1,12 @@
 //! Files that git renamed keep their traces under the new name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::BuildHasher;
 
 use super::{Commit, SessionWork};
 use crate::brief::Known;
 use crate::model::fact::{Fact, Kind};
+use crate::model::map::{FastMap, FastSet};
 
 /// A file renamed more often than this is not followed.
 const STEPS_MAX: usize = 8;
@@ -13,22 +14,22 @@ const STEPS_MAX: usize = 8;
 /// The current names of files that are no longer tracked, and which were deleted.
 #[derive(Debug, Default)]
 pub struct Renames {
-    current_name: HashMap<String, String>,
-    deleted: HashSet<String>,
+    current_name: FastMap<String, String>,
+    deleted: FastSet<String>,
 }
 
 impl Renames {
     /// `commits` are newest first. A name that is tracked again is not an old name.
     pub fn new<S: BuildHasher>(commits: &[Commit], tracked: &HashSet<&str, S>) -> Renames {
-        let mut next: HashMap<&str, &str> = HashMap::new();
-        let mut deleted = HashSet::new();
+        let mut next: FastMap<&str, &str> = FastMap::default();
+        let mut deleted = FastSet::default();
         for commit in commits {
             for (old, new) in &commit.renamed {
                 next.entry(old).or_insert(new);
             }
             deleted.extend(commit.deleted.iter().filter(|path| !tracked.contains(path.as_str())).cloned());
         }
-        let mut current_name = HashMap::new();
+        let mut current_name = FastMap::default();
         for old in next.keys().filter(|old| !tracked.contains(**old)) {
             let mut name = *old;
             for _ in 0..STEPS_MAX {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::extract::words::own::without_blocks;
+use crate::model::map::FastSet;
 
 /// Words that do not identify a file, sorted.
 const STOP_WORDS: &[&str] = &[
@@ -43,8 +44,8 @@ fn without_address(word: &str) -> &str {
 
 /// `parseHTTPHeaders_test.go` gives `parse`, `httpheader`, `test`, `go`: split at case changes and punctuation, in
 /// lower case, without endings.
-pub fn terms(text: &str) -> HashSet<String> {
-    let mut found = HashSet::new();
+pub fn terms(text: &str) -> FastSet<String> {
+    let mut found = FastSet::default();
     each_term(text, |term| {
         if !found.contains(term) {
             found.insert(term.to_string());

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -36,7 +37,7 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
 
 fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
-    let none = HashSet::new();
+    let none = FastSet::default();
     files(&Evidence { now: now(), sessions, commits, tracked: &tracked, changed: &none, gone: &none, prompt })
 }
 
@@ -105,14 +106,14 @@ fn uncommitted_edits_count_for_a_day_or_two() {
 fn a_file_that_differs_from_git_is_open_work_however_old_the_session() {
     let sessions = [worked("s", 200, &["a.rs", "b.rs", "c.rs"], &[], "")];
     let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
-    let changed = HashSet::from(["b.rs".to_string()]);
+    let changed = FastSet::from_iter(["b.rs".to_string()]);
     let evidence = Evidence {
         now: now(),
         sessions: &sessions,
         commits: &commits,
         tracked: &[],
         changed: &changed,
-        gone: &HashSet::new(),
+        gone: &FastSet::default(),
         prompt: None,
     };
     let first = files(&evidence).remove(0);
@@ -221,13 +222,13 @@ fn a_renamed_file_keeps_its_traces_and_a_deleted_one_is_not_ranked() {
     let mut sessions = [worked("s", 9, &["a.rs", "other.rs"], &[], "")];
     renames.follow_work(&mut sessions);
     renames.follow_commits(&mut commits);
-    let gone = HashSet::from(["other.rs".to_string(), "x.rs".to_string()]);
+    let gone = FastSet::from_iter(["other.rs".to_string(), "x.rs".to_string()]);
     let evidence = Evidence {
         now: now(),
         sessions: &sessions,
         commits: &commits,
         tracked: &[],
-        changed: &HashSet::new(),
+        changed: &FastSet::default(),
         gone: &gone,
         prompt: None,
     };

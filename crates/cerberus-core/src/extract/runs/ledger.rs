@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Command, Family, Kind, NAMES_MAX, Run, Verdict};
+use crate::model::map::FastSet;
 
 /// Names that only ever passed are not stored beyond this limit; failing ones always are.
 const PASSING_MAX: usize = 5000;
@@ -28,6 +29,8 @@ pub struct Ledger {
     /// The names of failing tests.
     failing: BTreeSet<String>,
     commands: BTreeMap<String, Last>,
+    /// The names that are followed; `None` for all.
+    about: Option<FastSet<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +51,11 @@ struct Last {
 }
 
 impl Ledger {
+    /// Follows only these names. What becomes of a name does not depend on others.
+    pub fn about<'a>(names: impl Iterator<Item = &'a str>) -> Ledger {
+        Ledger { about: Some(names.map(str::to_string).collect()), ..Ledger::default() }
+    }
+
     /// Adds the next run.
     pub fn add(&mut self, command: &Command, run: &Run) {
         for name in &run.passed {
@@ -104,6 +112,9 @@ impl Ledger {
     }
 
     fn mark(&mut self, name: &str, key: &str, is_failing: bool) {
+        if self.about.as_ref().is_some_and(|names| !names.contains(name)) {
+            return;
+        }
         if let Some(test) = self.tests.get_mut(name) {
             match is_failing {
                 true => _ = self.failing.insert(name.to_string()),
@@ -300,6 +311,25 @@ mod tests {
             ledger.add(&command(line), run);
         }
         assert_eq!(shown(&ledger), expected, "{runs:?}");
+    }
+
+    #[test]
+    fn a_name_is_followed_alone_as_among_all() {
+        let runs = [
+            ("cargo test", run(Verdict::Red, &["a"], &["b", "c"])),
+            ("cargo test b", run(Verdict::Green, &["b"], &[])),
+            ("cargo test", counted(5, &["c", "d"])),
+            ("cargo test", counted(6, &["d"])),
+        ];
+        let mut all = Ledger::default();
+        runs.iter().for_each(|(line, run)| all.add(&command(line), run));
+        for (name, expected) in [("a", false), ("b", false), ("c", false), ("d", true)] {
+            let mut alone = Ledger::about([name].into_iter());
+            runs.iter().for_each(|(line, run)| alone.add(&command(line), run));
+            let is_failing = |ledger: &Ledger| ledger.failing().any(|failing| failing == name);
+            assert_eq!((is_failing(&alone), is_failing(&all)), (expected, expected), "{name}");
+            assert!(alone.failing().chain(alone.passing()).all(|known| known == name), "{name}");
+        }
     }
 
     #[test]
