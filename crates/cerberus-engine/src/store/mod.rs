@@ -62,9 +62,6 @@ const SCHEMA_VERSION: u32 = 8;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// How much of the view is read through a mapping.
-const MAPPED_BYTES_MAX: i64 = 1 << 30;
-
 /// A longer write-ahead log slows down every open.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
 
@@ -171,8 +168,6 @@ impl Store {
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
             )?;
-            // Reading through a mapping copies no page. Changes of other processes are seen as usual.
-            connection.pragma_update(None, "mmap_size", MAPPED_BYTES_MAX)?;
             connection.set_prepared_statement_cache_capacity(64);
             if let Content::Nothing = found {
                 health::create(&connection)?;
