@@ -19,7 +19,7 @@ use cerberus_engine::sync::exchange::{Exchange, Report};
 use cerberus_engine::sync::listing::{Listing, RECENT_MAX, recent};
 use cerberus_engine::sync::local::{Files, Shared, Space};
 use cerberus_engine::sync::transport::folder::Folder;
-use cerberus_engine::sync::transport::{Document, Place, Put, Sealed, Stream, Transport, TransportError};
+use cerberus_engine::sync::transport::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
 use cerberus_engine::sync::{CONTAINER_RECORDS_MAX, spaces, token};
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
@@ -34,32 +34,27 @@ struct Counting {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
+    /// How often somebody waits for an answer to questions.
+    turns: usize,
     calls: usize,
     answered: usize,
     bytes: usize,
 }
 
 impl Transport for Counting {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        self.counts.calls += 1;
-        let found = self.hub.heads(place)?;
-        self.counts.answered += found.len();
-        self.counts.bytes += found.iter().map(|document| document.bytes.len()).sum::<usize>();
-        Ok(found)
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        self.counts.calls += 1;
-        let found = self.hub.after(stream, generation, sequence, limit)?;
-        self.counts.answered += found.len();
-        self.counts.bytes += found.iter().map(|batch| batch.bytes.len()).sum::<usize>();
-        Ok(found)
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let answers = self.hub.ask(questions)?;
+        self.counts.turns += 1;
+        self.counts.calls += questions.len();
+        for answer in &answers {
+            let sizes: Vec<usize> = match answer {
+                Answer::Heads(documents) => documents.iter().map(|document| document.bytes.len()).collect(),
+                Answer::After(batches) => batches.iter().map(|batch| batch.bytes.len()).collect(),
+            };
+            self.counts.answered += sizes.len();
+            self.counts.bytes += sizes.iter().sum::<usize>();
+        }
+        Ok(answers)
     }
 
     fn put_if_absent(
@@ -277,7 +272,7 @@ const SIGNED: u64 = 3 * RECENT_MAX as u64;
 fn ten_thousand_devices_of_the_same_project_cost_no_more_than_three_hundred() {
     let (few, many) = (costs(SIGNED), costs(10_000));
     for (what, (few, many)) in ["nothing new", "one new", "container"].iter().zip(few.iter().zip(&many)) {
-        assert_eq!(few.calls, many.calls, "{what}");
+        assert_eq!((few.calls, few.turns), (many.calls, many.turns), "{what}");
         // The head of the device itself may be in one list or the next; numbers and names may be a little longer.
         assert!(many.answered <= few.answered + 1, "{what}: {few:?} {many:?}");
         assert!(many.bytes <= few.bytes + few.bytes / 10, "{what}: {few:?} {many:?}");
