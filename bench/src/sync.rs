@@ -326,6 +326,7 @@ fn sealed_bytes(machine: &Machine, line: &Line) -> Result<u64> {
 }
 
 struct Machine {
+    name: String,
     home: Home,
     located: Located,
     dir: PathBuf,
@@ -336,7 +337,7 @@ fn machine(scratch: &Scratch, name: &str) -> Result<Machine> {
     std::fs::create_dir_all(home.root())?;
     let located = locate(&scratch.repo());
     let dir = home.root().join("sync/hub");
-    let machine = Machine { home, located, dir };
+    let machine = Machine { name: name.to_string(), home, located, dir };
     let repository = Repository {
         folder: machine.text("/p/.git", Keep::NAME),
         origin: Some(machine.text("git.example.com/acme/hydra", Keep::NAME)),
@@ -360,7 +361,7 @@ impl Machine {
             .enumerate()
             .map(|(number, (key, event))| {
                 let agent = if key == "repository" { Agent::MANUAL } else { claude_code::AGENT };
-                let session = format!("session-{}", number / 200);
+                let session = format!("session-{}-{}", self.name, number / 200);
                 let record = own_record(&self.home, &clock, agent, &session, location(), key.clone(), event.clone());
                 cerberus_core::model::event::Record { at: later(clock.now, number), ..record }
             })
