@@ -14,7 +14,7 @@ use super::pull::{self, Problem, Reading};
 use super::push::{self, Sent, pass};
 use super::replica;
 use super::spaces::{self, Request, Welcome, unreadable};
-use super::transport::{Document, Question, Transport};
+use super::transport::{Document, Question, Transport, TransportError};
 use super::{CONTAINER_RECORDS_MAX, Result, SyncError, local};
 use crate::brief::open;
 use crate::journal::forgotten;
@@ -50,8 +50,27 @@ pub struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Exchanges everything of the space with this number. The caller holds the lock.
+    /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
+    /// is remembered for `status` and `doctor` until an exchange succeeds.
     pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
+        let done = self.exchange(hub, number);
+        if let Err(SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. }))) = &done
+        {
+            // What the hub said is returned in any case.
+            let _ = self.remember(number, error);
+        }
+        done
+    }
+
+    fn remember(&self, number: u32, error: &TransportError) -> Result<()> {
+        let files = Files::new(self.home);
+        let space = find(&files.spaces()?, number)?.clone();
+        let mut state = files.state(&space)?;
+        state.refused = Some(error.to_string());
+        files.save_state(&space, &state)
+    }
+
+    fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
         let files = Files::new(self.home);
         let mut spaces = files.spaces()?;
         let mut report = Report::default();
@@ -76,7 +95,7 @@ impl Exchange<'_> {
                 }
             }
         }
-        state.problems = report.problems.clone();
+        (state.problems, state.refused) = (report.problems.clone(), None);
         files.save_state(&space, &state)?;
         Ok(report)
     }
