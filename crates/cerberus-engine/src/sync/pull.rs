@@ -100,6 +100,11 @@ fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Opti
     }
 }
 
+/// The generation of a device's stream that a head confirms.
+fn confirms(head: &Head, device: &str) -> u64 {
+    head.seen.get(device).map_or(0, |reach| reach.generation)
+}
+
 /// How many batches after this one are asked for.
 fn wanted(head: &Head, at: u64) -> usize {
     usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
@@ -118,19 +123,9 @@ impl Reading<'_> {
         self.repair(&heads, is_whole, state);
         self.compare(&heads, is_whole, state, &mut pulled.problems);
         let own = self.device.id.to_string();
-        let confirms = |head: &Head| head.seen.get(&own).map_or(0, |reach| reach.generation);
         let (mut lines, mut read) = (Vec::new(), Vec::new());
         let based = self.take(base, &heads, is_whole, &mut lines, &mut pulled)?;
-        let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
-        order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
-        let mut new = Vec::new();
-        for (device, head) in order {
-            let seen = based.get(device).or_else(|| state.seen.get(device)).map(|seen| seen.reach.clone());
-            match seen {
-                Some(seen) if !head.reach.is_after(&seen) => self.note_unchanged(device, head, confirms(head), state),
-                seen => new.push(New { device, head, seen }),
-            }
-        }
+        let new = self.new_streams(&heads, &based, state);
         let mut budget = self.records_max;
         for (number, New { device, head, seen }) in new.iter().enumerate() {
             match budget {
@@ -155,7 +150,7 @@ impl Reading<'_> {
                         }
                         false => lines.extend(arrived),
                     }
-                    let (reach, confirmed) = (head.reach.clone(), confirms(head));
+                    let (reach, confirmed) = (head.reach.clone(), confirms(head, &own));
                     read.push((device.to_string(), Seen { reach, at: head.at, read_at: self.wall, confirmed }));
                 }
             }
@@ -178,6 +173,29 @@ impl Reading<'_> {
         state.seen.extend(based);
         state.seen.extend(read);
         Ok(pulled)
+    }
+
+    /// The streams that have something new, those written last first. Notes what the others say.
+    fn new_streams<'h>(
+        &self,
+        heads: &'h BTreeMap<String, Head>,
+        based: &BTreeMap<String, Seen>,
+        state: &mut StreamState,
+    ) -> Vec<New<'h>> {
+        let own = self.device.id.to_string();
+        let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
+        order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
+        let mut new = Vec::new();
+        for (device, head) in order {
+            let seen = based.get(device).or_else(|| state.seen.get(device)).map(|seen| seen.reach.clone());
+            match seen {
+                Some(seen) if !head.reach.is_after(&seen) => {
+                    self.note_unchanged(device, head, confirms(head, &own), state);
+                }
+                seen => new.push(New { device, head, seen }),
+            }
+        }
+        new
     }
 
     pub fn place(&self) -> Place {

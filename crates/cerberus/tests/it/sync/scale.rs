@@ -256,13 +256,34 @@ fn costs(devices: u64) -> [Counts; 3] {
     crowd.add(&hub, devices);
     let (one, received) = pull(&b, &hub);
     assert_eq!(received, 1);
-    let container = machine();
-    let (home, located) = (Home::new(container.home()), identity::locate(&container.project()));
-    fs::create_dir_all(home.root()).unwrap();
-    token::open(&home, &token, &located.project, &located.root.to_string_lossy()).unwrap();
-    let (joins, report) = exchange(&home, &hub, Some(CONTAINER_RECORDS_MAX));
+    let (joins, report) = join(&machine(), &token, &hub);
     assert!(report.received > 1_000, "{report:?}");
     [nothing, one, joins]
+}
+
+#[test]
+fn a_container_starts_in_three_turns() {
+    let (hub, a, b) = pair();
+    let token = super::containers::printed_key(&a);
+    super::containers::fill(&a, "long", 1_100);
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    decide(&b, "after the base");
+    b.ok(&["sync"]);
+    let container = machine();
+    let (counts, report) = join(&container, &token, &hub);
+    assert!(report.received > 1_000, "{report:?}");
+    assert!(container.brief().contains("after the base"));
+    // The members and the bases; the newest base and the heads; what is newer than the base.
+    assert_eq!(counts.turns, 3, "{counts:?}");
+}
+
+/// The first pull of a container.
+fn join(container: &TestEnv, token: &str, hub: &Hub) -> (Counts, Report) {
+    let (home, located) = (Home::new(container.home()), identity::locate(&container.project()));
+    fs::create_dir_all(home.root()).unwrap();
+    token::open(&home, token, &located.project, &located.root.to_string_lossy()).unwrap();
+    exchange(&home, hub, Some(CONTAINER_RECORDS_MAX))
 }
 
 /// How many devices of a crowd are real: those of the last three lists.
