@@ -199,8 +199,7 @@ impl Postgres {
         };
         match question {
             Question::Heads(_) => {
-                let documents = rows.into_iter().map(|row| document(row));
-                let documents: Option<Vec<Document>> = documents.collect();
+                let documents: Option<Vec<Document>> = rows.into_iter().map(document).collect();
                 documents.map(Answer::Heads).ok_or_else(|| self.unexpected("a row is incomplete"))
             }
             Question::After(range) => {
