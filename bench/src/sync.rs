@@ -2,7 +2,8 @@
 //! of 20 devices; what sync costs a hook; how a hub grows.
 //!
 //! The hubs are real servers on this machine (`dev/hubs` installs them); the round trip is added by a proxy. A folder has
-//! no line: as on a network drive, every file that is read or written takes one round trip.
+//! no line: as on a network drive, every folder that is listed and every file that is read or written takes one round
+//! trip, and what is read at the same time waits together.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +22,10 @@ use cerberus_engine::project::identity::{Located, locate};
 use cerberus_engine::store::fold;
 use cerberus_engine::sync::exchange::Exchange;
 use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::transport::{self, Document, Local, Place, Put, Sealed, Stream, Transport, TransportError};
+use cerberus_engine::sync::transport::at_once::AT_ONCE_MAX;
+use cerberus_engine::sync::transport::{
+    self, Answer, Local, Place, Put, Question, Sealed, Stream, Transport, TransportError,
+};
 use cerberus_engine::sync::{spaces, token};
 use cerberus_testkit::hubs::delay::Delay;
 use cerberus_testkit::hubs::git::{GitHttp, Repositories};
@@ -38,6 +42,8 @@ const RECORDS: usize = 10_000;
 /// The space that a container joins.
 const OTHERS: usize = 18;
 const RECORDS_OF_OTHERS: usize = 5_000;
+/// What another device has written since the base. After about 1,000 there would be a new one.
+const RECORDS_AFTER_BASE: usize = 900;
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 const REQUEST_MAX: Duration = Duration::from_secs(60);
 const CONTAINERS: usize = 5;
@@ -71,7 +77,10 @@ pub fn run(programs: &Programs) -> Result<()> {
     }
     say(&format!("{RECORDS} records, {:.2} MB sealed", sealed_bytes as f64 / 1e6))?;
     let devices = OTHERS + 2;
-    say(&format!("the container joins a space of {devices} devices with {RECORDS_OF_OTHERS} records each, or more"))?;
+    say(&format!(
+        "the container joins a space of {devices} devices with {RECORDS_OF_OTHERS} records each, or more; another has \
+         written {RECORDS_AFTER_BASE} since the base"
+    ))?;
     table(&["hub", "round trip ms", "push s", "pull s", "container s"], &rows)?;
     let each = sealed_bytes as f64 / RECORDS as f64;
     let year = DEVICES * RECORDS_A_DAY * 365.0 * each;
@@ -207,6 +216,10 @@ fn measure(programs: &Programs, name: &str, round_trip: Duration) -> Result<Meas
         other.exchange(&direct, Some(0))?;
     }
     second.exchange(&direct, None)?;
+    let late = machine(&scratch, "late")?;
+    fill(&late, RECORDS_AFTER_BASE)?;
+    late.join(&direct, &code)?;
+    late.exchange(&direct, Some(0))?;
     let files = Files::new(&first.home);
     let space = files.spaces()?.spaces.remove(0);
     let shared = space.projects.iter().find(|shared| !shared.is_space()).context("a project is shared")?;
@@ -241,7 +254,7 @@ fn container(programs: &Programs, scratch: &Scratch, name: &str, key: &str, line
     Ok(took)
 }
 
-/// A folder on a network drive: every file takes a round trip.
+/// A folder on a network drive: every file takes a round trip. As many wait together as the folder reads at once.
 struct Slow {
     hub: Box<dyn Transport>,
     round_trip: Duration,
@@ -251,25 +264,24 @@ impl Slow {
     fn wait(&self, files: usize) {
         std::thread::sleep(self.round_trip * u32::try_from(files).unwrap_or(u32::MAX));
     }
+
+    /// Files or folders that are read at the same time.
+    fn wait_together(&self, files: usize) {
+        self.wait(files.div_ceil(AT_ONCE_MAX));
+    }
 }
 
 impl Transport for Slow {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        let found = self.hub.heads(place)?;
-        self.wait(1 + found.len());
-        Ok(found)
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        let found = self.hub.after(stream, generation, sequence, limit)?;
-        self.wait(found.len().max(1));
-        Ok(found)
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let answers = self.hub.ask(questions)?;
+        let is_list = |question: &&Question| matches!(question, Question::Heads(_));
+        let files = |answer: &Answer| match answer {
+            Answer::Heads(documents) => documents.len(),
+            Answer::After(batches) => batches.len().max(1),
+        };
+        self.wait_together(questions.iter().filter(is_list).count());
+        self.wait_together(answers.iter().map(files).sum());
+        Ok(answers)
     }
 
     fn put_if_absent(
@@ -314,6 +326,7 @@ fn sealed_bytes(machine: &Machine, line: &Line) -> Result<u64> {
 }
 
 struct Machine {
+    name: String,
     home: Home,
     located: Located,
     dir: PathBuf,
@@ -324,7 +337,7 @@ fn machine(scratch: &Scratch, name: &str) -> Result<Machine> {
     std::fs::create_dir_all(home.root())?;
     let located = locate(&scratch.repo());
     let dir = home.root().join("sync/hub");
-    let machine = Machine { home, located, dir };
+    let machine = Machine { name: name.to_string(), home, located, dir };
     let repository = Repository {
         folder: machine.text("/p/.git", Keep::NAME),
         origin: Some(machine.text("git.example.com/acme/hydra", Keep::NAME)),
@@ -348,7 +361,7 @@ impl Machine {
             .enumerate()
             .map(|(number, (key, event))| {
                 let agent = if key == "repository" { Agent::MANUAL } else { claude_code::AGENT };
-                let session = format!("session-{}", number / 200);
+                let session = format!("session-{}-{}", self.name, number / 200);
                 let record = own_record(&self.home, &clock, agent, &session, location(), key.clone(), event.clone());
                 cerberus_core::model::event::Record { at: later(clock.now, number), ..record }
             })

@@ -1,6 +1,6 @@
 //! What every hub must do. The folder is the reference; the same test runs against each of the others.
 
-use cerberus_engine::sync::transport::{Document, Place, Put, Sealed, Stream, Transport};
+use cerberus_engine::sync::transport::{Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
 
 fn place(space: &str, project: &str) -> Place {
     Place { space: space.to_string(), project: project.to_string() }
@@ -26,6 +26,7 @@ pub fn check(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str, removes:
     documents(open, space);
     generations(open, space, removes);
     neighbours(open, space);
+    together(open, space);
     large(open, space);
 }
 
@@ -92,6 +93,52 @@ fn neighbours(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     hub.put_if_absent(&stream(&one, "00000000000000aa"), 1, &[batch(1, "one")]).unwrap();
     assert_eq!(open().heads(&one).unwrap(), [document("00000000000000aa", b"one")]);
     assert_eq!(open().after(&stream(&other, "00000000000000aa"), 1, 0, 10).unwrap(), []);
+}
+
+/// Several questions at once have the answers that each has alone, also where there is nothing.
+fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
+    let (one, other, empty) = (place(space, "one"), place(space, "one-base"), place(space, "empty"));
+    let devices = ["00000000000000aa", "00000000000000bb", "00000000000000cc"];
+    let mut hub = open();
+    for (number, device) in devices.iter().enumerate() {
+        hub.replace(&one, device, device.as_bytes(), None).unwrap();
+        let batches: Vec<Sealed> = (1..=number as u64).map(|sequence| batch(sequence, device)).collect();
+        hub.put_if_absent(&stream(&one, device), 1, &batches).unwrap();
+    }
+    hub.replace(&other, devices[0], b"other", None).unwrap();
+    hub.put_if_absent(&stream(&other, devices[0]), 7, &[batch(1, "other")]).unwrap();
+    let after = |place: &Place, device: &str, generation, sequence, limit| {
+        Question::After(Range { stream: stream(place, device), generation, sequence, limit })
+    };
+    let questions = [
+        Question::Heads(one.clone()),
+        after(&one, devices[2], 1, 0, 10),
+        Question::Heads(empty.clone()),
+        after(&one, devices[0], 1, 0, 10),
+        after(&other, devices[0], 7, 0, 1),
+        after(&one, devices[1], 1, 0, 1),
+        after(&one, devices[1], 2, 0, 1),
+        after(&one, devices[2], 1, 1, 1),
+        after(&empty, devices[0], 1, 0, 10),
+        Question::Heads(other),
+    ];
+    let expected = [
+        Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),
+        Answer::After(vec![batch(1, devices[2]), batch(2, devices[2])]),
+        Answer::Heads(Vec::new()),
+        Answer::After(Vec::new()),
+        Answer::After(vec![batch(1, "other")]),
+        Answer::After(vec![batch(1, devices[1])]),
+        Answer::After(Vec::new()),
+        Answer::After(vec![batch(2, devices[2])]),
+        Answer::After(Vec::new()),
+        Answer::Heads(vec![document(devices[0], b"other")]),
+    ];
+    for hub in [&mut hub, &mut open()] {
+        assert_eq!(hub.ask(&questions).unwrap(), expected);
+        assert_eq!(hub.ask(&questions).unwrap(), expected, "asked again");
+        assert_eq!(hub.ask(&[]).unwrap(), []);
+    }
 }
 
 fn large(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {

@@ -203,6 +203,10 @@ const DOING: &[&str] = &[
 pub fn is_bare(prompt: &str) -> bool {
     const WORDS_MAX: usize = 12;
     let tokens = tokens(prompt);
+    // Most prompts are longer, and to find their language takes time.
+    if tokens.is_empty() || tokens.len() > WORDS_MAX {
+        return false;
+    }
     let reading = Reading::new(prompt, Lexicon::of(&tokens));
     let agrees = |at: usize| {
         let is_there = |hit: &Hit| hit.concept == "agree" && (hit.start..hit.start + hit.len).contains(&at);
@@ -212,7 +216,7 @@ pub fn is_bare(prompt: &str) -> bool {
         let word = reading.words[at].as_str();
         is_empty(word) || DOING.contains(&word) || agrees(at) || matches!(word, "!" | ":" | "0") || is_mark(word)
     };
-    !tokens.is_empty() && tokens.len() <= WORDS_MAX && !reading.is_question && (0..tokens.len()).all(is_spare)
+    !reading.is_question && (0..tokens.len()).all(is_spare)
 }
 
 fn is_mark(word: &str) -> bool {
@@ -272,6 +276,7 @@ mod tests {
         for prompt in ["", "yes?", "yes, but keep the old name", "sí, pero sin caché", "use B for the parser"] {
             assert!(!is_bare(prompt), "{prompt}");
         }
+        assert!(is_bare(&"yes ".repeat(12)) && !is_bare(&"yes ".repeat(13)), "a longer prompt says something");
     }
 
     #[test]

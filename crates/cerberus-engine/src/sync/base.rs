@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use super::batch::{self, Entry, Position};
 use super::document::{self, Head, Reach, VERSION};
 use super::exchange::save_stream;
-use super::local::{Files, Seen, StreamState, random};
+use super::local::{Files, Seen, Shared, Space, StreamState, random};
 use super::pull::{Problem, Reading};
-use super::transport::{Place, Put, Sealed, Stream, Transport};
+use super::transport::{Place, Put, Question, Range, Sealed, Stream, Transport};
 use super::{Result, SyncError, crypto, gather};
 use crate::journal::{self, Line};
 use crate::store::Store;
@@ -52,15 +52,14 @@ pub struct BaseState {
 /// A base as it was read.
 pub struct Base {
     pub at: Timestamp,
-    pub era: u64,
     /// Device to how far its stream is covered.
     pub covers: BTreeMap<String, Reach>,
     /// Device to its records.
     pub entries: BTreeMap<String, Vec<Entry>>,
 }
 
-fn place(reading: &Reading) -> Place {
-    reading.space.place(&format!("{}-base", reading.shared.id))
+pub fn place(space: &Space, shared: &Shared) -> Place {
+    space.place(&format!("{}-base", shared.id))
 }
 
 /// Writes a base if it is time for one.
@@ -76,7 +75,7 @@ pub fn keep_up(hub: &mut dyn Transport, reading: &Reading, store: &Store, stream
             return Ok(());
         }
         // Another device may have written one.
-        let newest = newest(hub, reading, &mut Vec::new())?.map(|(_, head)| head.at);
+        let newest = newest(hub, reading, &mut Vec::new())?.map(|newest| newest.head.at);
         if newest > stream.base.since_at && newest.is_some_and(|at| at <= wall) {
             (stream.base.since, stream.base.since_at) = (0, newest);
             return Ok(());
@@ -176,7 +175,7 @@ fn write(hub: &mut dyn Transport, reading: &Reading, stream: &mut StreamState, e
     let generation = wall.millis().unsigned_abs().max(stream.base.generation + 1);
     stream.base.generation = generation;
     save_stream(&Files::new(home), space, shared, stream)?;
-    let (place, name) = (place(reading), device.id.to_string());
+    let (place, name) = (place(space, shared), device.id.to_string());
     let target = Stream { place: place.clone(), device: name.clone() };
     let mut reach = Reach { generation, sequence: 0, hash: [0; 32] };
     let (mut batches, mut rest) = (Vec::new(), entries);
@@ -201,26 +200,54 @@ fn write(hub: &mut dyn Transport, reading: &Reading, stream: &mut StreamState, e
     Ok(())
 }
 
+/// A base that was found, and the device that wrote it.
+pub struct Found {
+    author: String,
+    head: Head,
+}
+
+impl Found {
+    /// Which list of recent heads was the newest when it was written.
+    pub fn era(&self) -> u64 {
+        self.head.era
+    }
+
+    /// What is asked to read it.
+    pub fn question(&self, reading: &Reading) -> Question {
+        let stream = Stream { place: place(reading.space, reading.shared), device: self.author.clone() };
+        let Reach { generation, sequence, .. } = self.head.reach;
+        let limit = usize::try_from(sequence.min(BATCHES_MAX)).unwrap_or(0);
+        Question::After(Range { stream, generation, sequence: 0, limit })
+    }
+}
+
 /// The newest base that a device of the whole space wrote.
-fn newest(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Problem>) -> Result<Option<(String, Head)>> {
-    let place = place(reading);
+pub fn newest(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Problem>) -> Result<Option<Found>> {
+    let place = place(reading.space, reading.shared);
     let documents = hub.heads(&place)?;
     let heads = reading.heads(&place, &documents, problems).into_iter();
     let members = &reading.members.devices;
     let is_whole = |device: &str| members.get(device).is_some_and(|card| card.project.is_none());
     let usable = heads.filter(|(device, head)| is_whole(device) && head.reach.sequence > 0);
-    Ok(usable.max_by_key(|(device, head)| (head.at.min(reading.wall), device.clone())))
+    let newest = usable.max_by_key(|(device, head)| (head.at.min(reading.wall), device.clone()));
+    Ok(newest.map(|(author, head)| Found { author, head }))
 }
 
-/// Reads the newest base. One that cannot be read is a problem and no more: the streams themselves are there.
-pub fn read(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Problem>) -> Result<Option<Base>> {
-    let Some((author, head)) = newest(hub, reading, problems)? else { return Ok(None) };
+/// Reads a base. One that cannot be read is a problem and no more: the streams themselves are there.
+pub fn read(
+    hub: &mut dyn Transport,
+    reading: &Reading,
+    found: Found,
+    problems: &mut Vec<Problem>,
+) -> Result<Option<Base>> {
+    let Found { author, head } = found;
     if head.reach.sequence > BATCHES_MAX {
         let reason = "its base is too large".to_string();
         problems.push(Problem::Broken { device: reading.name(&author), reason });
         return Ok(None);
     }
-    let lines = match reading.read(hub, &place(reading), &author, &head, None, &mut None)? {
+    let place = place(reading.space, reading.shared);
+    let lines = match reading.read(hub, &place, &author, &head, None, &mut None)? {
         Ok(lines) => lines,
         Err(problem) => {
             problems.push(problem);
@@ -233,5 +260,5 @@ pub fn read(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Probl
             entries.entry(device.to_string()).or_default().push(Entry { seq, json: json.to_string() });
         }
     }
-    Ok(Some(Base { at: head.at, era: head.era, covers: head.seen, entries }))
+    Ok(Some(Base { at: head.at, covers: head.seen, entries }))
 }

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::ahead::Ahead;
 use super::base;
 use super::crypto::{self, Secrets, hex};
 use super::document::{self, CARD, Card, Founding, Papers, REQUEST, SPACE_DOCUMENT, SPACE_PLACE, Secret};
 use super::listing;
 use super::local::{Device, Files, Shared, Space, SpaceKey, SpaceState, Spaces, StreamState};
 use super::members::{self, Members};
-use super::pull::{Problem, Reading};
+use super::pull::{self, Problem, Reading};
 use super::push::{self, Sent, pass};
 use super::replica;
 use super::spaces::{self, Request, Welcome, unreadable};
-use super::transport::{Document, Transport};
+use super::transport::{Document, Question, Transport, TransportError};
 use super::{CONTAINER_RECORDS_MAX, Result, SyncError, local};
 use crate::brief::open;
 use crate::journal::forgotten;
@@ -21,6 +22,9 @@ use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::{identity, privacy};
 use crate::store::Store;
+
+/// How many projects' heads are asked for together with the documents of the space.
+const PROJECTS_AT_ONCE: usize = 8;
 
 /// What an exchange did.
 #[derive(Debug, Default)]
@@ -46,11 +50,32 @@ pub struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// Exchanges everything of the space with this number. The caller holds the lock.
+    /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
+    /// is remembered for `status` and `doctor` until an exchange succeeds.
     pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
+        let done = self.exchange(hub, number);
+        if let Err(SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. }))) = &done
+        {
+            // What the hub said is returned in any case.
+            let _ = self.remember(number, error);
+        }
+        done
+    }
+
+    fn remember(&self, number: u32, error: &TransportError) -> Result<()> {
+        let files = Files::new(self.home);
+        let space = find(&files.spaces()?, number)?.clone();
+        let mut state = files.state(&space)?;
+        state.refused = Some(error.to_string());
+        files.save_state(&space, &state)
+    }
+
+    fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
         let files = Files::new(self.home);
         let mut spaces = files.spaces()?;
         let mut report = Report::default();
+        let hub = &mut Ahead::new(hub);
+        hub.prepare(self.first_questions(&files, find(&spaces, number)?)?)?;
         let members = self.membership(hub, &mut spaces, number, &mut report)?;
         let space = find(&spaces, number)?.clone();
         let mut state = files.state(&space)?;
@@ -70,9 +95,32 @@ impl Exchange<'_> {
                 }
             }
         }
-        state.problems = report.problems.clone();
+        (state.problems, state.refused) = (report.problems.clone(), None);
         files.save_state(&space, &state)?;
         Ok(report)
+    }
+
+    /// What is asked before anything is known: who belongs to the space, and the heads of the first projects. A container
+    /// that reads a base learns from it which heads it needs.
+    fn first_questions(&self, files: &Files, space: &Space) -> Result<Vec<Question>> {
+        let state = files.state(space)?;
+        let mut places = vec![space.place(SPACE_PLACE)];
+        let pulled = space.projects.iter().filter(|shared| self.is_wanted(shared) && !shared.is_ending);
+        for shared in pulled.take(PROJECTS_AT_ONCE) {
+            let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
+            match pull::needs_base(space, &stream) {
+                true => places.push(base::place(space, shared)),
+                false => {
+                    let place = space.place(&shared.id);
+                    places.extend(listing::first_places(&place, &stream.listing, self.clock.wall));
+                }
+            }
+        }
+        Ok(places.into_iter().map(Question::Heads).collect())
+    }
+
+    fn is_wanted(&self, shared: &Shared) -> bool {
+        self.only.as_ref().is_none_or(|only| *only == shared.id)
     }
 
     /// Devices of the user are read in the user's own space, not in a team's.
@@ -207,7 +255,7 @@ impl Exchange<'_> {
     #[expect(clippy::too_many_arguments, reason = "one call; each is used by every project")]
     fn projects(
         &mut self,
-        hub: &mut dyn Transport,
+        hub: &mut Ahead,
         device: &Device,
         space: &Space,
         members: &Members,
@@ -219,7 +267,7 @@ impl Exchange<'_> {
         state.hub_keeps = !hub.removes();
         let names = state.names.clone();
         for shared in space.projects.clone() {
-            if self.only.as_ref().is_some_and(|only| *only != shared.id) {
+            if !self.is_wanted(&shared) {
                 continue;
             }
             let mut stream = state.streams.remove(&shared.number).unwrap_or_default();
@@ -254,7 +302,7 @@ impl Exchange<'_> {
 
     fn project(
         &mut self,
-        hub: &mut dyn Transport,
+        hub: &mut Ahead,
         reading: &Reading,
         stream: &mut StreamState,
         report: &mut Report,

@@ -11,12 +11,13 @@ use std::time::Duration;
 use cerberus_core::model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::ahead::Ahead;
 use super::crypto::{self, hex};
 use super::document::{self, Head, Reach, VERSION};
 use super::local::{Seen, StreamState};
 use super::pull::Reading;
 use super::spaces::unreadable;
-use super::transport::{Document, Place, Transport};
+use super::transport::{Document, Place, Question, Transport};
 use super::{Result, SyncError};
 
 /// How many heads a list of recent ones takes, and how many a place may have before there are lists.
@@ -45,6 +46,11 @@ impl Listing {
         let first = u64::from(documents >= RECENT_MAX);
         self.era = eras.max().unwrap_or(0).max(self.era).max(first);
     }
+
+    /// Whether it is time to list the whole place.
+    fn is_due(&self, wall: Timestamp) -> bool {
+        self.whole_at.is_none_or(|at| at > wall || wall.since(at) >= WHOLE_EVERY)
+    }
 }
 
 /// Documents of a place: all of them, or those that may have changed.
@@ -58,10 +64,20 @@ pub fn recent(place: &Place, era: u64) -> Place {
     Place { project: format!("{}-e{era}", place.project), ..place.clone() }
 }
 
-pub fn list(hub: &mut dyn Transport, reading: &Reading, listing: &mut Listing) -> Result<Listed> {
+/// The places that a pull looks at first: the newest two lists, or all heads.
+pub fn first_places(place: &Place, listing: &Listing, wall: Timestamp) -> Vec<Place> {
+    match listing.era {
+        0 => vec![place.clone()],
+        _ if listing.is_due(wall) => vec![place.clone()],
+        1 => vec![recent(place, 1)],
+        era => vec![recent(place, era - 1), recent(place, era)],
+    }
+}
+
+pub fn list(hub: &mut Ahead, reading: &Reading, listing: &mut Listing) -> Result<Listed> {
     let place = reading.place();
-    let is_due = listing.whole_at.is_none_or(|at| at > reading.wall || reading.wall.since(at) >= WHOLE_EVERY);
-    if listing.era > 0 && !is_due {
+    hub.prepare(first_places(&place, listing, reading.wall).into_iter().map(Question::Heads))?;
+    if listing.era > 0 && !listing.is_due(reading.wall) {
         let mut documents = match listing.era {
             1 => Vec::new(),
             era => hub.heads(&recent(&place, era - 1))?,

@@ -304,6 +304,9 @@ pub struct SpaceState {
     /// What was wrong in the last exchange, for people.
     #[serde(default)]
     pub problems: Vec<String>,
+    /// Why the hub did not take or give anything the last time: it is full, or it refused.
+    #[serde(default)]
+    pub refused: Option<String>,
     /// Names of devices, as their cards say.
     #[serde(default)]
     pub names: BTreeMap<String, String>,

@@ -5,6 +5,7 @@
 //! segment. `crypto.rs`, `batch.rs`, `document.rs`, `members.rs` and `code.rs` are pure: random bytes and the time are
 //! arguments.
 
+mod ahead;
 mod base;
 pub mod batch;
 pub mod code;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use cerberus_core::model::order::DeviceId;
 use cerberus_core::model::time::Timestamp;
 
+use super::ahead::Ahead;
 use super::base::{self, Base};
 use super::batch::{self, BatchError, Entry};
 use super::crypto::{self, Key};
@@ -15,7 +16,7 @@ use super::local::{Device, Seen, Shared, Space, StreamState};
 use super::members::Members;
 use super::push::pass;
 use super::replica::{self, Arriving};
-use super::transport::{Document, Place, Stream, Transport};
+use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream, Transport};
 use super::{Result, SyncError};
 use crate::journal::rewrite;
 use crate::os::home::Home;
@@ -24,10 +25,10 @@ use crate::store::fold;
 
 /// A clock that differs by more is wrong.
 pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many batches are asked for at once.
-const AT_ONCE: usize = 64;
-/// How many streams a container reads: each is a request.
+/// How many streams a container reads.
 const CONTAINER_STREAMS_MAX: usize = 8;
+/// How many batches a container asks for at once. It reads fewer, if they are full.
+const CONTAINER_AT_ONCE: usize = 16;
 
 /// Something about another device that is not as it should be. Nothing of what it concerns was stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,8 +75,43 @@ pub struct Reading<'a> {
     pub records_max: Option<usize>,
 }
 
+/// A stream that has something new.
+struct New<'a> {
+    device: &'a str,
+    head: &'a Head,
+    /// How far it was read.
+    seen: Option<Reach>,
+}
+
+/// Whether a base is read: by a container that has read nothing yet.
+pub fn needs_base(space: &Space, state: &StreamState) -> bool {
+    space.is_container() && state.seen.is_empty()
+}
+
+/// The batch after which a stream is read, and its hash, if it is known.
+fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Option<Key>) {
+    let seen = seen.filter(|seen| seen.generation == head.reach.generation);
+    let (at, last) = seen.map_or((0, [0; 32]), |seen| (seen.sequence, seen.hash));
+    // With a budget, only the end of the stream is read. The chain still leads to the signed head.
+    let first = budget.map(|records| head.reach.sequence.saturating_sub(records.div_ceil(batch::RECORDS_MAX) as u64));
+    match first {
+        Some(first) if first > at => (first, None),
+        _ => (at, Some(last)),
+    }
+}
+
+/// The generation of a device's stream that a head confirms.
+fn confirms(head: &Head, device: &str) -> u64 {
+    head.seen.get(device).map_or(0, |reach| reach.generation)
+}
+
+/// How many batches after this one are asked for.
+fn wanted(head: &Head, at: u64) -> usize {
+    usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
+}
+
 impl Reading<'_> {
-    pub fn pull(&self, hub: &mut dyn Transport, store: &mut Store, state: &mut StreamState) -> Result<Pulled> {
+    pub fn pull(&self, hub: &mut Ahead, store: &mut Store, state: &mut StreamState) -> Result<Pulled> {
         let mut pulled = Pulled::default();
         let base = self.base(hub, state, &mut pulled.problems)?;
         let Listed { documents, is_whole } = listing::list(hub, self, &mut state.listing)?;
@@ -86,28 +122,21 @@ impl Reading<'_> {
         pulled.is_forked = self.is_forked(&heads, state);
         self.repair(&heads, is_whole, state);
         self.compare(&heads, is_whole, state, &mut pulled.problems);
-        let mut budget = self.records_max;
-        let mut streams_left = if budget.is_some() { CONTAINER_STREAMS_MAX } else { usize::MAX };
         let own = self.device.id.to_string();
-        let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
-        order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
-        let confirms = |head: &Head| head.seen.get(&own).map_or(0, |reach| reach.generation);
         let (mut lines, mut read) = (Vec::new(), Vec::new());
         let based = self.take(base, &heads, is_whole, &mut lines, &mut pulled)?;
-        for (device, head) in order {
-            let seen = based.get(device).or_else(|| state.seen.get(device));
-            if seen.is_some_and(|seen| !head.reach.is_after(&seen.reach)) {
-                self.note_unchanged(device, head, confirms(head), state);
-                continue;
+        let new = self.new_streams(&heads, &based, state);
+        let mut budget = self.records_max;
+        for (number, New { device, head, seen }) in new.iter().enumerate() {
+            match budget {
+                Some(_) if number >= CONTAINER_STREAMS_MAX => budget = Some(0),
+                Some(_) => self.prepare(hub, &new[number..new.len().min(CONTAINER_STREAMS_MAX)], budget)?,
+                None => self.prepare(hub, &new[number..], budget)?,
             }
-            if streams_left == 0 {
-                budget = Some(0);
-            }
-            streams_left = streams_left.saturating_sub(1);
-            match self.read(hub, &self.place(), device, head, seen.map(|seen| &seen.reach), &mut budget)? {
+            match self.read(hub, &self.place(), device, head, seen.as_ref(), &mut budget)? {
                 Err(problem) => pulled.problems.push(problem),
                 Ok(entries) => {
-                    let is_new_generation = seen.is_some_and(|seen| seen.reach.generation != head.reach.generation);
+                    let is_new_generation = seen.as_ref().is_some_and(|seen| seen.generation != head.reach.generation);
                     let arriving = self.arriving(device)?;
                     let (arrived, unread) = arriving.lines(&entries)?;
                     pulled.records += entries.len();
@@ -121,8 +150,8 @@ impl Reading<'_> {
                         }
                         false => lines.extend(arrived),
                     }
-                    let (reach, confirmed) = (head.reach.clone(), confirms(head));
-                    read.push((device.clone(), Seen { reach, at: head.at, read_at: self.wall, confirmed }));
+                    let (reach, confirmed) = (head.reach.clone(), confirms(head, &own));
+                    read.push((device.to_string(), Seen { reach, at: head.at, read_at: self.wall, confirmed }));
                 }
             }
         }
@@ -146,25 +175,70 @@ impl Reading<'_> {
         Ok(pulled)
     }
 
+    /// The streams that have something new, those written last first. Notes what the others say.
+    fn new_streams<'h>(
+        &self,
+        heads: &'h BTreeMap<String, Head>,
+        based: &BTreeMap<String, Seen>,
+        state: &mut StreamState,
+    ) -> Vec<New<'h>> {
+        let own = self.device.id.to_string();
+        let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
+        order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
+        let mut new = Vec::new();
+        for (device, head) in order {
+            let seen = based.get(device).or_else(|| state.seen.get(device)).map(|seen| seen.reach.clone());
+            match seen {
+                Some(seen) if !head.reach.is_after(&seen) => {
+                    self.note_unchanged(device, head, confirms(head, &own), state);
+                }
+                seen => new.push(New { device, head, seen }),
+            }
+        }
+        new
+    }
+
     pub fn place(&self) -> Place {
         self.space.place(&self.shared.id)
     }
 
-    /// The base of this project, for a container that has read nothing yet.
-    fn base(
-        &self,
-        hub: &mut dyn Transport,
-        state: &mut StreamState,
-        problems: &mut Vec<Problem>,
-    ) -> Result<Option<Base>> {
-        if !self.space.is_container() || self.records_max.is_none() || !state.seen.is_empty() {
+    /// The base of this project, for a container that has read nothing yet. The heads are asked for with it.
+    fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<Problem>) -> Result<Option<Base>> {
+        if !needs_base(self.space, state) {
             return Ok(None);
         }
-        let base = base::read(hub, self, problems)?;
-        if let Some(base) = base.as_ref().filter(|base| base.era > 0) {
-            state.listing = Listing { era: base.era, whole_at: Some(self.wall) };
+        let Some(found) = base::newest(hub, self, problems)? else { return Ok(None) };
+        let listing = match found.era() {
+            0 => state.listing.clone(),
+            era => Listing { era, whole_at: Some(self.wall) },
+        };
+        let places = listing::first_places(&self.place(), &listing, self.wall);
+        hub.prepare(places.into_iter().map(Question::Heads).chain([found.question(self)]))?;
+        let base = base::read(hub, self, found, problems)?;
+        if base.is_some() {
+            state.listing = listing;
         }
         Ok(base)
+    }
+
+    /// Asks for what is new in the first of these streams and, in the same turn, in those that follow.
+    fn prepare(&self, hub: &mut Ahead, new: &[New], budget: Option<usize>) -> Result<()> {
+        let range = |New { device, head, seen }: &New| {
+            let (sequence, _) = start(head, seen.as_ref(), budget);
+            let stream = Stream { place: self.place(), device: device.to_string() };
+            Range { stream, generation: head.reach.generation, sequence, limit: wanted(head, sequence) }
+        };
+        let mut ranges = new.iter().map(range).peekable();
+        if ranges.peek().is_none_or(|range| range.limit == 0 || hub.has(&range.stream, range.generation)) {
+            return Ok(());
+        }
+        let mut room = if budget.is_some() { CONTAINER_AT_ONCE } else { BATCHES_AT_ONCE_MAX };
+        let fits = |range: &Range| {
+            let is_first = range.limit > 0 && room > 0;
+            room = room.saturating_sub(range.limit);
+            is_first
+        };
+        hub.prepare(ranges.take_while(fits).map(Question::After))
     }
 
     /// Takes what a base holds of the streams that are still as they were. A stream that began again is read itself: what
@@ -354,20 +428,11 @@ impl Reading<'_> {
         let Reach { generation, sequence, hash } = &head.reach;
         let stream = Stream { place: place.clone(), device: device.to_string() };
         let keys = self.space.project_keys(&self.shared.id);
-        let seen = seen.filter(|seen| seen.generation == *generation);
-        let (mut at, mut last) = seen.map_or((0, Some([0; 32])), |seen| (seen.sequence, Some(seen.hash)));
-        if let Some(budget) = budget {
-            // Only the end of the stream is read. The chain still leads to the signed head.
-            let batches = budget.div_ceil(batch::RECORDS_MAX) as u64;
-            let first = sequence.saturating_sub(batches);
-            if first > at {
-                (at, last) = (first, None);
-            }
-        }
+        let (mut at, mut last) = start(head, seen, *budget);
         let problem = |reason: &str| Ok(Err(Problem::Broken { device: self.name(device), reason: reason.to_string() }));
         let mut entries = Vec::new();
         while at < *sequence {
-            let wanted = usize::try_from(sequence - at).unwrap_or(AT_ONCE).min(AT_ONCE);
+            let wanted = wanted(head, at);
             let batches = hub.after(&stream, *generation, at, wanted)?;
             if batches.is_empty() {
                 return Ok(Err(Problem::Withheld { device: self.name(device), by: "its own head".to_string() }));

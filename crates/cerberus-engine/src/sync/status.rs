@@ -111,7 +111,7 @@ fn one(home: &Home, store: &Store, space: &Space, state: &SpaceState, own: &str)
         last_push: state.pushed_at,
         last_pull: state.pulled_at,
         unsent,
-        problems: state.problems.clone(),
+        problems: state.problems.iter().chain(&state.refused).cloned().collect(),
         forget_confirmed: forget::confirmed(space, state).map(|found| [found.confirmed, found.devices]),
         hub_keeps: state.hub_keeps,
     })

@@ -77,7 +77,7 @@ impl GitHttp {
                 }
                 let (root, login, requests) = (root.clone(), login.clone(), requests.clone());
                 // A client that goes away is not the server's problem.
-                std::thread::spawn(move || answer(&stream, &root, login.as_deref(), &requests).is_ok());
+                std::thread::spawn(move || answer_all(&stream, &root, login.as_deref(), &requests).is_ok());
             }
         });
         server
@@ -105,18 +105,34 @@ impl Drop for GitHttp {
     }
 }
 
-/// Answers one request as a CGI server does, and closes the connection.
-fn answer(stream: &TcpStream, root: &Path, login: Option<&str>, requests: &Mutex<Vec<String>>) -> io::Result<()> {
+/// Answers requests as a CGI server does, until the client closes the connection.
+fn answer_all(stream: &TcpStream, root: &Path, login: Option<&str>, requests: &Mutex<Vec<String>>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
     let (mut reader, mut writer) = (BufReader::new(stream.try_clone()?), stream.try_clone()?);
-    let mut lines = Vec::new();
     loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        match line.trim_end() {
-            "" => break,
-            text => lines.push(text.to_string()),
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            match line.trim_end() {
+                "" => break,
+                text => lines.push(text.to_string()),
+            }
         }
+        answer(&lines, &mut reader, &mut writer, root, login, requests)?;
     }
+}
+
+fn answer(
+    lines: &[String],
+    reader: &mut impl BufRead,
+    writer: &mut impl Write,
+    root: &Path,
+    login: Option<&str>,
+    requests: &Mutex<Vec<String>>,
+) -> io::Result<()> {
     let start = lines.first().cloned().unwrap_or_default();
     let mut words = start.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -128,23 +144,22 @@ fn answer(stream: &TcpStream, root: &Path, login: Option<&str>, requests: &Mutex
         };
         lines.iter().find_map(find)
     };
-    if login.is_some() && header("authorization").as_deref() != login {
-        return writer.write_all(
-            b"HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic realm=\"git\"\r\ncontent-length: 0\r\n\
-              connection: close\r\n\r\n",
-        );
-    }
     if header("expect").is_some() {
         writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
     }
     let body = if header("transfer-encoding").is_some() {
-        chunks(&mut reader)?
+        chunks(reader)?
     } else {
         let length = header("content-length").and_then(|length| length.parse::<u64>().ok()).unwrap_or(0);
         let mut body = Vec::new();
         reader.by_ref().take(length).read_to_end(&mut body)?;
         body
     };
+    if login.is_some() && header("authorization").as_deref() != login {
+        return writer.write_all(
+            b"HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Basic realm=\"git\"\r\ncontent-length: 0\r\n\r\n",
+        );
+    }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut command = Command::new("git");
     clean(&mut command).arg("http-backend").env("HOME", root).env("GIT_PROJECT_ROOT", root);
@@ -166,12 +181,11 @@ fn answer(stream: &TcpStream, root: &Path, login: Option<&str>, requests: &Mutex
     let end = printed.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(printed.len());
     let head = String::from_utf8_lossy(&printed[..end]).into_owned();
     let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK").to_string();
-    write!(writer, "HTTP/1.1 {status}\r\nconnection: close\r\n")?;
-    for line in head.lines().filter(|line| !line.starts_with("Status:")) {
-        write!(writer, "{line}\r\n")?;
-    }
-    writer.write_all(b"\r\n")?;
-    writer.write_all(printed.get(end + 4..).unwrap_or_default())
+    let body = printed.get(end + 4..).unwrap_or_default();
+    let mut answer = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
+    let is_kept = |line: &&str| !line.starts_with("Status:") && !line.to_lowercase().starts_with("content-length:");
+    head.lines().filter(is_kept).for_each(|line| answer.push_str(&format!("{line}\r\n")));
+    writer.write_all(&[answer.as_bytes(), b"\r\n", body].concat())
 }
 
 fn backend(command: &mut Command, body: Vec<u8>) -> io::Result<Vec<u8>> {

@@ -1,5 +1,6 @@
 //! Git: as a file, over HTTP and over ssh.
 
+use cerberus_engine::sync::transport::{Answer as Told, Question, Range};
 use cerberus_testkit::answering::{Answer, Answering};
 use cerberus_testkit::hubs::git::{GitHttp, GitSsh, Repositories};
 use cerberus_testkit::process::write_program;
@@ -47,13 +48,42 @@ fn a_place_costs_only_its_own_references() {
     hub.put_if_absent(&stream("p", "de1"), 1, &[batch(1, "one")]).unwrap();
     let mut reader = super::hub(&server.hub(), &dir.path().join("other"));
     reader.heads(&place("p")).unwrap();
-    let before = server.requests().len();
+    let mirror = std::fs::read_dir(dir.path().join("other")).unwrap().flatten().next().unwrap().path();
+    let mirrored = |below: &str| mirror.join("refs/cerberus/5pace").join(below).exists();
+    assert!(mirrored("p/documents/de1") && !mirrored("p/streams"), "nobody asked for batches");
     assert_eq!(reader.after(&stream("p", "de1"), 1, 0, 10).unwrap(), [batch(1, "one")]);
-    assert_eq!(server.requests().len(), before, "batches came with the heads");
-    let fetched = std::fs::read_dir(dir.path().join("other")).unwrap().flatten().next().unwrap().path();
+    hub.put_if_absent(&stream("p", "de1"), 1, &[batch(2, "two")]).unwrap();
+    hub.put_if_absent(&stream("p", "de2"), 1, &[batch(1, "other")]).unwrap();
+    let mut reader = super::hub(&server.hub(), &dir.path().join("other"));
+    reader.heads(&place("p")).unwrap();
+    let before = server.requests().len();
+    assert_eq!(reader.after(&stream("p", "de1"), 1, 1, 10).unwrap(), [batch(2, "two")]);
+    assert_eq!(server.requests().len(), before, "batches of a stream that was read before come with the heads");
     super::hub(&server.hub(), dir.path()).replace(&place("q"), "de1", b"head", None).unwrap();
     reader.heads(&place("p")).unwrap();
-    assert!(!fetched.join("refs/cerberus/5pace/q").exists());
+    assert!(!mirrored("q") && !mirrored("p/streams/de2"));
+}
+
+#[test]
+fn several_questions_are_one_fetch() {
+    let repositories = Repositories::new();
+    let server = GitHttp::start(&repositories, None);
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut hub = hub(&server.hub(), dir.path());
+    for device in ["de1", "de2"] {
+        hub.replace(&place("p"), device, b"head", Some(1)).unwrap();
+        hub.put_if_absent(&stream("p", device), 1, &[batch(1, device)]).unwrap();
+    }
+    let mut reader = super::hub(&server.hub(), other.path());
+    let after =
+        |device: &str| Question::After(Range { stream: stream("p", device), generation: 1, sequence: 0, limit: 1 });
+    let before = server.requests().len();
+    let questions =
+        [Question::Heads(place("p")), Question::Heads(place("q")), after("de1"), after("de2"), after("de3")];
+    let answers = reader.ask(&questions).unwrap();
+    assert_eq!(answers[2..4], [Told::After(vec![batch(1, "de1")]), Told::After(vec![batch(1, "de2")])]);
+    // The capabilities, the references, the objects.
+    assert_eq!(server.requests().len() - before, 3);
 }
 
 #[test]
@@ -139,7 +169,7 @@ fn what_was_forgotten_is_in_no_mirror() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (mut owner, mut reader) = (hub(&repositories.file(), dir.path()), hub(&repositories.file(), other.path()));
     owner.put_if_absent(&stream("p", "de1"), 1, &[batch(1, "forgotten")]).unwrap();
-    reader.heads(&place("p")).unwrap();
+    reader.after(&stream("p", "de1"), 1, 0, 10).unwrap();
     let commit = repositories.git(&["--git-dir=app.git", "rev-parse", "refs/cerberus/5pace/p/streams/de1/1"]);
     let has_it = |dir: &Path| {
         let mirror = std::fs::read_dir(dir).unwrap().flatten().next().unwrap().path();
@@ -153,6 +183,20 @@ fn what_was_forgotten_is_in_no_mirror() {
     reader.heads(&place("p")).unwrap();
     assert!(!has_it(dir.path()) && !has_it(other.path()));
     assert_eq!(reader.after(&stream("p", "de1"), 2, 0, 10).unwrap(), [batch(1, "kept")]);
+}
+
+#[test]
+fn an_earlier_generation_is_removed_even_if_the_mirror_was_deleted() {
+    let repositories = Repositories::new();
+    let dir = tempfile::tempdir().unwrap();
+    let references = || repositories.git(&["--git-dir=app.git", "for-each-ref", "--format=%(refname)"]);
+    hub(&repositories.file(), dir.path()).put_if_absent(&stream("p", "de1"), 1, &[batch(1, "forgotten")]).unwrap();
+    std::fs::remove_dir_all(dir.path()).unwrap();
+    let mut owner = hub(&repositories.file(), dir.path());
+    owner.put_if_absent(&stream("p", "de1"), 2, &[batch(1, "kept")]).unwrap();
+    assert!(references().contains("streams/de1/1"), "it is still there");
+    owner.replace(&place("p"), "de1", b"head", Some(2)).unwrap();
+    assert!(references().contains("streams/de1/2") && !references().contains("streams/de1/1"));
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Document, Place, Put, Sealed, Stream, Transport, TransportError, is_name};
+use super::at_once;
+use super::object::{Object, answers};
+use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError, is_name};
 use crate::os::{fault, outside, replace};
 
 /// Documents of a place that are read; more than any space has devices.
@@ -54,6 +56,44 @@ impl Folder {
         }
     }
 
+    /// The files that may answer a question, in order.
+    fn files(&self, question: &Question) -> Result<Vec<Object<Bounded>>, TransportError> {
+        let place = match question {
+            Question::Heads(place) => place,
+            Question::After(range) => {
+                let dir = self.generation(&range.stream, range.generation)?;
+                let batch = |sequence| {
+                    let path = dir.join(number(sequence));
+                    Object::batch(Bounded { path, bytes_max: BATCH_BYTES_MAX })
+                };
+                return Ok(range.sequences().map(batch).collect());
+            }
+        };
+        let dir = self.place(place)?.join(HEADS);
+        let entries = match fs::read_dir(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| self.failed(error))?,
+        };
+        let mut found = Vec::new();
+        for entry in entries.take(DOCUMENTS_MAX) {
+            let entry = entry.map_err(|error| self.failed(error))?;
+            if let Some(name) = entry.file_name().to_str().filter(|name| is_name(name)) {
+                found.push(Object::document(name, Bounded { path: entry.path(), bytes_max: DOCUMENT_BYTES_MAX }));
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    /// What a file holds; `None` if there is none.
+    fn content(&self, file: &Bounded) -> Result<Option<Vec<u8>>, TransportError> {
+        match outside::bytes(&file.path, file.bytes_max) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
     fn failed(&self, error: io::Error) -> TransportError {
         let (hub, reason) = (self.hub(), error.to_string());
         match error.kind() {
@@ -68,47 +108,23 @@ impl Folder {
     }
 }
 
+/// A file, and how much of it is read at most.
+struct Bounded {
+    path: PathBuf,
+    bytes_max: u64,
+}
+
 fn number(number: u64) -> String {
     format!("{number:016x}")
 }
 
 impl Transport for Folder {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        let dir = self.place(place)?.join(HEADS);
-        let entries = match fs::read_dir(&dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| self.failed(error))?,
-        };
-        let mut found = Vec::new();
-        for entry in entries.take(DOCUMENTS_MAX) {
-            let entry = entry.map_err(|error| self.failed(error))?;
-            let Some(name) = entry.file_name().to_str().filter(|name| is_name(name)).map(str::to_string) else {
-                continue;
-            };
-            let bytes = outside::bytes(&entry.path(), DOCUMENT_BYTES_MAX).map_err(|error| self.failed(error))?;
-            found.push(Document { name, bytes });
-        }
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        let dir = self.generation(stream, generation)?;
-        let mut found = Vec::new();
-        for sequence in (sequence.saturating_add(1)..=u64::MAX).take(limit) {
-            match outside::bytes(&dir.join(number(sequence)), BATCH_BYTES_MAX) {
-                Ok(bytes) => found.push(Sealed { sequence, bytes }),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
-                Err(error) => return Err(self.failed(error)),
-            }
-        }
-        Ok(found)
+    /// Lists folders first, then reads all files together.
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let named = at_once::each(questions, |question| self.files(question))?;
+        let all: Vec<_> = named.iter().flatten().collect();
+        let contents = at_once::each(&all, |object| self.content(&object.at))?;
+        Ok(answers(questions, named, contents))
     }
 
     fn put_if_absent(
@@ -204,6 +220,7 @@ fn remove_before(stream: &Path, generation: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Document;
     use super::*;
 
     #[test]

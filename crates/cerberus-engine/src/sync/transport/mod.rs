@@ -5,8 +5,10 @@
 //! members, wrapped keys) are replaced, each by the one device that owns it.
 
 pub mod address;
+pub mod at_once;
 pub mod folder;
 pub mod git;
+mod object;
 mod open;
 pub mod postgres;
 mod reason;
@@ -53,6 +55,55 @@ pub struct Sealed {
     pub bytes: Vec<u8>,
 }
 
+/// How many batches of a stream are asked for at once.
+pub const BATCHES_AT_ONCE_MAX: usize = 64;
+
+/// Some batches of a stream: those of one generation after a sequence number, at most `limit`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    pub stream: Stream,
+    pub generation: u64,
+    pub sequence: u64,
+    pub limit: usize,
+}
+
+impl Range {
+    /// The sequence numbers that are asked for.
+    fn sequences(&self) -> impl Iterator<Item = u64> + use<> {
+        (self.sequence.saturating_add(1)..=u64::MAX).take(self.limit.min(BATCHES_AT_ONCE_MAX))
+    }
+}
+
+/// One of several things that are asked together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    Heads(Place),
+    After(Range),
+}
+
+/// The answer to a question of the same name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Heads(Vec<Document>),
+    After(Vec<Sealed>),
+}
+
+impl Answer {
+    pub fn documents(self) -> Vec<Document> {
+        match self {
+            Answer::Heads(documents) => documents,
+            Answer::After(_) => Vec::new(),
+        }
+    }
+
+    pub fn batches(self) -> Vec<Sealed> {
+        match self {
+            Answer::Heads(_) => Vec::new(),
+            Answer::After(batches) => batches,
+        }
+    }
+}
+
 /// The result of writing a name that must be new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
@@ -76,19 +127,31 @@ pub enum TransportError {
     Unexpected { hub: String, reason: String },
 }
 
-/// The four verbs. A name (space, project, device, document) consists of 1 to 64 lower-case letters, digits and `-`.
+/// The four verbs: `heads`, `after`, `put_if_absent`, `replace`. The first two are questions, and several questions can
+/// be asked together. A name (space, project, device, document) consists of 1 to 64 lower-case letters, digits and `-`.
 pub trait Transport {
-    /// All documents of a place. The cost depends on this place alone.
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError>;
+    /// Answers several questions in as few round trips as the hub allows. There is one answer for each question, of its
+    /// kind and in its place.
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError>;
 
-    /// The batches of one generation after a sequence number, in order, at most `limit`. A gap ends the answer.
+    /// All documents of a place. The cost depends on this place alone.
+    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
+        let answers = self.ask(&[Question::Heads(place.clone())])?;
+        Ok(answers.into_iter().flat_map(Answer::documents).collect())
+    }
+
+    /// The batches of one generation after a sequence number, in order, at most `limit`, perhaps fewer. A gap ends the
+    /// answer.
     fn after(
         &mut self,
         stream: &Stream,
         generation: u64,
         sequence: u64,
         limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError>;
+    ) -> Result<Vec<Sealed>, TransportError> {
+        let answers = self.ask(&[Question::After(Range { stream: stream.clone(), generation, sequence, limit })])?;
+        Ok(answers.into_iter().flat_map(Answer::batches).collect())
+    }
 
     /// Stores batches under names that are new, in order. Returns one result for each; after `Put::Other` none follow.
     fn put_if_absent(

@@ -48,3 +48,20 @@ fn a_full_disk_at_every_labelled_point_of_an_exchange() {
         survives(label, "enospc");
     }
 }
+
+#[test]
+fn a_full_hub_is_shown_until_it_has_room() {
+    let (_hub, a, _) = pair();
+    decide(&a, "ship on friday");
+    let shown = || {
+        let told = [a.json(&["sync", "status"]).to_string(), a.ok(&["status"]), a.doctor().to_string()];
+        told.map(|told| told.matches("is full").count())
+    };
+    assert_eq!(shown(), [0, 0, 0]);
+    for _ in 0..2 {
+        assert!(!sync_with_fault(&a, "hub-write", "enospc").status.success());
+        assert_eq!(shown(), [1, 1, 1]);
+    }
+    a.ok(&["sync"]);
+    assert_eq!(shown(), [0, 0, 0]);
+}

@@ -19,7 +19,7 @@ use cerberus_engine::sync::exchange::{Exchange, Report};
 use cerberus_engine::sync::listing::{Listing, RECENT_MAX, recent};
 use cerberus_engine::sync::local::{Files, Shared, Space};
 use cerberus_engine::sync::transport::folder::Folder;
-use cerberus_engine::sync::transport::{Document, Place, Put, Sealed, Stream, Transport, TransportError};
+use cerberus_engine::sync::transport::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
 use cerberus_engine::sync::{CONTAINER_RECORDS_MAX, spaces, token};
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
@@ -34,32 +34,27 @@ struct Counting {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
+    /// How often somebody waits for an answer to questions.
+    turns: usize,
     calls: usize,
     answered: usize,
     bytes: usize,
 }
 
 impl Transport for Counting {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        self.counts.calls += 1;
-        let found = self.hub.heads(place)?;
-        self.counts.answered += found.len();
-        self.counts.bytes += found.iter().map(|document| document.bytes.len()).sum::<usize>();
-        Ok(found)
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        self.counts.calls += 1;
-        let found = self.hub.after(stream, generation, sequence, limit)?;
-        self.counts.answered += found.len();
-        self.counts.bytes += found.iter().map(|batch| batch.bytes.len()).sum::<usize>();
-        Ok(found)
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let answers = self.hub.ask(questions)?;
+        self.counts.turns += 1;
+        self.counts.calls += questions.len();
+        for answer in &answers {
+            let sizes: Vec<usize> = match answer {
+                Answer::Heads(documents) => documents.iter().map(|document| document.bytes.len()).collect(),
+                Answer::After(batches) => batches.iter().map(|batch| batch.bytes.len()).collect(),
+            };
+            self.counts.answered += sizes.len();
+            self.counts.bytes += sizes.iter().sum::<usize>();
+        }
+        Ok(answers)
     }
 
     fn put_if_absent(
@@ -261,13 +256,34 @@ fn costs(devices: u64) -> [Counts; 3] {
     crowd.add(&hub, devices);
     let (one, received) = pull(&b, &hub);
     assert_eq!(received, 1);
-    let container = machine();
-    let (home, located) = (Home::new(container.home()), identity::locate(&container.project()));
-    fs::create_dir_all(home.root()).unwrap();
-    token::open(&home, &token, &located.project, &located.root.to_string_lossy()).unwrap();
-    let (joins, report) = exchange(&home, &hub, Some(CONTAINER_RECORDS_MAX));
+    let (joins, report) = join(&machine(), &token, &hub);
     assert!(report.received > 1_000, "{report:?}");
     [nothing, one, joins]
+}
+
+#[test]
+fn a_container_starts_in_three_turns() {
+    let (hub, a, b) = pair();
+    let token = super::containers::printed_key(&a);
+    super::containers::fill(&a, "long", 1_100);
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    decide(&b, "after the base");
+    b.ok(&["sync"]);
+    let container = machine();
+    let (counts, report) = join(&container, &token, &hub);
+    assert!(report.received > 1_000, "{report:?}");
+    assert!(container.brief().contains("after the base"));
+    // The members and the bases; the newest base and the heads; what is newer than the base.
+    assert_eq!(counts.turns, 3, "{counts:?}");
+}
+
+/// The first pull of a container.
+fn join(container: &TestEnv, token: &str, hub: &Hub) -> (Counts, Report) {
+    let (home, located) = (Home::new(container.home()), identity::locate(&container.project()));
+    fs::create_dir_all(home.root()).unwrap();
+    token::open(&home, token, &located.project, &located.root.to_string_lossy()).unwrap();
+    exchange(&home, hub, Some(CONTAINER_RECORDS_MAX))
 }
 
 /// How many devices of a crowd are real: those of the last three lists.
@@ -277,7 +293,7 @@ const SIGNED: u64 = 3 * RECENT_MAX as u64;
 fn ten_thousand_devices_of_the_same_project_cost_no_more_than_three_hundred() {
     let (few, many) = (costs(SIGNED), costs(10_000));
     for (what, (few, many)) in ["nothing new", "one new", "container"].iter().zip(few.iter().zip(&many)) {
-        assert_eq!(few.calls, many.calls, "{what}");
+        assert_eq!((few.calls, few.turns), (many.calls, many.turns), "{what}");
         // The head of the device itself may be in one list or the next; numbers and names may be a little longer.
         assert!(many.answered <= few.answered + 1, "{what}: {few:?} {many:?}");
         assert!(many.bytes <= few.bytes + few.bytes / 10, "{what}: {few:?} {many:?}");

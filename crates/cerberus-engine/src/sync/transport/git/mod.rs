@@ -7,13 +7,16 @@
 //!
 //! A push arrives whole or not at all, because the remote moves a reference after it has all objects. Commits have no
 //! time and a fixed author, so that a repeated push makes the same commits. The home holds a bare repository that
-//! mirrors these references; it can be deleted at any time.
+//! mirrors references; it can be deleted at any time. A stream is mirrored once its batches are asked for; from then on
+//! it comes with the documents of its place, and what is gone from the remote goes from the mirror.
 
 mod answer;
 mod door;
+mod history;
+mod names;
 mod objects;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,9 +25,15 @@ use ring::digest::{SHA256, digest};
 
 use self::answer::{Pushed, problem};
 use self::door::{Done, Door, Failure};
+use self::history::History;
+use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
-use super::{Document, Place, Put, Sealed, Stream, Transport, TransportError, until_repeated};
+use super::object::{Object, answers};
+use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
 use crate::os::home::create_dir;
+
+/// Streams that are named one by one; if more are mirrored, all of a place are fetched.
+const REFSPECS_MAX: usize = 100;
 
 /// Other devices may push at the same moment.
 const ATTEMPTS_MAX: usize = 5;
@@ -34,8 +43,8 @@ pub struct Git {
     url: String,
     hub: String,
     dir: PathBuf,
-    /// The place that the mirror is up to date with.
-    fetched: Option<Place>,
+    /// Beginnings of streams' references that the mirror is up to date with.
+    fetched: BTreeSet<String>,
     door: Door,
 }
 
@@ -113,7 +122,7 @@ impl Git {
         let name: String =
             digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let dir = dir.join(format!("{name}.git"));
-        Ok(Git { url, hub, door: Door::new(&dir, protocol, time_max), dir, fetched: None })
+        Ok(Git { url, hub, door: Door::new(&dir, protocol, time_max), dir, fetched: BTreeSet::new() })
     }
 
     /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
@@ -129,26 +138,77 @@ impl Git {
         Ok(lock)
     }
 
-    /// Gets the references of a place, and the objects that are new.
-    fn fetch(&self, place: &Place) -> Result<(), TransportError> {
-        self.fetch_below(place, "")
-    }
-
-    /// The same for the references of a place that begin like this.
-    fn fetch_below(&self, place: &Place, below: &str) -> Result<(), TransportError> {
-        let names = format!("refs/cerberus/{}/{}/{below}*", place.space, place.project);
-        let refspec = format!("+{names}:{names}");
-        let args = ["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", &self.url, &refspec];
-        let streams = match below {
-            "" => format!("refs/cerberus/{}/{}/streams/", place.space, place.project),
-            below => format!("refs/cerberus/{}/{}/{below}", place.space, place.project),
-        };
+    /// Gets the references that begin like one of these, and the objects that are new, with one git.
+    fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<(), TransportError> {
+        let streams: Vec<&String> = beginnings.iter().filter(|one| one.contains("/streams/")).collect();
         let before = self.references(&streams)?;
+        let mut args = vec!["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", &self.url];
+        let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
+        args.extend(refspecs.iter().map(String::as_str));
         let fetched = self.door.run(&args, Vec::new());
         self.succeeded(fetched)?;
-        let after = self.references(&streams)?;
-        let is_kept = |reference: &String| after.iter().any(|(kept, _)| kept == reference);
-        if before.iter().all(|(reference, _)| is_kept(reference)) { Ok(()) } else { self.collect() }
+        if !before.is_empty() {
+            let after = self.references(&streams)?;
+            if before.keys().any(|reference| !after.contains_key(reference)) {
+                self.collect()?;
+            }
+        }
+        let streams: Vec<String> = streams.into_iter().cloned().collect();
+        self.fetched.extend(streams);
+        Ok(())
+    }
+
+    fn is_fetched(&self, device: &str) -> bool {
+        self.fetched.iter().any(|one| device.starts_with(one.as_str()))
+    }
+
+    /// What must be fetched before these questions can be answered.
+    fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>, TransportError> {
+        let mut stale: BTreeSet<String> = questions.iter().map(beginning).collect();
+        stale.retain(|one| !self.is_fetched(one));
+        // What was forgotten elsewhere must leave the mirror too, even if nobody asks for that stream again.
+        let places = questions.iter().filter_map(|question| match question {
+            Question::Heads(place) => Some(of_streams(place)),
+            Question::After(_) => None,
+        });
+        let places: Vec<String> = places.collect();
+        let mirrored = self.references(&places.iter().collect::<Vec<_>>())?;
+        let device = |reference: &String| Some(reference[..=reference.rfind('/')?].to_string());
+        let devices: BTreeSet<String> = mirrored.keys().filter_map(device).collect();
+        stale.extend(if devices.len() <= REFSPECS_MAX { devices } else { places.into_iter().collect() });
+        Ok(stale)
+    }
+
+    /// Answers questions from the mirror.
+    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let beginnings: BTreeSet<String> = questions.iter().map(beginning).collect();
+        let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
+        let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
+        let tips = questions.iter().filter_map(|question| match question {
+            Question::Heads(_) => None,
+            Question::After(range) => tip(range),
+        });
+        let history = self.history(&tips.collect::<Vec<_>>())?;
+        let objects = |question: &Question| -> Vec<Object<String>> {
+            match question {
+                Question::Heads(place) => {
+                    let below = of_document(place, "");
+                    let found =
+                        references.iter().filter_map(|(name, commit)| Some((name.strip_prefix(&below)?, commit)));
+                    found
+                        .map(|(name, commit)| Object::document(name, format!("{commit}:{}", objects::DOCUMENT)))
+                        .collect()
+                }
+                Question::After(range) => {
+                    let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
+                    let found = range.sequences().map_while(|sequence| commits.get(&sequence));
+                    found.map(|commit| Object::batch(format!("{commit}:{}", objects::BATCH))).collect()
+                }
+            }
+        };
+        let named: Vec<Vec<Object<String>>> = questions.iter().map(objects).collect();
+        let contents = self.contents(&named.iter().flatten().map(|object| object.at.as_str()).collect::<Vec<_>>())?;
+        Ok(answers(questions, named, contents))
     }
 
     /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key.
@@ -182,38 +242,45 @@ impl Git {
         self.succeeded(noted).map(drop)
     }
 
-    /// The references below a prefix, with their commits.
-    fn references(&self, below: &str) -> Result<Vec<(String, String)>, TransportError> {
-        let listed = self.door.run(&["for-each-ref", "--format=%(refname) %(objectname)", below], Vec::new());
+    /// The references that begin like one of these, with their commits.
+    fn references(&self, beginnings: &[&String]) -> Result<BTreeMap<String, String>, TransportError> {
+        if beginnings.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut args = vec!["for-each-ref", "--format=%(refname) %(objectname)"];
+        args.extend(beginnings.iter().map(|one| one.as_str()));
+        let listed = self.door.run(&args, Vec::new());
         let listed = self.succeeded(listed)?;
         let lines = String::from_utf8_lossy(&listed.output).into_owned();
         let pairs = lines.lines().filter_map(|line| line.split_once(' '));
         Ok(pairs.map(|(name, commit)| (name.to_string(), commit.to_string())).collect())
     }
 
+    /// The commits that lead to these.
+    fn history(&self, tips: &[&String]) -> Result<History, TransportError> {
+        if tips.is_empty() {
+            return Ok(History::default());
+        }
+        let mut args = vec!["log", "--format=%H,%P,%s"];
+        args.extend(tips.iter().map(|tip| tip.as_str()));
+        args.push("--");
+        let listed = self.door.run(&args, Vec::new());
+        Ok(History::read(&self.succeeded(listed)?.output))
+    }
+
     fn known(&self, stream: &Stream, generation: u64) -> Result<Known, TransportError> {
         let reference = of_stream(stream, generation);
-        let Some((_, tip)) = self.references(&reference)?.into_iter().find(|(name, _)| *name == reference) else {
-            return Ok(Known::default());
-        };
-        let listed = self.door.run(&["log", "--reverse", "--format=%H %s", &tip, "--"], Vec::new());
-        let listed = self.succeeded(listed)?;
-        let mut commits = BTreeMap::new();
-        for line in String::from_utf8_lossy(&listed.output).lines() {
-            let Some((commit, sequence)) = line.split_once(' ') else { continue };
-            if let Ok(sequence) = sequence.parse() {
-                // The first one counts: later ones cannot replace it.
-                commits.entry(sequence).or_insert_with(|| commit.to_string());
-            }
-        }
+        let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(Known::default()) };
+        let commits = self.history(&[&tip])?.line(&tip);
         Ok(Known { tip: Some(tip), commits })
     }
 
     /// Which of these batches the mirror has, and commits that add the others.
     fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Plan, TransportError> {
         let known = self.known(stream, generation)?;
-        let there: Vec<&String> = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence)).collect();
-        let mut there = self.contents(&there, objects::BATCH)?.into_iter();
+        let there = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence));
+        let there: Vec<String> = there.map(|commit| format!("{commit}:{}", objects::BATCH)).collect();
+        let mut there = self.contents(&there.iter().map(String::as_str).collect::<Vec<_>>())?.into_iter();
         let (mut results, mut new) = (Vec::new(), Vec::new());
         for batch in batches {
             if !known.commits.contains_key(&batch.sequence) {
@@ -253,20 +320,23 @@ impl Git {
         Err(self.unexpected("git fast-import names too few commits".to_string()))
     }
 
-    /// The file of that name in each commit; `None` if it is missing or too large.
-    fn contents(&self, commits: &[&String], file: &str) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+    /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large.
+    fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Sizes first: a remote can hold anything under these names.
+        let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
+        let sizes = objects::sizes(&self.succeeded(sizes)?.output);
         let mut all = Vec::new();
-        for some in commits.chunks(objects::AT_ONCE_MAX) {
-            let input: String = some.iter().map(|commit| format!("{commit}:{file}\n")).collect();
-            // Sizes first: a remote can hold anything under these names.
-            let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], input.clone().into_bytes());
-            let sizes = self.succeeded(sizes)?;
-            let is_good = objects::sizes(&sizes.output);
-            let wanted: Vec<&str> =
-                input.lines().zip(&is_good).filter(|(_, is_good)| **is_good).map(|(line, _)| line).collect();
-            let read = self.door.run(&["cat-file", "--batch"], (wanted.join("\n") + "\n").into_bytes());
+        let mut rest: &[(&str, Option<usize>)] = &files.iter().copied().zip(sizes).collect::<Vec<_>>();
+        while !rest.is_empty() {
+            let (some, following) = rest.split_at(objects::fitting(rest.iter().map(|(_, size)| size.unwrap_or(0))));
+            let wanted: Vec<&str> = some.iter().filter(|(_, size)| size.is_some()).map(|(file, _)| *file).collect();
+            let read = self.door.run(&["cat-file", "--batch"], lines(&wanted));
             let mut read = objects::blobs(&self.succeeded(read)?.output).into_iter();
-            all.extend(is_good.into_iter().map(|is_good| if is_good { read.next().flatten() } else { None }));
+            all.extend(some.iter().map(|(_, size)| size.and_then(|_| read.next().flatten())));
+            rest = following;
         }
         Ok(all)
     }
@@ -291,46 +361,30 @@ impl Git {
 }
 
 impl Transport for Git {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        check_place(&self.hub, place)?;
-        let _lock = self.lock()?;
-        self.fetch(place)?;
-        self.fetched = Some(place.clone());
-        let below = of_document(place, "");
-        let listed = self.references(&below)?;
-        let commits: Vec<&String> = listed.iter().map(|(_, commit)| commit).collect();
-        let contents = self.contents(&commits, objects::DOCUMENT)?;
-        let found = listed.iter().zip(contents).filter_map(|((reference, _), bytes)| {
-            Some(Document { name: reference.strip_prefix(&below)?.to_string(), bytes: bytes? })
-        });
-        Ok(found.collect())
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        check_stream(&self.hub, stream)?;
-        let _lock = self.lock()?;
-        let mut known = self.known(stream, generation)?;
-        // Unless `heads` got everything a moment ago, the mirror may be old.
-        let is_new = self.fetched.as_ref() == Some(&stream.place);
-        if !is_new || !known.commits.contains_key(&sequence.saturating_add(1)) {
-            // This stream alone: the place may have many.
-            self.fetch_below(&stream.place, &format!("streams/{}/", stream.device))?;
-            known = self.known(stream, generation)?;
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        for question in questions {
+            match question {
+                Question::Heads(place) => check_place(&self.hub, place)?,
+                Question::After(range) => check_stream(&self.hub, &range.stream)?,
+            }
         }
-        let following: Vec<(u64, &String)> = (sequence.saturating_add(1)..)
-            .map_while(|next| known.commits.get(&next).map(|commit| (next, commit)))
-            .take(limit)
-            .collect();
-        let commits: Vec<&String> = following.iter().map(|(_, commit)| *commit).collect();
-        let contents = self.contents(&commits, objects::BATCH)?;
-        let found = following.iter().zip(contents);
-        Ok(found.map_while(|((sequence, _), bytes)| Some(Sealed { sequence: *sequence, bytes: bytes? })).collect())
+        let _lock = self.lock()?;
+        let stale = self.stale(questions)?;
+        if !stale.is_empty() {
+            self.fetch(&stale)?;
+        }
+        let answers = self.mirrored(questions)?;
+        // What was up to date a moment ago may have gone on.
+        let is_missing = |(question, answer): &(&Question, &Answer)| {
+            matches!(answer, Answer::After(batches) if batches.is_empty()) && !stale.contains(&beginning(question))
+        };
+        let missing = questions.iter().zip(&answers).filter(is_missing);
+        let missing: BTreeSet<String> = missing.map(|(question, _)| beginning(question)).collect();
+        if missing.is_empty() {
+            return Ok(answers);
+        }
+        self.fetch(&missing)?;
+        self.mirrored(questions)
     }
 
     fn put_if_absent(
@@ -363,7 +417,9 @@ impl Transport for Git {
         let commit = self.import(None, objects::DOCUMENT, &[("document".to_string(), bytes)])?.pop();
         let reference = of_document(place, name);
         let mut updates = vec![Update { commit, reference, is_forced: true }];
-        updates.extend(self.outdated(place, name, generation)?);
+        if let Some(generation) = generation {
+            updates.extend(self.outdated(place, name, generation)?);
+        }
         for _ in 0..ATTEMPTS_MAX {
             if let Pushed::Done(_) = self.push(&updates)? {
                 self.note(&updates)?;
@@ -381,7 +437,7 @@ impl Transport for Git {
 
 impl Git {
     /// Puts batches of which no two have the same sequence number.
-    fn put(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
         let reference = of_stream(stream, generation);
         for attempt in 0..ATTEMPTS_MAX {
             let plan = self.plan(stream, generation, batches)?;
@@ -396,33 +452,26 @@ impl Git {
                 self.note(&updates)?;
                 return Ok(plan.results(before.as_deref()));
             }
-            self.fetch(&stream.place)?;
+            self.fetch(&[of_device(stream)].into())?;
         }
         let reason = "another device writes the same stream".to_string();
         Err(TransportError::Unreachable { hub: self.hub.clone(), reason })
     }
 
     /// Streams of a device that a new generation replaces.
-    fn outdated(&self, place: &Place, device: &str, generation: Option<u64>) -> Result<Vec<Update>, TransportError> {
-        let Some(generation) = generation else { return Ok(Vec::new()) };
-        let below = format!("refs/cerberus/{}/{}/streams/{device}/", place.space, place.project);
-        let is_old = |reference: &str| {
+    fn outdated(&mut self, place: &Place, device: &str, generation: u64) -> Result<Vec<Update>, TransportError> {
+        let below = of_device(&Stream { place: place.clone(), device: device.to_string() });
+        // The mirror may have been deleted since.
+        if generation > 1 && !self.is_fetched(&below) {
+            self.fetch(&[below.clone()].into())?;
+        }
+        let is_old = |reference: &String| {
             reference
                 .strip_prefix(&below)
                 .and_then(|found| found.parse::<u64>().ok())
                 .is_some_and(|old| old < generation)
         };
-        let references = self.references(&below)?.into_iter().map(|(reference, _)| reference);
-        let old = references.filter(|reference| is_old(reference));
+        let old = self.references(&[&below])?.into_keys().filter(is_old);
         Ok(old.map(|reference| Update { commit: None, reference, is_forced: false }).collect())
     }
-}
-
-fn of_stream(stream: &Stream, generation: u64) -> String {
-    let Stream { place, device } = stream;
-    format!("refs/cerberus/{}/{}/streams/{device}/{generation}", place.space, place.project)
-}
-
-fn of_document(place: &Place, name: &str) -> String {
-    format!("refs/cerberus/{}/{}/documents/{name}", place.space, place.project)
 }

@@ -5,11 +5,11 @@ pub const BATCH: &str = "batch";
 /// The file of a document in its commit.
 pub const DOCUMENT: &str = "document";
 
-/// How many files are read by one git.
-pub const AT_ONCE_MAX: usize = 16;
+/// How much one git reads.
+const READ_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Nothing larger is read: a batch has at most one mebibyte, a document less.
-pub const OBJECT_BYTES_MAX: u64 = 2 * 1024 * 1024;
+const OBJECT_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Commits, each on the one before, each with its bytes in `file`. The same input always makes the same commits.
 pub fn import_stream(parent: Option<&str>, file: &str, commits: &[(String, &[u8])]) -> Vec<u8> {
@@ -39,10 +39,20 @@ pub fn import_stream(parent: Option<&str>, file: &str, commits: &[(String, &[u8]
     stream
 }
 
-/// For each line of `cat-file --batch-check=%(objectsize)`, whether there is an object that may be read.
-pub fn sizes(printed: &[u8]) -> Vec<bool> {
+/// For each line of `cat-file --batch-check=%(objectsize)`, the size of the object, if there is one that may be read.
+pub fn sizes(printed: &[u8]) -> Vec<Option<usize>> {
     let printed = String::from_utf8_lossy(printed);
-    printed.lines().map(|line| line.parse::<u64>().is_ok_and(|size| size <= OBJECT_BYTES_MAX)).collect()
+    printed.lines().map(|line| line.parse().ok().filter(|size| *size <= OBJECT_BYTES_MAX)).collect()
+}
+
+/// How many of these one git reads: at least one.
+pub fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut total = 0;
+    let fits = |size: &usize| {
+        total += size;
+        total <= READ_BYTES_MAX
+    };
+    sizes.take_while(fits).count().max(1)
 }
 
 /// The contents that `cat-file --batch` printed. What is not a file is `None`.
@@ -72,7 +82,9 @@ mod tests {
         let printed = b"aa blob 3\na\nb\nbb missing\ncc tree 2\nxx\ndd blob 0\n\n";
         assert_eq!(blobs(printed), [Some(b"a\nb".to_vec()), None, None, Some(Vec::new())]);
         assert_eq!(blobs(b"aa blob 30\nshort"), [None]);
-        assert_eq!(sizes(b"12\naa:batch missing\n2097152\n2097153\n"), [true, false, true, false]);
+        assert_eq!(sizes(b"12\naa:batch missing\n2097152\n2097153\n"), [Some(12), None, Some(2_097_152), None]);
+        assert_eq!(fitting([READ_BYTES_MAX, 0, 1].into_iter()), 2);
+        assert_eq!(fitting([READ_BYTES_MAX + 1, 1].into_iter()), 1);
     }
 
     #[test]

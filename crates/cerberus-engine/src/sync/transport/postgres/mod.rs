@@ -16,7 +16,9 @@ use rustls::{ClientConfig, RootCertStore};
 use self::connection::{Connection, DatabaseError, Login, Row, Statement};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
-use super::{Document, Place, Put, Sealed, Stream, Transport, TransportError, roots, until_repeated};
+use super::{
+    Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, roots, until_repeated,
+};
 
 /// What an administrator applies to the database once.
 pub const HUB_SQL: &str = include_str!("hub.sql");
@@ -167,6 +169,50 @@ impl Postgres {
         TransportError::Unexpected { hub: self.hub.clone(), reason: reason.to_string() }
     }
 
+    fn statement(&self, question: &Question) -> Result<Statement, TransportError> {
+        match question {
+            Question::Heads(place) => {
+                check_place(&self.hub, place)?;
+                Ok(Statement { sql: HEADS, parameters: vec![text(&place.space), text(&place.project)] })
+            }
+            Question::After(Range { stream, generation, sequence, limit }) => {
+                check_stream(&self.hub, stream)?;
+                let Stream { place, device } = stream;
+                let limit = u64::try_from(*limit).unwrap_or(u64::MAX).min(i64::MAX as u64);
+                let parameters = vec![
+                    text(&place.space),
+                    text(&place.project),
+                    text(device),
+                    self.number(*generation)?,
+                    self.number(*sequence)?,
+                    self.number(limit)?,
+                ];
+                Ok(Statement { sql: AFTER, parameters })
+            }
+        }
+    }
+
+    fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer, TransportError> {
+        let document = |mut row: Row| {
+            let bytes = row.pop().flatten()?;
+            Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
+        };
+        match question {
+            Question::Heads(_) => {
+                let documents: Option<Vec<Document>> = rows.into_iter().map(document).collect();
+                documents.map(Answer::Heads).ok_or_else(|| self.unexpected("a row is incomplete"))
+            }
+            Question::After(range) => {
+                let following = (range.sequence.saturating_add(1)..).zip(rows);
+                let found = following.map_while(|(next, mut row)| {
+                    (as_number(&row, 0) == Some(next)).then_some(())?;
+                    Some(Sealed { sequence: next, bytes: row.pop().flatten()? })
+                });
+                Ok(Answer::After(found.collect()))
+            }
+        }
+    }
+
     /// Puts batches of which no two have the same sequence number.
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
         let Stream { place, device } = stream;
@@ -211,41 +257,14 @@ impl Postgres {
 }
 
 impl Transport for Postgres {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        check_place(&self.hub, place)?;
-        let parameters = vec![text(&place.space), text(&place.project)];
-        let rows = self.run(&[Statement { sql: HEADS, parameters }])?.into_iter().flatten();
-        let document = |mut row: Row| {
-            let bytes = row.pop().flatten()?;
-            Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
-        };
-        rows.map(|row| document(row).ok_or_else(|| self.unexpected("a row is incomplete"))).collect()
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        check_stream(&self.hub, stream)?;
-        let Stream { place, device } = stream;
-        let parameters = vec![
-            text(&place.space),
-            text(&place.project),
-            text(device),
-            self.number(generation)?,
-            self.number(sequence)?,
-            self.number(u64::try_from(limit).unwrap_or(u64::MAX).min(i64::MAX as u64))?,
-        ];
-        let rows = self.run(&[Statement { sql: AFTER, parameters }])?.into_iter().flatten();
-        let following = (sequence.saturating_add(1)..).zip(rows);
-        let found = following.map_while(|(next, mut row)| {
-            (as_number(&row, 0) == Some(next)).then_some(())?;
-            Some(Sealed { sequence: next, bytes: row.pop().flatten()? })
-        });
-        Ok(found.collect())
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let statements: Vec<Statement> =
+            questions.iter().map(|question| self.statement(question)).collect::<Result<_, _>>()?;
+        let answers = self.run(&statements)?;
+        if answers.len() != questions.len() {
+            return Err(self.unexpected("too few results"));
+        }
+        questions.iter().zip(answers).map(|(question, rows)| self.answer(question, rows)).collect()
     }
 
     fn put_if_absent(

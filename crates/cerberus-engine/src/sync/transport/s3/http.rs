@@ -6,15 +6,13 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy, http};
 
 use super::super::TransportError;
+use super::super::at_once::AT_ONCE_MAX;
 use super::super::reason::first_line;
 use super::sign::{Credentials, Request, amazon_date, authorization, sha256};
 use crate::os::clock::Clock;
 
 /// A page of a listing, or a batch or document.
 const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;
-
-/// Requests that are made at the same time.
-pub const AT_ONCE_MAX: usize = 8;
 
 #[derive(Debug)]
 pub struct Bucket {

@@ -7,14 +7,15 @@
 mod http;
 mod sign;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use self::http::{AT_ONCE_MAX, Bucket, agent, values};
+use self::http::{Bucket, agent, values};
 use self::sign::Credentials;
 use super::address::{Address, AddressError, check_names, check_place, check_stream, encoded};
+use super::at_once;
+use super::object::{Object, answers};
 use super::roots;
-use super::{Document, Place, Put, Sealed, Stream, Transport, TransportError};
+use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -101,37 +102,28 @@ impl S3 {
         Ok(keys)
     }
 
-    /// Does the same for every key, several at a time.
-    fn each<T: Send>(
-        &self,
-        keys: &[String],
-        job: impl Fn(&S3, &str) -> Result<T, TransportError> + Sync,
-    ) -> Result<Vec<T>, TransportError> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(key) = keys.get(index) else { return done };
-                let result = job(self, key);
-                let is_failed = result.is_err();
-                done.push((index, result));
-                if is_failed {
-                    return done;
-                }
+    /// The objects that may answer a question, in order.
+    fn objects(&self, question: &Question) -> Result<Vec<Object<String>>, TransportError> {
+        match question {
+            Question::Heads(place) => {
+                check_place(&self.bucket.hub, place)?;
+                let below = self.key(place, "documents/");
+                let keys = self.list(&below, "", usize::MAX)?.into_iter();
+                Ok(keys
+                    .map(|key| Object::document(key.strip_prefix(&below).unwrap_or_default(), key.clone()))
+                    .collect())
             }
-        };
-        let mut all = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..keys.len().min(AT_ONCE_MAX)).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect::<Vec<_>>()
-        });
-        all.sort_by_key(|(index, _)| *index);
-        let all: Vec<T> = all.into_iter().map(|(_, result)| result).collect::<Result<_, _>>()?;
-        if all.len() == keys.len() {
-            return Ok(all);
+            Question::After(range) => {
+                check_stream(&self.bucket.hub, &range.stream)?;
+                let below = self.generation(&range.stream, range.generation);
+                Ok(range.sequences().map(|sequence| Object::batch(format!("{below}{sequence:020}"))).collect())
+            }
         }
-        let reason = "not everything was read".to_string();
-        Err(TransportError::Unexpected { hub: self.bucket.hub.clone(), reason })
+    }
+
+    /// What the keys of a generation's batches begin with.
+    fn generation(&self, stream: &Stream, generation: u64) -> String {
+        self.key(&stream.place, &format!("streams/{}/{generation:020}/", stream.device))
     }
 
     /// An object; `None` if there is none.
@@ -181,9 +173,9 @@ impl S3 {
         while self.list(&below, "", 1)?.iter().any(|key| *key < first) {
             let mut keys = self.list(&below, "", PAGE_MAX)?;
             keys.retain(|key| *key < first);
-            self.each(&keys, |hub, key| {
-                let answer = hub.bucket.send("DELETE", &hub.path_of(key), "", &[], false)?;
-                if matches!(answer.status, 200 | 204 | 404) { Ok(()) } else { Err(hub.bucket.refused(&answer)) }
+            at_once::each(&keys, |key| {
+                let answer = self.bucket.send("DELETE", &self.path_of(key), "", &[], false)?;
+                if matches!(answer.status, 200 | 204 | 404) { Ok(()) } else { Err(self.bucket.refused(&answer)) }
             })?;
         }
         Ok(())
@@ -221,34 +213,12 @@ fn credentials(address: &Address, variable: &dyn Fn(&str) -> Option<String>) -> 
 }
 
 impl Transport for S3 {
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
-        check_place(&self.bucket.hub, place)?;
-        let below = self.key(place, "documents/");
-        let keys = self.list(&below, "", usize::MAX)?;
-        let contents = self.each(&keys, S3::get)?;
-        let found = keys
-            .iter()
-            .zip(contents)
-            .filter_map(|(key, bytes)| Some(Document { name: key.strip_prefix(&below)?.to_string(), bytes: bytes? }));
-        Ok(found.collect())
-    }
-
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
-        check_stream(&self.bucket.hub, stream)?;
-        let below = self.key(&stream.place, &format!("streams/{}/{generation:020}/", stream.device));
-        let mut keys = self.list(&below, &format!("{below}{sequence:020}"), limit)?;
-        let expected = (sequence.saturating_add(1)..).zip(&keys);
-        let is_next = |(next, key): &(u64, &String)| **key == format!("{below}{next:020}");
-        keys.truncate(expected.take_while(is_next).count());
-        let contents = self.each(&keys, S3::get)?;
-        let found = (sequence.saturating_add(1)..).zip(contents);
-        Ok(found.map_while(|(sequence, bytes)| Some(Sealed { sequence, bytes: bytes? })).collect())
+    /// Lists documents first, then reads all objects together. Batches are asked for by name.
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let named = at_once::each(questions, |question| self.objects(question))?;
+        let all: Vec<_> = named.iter().flatten().collect();
+        let contents = at_once::each(&all, |object| self.get(&object.at))?;
+        Ok(answers(questions, named, contents))
     }
 
     /// One after another: a batch that follows another writer's must not be stored.
@@ -260,7 +230,7 @@ impl Transport for S3 {
     ) -> Result<Vec<Put>, TransportError> {
         check_stream(&self.bucket.hub, stream)?;
         self.check_conditional()?;
-        let below = self.key(&stream.place, &format!("streams/{}/{generation:020}/", stream.device));
+        let below = self.generation(stream, generation);
         let mut results = Vec::new();
         for batch in batches {
             let key = format!("{below}{:020}", batch.sequence);

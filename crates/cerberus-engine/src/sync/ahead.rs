@@ -1,0 +1,105 @@
+//! A hub of which several things are asked in one turn, ahead of their use.
+//!
+//! Whoever reads asks for one place or stream after another, and verifies each. On a slow line that would be a round trip
+//! for every one of them. What will surely be needed is asked for together before, and is taken from here once. What is
+//! not here is asked of the hub: guessing wrong costs time and nothing else.
+
+use std::collections::HashMap;
+
+use super::Result;
+use super::transport::{Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError};
+
+pub struct Ahead<'h> {
+    hub: &'h mut dyn Transport,
+    documents: HashMap<Place, Vec<Document>>,
+    batches: HashMap<(Stream, u64), Vec<Sealed>>,
+}
+
+impl<'h> Ahead<'h> {
+    pub fn new(hub: &'h mut dyn Transport) -> Ahead<'h> {
+        Ahead { hub, documents: HashMap::new(), batches: HashMap::new() }
+    }
+
+    /// Asks for everything that is not here yet, in one turn.
+    pub fn prepare(&mut self, questions: impl IntoIterator<Item = Question>) -> Result<()> {
+        let mut questions: Vec<Question> = questions.into_iter().collect();
+        questions.retain(|question| match question {
+            Question::Heads(place) => !self.documents.contains_key(place),
+            Question::After(range) => !self.has(&range.stream, range.generation),
+        });
+        if questions.is_empty() {
+            return Ok(());
+        }
+        let answers = self.hub.ask(&questions)?;
+        for (question, answer) in questions.into_iter().zip(answers) {
+            match question {
+                Question::Heads(place) => drop(self.documents.insert(place, answer.documents())),
+                Question::After(Range { stream, generation, .. }) => {
+                    self.batches.insert((stream, generation), answer.batches());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether batches of this stream were asked for and not yet taken.
+    pub fn has(&self, stream: &Stream, generation: u64) -> bool {
+        self.batches.contains_key(&(stream.clone(), generation))
+    }
+}
+
+impl Transport for Ahead<'_> {
+    fn ask(&mut self, questions: &[Question]) -> std::result::Result<Vec<Answer>, TransportError> {
+        let mut answer = |question: &Question| match question {
+            Question::Heads(place) => self.heads(place).map(Answer::Heads),
+            Question::After(Range { stream, generation, sequence, limit }) => {
+                self.after(stream, *generation, *sequence, *limit).map(Answer::After)
+            }
+        };
+        questions.iter().map(&mut answer).collect()
+    }
+
+    fn heads(&mut self, place: &Place) -> std::result::Result<Vec<Document>, TransportError> {
+        self.documents.remove(place).map_or_else(|| self.hub.heads(place), Ok)
+    }
+
+    fn after(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        sequence: u64,
+        limit: usize,
+    ) -> std::result::Result<Vec<Sealed>, TransportError> {
+        let known = self.batches.remove(&(stream.clone(), generation)).unwrap_or_default();
+        let following = known.into_iter().skip_while(|batch| batch.sequence <= sequence);
+        let following: Vec<Sealed> = following.take(limit).collect();
+        match following.first() {
+            Some(first) if first.sequence == sequence.saturating_add(1) => Ok(following),
+            _ => self.hub.after(stream, generation, sequence, limit),
+        }
+    }
+
+    fn put_if_absent(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        batches: &[Sealed],
+    ) -> std::result::Result<Vec<Put>, TransportError> {
+        self.hub.put_if_absent(stream, generation, batches)
+    }
+
+    fn replace(
+        &mut self,
+        place: &Place,
+        name: &str,
+        bytes: &[u8],
+        generation: Option<u64>,
+    ) -> std::result::Result<(), TransportError> {
+        self.documents.remove(place);
+        self.hub.replace(place, name, bytes, generation)
+    }
+
+    fn removes(&self) -> bool {
+        self.hub.removes()
+    }
+}
