@@ -1,13 +1,10 @@
 //! Makes a brief: reads what the project's sessions left, and lets core decide what to tell.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::path::Path;
 
-use cerberus_core::brief::failing::SessionRun;
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::rank::SessionWork;
-use cerberus_core::brief::stopped::Quotable;
 use cerberus_core::brief::{
     self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, TeamFact, TeamLimits, Worked, failing,
 };
@@ -16,7 +13,7 @@ use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::map::FastSet;
-use cerberus_core::model::session::Status;
+use cerberus_core::model::session::{CARRY_OVER, Status};
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::seed::expiry;
 use cerberus_core::summary::read_stored;
@@ -95,25 +92,6 @@ pub struct Briefing {
     pub expires_at: Option<Timestamp>,
     /// The summary of the last working session, if the brief includes it.
     pub summary: Option<Summarized>,
-    pub material: Material,
-}
-
-/// What a brief was made of. Freeing it takes long, so a process that is about to end forgets it.
-#[derive(Default)]
-#[expect(dead_code, reason = "nobody reads it again")]
-pub struct Material {
-    carried: Carried,
-    survey: Survey,
-    sessions: Vec<SessionRow>,
-    turns: Vec<Quotable>,
-    runs: Vec<SessionRun>,
-}
-
-/// Says nothing of its content: the same brief may be made of more or of less.
-impl fmt::Debug for Material {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Material")
-    }
 }
 
 /// A summary and its session.
@@ -133,7 +111,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         joined = joined::joined(store, home_project, now)?;
     }
     let located = home_project.as_ref().unwrap_or(located);
-    let mut sessions = store.recent_sessions_again(&joined.ids, now)?;
+    let mut sessions = store.sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
     let known = already_known(store, &sessions, question)?;
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
     if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {
@@ -143,8 +121,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let history = store.history(&joined.ids, question.asks(), now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions);
-    let runs = store.runs(&sessions, now)?;
-    carried.add(failing::blockers(&runs, &carried.facts));
+    carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
     let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session));
@@ -159,7 +136,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     };
     let files = file_names(&view, &survey)?;
     let summary = last_summary(store, &sessions, question)?;
-    let turns = store.turns(&quoted, now)?;
     let request = Request {
         project: &located.name,
         facts: &carried.facts,
@@ -172,7 +148,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
-        turns: &turns,
+        turns: &store.turns(&quoted, now)?,
         worked: &worked,
     };
     let brief = match &summary {
@@ -189,7 +165,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
         expires_at: newest.map(|session| expiry(session.last_activity)),
         summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
         brief,
-        material: Material { carried, survey, sessions, turns, runs },
     })
 }
 
@@ -244,15 +219,15 @@ pub fn on_prompt(
     prompt: &str,
     budget_tokens: usize,
     memories: &[MemoryItem],
-) -> store::Result<(Brief, Material)> {
-    let mut sessions = view.store.recent_sessions_again(&view.joined.ids, view.now)?;
+) -> store::Result<Brief> {
+    let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     let history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
     if carried.facts.is_empty() {
-        return Ok(<(Brief, Material)>::default());
+        return Ok(Brief::default());
     }
     let worked = worked(&history);
     let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
@@ -283,8 +258,7 @@ pub fn on_prompt(
         0 | 1 => Prompted::First,
         _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
     };
-    let brief = brief::on_prompt(&request, prompt, prompted, &known);
-    Ok((brief, Material { carried, survey, sessions, ..Material::default() }))
+    Ok(brief::on_prompt(&request, prompt, prompted, &known))
 }
 
 /// What the asking session's context already contains. A fresh or emptied context contains nothing.
@@ -341,7 +315,6 @@ fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
         expires_at: None,
         summary: None,
         brief: brief.after(memories, dropped),
-        material: Material::default(),
     })
 }
 

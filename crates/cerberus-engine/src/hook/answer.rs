@@ -195,7 +195,6 @@ fn start_brief(
         true => notice(store, &briefing, clock)?,
         false => None,
     };
-    std::mem::forget(briefing.material);
     let brief = briefing.brief;
     let codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
     let event = receipt(home, Some(asked.source), codes, &brief, false);
@@ -250,8 +249,7 @@ fn on_prompt(
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
     let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
-    let (relevant, material) = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    std::mem::forget(material);
+    let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());
     let crossed = redline_notice(home, clock, pending, &store, &session)?;

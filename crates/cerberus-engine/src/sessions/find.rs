@@ -1,7 +1,7 @@
 //! Finds a project's sessions: the recent ones, and the live one.
 
 use cerberus_core::model::id::ProjectId;
-use cerberus_core::model::session::IDLE_AFTER;
+use cerberus_core::model::session::{CARRY_OVER, IDLE_AFTER};
 use cerberus_core::model::time::Timestamp;
 
 use crate::os::clock::Clock;
@@ -17,7 +17,7 @@ pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> stor
 
 /// The same for projects that are known already.
 pub fn recent_of(store: &Store, projects: &[ProjectId], now: Timestamp) -> store::Result<Vec<SessionRow>> {
-    store.recent_sessions(projects, now)
+    store.sessions(projects, now.minus(CARRY_OVER), now)
 }
 
 /// The project's live session; of several, the one active last.

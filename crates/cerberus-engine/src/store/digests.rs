@@ -329,22 +329,6 @@ mod tests {
     }
 
     #[test]
-    fn recent_sessions_are_read_again_only_when_the_view_has_changed() {
-        let dir = tempfile::tempdir().unwrap();
-        let home = home_with_work(dir.path());
-        let mut store = fold::open(&home).unwrap();
-        let now = minute(15);
-        assert_eq!(store.recent_sessions(&project(), now).unwrap().len(), 2);
-        assert_eq!(store.recent_sessions_again(&project(), minute(5)).unwrap().len(), 1, "as of another time");
-        assert_eq!(store.recent_sessions(&project(), now).unwrap().len(), 2);
-        assert_eq!(store.recent_sessions_again(&project(), now).unwrap().len(), 2);
-        store.recent_sessions(&project(), now).unwrap();
-        journal::append(&home, minute(20), &record("c", 10, Event::Pulse)).unwrap();
-        fold::fold_all(&home, &mut store).unwrap();
-        assert_eq!(store.recent_sessions_again(&project(), now).unwrap().len(), 3);
-    }
-
-    #[test]
     fn a_digest_that_cannot_be_read_is_not_believed() {
         let dir = tempfile::tempdir().unwrap();
         let home = home_with_work(dir.path());

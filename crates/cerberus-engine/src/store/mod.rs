@@ -27,7 +27,6 @@ mod titles;
 mod turns;
 mod write;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -51,7 +50,6 @@ pub use health::ViewProblem;
 pub use history::Asks;
 pub use memories::MemoryRow;
 pub use projects::{AnswerRow, RepositoryRow};
-use read::Recent;
 pub use read::SessionRow;
 pub use search::{Found, MemoryQuery};
 pub use summary::SummaryRow;
@@ -129,8 +127,6 @@ pub struct Store {
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
-    /// Recent sessions that were read before.
-    recent: RefCell<Option<Recent>>,
 }
 
 impl Store {
@@ -179,8 +175,7 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                let recent = RefCell::default();
-                Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner, recent })
+                Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }

@@ -7,7 +7,7 @@ use cerberus_core::model::event::{AgentProcess, Location, StartSource};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
 use cerberus_core::model::map::FastMap;
 use cerberus_core::model::session;
-use cerberus_core::model::session::{CARRY_OVER, EXPLICIT, Mark, MarkKind, State, TIMEOUT};
+use cerberus_core::model::session::{EXPLICIT, Mark, MarkKind, State, TIMEOUT};
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
@@ -49,14 +49,6 @@ impl SessionRow {
     }
 }
 
-/// Recent sessions, and of what.
-pub(super) struct Recent {
-    version: (i64, u64),
-    projects: Vec<ProjectId>,
-    now: Timestamp,
-    sessions: Vec<SessionRow>,
-}
-
 /// How many sessions are named if an id is ambiguous.
 const NAMED_MAX: usize = 20;
 
@@ -79,26 +71,6 @@ impl Store {
         self.settle(&mut rows, now)?;
         rows.retain(|session| session.last_activity >= since);
         Ok(rows)
-    }
-
-    /// The sessions of these projects that may still carry over, oldest first. They are kept for a brief, which asks for
-    /// them again.
-    pub fn recent_sessions(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionRow>> {
-        let version = self.version()?;
-        let sessions = self.sessions(projects, now.minus(CARRY_OVER), now)?;
-        let kept = Recent { version, projects: projects.to_vec(), now, sessions: sessions.clone() };
-        self.recent.replace(Some(kept));
-        Ok(sessions)
-    }
-
-    /// The same, without reading them again if the view has not changed since.
-    pub fn recent_sessions_again(&self, projects: &[ProjectId], now: Timestamp) -> Result<Vec<SessionRow>> {
-        let version = self.version()?;
-        let is_same = |kept: &Recent| kept.version == version && kept.now == now && kept.projects == projects;
-        match self.recent.take().filter(is_same) {
-            Some(kept) => Ok(kept.sessions),
-            None => self.sessions(projects, now.minus(CARRY_OVER), now),
-        }
     }
 
     /// Sessions of all projects on this device that were active since `since` and have not ended as far as we know.

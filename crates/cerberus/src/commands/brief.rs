@@ -96,7 +96,6 @@ impl BriefCommand {
         } else if !briefing.brief.text.is_empty() {
             render::block(&briefing.brief.text);
         }
-        std::mem::forget(briefing.material);
         Ok(())
     }
 
