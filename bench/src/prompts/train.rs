@@ -174,8 +174,8 @@ impl Solution {
     fn quantized(&self, threshold: f32) -> Part {
         let largest = self.weights.iter().fold(f32::MIN_POSITIVE, |largest, weight| largest.max(weight.abs()));
         let scale = largest / 127.0;
-        let weights = self.weights.iter().map(|weight| (weight / scale).round() as i8).collect();
-        Part { bias: self.bias, scale, threshold, weights }
+        let weights = self.weights.iter().map(|weight| (weight / scale).round() as i8);
+        Part::new(self.bias, scale, threshold, weights)
     }
 }
 
@@ -248,6 +248,6 @@ mod tests {
             .collect();
         assert!(!only.is_empty());
         let model = fit(&rows, &examples, None);
-        assert!(only.iter().all(|bucket| model.parts.iter().all(|part| part.weights[*bucket as usize] == 0)));
+        assert!(only.iter().all(|bucket| model.parts.iter().all(|part| part.weight(*bucket) == 0)));
     }
 }

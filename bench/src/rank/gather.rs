@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use cerberus_core::brief::rank::{Features, PAST, SessionWork};
 use cerberus_core::model::time::Timestamp;
-use cerberus_engine::brief::survey::{self, AskGit, View};
+use cerberus_engine::brief::survey::{self, View};
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::identity;
 use cerberus_engine::same_project::joined;
@@ -85,7 +85,7 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
     let view = View { store: &store, located: &located, joined: &joined, now };
     let history = store.history(&joined.ids, Asks::Prompt, now)?;
     let case = |history: Vec<SessionWork>, prompt: Option<&str>| -> Result<Case> {
-        let found = survey::survey(&view, history, &mut Carried::default(), &[], prompt, AskGit::WhenNew)?;
+        let found = survey::survey(&view, history, &mut Carried::default(), &[], prompt)?;
         let mut case = Case { rows: Vec::new(), is_edited: Vec::new(), is_unnamed: Vec::new() };
         for ranked in found.likely.files {
             let features = ranked.trace.features;

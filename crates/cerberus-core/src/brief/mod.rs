@@ -35,7 +35,7 @@ use crate::model::time::Timestamp;
 pub use gather::{Worked, done_by_reference, open_items};
 pub use memories::MemoryItem;
 
-pub use prompted::{Prompted, on_prompt};
+pub use prompted::{Prompted, asked_files, on_prompt};
 pub use shorten::{FileNames, base};
 pub use team::{TeamFact, TeamLimits};
 

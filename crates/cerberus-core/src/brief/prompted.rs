@@ -53,15 +53,25 @@ impl Prompted {
     }
 }
 
-/// Composes what is shown with a prompt: one code per line, no header.
+/// The files that a prompt asks for and its session has not touched, the likeliest first.
+pub fn asked_files<'a>(
+    files: &'a [Ranked],
+    prompted: Prompted,
+    known: &'a AlreadyKnown,
+) -> impl Iterator<Item = &'a Ranked> {
+    let asked = files.iter().filter(move |ranked| is_asked_for(ranked, prompted));
+    asked.filter(|ranked| !known.own_files.contains(&ranked.path)).take(PROMPT_FILES_MAX)
+}
+
+/// Composes what is shown with a prompt: one code per line, no header. Of the files that were touched, only those need
+/// to be facts that the prompt asks for.
 pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &AlreadyKnown) -> Brief {
     let mut dropped = Vec::new();
     let mut open = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     remove_stale(&mut open, request.likely, &mut dropped);
     let recent: FastSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
-    let asked = request.likely.files.iter().filter(|ranked| is_asked_for(ranked, prompted));
-    let unknown = asked.filter(|ranked| !known.own_files.contains(&ranked.path)).take(PROMPT_FILES_MAX);
-    let mut items: Vec<Item> = unknown.map(|ranked| named(ranked, request, &open, &recent)).collect();
+    let asked = asked_files(&request.likely.files, prompted, known);
+    let mut items: Vec<Item> = asked.map(|ranked| named(ranked, request, &open, &recent)).collect();
     let own = |item: &Item| item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session));
     let others = open.iter().filter(|item| !matches!(item.section, Section::Files | Section::Functions) && !own(item));
     if prompted != Prompted::Later {

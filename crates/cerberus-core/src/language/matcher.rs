@@ -15,10 +15,10 @@ use super::sentence::{FAULT, QUOTE, Word};
 const GAP_WORDS_MAX: usize = 7;
 
 /// A sorted list of words, `a|b|@class`, and of forms. Most words looked up begin with no letter of the list.
-/// Collected when it is first asked: of most patterns, only the first word ever is.
+/// Collected when it is first asked: of most patterns, only the first word ever is, so the others must be small.
 pub(crate) struct Set {
     list: &'static str,
-    collected: OnceLock<Collected>,
+    collected: OnceLock<Box<Collected>>,
 }
 
 struct Collected {
@@ -40,7 +40,8 @@ impl Set {
             let mut forms = Vec::new();
             collect(self.list, &mut words, &mut forms);
             words.sort_unstable();
-            Collected { initials: words.iter().fold(0, |initials, word| initials | initial(word)), words, forms }
+            let initials = words.iter().fold(0, |initials, word| initials | initial(word));
+            Box::new(Collected { initials, words, forms })
         })
     }
 

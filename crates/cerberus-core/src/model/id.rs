@@ -190,8 +190,13 @@ impl fmt::Display for MemoryId {
 }
 
 /// FNV-1a, 64 bits. Stable across versions and machines, because its results are stored in the journal.
-pub fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+pub const fn fnv1a(bytes: &[u8]) -> u64 {
+    let (mut hash, mut rest) = (0xcbf2_9ce4_8422_2325, bytes);
+    while let [byte, after @ ..] = rest {
+        hash = (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        rest = after;
+    }
+    hash
 }
 
 #[cfg(test)]

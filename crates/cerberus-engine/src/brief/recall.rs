@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
-use cerberus_core::brief::rank::SessionWork;
+use cerberus_core::brief::rank::{Ranked, SessionWork};
 use cerberus_core::brief::{
     self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, TeamFact, TeamLimits, Worked, failing,
 };
@@ -21,7 +21,7 @@ use cerberus_core::summary::render::{self, Format};
 
 use crate::brief::remember;
 use crate::brief::survey;
-use crate::brief::survey::{AskGit, Survey, View};
+use crate::brief::survey::{Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::project::identity::Located;
@@ -102,6 +102,7 @@ pub struct Summarized {
 }
 
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
+    store.keep_few_pages();
     let now = question.now;
     let mut joined = joined::joined(store, located, now)?;
     // A session stays with its project, even if its agent has moved to another folder.
@@ -120,7 +121,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     sessions.retain(|session| session.state.status.carries_over());
     let history = store.history(&joined.ids, question.asks(), now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
-    carried.add_files(&history, &sessions);
+    carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
     carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
@@ -132,9 +133,9 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
-        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?,
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt)?,
     };
-    let files = file_names(&view, &survey)?;
+    let files = file_names(&survey, survey.likely.files.iter());
     let summary = last_summary(store, &sessions, question)?;
     let request = Request {
         project: &located.name,
@@ -220,17 +221,18 @@ pub fn on_prompt(
     budget_tokens: usize,
     memories: &[MemoryItem],
 ) -> store::Result<Brief> {
+    view.store.keep_few_pages();
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     let history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
-    carried.add_files(&history, &sessions);
     carried.facts.retain(|known| known.session != session.id);
-    if carried.facts.is_empty() {
+    let others: FastSet<&SessionId> = sessions.iter().map(|other| &other.id).filter(|id| **id != session.id).collect();
+    if carried.facts.is_empty() && !history.iter().any(|worked| others.contains(&worked.session)) {
         return Ok(Brief::default());
     }
     let worked = worked(&history);
-    let survey = survey::survey(view, history, &mut carried, &sessions, Some(prompt), AskGit::Never)?;
+    let survey = survey::for_prompt(view, history, &mut carried, &sessions, prompt)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
         shown_codes: view.store.told_codes(session, view.now)?.into_iter().collect(),
@@ -238,12 +240,19 @@ pub fn on_prompt(
     };
     known.own_sessions.insert(session.id.clone());
     known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
-    let turns = view.store.prompt_count(session, view.now)?;
+    let prompted = match view.store.prompt_count(session, view.now)? {
+        0 | 1 => Prompted::First,
+        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
+    };
+    let asked = || brief::asked_files(&survey.likely.files, prompted, &known);
+    let files = file_names(&survey, asked());
+    let asked: FastSet<&str> = asked().map(|ranked| ranked.path.as_str()).collect();
+    carried.add_files(&survey.sessions, &others, |path| asked.contains(path));
     let request = Request {
         project: &view.located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
-        files: &file_names(view, &survey)?,
+        files: &files,
         likely: &survey.likely,
         now: view.now,
         budget_tokens,
@@ -253,10 +262,6 @@ pub fn on_prompt(
         known: Some(&known),
         turns: &[],
         worked: &worked,
-    };
-    let prompted = match turns {
-        0 | 1 => Prompted::First,
-        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
     };
     Ok(brief::on_prompt(&request, prompt, prompted, &known))
 }
@@ -302,8 +307,8 @@ fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
         None => Brief::default(),
         Some(turn) => {
             let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
-            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, AskGit::WhenNew)?;
-            let files = file_names(view, &survey)?;
+            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt)?;
+            let files = file_names(&survey, survey.likely.files.iter());
             brief::remind(&view.located.name, turn, &survey.likely, &files, &carried.facts, view.now)
         }
     };
@@ -324,15 +329,12 @@ pub fn worked(history: &[SessionWork]) -> Vec<Worked> {
     history.iter().filter_map(|work| Some(Worked { session: work.session.clone(), at: last(work)? })).collect()
 }
 
-/// Every known file that has the same base name as a file that may appear in the brief.
-fn file_names(view: &View, survey: &Survey) -> store::Result<FileNames> {
-    let told = survey.likely.files.iter().take(NAMED_MAX).map(|ranked| ranked.path.as_str());
-    let bases: FastSet<&str> = told.map(brief::base).collect();
-    let listed: Vec<&str> = bases.iter().copied().collect();
+/// Every known file that has the same base name as one of these, which may appear in the brief.
+fn file_names<'a>(survey: &Survey, told: impl Iterator<Item = &'a Ranked>) -> FileNames {
+    let bases: FastSet<&str> = told.take(NAMED_MAX).map(|ranked| brief::base(&ranked.path)).collect();
+    let touched = survey.sessions.iter().flat_map(|worked| &worked.touched).map(|touched| &touched.path);
+    let known = survey.tracked.iter().chain(touched);
     let mut files = FileNames::of_project(survey.tracked.len());
-    for project in &view.joined.ids {
-        view.store.files(project, &listed, view.now)?.iter().for_each(|path| files.add(path));
-    }
-    survey.tracked.iter().filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
-    Ok(files)
+    known.filter(|path| bases.contains(brief::base(path))).for_each(|path| files.add(path));
+    files
 }

@@ -4,12 +4,11 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::fs::Metadata;
 use std::path::PathBuf;
 
-use cerberus_core::brief::Likely;
-use cerberus_core::brief::rank::{self, Commit, Evidence, Renames, SessionWork};
+use cerberus_core::brief::rank::{self, Commit, Renames, SessionWork};
 use cerberus_core::brief::repository::{self, Pushed, Repository};
+use cerberus_core::brief::{Known, Likely};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::map::{FastMap, FastSet};
@@ -19,7 +18,7 @@ use crate::project::git;
 use crate::project::git::RemoteBranch;
 use crate::project::identity::Located;
 use crate::project::tracked;
-use crate::project::tracked::Tracked;
+use crate::project::tracked::{Stamp, Tracked};
 use crate::same_project::joined::Joined;
 use crate::store::{self, Carried, SessionRow, Store};
 
@@ -36,15 +35,8 @@ pub struct View<'a> {
     pub now: Timestamp,
 }
 
-/// Whether git may be started. A prompt does not wait for another program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskGit {
-    WhenNew,
-    Never,
-}
-
-/// Files further down never appear in a brief, so their privacy is not checked.
-const LOOKED_AT_MAX: usize = 500;
+/// Files further down never appear in a brief.
+const RANKED_MAX: usize = 500;
 
 /// The result of a survey.
 #[derive(Debug, Default)]
@@ -54,20 +46,58 @@ pub struct Survey {
     pub sessions: Vec<SessionWork>,
 }
 
-/// Ranks the project's files as of now, by what all its sessions did. Facts get the current names of their files.
+/// Ranks the project's files as of now, by what all its sessions did, and says what git knows of it. Facts get the
+/// current names of their files.
 pub fn survey(
     view: &View,
-    mut history: Vec<SessionWork>,
+    history: Vec<SessionWork>,
     carried: &mut Carried,
     sessions: &[SessionRow],
     prompt: Option<&str>,
-    ask: AskGit,
 ) -> store::Result<Survey> {
+    let log = printed_log(view.store, view.located)?;
+    let (mut survey, evidence) = rank(view, &log, history, &mut carried.facts, sessions, prompt);
+    let is_known = |path: &String| evidence.changed.contains(path) || survey.likely.gone.contains(path);
+    let mut left = repository::left_uncommitted(&survey.sessions, &evidence.commits, &carried.facts);
+    left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
+    let left = without_ignored(view, left, &survey.tracked)?;
+    survey.likely.repository = Repository { left, ..repository(view, &evidence.changed)? };
+    survey.likely.unmerged = unmerged(view.located, carried, sessions);
+    Ok(survey)
+}
+
+/// Ranks the project's files for a prompt, which does not wait for another program.
+pub fn for_prompt(
+    view: &View,
+    history: Vec<SessionWork>,
+    carried: &mut Carried,
+    sessions: &[SessionRow],
+    prompt: &str,
+) -> store::Result<Survey> {
+    let (_, log) = kept_log(view.store, view.located)?;
+    Ok(rank(view, &log, history, &mut carried.facts, sessions, Some(prompt)).0)
+}
+
+/// What else a survey found out.
+struct Evidence {
+    commits: Vec<Commit>,
+    changed: FastSet<String>,
+}
+
+/// The files, the likeliest first, and those that are gone.
+fn rank(
+    view: &View,
+    log: &str,
+    mut history: Vec<SessionWork>,
+    facts: &mut [Known],
+    sessions: &[SessionRow],
+    prompt: Option<&str>,
+) -> (Survey, Evidence) {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
-    let mut commits = git::commits(&printed_log(view.store, view.located, ask)?, view.now);
+    let mut commits = git::commits(log, view.now);
     let is_tracked: FastSet<&str> = tracked.paths.iter().map(String::as_str).collect();
     let renames = Renames::new(&commits, &is_tracked);
-    renames.follow_facts(&mut carried.facts);
+    renames.follow_facts(facts);
     renames.follow_work(&mut history);
     renames.follow_commits(&mut commits);
     let recent: FastSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
@@ -76,7 +106,7 @@ pub fn survey(
     let disk = Disk { located: view.located, tracked: &is_tracked, looked_at: RefCell::default() };
     let gone = gone_files(&disk, &recent, &old, &commits);
     let changed = changed(&disk, &history, &tracked);
-    let mut files = rank::files(&Evidence {
+    let mut files = rank::files(&rank::Evidence {
         now: view.now,
         sessions: &history,
         commits: &commits,
@@ -85,52 +115,45 @@ pub fn survey(
         gone: &gone,
         prompt,
     });
-    let is_known = |path: &String| changed.contains(path) || gone.contains(path);
-    let mut left = repository::left_uncommitted(&history, &commits, &carried.facts);
-    left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
-    let left = without_ignored(view, left, &is_tracked, ask)?;
-    let repository = Repository { left, ..repository(view, &changed, ask)? };
-    let mut looked_at = 0;
-    files.retain(|ranked| {
-        looked_at += 1;
-        looked_at > LOOKED_AT_MAX || !view.store.privacy_rules().is_private(&ranked.path)
-    });
-    let unmerged = match ask {
-        AskGit::WhenNew => unmerged(view.located, carried, sessions),
-        AskGit::Never => HashMap::new(),
-    };
-    Ok(Survey { likely: Likely { files, gone, unmerged, repository }, sessions: history, tracked: tracked.paths })
+    files.truncate(RANKED_MAX);
+    files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
+    let likely = Likely { files, gone, ..Likely::default() };
+    (Survey { likely, sessions: history, tracked: tracked.paths }, Evidence { commits, changed })
 }
 
 /// Asks git now for what the next session start needs, so that the start need not wait.
 pub fn ask_ahead(store: &Store, located: &Located) -> store::Result<()> {
-    printed_log(store, located, AskGit::WhenNew).map(|_| ())
+    printed_log(store, located).map(|_| ())
+}
+
+/// The commit for which git was last asked, and its log of recent commits then.
+fn kept_log(store: &Store, located: &Located) -> store::Result<(String, String)> {
+    Ok(store.git_log(&located.root.to_string_lossy())?.unwrap_or_default())
 }
 
 /// Git's log of recent commits: the cached one if the same commit is checked out, or if git does not answer.
-fn printed_log(store: &Store, located: &Located, ask: AskGit) -> store::Result<String> {
-    let root = located.root.to_string_lossy();
+fn printed_log(store: &Store, located: &Located) -> store::Result<String> {
     let head = git::head(located);
-    let (kept_head, kept) = store.git_log(&root)?.unwrap_or_default();
-    if ask == AskGit::Never || head.as_ref() == Some(&kept_head) {
+    let (kept_head, kept) = kept_log(store, located)?;
+    if head.as_ref() == Some(&kept_head) {
         return Ok(kept);
     }
     let Some(printed) = git::log(located) else { return Ok(kept) };
     let printed = git::without(store.cleaner(), &printed, |path| store.privacy_rules().is_private(path));
     if let Some(head) = head {
-        store.cache_git_log(&root, &head, &printed);
+        store.cache_git_log(&located.root.to_string_lossy(), &head, &printed);
     }
     Ok(printed)
 }
 
 /// The branch, the changed files and how the branch compares with the remote one.
-fn repository(view: &View, changed: &FastSet<String>, ask: AskGit) -> store::Result<Repository> {
+fn repository(view: &View, changed: &FastSet<String>) -> store::Result<Repository> {
     let is_private = |path: &&String| view.store.privacy_rules().is_private(path);
     let mut changed: Vec<String> = changed.iter().filter(|path| !is_private(path)).cloned().collect();
     changed.sort_unstable();
     let branch = view.located.branch();
     let pushed = match &branch {
-        Some(branch) => pushed(view, branch, ask)?,
+        Some(branch) => pushed(view, branch)?,
         None => Pushed::Unknown,
     };
     Ok(Repository { branch, changed, left: Vec::new(), pushed })
@@ -140,14 +163,10 @@ fn repository(view: &View, changed: &FastSet<String>, ask: AskGit) -> store::Res
 const ASKED_ABOUT_MAX: usize = 20;
 
 /// Files that git ignores are never committed. Git is asked only when there are other files to ask about.
-fn without_ignored(
-    view: &View,
-    mut left: Vec<String>,
-    tracked: &FastSet<&str>,
-    ask: AskGit,
-) -> store::Result<Vec<String>> {
+fn without_ignored(view: &View, mut left: Vec<String>, tracked: &[String]) -> store::Result<Vec<String>> {
     left.truncate(ASKED_ABOUT_MAX);
-    let untracked: Vec<&str> = left.iter().map(String::as_str).filter(|path| !tracked.contains(path)).collect();
+    let is_tracked = |path: &&str| tracked.iter().any(|tracked| tracked == path);
+    let untracked: Vec<&str> = left.iter().map(String::as_str).filter(|path| !is_tracked(path)).collect();
     if untracked.is_empty() {
         return Ok(left);
     }
@@ -155,12 +174,8 @@ fn without_ignored(
     let asked = untracked.join("\0");
     let kept = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked).map(|(_, printed)| printed);
     let is_kept = kept.is_some();
-    let printed = match kept {
-        None if ask == AskGit::WhenNew => git::ignored(view.located, &untracked),
-        kept => kept,
-    };
-    let Some(printed) = printed else {
-        left.retain(|path| tracked.contains(path.as_str()));
+    let Some(printed) = kept.or_else(|| git::ignored(view.located, &untracked)) else {
+        left.retain(|path| is_tracked(&path.as_str()));
         return Ok(left);
     };
     if !is_kept {
@@ -171,7 +186,7 @@ fn without_ignored(
 }
 
 /// Git counts the commits only when the branch or the remote one moved.
-fn pushed(view: &View, branch: &str, ask: AskGit) -> store::Result<Pushed> {
+fn pushed(view: &View, branch: &str) -> store::Result<Pushed> {
     let Some(head) = git::head(view.located) else { return Ok(Pushed::Unknown) };
     let remote = match git::remote_branch(view.located, branch) {
         RemoteBranch::NoRemote => return Ok(Pushed::Unknown),
@@ -183,10 +198,7 @@ fn pushed(view: &View, branch: &str, ask: AskGit) -> store::Result<Pushed> {
     let both = format!("{remote}...{head}");
     let kept = view.store.git_log(&key)?.filter(|(kept_both, _)| *kept_both == both).map(|(_, printed)| printed);
     let is_kept = kept.is_some();
-    let printed = match kept {
-        None if ask == AskGit::WhenNew => git::count_apart(view.located, &both),
-        kept => kept,
-    };
+    let printed = kept.or_else(|| git::count_apart(view.located, &both));
     let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(Pushed::Unknown) };
     if !is_kept {
         view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
@@ -199,26 +211,36 @@ struct Disk<'a> {
     located: &'a Located,
     tracked: &'a FastSet<&'a str>,
     /// What was asked before.
-    looked_at: RefCell<FastMap<String, Option<Metadata>>>,
+    looked_at: RefCell<FastMap<String, OnDisk>>,
+}
+
+/// What the file system has under a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnDisk {
+    Nothing,
+    File(Stamp),
+    Other,
 }
 
 impl Disk<'_> {
     /// What the file system says about a file, asked once.
-    fn on_disk<T>(&self, path: &str, read: impl FnOnce(Option<&Metadata>) -> T) -> T {
+    fn on_disk(&self, path: &str) -> OnDisk {
         let mut looked_at = self.looked_at.borrow_mut();
         if let Some(found) = looked_at.get(path) {
-            return read(found.as_ref());
+            return *found;
         }
-        let found = self.located.root.join(path).symlink_metadata().ok();
-        let answer = read(found.as_ref());
+        let found = match self.located.root.join(path).symlink_metadata() {
+            Ok(found) => Stamp::of(&found).map_or(OnDisk::Other, OnDisk::File),
+            Err(_) => OnDisk::Nothing,
+        };
         looked_at.insert(path.to_string(), found);
-        answer
+        found
     }
 
     /// Whether the file is on disk, or left out of a sparse checkout.
     fn has(&self, path: &str) -> bool {
         let is_sparse = |git_dir: &PathBuf| git_dir.join("info/sparse-checkout").exists();
-        self.on_disk(path, |found| found.is_some())
+        self.on_disk(path) != OnDisk::Nothing
             || self.tracked.contains(path) && self.located.git_dir.as_ref().is_some_and(is_sparse)
     }
 }
@@ -262,8 +284,9 @@ fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> FastSet<S
         wanted.insert(&touched.path);
     }
     let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
-    let is_changed = |(index, path): &(usize, &String)| {
-        disk.on_disk(path, |found| found.is_some_and(|found| tracked.is_changed(*index, found)))
+    let is_changed = |(index, path): &(usize, &String)| match disk.on_disk(path) {
+        OnDisk::File(stamp) => tracked.is_changed(*index, stamp),
+        OnDisk::Nothing | OnDisk::Other => false,
     };
     indexed.filter(is_changed).map(|(_, path)| path.clone()).collect()
 }

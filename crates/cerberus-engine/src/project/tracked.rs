@@ -27,22 +27,26 @@ pub struct Tracked {
 
 /// A file's modification time and size, as git stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+pub struct Stamp {
     secs: u32,
     nanos: u32,
     bytes: u32,
 }
 
+impl Stamp {
+    /// Of a file on disk; `None` if it is something else. Git stores the lower half of larger numbers.
+    pub fn of(found: &Metadata) -> Option<Stamp> {
+        let since = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let stamp = Stamp { secs: since.as_secs() as u32, nanos: since.subsec_nanos(), bytes: found.len() as u32 };
+        found.is_file().then_some(stamp)
+    }
+}
+
 impl Tracked {
     /// Whether the file at this index was changed since git last looked. In doubt, `false`.
-    pub fn is_changed(&self, index: usize, found: &Metadata) -> bool {
-        let Some(stamp) = self.stamps.get(index).filter(|stamp| stamp.secs != 0 && found.is_file()) else {
-            return false;
-        };
-        // Git stores the lower half of larger numbers.
-        let since = found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-        let (secs, nanos, bytes) = (since.as_secs() as u32, since.subsec_nanos(), found.len() as u32);
-        stamp.bytes != bytes || stamp.secs != secs || stamp.nanos != 0 && stamp.nanos != nanos
+    pub fn is_changed(&self, index: usize, found: Stamp) -> bool {
+        let Some(stamp) = self.stamps.get(index).filter(|stamp| stamp.secs != 0) else { return false };
+        stamp.bytes != found.bytes || stamp.secs != found.secs || stamp.nanos != 0 && stamp.nanos != found.nanos
     }
 }
 
@@ -138,7 +142,8 @@ mod tests {
             let tracked = read(&dir.path().join(".git"));
             assert_eq!(tracked.paths, expected, "version {version}");
             let index = expected.iter().position(|name| *name == "README.md").unwrap();
-            let is_changed = || tracked.is_changed(index, &dir.path().join("README.md").metadata().unwrap());
+            let is_changed =
+                || tracked.is_changed(index, Stamp::of(&dir.path().join("README.md").metadata().unwrap()).unwrap());
             assert!(!is_changed(), "version {version}");
             std::fs::write(dir.path().join("README.md"), "longer").unwrap();
             assert!(is_changed(), "version {version}");

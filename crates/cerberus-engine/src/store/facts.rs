@@ -12,7 +12,7 @@ use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::map::{FastMap, FastSet};
 use cerberus_core::model::time::Timestamp;
-use rusqlite::{Row, params};
+use rusqlite::Row;
 
 use super::digests::Named;
 use super::read::time;
@@ -44,12 +44,16 @@ impl Carried {
         (self.facts, self.sources) = all.into_iter().unzip();
     }
 
-    /// Adds the files that these sessions touched, each with its last edit and last read.
-    pub fn add_files(&mut self, history: &[SessionWork], sessions: &[SessionRow]) {
-        let ids: FastSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+    /// Adds the wanted files that these sessions touched, each with its last edit and last read.
+    pub fn add_files(
+        &mut self,
+        history: &[SessionWork],
+        sessions: &FastSet<&SessionId>,
+        is_wanted: impl Fn(&str) -> bool,
+    ) {
         let mut last: FastMap<(Kind, &str), (Timestamp, &SessionId)> = FastMap::default();
-        for worked in history.iter().filter(|worked| ids.contains(&worked.session)) {
-            for touched in &worked.touched {
+        for worked in history.iter().filter(|worked| sessions.contains(&worked.session)) {
+            for touched in worked.touched.iter().filter(|touched| is_wanted(&touched.path)) {
                 for (kind, at) in [(Kind::File, touched.last_edit), (Kind::Read, touched.last_read)] {
                     let Some(at) = at else { continue };
                     let newest = last.entry((kind, &touched.path)).or_insert((at, &worked.session));
@@ -283,14 +287,6 @@ impl Store {
                 lines: serde_json::from_slice(row.get_ref(9)?.as_bytes()?).unwrap_or_default(),
             })
         })
-    }
-
-    /// The project's known files with these base names.
-    pub fn files(&self, project: &ProjectId, bases: &[&str], now: Timestamp) -> Result<Vec<String>> {
-        let sql = "SELECT path FROM file WHERE project = ?1 AND base IN (SELECT value FROM json_each(?2))
-            AND first_at <= ?3";
-        let bases = serde_json::to_string(bases).unwrap_or_default();
-        self.rows(sql, params![project.as_str(), bases, now.millis()], |row| row.get(0))
     }
 }
 

@@ -70,11 +70,17 @@ pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Content> {
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
     if let Content::Nothing = inspect(&transaction)? {
-        transaction.execute_batch(SCHEMA)?;
+        transaction.execute_batch(&without_comments(SCHEMA))?;
         let mark = schema_mark(&tables(&transaction)?);
         transaction.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}; PRAGMA application_id={mark}"))?;
     }
     transaction.commit()
+}
+
+/// SQLite keeps the text of every definition and reads it whenever the view is opened.
+fn without_comments(schema: &str) -> String {
+    let lines = schema.lines().map(str::trim_start).filter(|line| !line.starts_with("--"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The definitions of all tables, indexes, triggers and views.
@@ -94,7 +100,8 @@ fn tables(connection: &Connection) -> rusqlite::Result<String> {
 
 /// A number that identifies the schema: other tables or another version give another number.
 fn schema_mark(tables: &str) -> i32 {
-    let hash = fnv1a(tables.as_bytes()) ^ fnv1a(SCHEMA.as_bytes()).rotate_left(1);
+    const OURS: u64 = fnv1a(SCHEMA.as_bytes()).rotate_left(1);
+    let hash = fnv1a(tables.as_bytes()) ^ OURS;
     // 0 is the default of a database without a mark.
     (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
 }

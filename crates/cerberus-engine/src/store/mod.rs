@@ -118,6 +118,9 @@ pub enum Caller {
     Hook,
 }
 
+/// The root pages of the tables that a brief reads, and some more.
+const FEW_PAGES: i64 = 48;
+
 pub struct Store {
     connection: Connection,
     path: String,
@@ -179,6 +182,12 @@ impl Store {
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
+    }
+
+    /// Keeps few pages in memory from now on. A brief reads most pages once, and memory for one more costs a process more
+    /// than reading a page again.
+    pub fn keep_few_pages(&self) {
+        let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
     }
 
     pub fn with_privacy_rules(self, home: &Home) -> Store {

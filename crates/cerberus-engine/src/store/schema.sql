@@ -326,13 +326,11 @@ CREATE TABLE IF NOT EXISTS summary (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS summary_by_session ON summary (session, at);
 
--- Every file of a project that a session ever named, for unambiguous short names.
+-- Every file of a project that a session ever named.
 CREATE TABLE IF NOT EXISTS file (
     project TEXT NOT NULL,
-    base TEXT NOT NULL,
     path TEXT NOT NULL,
-    first_at INTEGER NOT NULL,
-    PRIMARY KEY (project, base, path)
+    PRIMARY KEY (project, path)
 ) STRICT, WITHOUT ROWID;
 
 -- Git's output while this commit was checked out. Cached, because starting git takes longer than everything else.

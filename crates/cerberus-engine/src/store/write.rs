@@ -5,7 +5,6 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use cerberus_core::brief::base;
 use cerberus_core::brief::rank::PastPrompt;
 use cerberus_core::brief::rank::terms::path_like;
 use cerberus_core::brief::title::{self, Rank};
@@ -429,9 +428,8 @@ impl<'a> FoldTransaction<'a> {
             ],
         )?;
         if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {
-            let sql = "INSERT INTO file VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT (project, base, path) DO UPDATE SET first_at = min(first_at, excluded.first_at)";
-            self.run(sql, params![record.location.project.as_str(), base(path), path, record.at.millis()])?;
+            let project = record.location.project.as_str();
+            self.run("INSERT OR IGNORE INTO file VALUES (?1, ?2)", params![project, path])?;
         }
         Ok(())
     }

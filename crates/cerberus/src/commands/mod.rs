@@ -42,7 +42,7 @@ use cerberus_core::clean::text::{name, printable};
 use cerberus_core::model::time::Timestamp;
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -61,7 +61,13 @@ use crate::tui;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    common: Common,
+}
 
+/// The arguments that every command has.
+#[derive(clap::Args)]
+struct Common {
     /// Use this time instead of the current one (RFC 3339); anything recorded later is ignored
     #[arg(long, global = true, value_name = "TIME", value_parser = Timestamp::parse)]
     now: Option<Timestamp>,
@@ -177,9 +183,9 @@ pub fn run() -> ExitCode {
         Err(help_or_version) => help_or_version.exit(),
         Ok(arguments) => arguments,
     };
-    let json = arguments.json;
+    let Common { now, cwd, json } = arguments.common;
     let run = || -> Result<()> {
-        let context = Context::new(arguments.now, arguments.cwd, arguments.json)?;
+        let context = Context::new(now, cwd, json)?;
         if arguments.command.needs_home() {
             context.require_safe_home()?;
         }
@@ -253,9 +259,25 @@ fn program() -> clap::Command {
     tree::grouped(Arguments::command())
 }
 
-fn parsed(typed: impl Iterator<Item = impl Into<OsString> + Clone>) -> std::result::Result<Arguments, clap::Error> {
+fn parsed(typed: impl Iterator<Item = impl Into<OsString>>) -> std::result::Result<Arguments, clap::Error> {
+    let typed: Vec<OsString> = typed.map(Into::into).collect();
+    if let Some(arguments) = typed.get(1).filter(|command| *command == BRIEF).and_then(|_| as_brief(&typed)) {
+        return Ok(arguments);
+    }
     let matches = program().try_get_matches_from(typed)?;
     Arguments::from_arg_matches(&matches)
+}
+
+const BRIEF: &str = "brief";
+
+/// Agents without hooks run `brief` at every start, and describing all commands would take a tenth of its time. So it is
+/// described alone; for help and mistakes, all of them are.
+fn as_brief(typed: &[OsString]) -> Option<Arguments> {
+    let brief = brief::BriefCommand::augment_args(clap::Command::new(BRIEF));
+    let program = Common::augment_args(clap::Command::new("cerberus")).subcommand(brief);
+    let matches = program.try_get_matches_from(typed).ok()?;
+    let command = brief::BriefCommand::from_arg_matches(matches.subcommand()?.1).ok()?;
+    Some(Arguments { command: Command::Brief(command), common: Common::from_arg_matches(&matches).ok()? })
 }
 
 /// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.

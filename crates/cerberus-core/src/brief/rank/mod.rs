@@ -112,7 +112,7 @@ pub fn files(evidence: &Evidence) -> Vec<Ranked> {
 
 /// Every file that could be told, with what is known about it.
 fn candidates<'a>(evidence: &Evidence<'a>) -> Vec<(&'a str, Trace)> {
-    let mut traces = Traces::default();
+    let mut traces = Traces::for_files(evidence.tracked.len().min(TRACKED_FILES_MAX));
     trace::of_sessions(evidence, &mut traces);
     trace::of_stops(evidence, &mut traces);
     trace::of_commits(evidence, &mut traces);
@@ -154,6 +154,11 @@ struct Traces<'a> {
 }
 
 impl<'a> Traces<'a> {
+    /// A trace is large, so the list should not have to grow.
+    fn for_files(count: usize) -> Traces<'a> {
+        Traces { list: Vec::with_capacity(count), places: FastMap::default() }
+    }
+
     fn of(&mut self, path: &'a str) -> &mut Trace {
         let place = *self.places.entry(path).or_insert(self.list.len());
         if place == self.list.len() {

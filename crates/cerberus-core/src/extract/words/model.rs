@@ -5,6 +5,7 @@
 //! train` computes the weights from labelled prompts; a feature has a weight only if several people used it. The first
 //! line of `model.bin` says on how many people it was trained and how well it did on people left out.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::LazyLock;
 
@@ -40,13 +41,22 @@ pub struct Part {
     pub scale: f32,
     /// From this score on, a sentence is of this kind.
     pub threshold: f32,
-    pub weights: Vec<i8>,
+    /// Signed bytes. Those of the embedded model stay where they are: a prompt looks up few of them.
+    weights: Cow<'static, [u8]>,
 }
 
 impl Part {
+    pub fn new(bias: f32, scale: f32, threshold: f32, weights: impl Iterator<Item = i8>) -> Part {
+        Part { bias, scale, threshold, weights: weights.map(i8::cast_unsigned).collect() }
+    }
+
     pub fn score(&self, features: &Features) -> f32 {
-        let weight = |bucket: u32| self.weights.get(bucket as usize).map_or(0.0, |weight| f32::from(*weight));
+        let weight = |bucket: u32| f32::from(self.weight(bucket));
         self.bias + self.scale * features.iter().map(|(bucket, value)| weight(*bucket) * value).sum::<f32>()
+    }
+
+    pub fn weight(&self, bucket: u32) -> i8 {
+        self.weights.get(bucket as usize).map_or(0, |weight| weight.cast_signed())
     }
 }
 
@@ -60,12 +70,12 @@ impl Model {
         let mut bytes = format!("{}\n", self.about).into_bytes();
         for part in &self.parts {
             bytes.extend([part.bias, part.scale, part.threshold].iter().flat_map(|number| number.to_le_bytes()));
-            bytes.extend(part.weights.iter().map(|weight| weight.cast_unsigned()));
+            bytes.extend(&*part.weights);
         }
         bytes
     }
 
-    pub fn parse(bytes: &[u8]) -> Option<Model> {
+    pub fn parse(bytes: &'static [u8]) -> Option<Model> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let about = String::from_utf8(bytes[..end].to_vec()).ok()?;
         let mut rest = &bytes[end + 1..];
@@ -74,7 +84,7 @@ impl Model {
             let (numbers, tail) = rest.split_at_checked(12)?;
             let (weights, tail) = tail.split_at_checked(BUCKETS)?;
             let number = |at: usize| Some(f32::from_le_bytes(numbers.get(at..at + 4)?.try_into().ok()?));
-            let weights = weights.iter().map(|byte| byte.cast_signed()).collect();
+            let weights = Cow::Borrowed(weights);
             parts.push(Part { bias: number(0)?, scale: number(4)?, threshold: number(8)?, weights });
             rest = tail;
         }
@@ -312,10 +322,11 @@ mod tests {
 
     #[test]
     fn a_model_survives_its_bytes() {
-        let part = |bias| Part { bias, scale: 0.5, threshold: -0.25, weights: vec![-3; BUCKETS] };
+        let part = |bias| Part::new(bias, 0.5, -0.25, std::iter::repeat_n(-3, BUCKETS));
         let model = Model { about: "two people".to_string(), parts: vec![part(0.1), part(0.2)] };
-        let bytes = model.bytes();
-        assert_eq!(Model::parse(&bytes), Some(model));
+        let bytes: &'static [u8] = model.bytes().leak();
+        assert_eq!(model.parts[0].weight(7), -3);
+        assert_eq!(Model::parse(bytes), Some(model));
         assert_eq!(Model::parse(&bytes[..bytes.len() - 1]), None);
         assert_eq!(Model::parse(b"no model"), None);
     }
