@@ -87,8 +87,10 @@ impl Stage<'_> {
         self.scratch.heard(self.programs, &self.replay.home, Some(&self.replay.now()), &said)
     }
 
+    /// The copy is written to disk first: otherwise the hook's own sync would wait for all of it.
     fn start(&self) -> Result<Duration> {
         copy_home(&self.before, &self.home)?;
+        rustix::fs::sync();
         self.timed("SessionStart", json!({"source": "startup"}))
     }
 

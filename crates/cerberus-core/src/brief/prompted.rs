@@ -9,7 +9,7 @@ use std::cell::LazyCell;
 use super::likely::{remove_stale, seen};
 use super::rank::Ranked;
 use super::rank::terms::{each_term, terms};
-use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX, PROMPT_NAME_SHARE_MIN};
+use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX};
 use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten, told};
 use crate::clean::text;
 use crate::language::tokens;
@@ -116,12 +116,12 @@ fn is_known(item: &Item, known: &AlreadyKnown) -> bool {
 
 fn is_asked_for(ranked: &Ranked, prompted: Prompted) -> bool {
     match prompted {
-        Prompted::First => ranked.trace.is_named() || ranked.trace.name_share() >= PROMPT_NAME_SHARE_MIN,
+        Prompted::First => ranked.trace.is_mentioned(),
         Prompted::Later => ranked.trace.is_named(),
         // One word that happens to be a whole file name is not a topic.
         Prompted::NewTopic => {
-            let is_name_mentioned = ranked.trace.name_share() >= PROMPT_NAME_SHARE_MIN;
-            ranked.trace.is_named() || is_name_mentioned && ranked.trace.shared_words() >= TOPIC_FILE_WORDS_MIN
+            let is_topic = ranked.trace.shared_words() >= TOPIC_FILE_WORDS_MIN;
+            ranked.trace.is_named() || ranked.trace.is_mentioned() && is_topic
         }
     }
 }

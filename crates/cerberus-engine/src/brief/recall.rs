@@ -224,7 +224,8 @@ pub fn on_prompt(
     view.store.keep_few_pages();
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
-    let history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
+    // Only files whose names are mentioned are told, so it does not matter where similar prompts led.
+    let history = view.store.history(&view.joined.ids, Asks::Nothing, view.now)?;
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.facts.retain(|known| known.session != session.id);
     let others: FastSet<&SessionId> = sessions.iter().map(|other| &other.id).filter(|id| **id != session.id).collect();

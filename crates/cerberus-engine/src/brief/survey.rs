@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use cerberus_core::brief::rank::{self, Commit, Renames, SessionWork};
+use cerberus_core::brief::rank::{self, Commit, Ranked, Renames, SessionWork};
 use cerberus_core::brief::repository::{self, Pushed, Repository};
 use cerberus_core::brief::{Known, Likely};
 use cerberus_core::model::fact::Kind;
@@ -56,7 +56,7 @@ pub fn survey(
     prompt: Option<&str>,
 ) -> store::Result<Survey> {
     let log = printed_log(view.store, view.located)?;
-    let (mut survey, evidence) = rank(view, &log, history, &mut carried.facts, sessions, prompt);
+    let (mut survey, evidence) = rank(view, &log, history, &mut carried.facts, sessions, prompt, rank::files);
     let is_known = |path: &String| evidence.changed.contains(path) || survey.likely.gone.contains(path);
     let mut left = repository::left_uncommitted(&survey.sessions, &evidence.commits, &carried.facts);
     left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
@@ -66,7 +66,7 @@ pub fn survey(
     Ok(survey)
 }
 
-/// Ranks the project's files for a prompt, which does not wait for another program.
+/// Ranks the files whose names a prompt mentions. It does not wait for another program.
 pub fn for_prompt(
     view: &View,
     history: Vec<SessionWork>,
@@ -75,7 +75,7 @@ pub fn for_prompt(
     prompt: &str,
 ) -> store::Result<Survey> {
     let (_, log) = kept_log(view.store, view.located)?;
-    Ok(rank(view, &log, history, &mut carried.facts, sessions, Some(prompt)).0)
+    Ok(rank(view, &log, history, &mut carried.facts, sessions, Some(prompt), rank::mentioned_files).0)
 }
 
 /// What else a survey found out.
@@ -92,6 +92,7 @@ fn rank(
     facts: &mut [Known],
     sessions: &[SessionRow],
     prompt: Option<&str>,
+    choose: fn(&rank::Evidence) -> Vec<Ranked>,
 ) -> (Survey, Evidence) {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
     let mut commits = git::commits(log, view.now);
@@ -106,7 +107,7 @@ fn rank(
     let disk = Disk { located: view.located, tracked: &is_tracked, looked_at: RefCell::default() };
     let gone = gone_files(&disk, &recent, &old, &commits);
     let changed = changed(&disk, &history, &tracked);
-    let mut files = rank::files(&rank::Evidence {
+    let mut files = choose(&rank::Evidence {
         now: view.now,
         sessions: &history,
         commits: &commits,

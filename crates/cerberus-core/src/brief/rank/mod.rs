@@ -110,6 +110,13 @@ pub fn files(evidence: &Evidence) -> Vec<Ranked> {
     order(candidates(evidence))
 }
 
+/// Of these, only those whose names the prompt mentions.
+pub fn mentioned_files(evidence: &Evidence) -> Vec<Ranked> {
+    let mut candidates = candidates(evidence);
+    candidates.retain(|(_, trace)| trace.is_mentioned());
+    order(candidates)
+}
+
 /// Every file that could be told, with what is known about it.
 fn candidates<'a>(evidence: &Evidence<'a>) -> Vec<(&'a str, Trace)> {
     let mut traces = Traces::for_files(evidence.tracked.len().min(TRACKED_FILES_MAX));

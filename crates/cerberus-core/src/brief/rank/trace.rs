@@ -1,8 +1,9 @@
 //! The evidence about one file, and the reasons for its rank in words.
 
 use super::weights::{
-    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, Features, SESSIONS_HALF,
-    SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS,
+    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, Features,
+    PROMPT_NAME_SHARE_MIN, SESSIONS_HALF, SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS,
+    UNCOMMITTED_HALF_HOURS,
 };
 use super::{Evidence, Touched, Traces, faded};
 use crate::brief::base;
@@ -160,9 +161,9 @@ impl Trace {
         self.value(Feature::Named) > 0.0
     }
 
-    /// The share of its name that the prompt mentions.
-    pub fn name_share(&self) -> f64 {
-        self.value(Feature::NameWords)
+    /// Whether the prompt names it, or most of its name.
+    pub fn is_mentioned(&self) -> bool {
+        self.is_named() || self.value(Feature::NameWords) >= PROMPT_NAME_SHARE_MIN
     }
 
     /// How many words its path shares with the prompt.
