@@ -118,8 +118,12 @@ pub enum Caller {
     Hook,
 }
 
+/// A fold repeats its statements for every record.
+const STATEMENTS: usize = 64;
+
 /// The root pages of the tables that a brief reads, and some more.
 const FEW_PAGES: i64 = 48;
+const FEW_STATEMENTS: usize = 4;
 
 pub struct Store {
     connection: Connection,
@@ -167,7 +171,7 @@ impl Store {
                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
                  PRAGMA wal_autocheckpoint=0;",
             )?;
-            connection.set_prepared_statement_cache_capacity(64);
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
             if let Content::Nothing = found {
                 health::create(&connection)?;
             }
@@ -184,10 +188,11 @@ impl Store {
         }
     }
 
-    /// Keeps few pages in memory from now on. A brief reads most pages once, and memory for one more costs a process more
-    /// than reading a page again.
-    pub fn keep_few_pages(&self) {
+    /// Keeps few pages and statements in memory from now on. A brief uses most of them once, and a process pays more for
+    /// new memory than for reading a page again.
+    pub fn keep_little(&self) {
         let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
+        self.connection.set_prepared_statement_cache_capacity(FEW_STATEMENTS);
     }
 
     pub fn with_privacy_rules(self, home: &Home) -> Store {
