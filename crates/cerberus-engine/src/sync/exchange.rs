@@ -53,21 +53,7 @@ impl Exchange<'_> {
     /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
     /// is remembered for `status` and `doctor` until an exchange succeeds.
     pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
-        let done = self.exchange(hub, number);
-        if let Err(SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. }))) = &done
-        {
-            // What the hub said is returned in any case.
-            let _ = self.remember(number, error);
-        }
-        done
-    }
-
-    fn remember(&self, number: u32, error: &TransportError) -> Result<()> {
-        let files = Files::new(self.home);
-        let space = find(&files.spaces()?, number)?.clone();
-        let mut state = files.state(&space)?;
-        state.refused = Some(error.to_string());
-        files.save_state(&space, &state)
+        self.exchange(hub, number).inspect_err(|error| note_refusal(self.home, number, error))
     }
 
     fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
@@ -390,6 +376,22 @@ impl Exchange<'_> {
         files.save_spaces(&spaces)?;
         spaces::publish(hub, &new, find(&spaces, number)?)
     }
+}
+
+/// Remembers that the hub of a space is full or refused, until an exchange succeeds.
+pub fn note_refusal(home: &Home, number: u32, error: &SyncError) {
+    let SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. })) = error else {
+        return;
+    };
+    let note = || -> Result<()> {
+        let files = Files::new(home);
+        let space = find(&files.spaces()?, number)?.clone();
+        let mut state = files.state(&space)?;
+        state.refused = Some(error.to_string());
+        files.save_state(&space, &state)
+    };
+    // Whoever exchanges is told in any case.
+    let _ = note();
 }
 
 fn find(spaces: &Spaces, number: u32) -> Result<&Space> {

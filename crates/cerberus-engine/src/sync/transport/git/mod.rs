@@ -226,7 +226,8 @@ impl Git {
         let mut args = vec!["push", "--porcelain", "--no-verify", &self.url];
         args.extend(refspecs.iter().map(String::as_str));
         let done = self.door.run(&args, Vec::new()).map_err(|failure| self.failed(failure))?;
-        answer::pushed(&done.output, done.is_success).ok_or_else(|| problem(&self.hub, &done.messages))
+        let pushed = answer::pushed(&done.output, done.is_success);
+        pushed.ok_or_else(|| problem(&self.hub, &format!("{}\n{}", done.messages, answer::rejected(&done.output))))
     }
 
     /// Makes the mirror say what the remote has.
