@@ -125,6 +125,9 @@ pub struct Space {
     /// The card travels with the heads, because it is nowhere else.
     #[serde(default)]
     pub is_inline: bool,
+    /// The project had few heads when the key of this container was printed.
+    #[serde(default)]
+    pub is_small: bool,
     #[serde(default)]
     pub removed: Vec<Removal>,
     /// The epochs that this device began.

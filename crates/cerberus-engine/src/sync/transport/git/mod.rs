@@ -168,7 +168,7 @@ impl Git {
         stale.retain(|one| !self.is_fetched(one));
         // What was forgotten elsewhere must leave the mirror too, even if nobody asks for that stream again.
         let places = questions.iter().filter_map(|question| match question {
-            Question::Heads(place) => Some(of_streams(place)),
+            Question::Heads(place) | Question::Few(place, _) => Some(of_streams(place)),
             Question::After(_) => None,
         });
         let places: Vec<String> = places.collect();
@@ -185,19 +185,21 @@ impl Git {
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
         let tips = questions.iter().filter_map(|question| match question {
-            Question::Heads(_) => None,
+            Question::Heads(_) | Question::Few(..) => None,
             Question::After(range) => tip(range),
         });
         let history = self.history(&tips.collect::<Vec<_>>())?;
         let objects = |question: &Question| -> Vec<Object<String>> {
             match question {
-                Question::Heads(place) => {
+                Question::Heads(place) | Question::Few(place, _) => {
                     let below = of_document(place, "");
                     let found =
                         references.iter().filter_map(|(name, commit)| Some((name.strip_prefix(&below)?, commit)));
-                    found
+                    let found: Vec<Object<String>> = found
                         .map(|(name, commit)| Object::document(name, format!("{commit}:{}", objects::DOCUMENT)))
-                        .collect()
+                        .collect();
+                    let is_few = !matches!(question, Question::Few(_, max) if found.len() > *max);
+                    if is_few { found } else { Vec::new() }
                 }
                 Question::After(range) => {
                     let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
@@ -365,7 +367,7 @@ impl Transport for Git {
     fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
         for question in questions {
             match question {
-                Question::Heads(place) => check_place(&self.hub, place)?,
+                Question::Heads(place) | Question::Few(place, _) => check_place(&self.hub, place)?,
                 Question::After(range) => check_stream(&self.hub, &range.stream)?,
             }
         }
