@@ -43,6 +43,8 @@ pub struct Git {
     url: String,
     hub: String,
     dir: PathBuf,
+    /// The mirror was made here and nothing was sent: it has what was fetched here and nothing else.
+    is_new: bool,
     /// Beginnings of streams' references that the mirror is up to date with.
     fetched: BTreeSet<String>,
     door: Door,
@@ -122,11 +124,12 @@ impl Git {
         let name: String =
             digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let dir = dir.join(format!("{name}.git"));
-        Ok(Git { url, hub, door: Door::new(&dir, protocol, time_max), dir, fetched: BTreeSet::new() })
+        let door = Door::new(&dir, protocol, time_max);
+        Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
 
     /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
-    fn lock(&self) -> Result<File, TransportError> {
+    fn lock(&mut self) -> Result<File, TransportError> {
         let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
         create_dir(&self.dir).map_err(io)?;
         let lock = File::options().create(true).append(true).open(self.dir.join("cerberus.lock")).map_err(io)?;
@@ -134,6 +137,7 @@ impl Git {
         if !self.dir.join("HEAD").exists() {
             let made = self.door.create();
             self.succeeded(made)?;
+            self.is_new = true;
         }
         Ok(lock)
     }
@@ -141,8 +145,17 @@ impl Git {
     /// Gets the references that begin like one of these, and the objects that are new, with one git.
     fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<(), TransportError> {
         let streams: Vec<&String> = beginnings.iter().filter(|one| one.contains("/streams/")).collect();
-        let before = self.references(&streams)?;
-        let mut args = vec!["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", &self.url];
+        let is_first = self.is_new && !streams.iter().any(|one| self.is_fetched(one));
+        let before = if is_first { BTreeMap::new() } else { self.references(&streams)? };
+        let mut args = Vec::new();
+        if is_first {
+            // Nothing here is part of these, so git need not ask the remote about it. They become one file.
+            args.extend(["-c", "fetch.negotiationAlgorithm=noop", "-c", "fetch.unpackLimit=1"]);
+        }
+        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head"]);
+        // There is nothing to tidy up yet.
+        args.extend(is_first.then_some("--no-auto-maintenance"));
+        args.push(&self.url);
         let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
         args.extend(refspecs.iter().map(String::as_str));
         let fetched = self.door.run(&args, Vec::new());
@@ -166,6 +179,9 @@ impl Git {
     fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>, TransportError> {
         let mut stale: BTreeSet<String> = questions.iter().map(beginning).collect();
         stale.retain(|one| !self.is_fetched(one));
+        if self.is_new && self.fetched.is_empty() {
+            return Ok(stale);
+        }
         // What was forgotten elsewhere must leave the mirror too, even if nobody asks for that stream again.
         let places = questions.iter().filter_map(|question| match question {
             Question::Heads(place) | Question::Few(place, _) => Some(of_streams(place)),
@@ -233,7 +249,8 @@ impl Git {
     }
 
     /// Makes the mirror say what the remote has.
-    fn note(&self, updates: &[Update]) -> Result<(), TransportError> {
+    fn note(&mut self, updates: &[Update]) -> Result<(), TransportError> {
+        self.is_new = false;
         let mut input = String::new();
         for update in updates {
             match &update.commit {
@@ -328,7 +345,14 @@ impl Git {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        // Sizes first: a remote can hold anything under these names.
+        match self.door.run(&["cat-file", "--batch"], lines(files)) {
+            Err(Failure::TooLong) => self.contents_by_size(files),
+            read => Ok(objects::blobs(&self.succeeded(read)?.output)),
+        }
+    }
+
+    /// The same with a look at the sizes first: a remote can hold anything under these names.
+    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
         let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
         let sizes = objects::sizes(&self.succeeded(sizes)?.output);
         let mut all = Vec::new();
