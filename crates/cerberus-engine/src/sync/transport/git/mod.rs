@@ -15,6 +15,7 @@ mod door;
 mod history;
 mod names;
 mod objects;
+mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -27,6 +28,7 @@ use self::answer::{Pushed, problem};
 use self::door::{Done, Door, Failure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
+use self::plan::Plan;
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::object::{Object, answers};
 use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
@@ -55,31 +57,6 @@ pub struct Git {
 struct Known {
     tip: Option<String>,
     commits: BTreeMap<u64, String>,
-}
-
-/// What a push would do.
-struct Plan {
-    results: Vec<Put>,
-    /// A commit for each `Put::Stored`.
-    new: Vec<String>,
-    tip: Option<String>,
-}
-
-impl Plan {
-    /// What it did, by what the remote had before: the same batches make the same commits, so an earlier attempt, or
-    /// another home, may have stored some of them.
-    fn results(self, before: Option<&str>) -> Vec<Put> {
-        let is_before = |commit: &String| before.is_some_and(|before| commit.starts_with(before));
-        let mut there = self.new.iter().position(is_before).map_or(0, |position| position + 1);
-        let mut results = self.results;
-        for result in results.iter_mut().filter(|result| **result == Put::Stored) {
-            if there > 0 {
-                *result = Put::Same;
-                there -= 1;
-            }
-        }
-        results
-    }
 }
 
 /// A reference to move on the remote. Without a commit it is deleted.
