@@ -223,8 +223,9 @@ fn measure(programs: &Programs, name: &str, round_trip: Duration) -> Result<Meas
     let files = Files::new(&first.home);
     let space = files.spaces()?.spaces.remove(0);
     let shared = space.projects.iter().find(|shared| !shared.is_space()).context("a project is shared")?;
+    let stream = files.state(&space)?.streams.remove(&shared.number).context("it was exchanged")?;
     let mut hub = first.open(&direct.address)?;
-    let key = token::make(hub.as_mut(), &files.device()?, &space, shared)?;
+    let key = token::make(hub.as_mut(), &files.device()?, &space, shared, &stream.listing)?;
     let mut times = (0..CONTAINERS)
         .map(|number| container(programs, &scratch, &format!("container-{number}"), &key, &line))
         .collect::<Result<Vec<Duration>>>()?;
@@ -274,7 +275,7 @@ impl Slow {
 impl Transport for Slow {
     fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
         let answers = self.hub.ask(questions)?;
-        let is_list = |question: &&Question| matches!(question, Question::Heads(_));
+        let is_list = |question: &&Question| !matches!(question, Question::After(_));
         let files = |answer: &Answer| match answer {
             Answer::Heads(documents) => documents.len(),
             Answer::After(batches) => batches.len().max(1),

@@ -121,6 +121,9 @@ fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
         after(&one, devices[2], 1, 1, 1),
         after(&empty, devices[0], 1, 0, 10),
         Question::Heads(other),
+        Question::Few(one.clone(), devices.len()),
+        Question::Few(one.clone(), devices.len() - 1),
+        Question::Few(empty.clone(), 0),
     ];
     let expected = [
         Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),
@@ -133,6 +136,9 @@ fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
         Answer::After(vec![batch(2, devices[2])]),
         Answer::After(Vec::new()),
         Answer::Heads(vec![document(devices[0], b"other")]),
+        Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),
+        Answer::Heads(Vec::new()),
+        Answer::Heads(Vec::new()),
     ];
     for hub in [&mut hub, &mut open()] {
         assert_eq!(hub.ask(&questions).unwrap(), expected);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{HERE, Words};
+use super::{Arrival, HERE, Words};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{
@@ -209,12 +209,14 @@ fn value(value: &Value, words: &Words) -> Value {
 }
 
 /// A memory of the stream's project belongs to the project here, whatever its folder is called elsewhere.
-pub fn here(mut event: Event<'static>, location: &Location, cleaner: &Cleaner) -> Event<'static> {
-    if let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &mut event
-        && memory.project.is_some()
-    {
-        memory.project = Some(location.project.clone());
-        memory.scope = own_scope(location, cleaner);
+pub fn here(mut event: Event<'static>, location: &Location, arrival: &Arrival) -> Event<'static> {
+    if let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &mut event {
+        memory.created_at = memory.created_at.min(arrival.received);
+        memory.updated_at = memory.updated_at.min(arrival.received);
+        if memory.project.is_some() {
+            memory.project = Some(location.project.clone());
+            memory.scope = own_scope(location, arrival.cleaner);
+        }
     }
     event
 }

@@ -116,7 +116,7 @@ pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
     let origin = |author| Some(Origin { device: clean(arrival.device.to_string()), author });
     match arrival.space {
         Space::Me => {
-            let event = event::here(shared.event, &location, arrival.cleaner);
+            let event = event::here(shared.event, &location, arrival);
             Some(Record { at, location, event, origin: origin(None), ..shared })
         }
         Space::Team => {

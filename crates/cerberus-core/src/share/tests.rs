@@ -307,6 +307,19 @@ fn a_wrong_clock_does_not_put_anything_into_the_future() {
     assert_eq!(kept.at, at(1_000));
     let late = arrived(&share(Event::Pulse, Space::Me).unwrap(), &arrival(Space::Me, &there)).unwrap();
     assert_eq!(late.at, at(1_700_000_000_000), "a true time stays");
+    // The times inside a record too.
+    let start = |space| Arrival { received: at(1), ..arrival(space, &there) };
+    let stated = arrived(&share(open(Kind::Next, "next:ship it"), Space::Team).unwrap(), &start(Space::Team)).unwrap();
+    let Event::Open(OpenFacts { facts }) = &stated.event else { panic!() };
+    assert_eq!(facts.iter().map(|fact| fact.at).collect::<Vec<_>>(), [at(1)]);
+    for space in [Space::Me, Space::Team] {
+        let sent = share(memory("x", Status::Approved, "project:shop", Some(here())), space).unwrap();
+        for (received, expected) in [(0, (at(0), at(0))), (1, (at(1), at(1))), (9, (at(1), at(2)))] {
+            let kept = arrived(&sent, &Arrival { received: at(received), ..arrival(space, &there) }).unwrap();
+            let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &kept.event else { panic!() };
+            assert_eq!((memory.created_at, memory.updated_at), expected, "{space:?}");
+        }
+    }
 }
 
 #[test]

@@ -31,7 +31,9 @@ pub struct CorrectionRow {
 impl FoldTransaction<'_> {
     /// What the agent last said before an event, and whether it was at work.
     pub(super) fn before(&self, source: &Source) -> Result<(String, bool)> {
-        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE session = ?1 AND row < ?2
+        // The plus makes SQLite go back from the event, instead of sorting all events of the session. None of them has a
+        // lower row than the session.
+        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE +session = ?1 AND row >= ?1 AND row < ?2
             ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
         let mut find = self.with_path(self.transaction.prepare_cached(sql))?;

@@ -308,11 +308,13 @@ mod tests {
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
     use cerberus_core::model::echo::{ECHO_MAX, timed_key};
-    use cerberus_core::model::event::{Event, Location, Record};
+    use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record};
     use cerberus_core::model::id::ProjectId;
+    use cerberus_core::model::order::{DeviceId, Order};
     use cerberus_core::model::time::Timestamp;
 
     use super::*;
+    use crate::journal::forgotten::Namer;
 
     fn ended(at: Timestamp, pid: u32, said: &str) -> Record<'static> {
         let word = Clean::word;
@@ -329,6 +331,35 @@ mod tests {
             location: Location { project: ProjectId::of_anchor(b"/p"), name, root, cwd, branch: None },
             event: Event::End { reason: word("other") },
         }
+    }
+
+    #[test]
+    fn a_list_of_forgotten_records_holds_for_what_came_before_it_and_for_what_comes_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let after = |seconds| now.plus(Duration::from_secs(seconds));
+        let records = [ended(after(1), 1, "early"), ended(after(9), 1, "forgotten"), ended(after(10), 1, "last")];
+        let append = |record: &Record| {
+            let order = Order { seq: journal::micros(record.at), device: DeviceId::from_bytes([7; 8]) };
+            let line = journal::encode(record, order).unwrap();
+            journal::append_to(&home, &journal::replica_of(now, 0, 0), &[line]).unwrap();
+        };
+        let keys = || {
+            let store = open(&home).unwrap();
+            let mut keys = Vec::from_iter(store.event_keys(claude_code::AGENT, "s").unwrap().into_keys());
+            keys.sort();
+            keys.into_iter().map(|key| key.split_once('@').unwrap().0.to_string()).collect::<Vec<_>>()
+        };
+        records[1..].iter().for_each(append);
+        assert_eq!(keys(), ["forgotten", "last"]);
+        let name = Namer::open(&home).unwrap().event(claude_code::AGENT.name(), "s", &records[1].key);
+        let list = Forgotten { records: vec![ForgottenRecord { record: name, kept: None }], ..Forgotten::default() };
+        append(&Record { event: Event::Forgotten(list), ..ended(after(20), 1, "list") });
+        assert_eq!(keys(), ["last"]);
+        // One of these belongs before what was folded, so the session is folded again.
+        records.iter().for_each(append);
+        assert_eq!(keys(), ["early", "last"]);
     }
 
     #[test]

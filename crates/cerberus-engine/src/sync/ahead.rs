@@ -24,7 +24,7 @@ impl<'h> Ahead<'h> {
     pub fn prepare(&mut self, questions: impl IntoIterator<Item = Question>) -> Result<()> {
         let mut questions: Vec<Question> = questions.into_iter().collect();
         questions.retain(|question| match question {
-            Question::Heads(place) => !self.documents.contains_key(place),
+            Question::Heads(place) | Question::Few(place, _) => !self.documents.contains_key(place),
             Question::After(range) => !self.has(&range.stream, range.generation),
         });
         if questions.is_empty() {
@@ -34,12 +34,22 @@ impl<'h> Ahead<'h> {
         for (question, answer) in questions.into_iter().zip(answers) {
             match question {
                 Question::Heads(place) => drop(self.documents.insert(place, answer.documents())),
+                // None may mean too many.
+                Question::Few(place, _) => match answer.documents() {
+                    documents if documents.is_empty() => {}
+                    documents => drop(self.documents.insert(place, documents)),
+                },
                 Question::After(Range { stream, generation, .. }) => {
                     self.batches.insert((stream, generation), answer.batches());
                 }
             }
         }
         Ok(())
+    }
+
+    /// The documents of a place, if they were asked for and not yet taken.
+    pub fn documents(&self, place: &Place) -> Option<&[Document]> {
+        self.documents.get(place).map(Vec::as_slice)
     }
 
     /// Whether batches of this stream were asked for and not yet taken.
@@ -51,7 +61,7 @@ impl<'h> Ahead<'h> {
 impl Transport for Ahead<'_> {
     fn ask(&mut self, questions: &[Question]) -> std::result::Result<Vec<Answer>, TransportError> {
         let mut answer = |question: &Question| match question {
-            Question::Heads(place) => self.heads(place).map(Answer::Heads),
+            Question::Heads(place) | Question::Few(place, _) => self.heads(place).map(Answer::Heads),
             Question::After(Range { stream, generation, sequence, limit }) => {
                 self.after(stream, *generation, *sequence, *limit).map(Answer::After)
             }

@@ -212,6 +212,11 @@ impl Found {
         self.head.era
     }
 
+    /// How far it says that it covers the streams.
+    pub fn covers(&self) -> &BTreeMap<String, Reach> {
+        &self.head.seen
+    }
+
     /// What is asked to read it.
     pub fn question(&self, reading: &Reading) -> Question {
         let stream = Stream { place: place(reading.space, reading.shared), device: self.author.clone() };

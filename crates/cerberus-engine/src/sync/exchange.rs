@@ -7,7 +7,7 @@ use super::ahead::Ahead;
 use super::base;
 use super::crypto::{self, Secrets, hex};
 use super::document::{self, CARD, Card, Founding, Papers, REQUEST, SPACE_DOCUMENT, SPACE_PLACE, Secret};
-use super::listing;
+use super::listing::{self, RECENT_MAX};
 use super::local::{Device, Files, Shared, Space, SpaceKey, SpaceState, Spaces, StreamState};
 use super::members::{self, Members};
 use super::pull::{self, Problem, Reading};
@@ -53,21 +53,7 @@ impl Exchange<'_> {
     /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
     /// is remembered for `status` and `doctor` until an exchange succeeds.
     pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
-        let done = self.exchange(hub, number);
-        if let Err(SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. }))) = &done
-        {
-            // What the hub said is returned in any case.
-            let _ = self.remember(number, error);
-        }
-        done
-    }
-
-    fn remember(&self, number: u32, error: &TransportError) -> Result<()> {
-        let files = Files::new(self.home);
-        let space = find(&files.spaces()?, number)?.clone();
-        let mut state = files.state(&space)?;
-        state.refused = Some(error.to_string());
-        files.save_state(&space, &state)
+        self.exchange(hub, number).inspect_err(|error| note_refusal(self.home, number, error))
     }
 
     fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
@@ -101,22 +87,23 @@ impl Exchange<'_> {
     }
 
     /// What is asked before anything is known: who belongs to the space, and the heads of the first projects. A container
-    /// that reads a base learns from it which heads it needs.
+    /// that reads a base learns from it which heads it needs, unless they were few when its key was printed.
     fn first_questions(&self, files: &Files, space: &Space) -> Result<Vec<Question>> {
         let state = files.state(space)?;
-        let mut places = vec![space.place(SPACE_PLACE)];
+        let mut questions = vec![Question::Heads(space.place(SPACE_PLACE))];
         let pulled = space.projects.iter().filter(|shared| self.is_wanted(shared) && !shared.is_ending);
         for shared in pulled.take(PROJECTS_AT_ONCE) {
             let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
-            match pull::needs_base(space, &stream) {
-                true => places.push(base::place(space, shared)),
-                false => {
-                    let place = space.place(&shared.id);
-                    places.extend(listing::first_places(&place, &stream.listing, self.clock.wall));
-                }
+            let place = space.place(&shared.id);
+            if pull::needs_base(space, &stream) {
+                questions.push(Question::Heads(base::place(space, shared)));
+                questions.extend(space.is_small.then_some(Question::Few(place, RECENT_MAX)));
+            } else {
+                let places = listing::first_places(&place, &stream.listing, self.clock.wall);
+                questions.extend(places.into_iter().map(Question::Heads));
             }
         }
-        Ok(places.into_iter().map(Question::Heads).collect())
+        Ok(questions)
     }
 
     fn is_wanted(&self, shared: &Shared) -> bool {
@@ -390,6 +377,22 @@ impl Exchange<'_> {
         files.save_spaces(&spaces)?;
         spaces::publish(hub, &new, find(&spaces, number)?)
     }
+}
+
+/// Remembers that the hub of a space is full or refused, until an exchange succeeds.
+pub fn note_refusal(home: &Home, number: u32, error: &SyncError) {
+    let SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. })) = error else {
+        return;
+    };
+    let note = || -> Result<()> {
+        let files = Files::new(home);
+        let space = find(&files.spaces()?, number)?.clone();
+        let mut state = files.state(&space)?;
+        state.refused = Some(error.to_string());
+        files.save_state(&space, &state)
+    };
+    // Whoever exchanges is told in any case.
+    let _ = note();
 }
 
 fn find(spaces: &Spaces, number: u32) -> Result<&Space> {

@@ -47,6 +47,11 @@ impl Listing {
         self.era = eras.max().unwrap_or(0).max(self.era).max(first);
     }
 
+    /// Whether there were few heads when the whole place was listed.
+    pub fn is_small(&self) -> bool {
+        self.era == 0 && self.whole_at.is_some()
+    }
+
     /// Whether it is time to list the whole place.
     fn is_due(&self, wall: Timestamp) -> bool {
         self.whole_at.is_none_or(|at| at > wall || wall.since(at) >= WHOLE_EVERY)

@@ -28,6 +28,7 @@ use crate::os::home::{Access, Home, create_dir};
 use crate::os::outside;
 
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const OUTBOX: &str = "outbox";
 
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
@@ -125,6 +126,9 @@ pub struct Space {
     /// The card travels with the heads, because it is nowhere else.
     #[serde(default)]
     pub is_inline: bool,
+    /// The project had few heads when the key of this container was printed.
+    #[serde(default)]
+    pub is_small: bool,
     #[serde(default)]
     pub removed: Vec<Removal>,
     /// The epochs that this device began.
@@ -401,15 +405,12 @@ impl<'h> Files<'h> {
         Ok(device)
     }
 
-    fn outbox(&self) -> PathBuf {
-        self.path("outbox")
-    }
-
     /// Keeps a sealed batch until the hub has it. A retry sends the same bytes.
     pub fn keep(&self, space: &Space, project: &Shared, generation: u64, batch: &Sealed) -> Result<()> {
-        let path = self.outbox().join(format!("{}-{}-{generation}-{}", space.number, project.number, batch.sequence));
+        let path =
+            self.path(OUTBOX).join(format!("{}-{}-{generation}-{}", space.number, project.number, batch.sequence));
         let write = || -> io::Result<()> {
-            create_dir(&self.outbox())?;
+            create_dir(&self.path(OUTBOX))?;
             fault::point("sync-seal")?;
             self.home.replace(&path, &batch.bytes)
         };
@@ -428,9 +429,9 @@ impl<'h> Files<'h> {
     }
 
     fn kept_files(&self, space: &Space, project: &Shared) -> Result<Vec<(u64, u64, PathBuf)>> {
-        let entries = match fs::read_dir(self.outbox()) {
+        let entries = match fs::read_dir(self.path(OUTBOX)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|source| SyncError::Local { path: self.outbox(), source })?,
+            entries => entries.map_err(|source| SyncError::Local { path: self.path(OUTBOX), source })?,
         };
         let prefix = format!("{}-{}-", space.number, project.number);
         let mut found = Vec::new();

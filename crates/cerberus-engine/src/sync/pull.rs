@@ -124,8 +124,10 @@ impl Reading<'_> {
         self.compare(&heads, is_whole, state, &mut pulled.problems);
         let own = self.device.id.to_string();
         let (mut lines, mut read) = (Vec::new(), Vec::new());
-        let based = self.take(base, &heads, is_whole, &mut lines, &mut pulled)?;
-        let new = self.new_streams(&heads, &based, state);
+        let covers = base.as_ref().map(|base| &base.covers);
+        let covered = covers.map(|covers| self.covered(covers, &heads, is_whole)).unwrap_or_default();
+        let new = self.new_streams(&heads, &covered, state);
+        let based = self.take(base, covered, &mut lines, &mut pulled)?;
         let mut budget = self.records_max;
         for (number, New { device, head, seen }) in new.iter().enumerate() {
             match budget {
@@ -179,7 +181,7 @@ impl Reading<'_> {
     fn new_streams<'h>(
         &self,
         heads: &'h BTreeMap<String, Head>,
-        based: &BTreeMap<String, Seen>,
+        covered: &BTreeMap<String, Reach>,
         state: &mut StreamState,
     ) -> Vec<New<'h>> {
         let own = self.device.id.to_string();
@@ -187,7 +189,7 @@ impl Reading<'_> {
         order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
         let mut new = Vec::new();
         for (device, head) in order {
-            let seen = based.get(device).or_else(|| state.seen.get(device)).map(|seen| seen.reach.clone());
+            let seen = covered.get(device).or_else(|| state.seen.get(device).map(|seen| &seen.reach)).cloned();
             match seen {
                 Some(seen) if !head.reach.is_after(&seen) => {
                     self.note_unchanged(device, head, confirms(head, &own), state);
@@ -202,7 +204,8 @@ impl Reading<'_> {
         self.space.place(&self.shared.id)
     }
 
-    /// The base of this project, for a container that has read nothing yet. The heads are asked for with it.
+    /// The base of this project, for a container that has read nothing yet. The heads are asked for with it, or, if they
+    /// are here, what is newer than the base.
     fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<Problem>) -> Result<Option<Base>> {
         if !needs_base(self.space, state) {
             return Ok(None);
@@ -212,8 +215,20 @@ impl Reading<'_> {
             0 => state.listing.clone(),
             era => Listing { era, whole_at: Some(self.wall) },
         };
-        let places = listing::first_places(&self.place(), &listing, self.wall);
-        hub.prepare(places.into_iter().map(Question::Heads).chain([found.question(self)]))?;
+        let mut questions = vec![found.question(self)];
+        match hub.documents(&self.place()) {
+            Some(documents) => {
+                let heads = self.heads(&self.place(), documents, &mut Vec::new());
+                let covered = self.covered(found.covers(), &heads, true);
+                let new = self.new_streams(&heads, &covered, state);
+                questions.extend(self.questions(&new[..new.len().min(CONTAINER_STREAMS_MAX)], self.records_max));
+            }
+            None => {
+                let places = listing::first_places(&self.place(), &listing, self.wall);
+                questions.extend(places.into_iter().map(Question::Heads));
+            }
+        }
+        hub.prepare(questions)?;
         let base = base::read(hub, self, found, problems)?;
         if base.is_some() {
             state.listing = listing;
@@ -223,46 +238,63 @@ impl Reading<'_> {
 
     /// Asks for what is new in the first of these streams and, in the same turn, in those that follow.
     fn prepare(&self, hub: &mut Ahead, new: &[New], budget: Option<usize>) -> Result<()> {
+        let is_here = |New { device, head, .. }: &New| {
+            let stream = Stream { place: self.place(), device: device.to_string() };
+            hub.has(&stream, head.reach.generation)
+        };
+        match new.first() {
+            Some(first) if !is_here(first) => hub.prepare(self.questions(new, budget)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is asked to read the first of these streams and, if they are short, those that follow.
+    fn questions(&self, new: &[New], budget: Option<usize>) -> Vec<Question> {
         let range = |New { device, head, seen }: &New| {
             let (sequence, _) = start(head, seen.as_ref(), budget);
             let stream = Stream { place: self.place(), device: device.to_string() };
             Range { stream, generation: head.reach.generation, sequence, limit: wanted(head, sequence) }
         };
-        let mut ranges = new.iter().map(range).peekable();
-        if ranges.peek().is_none_or(|range| range.limit == 0 || hub.has(&range.stream, range.generation)) {
-            return Ok(());
-        }
         let mut room = if budget.is_some() { CONTAINER_AT_ONCE } else { BATCHES_AT_ONCE_MAX };
         let fits = |range: &Range| {
             let is_first = range.limit > 0 && room > 0;
             room = room.saturating_sub(range.limit);
             is_first
         };
-        hub.prepare(ranges.take_while(fits).map(Question::After))
+        new.iter().map(range).take_while(fits).map(Question::After).collect()
     }
 
-    /// Takes what a base holds of the streams that are still as they were. A stream that began again is read itself: what
-    /// was forgotten in it must not come back. Returns how far the streams are read by that.
-    fn take(
+    /// What counts of the streams that a base covers: those that are still as they were. A stream that began again is
+    /// read itself: what was forgotten in it must not come back.
+    fn covered(
         &self,
-        base: Option<Base>,
+        covers: &BTreeMap<String, Reach>,
         heads: &BTreeMap<String, Head>,
         is_whole: bool,
-        lines: &mut Vec<Vec<u8>>,
-        pulled: &mut Pulled,
-    ) -> Result<BTreeMap<String, Seen>> {
-        let mut read = BTreeMap::new();
-        let Some(Base { at, covers, mut entries, .. }) = base else { return Ok(read) };
-        for (device, reach) in covers {
-            let is_valid = match heads.get(&device) {
+    ) -> BTreeMap<String, Reach> {
+        let counts = |(device, reach): &(&String, &Reach)| {
+            let is_valid = match heads.get(*device) {
                 Some(head) => head.reach.generation == reach.generation && !reach.is_after(&head.reach),
                 // It wrote nothing since, or it would be among the recent heads.
                 None => !is_whole,
             };
-            let is_another = device != self.device.id.to_string() && !self.members.removed.contains(&device);
-            if !is_valid || !is_another || DeviceId::parse(&device).is_none() {
-                continue;
-            }
+            let is_another = **device != self.device.id.to_string() && !self.members.removed.contains(*device);
+            is_valid && is_another && DeviceId::parse(device).is_some()
+        };
+        covers.iter().filter(counts).map(|(device, reach)| (device.clone(), reach.clone())).collect()
+    }
+
+    /// Takes what a base holds of the streams that count. Returns how far they are read by that.
+    fn take(
+        &self,
+        base: Option<Base>,
+        covered: BTreeMap<String, Reach>,
+        lines: &mut Vec<Vec<u8>>,
+        pulled: &mut Pulled,
+    ) -> Result<BTreeMap<String, Seen>> {
+        let mut read = BTreeMap::new();
+        let Some(Base { at, mut entries, .. }) = base else { return Ok(read) };
+        for (device, reach) in covered {
             let entries = entries.remove(&device).unwrap_or_default();
             let (arrived, unread) = self.arriving(&device)?.lines(&entries)?;
             pulled.records += entries.len();

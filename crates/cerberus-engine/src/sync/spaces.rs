@@ -158,6 +158,7 @@ pub fn new_space(spaces: &mut Spaces, id: &str, team: Option<&str>, hub: &str, n
         scoped: Vec::new(),
         card: None,
         is_inline: false,
+        is_small: false,
         removed: Vec::new(),
         began: Vec::new(),
         wrapped: Vec::new(),

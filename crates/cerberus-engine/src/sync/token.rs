@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CARD, Card, SPACE_PLACE, VERSION};
+use super::listing::Listing;
 use super::local::{Device, Files, Shared, Space, SpaceKey, random};
 use super::spaces::{self, unreadable};
 use super::transport::Transport;
@@ -30,10 +31,19 @@ struct Token {
     keys: Vec<SpaceKey>,
     #[serde(with = "hex")]
     secret: Key,
+    /// There were few heads when the key was printed.
+    #[serde(default)]
+    is_small: bool,
 }
 
 /// Makes a key for containers of one project.
-pub fn make(hub: &mut dyn Transport, device: &Device, space: &Space, shared: &Shared) -> Result<String> {
+pub fn make(
+    hub: &mut dyn Transport,
+    device: &Device,
+    space: &Space,
+    shared: &Shared,
+    listing: &Listing,
+) -> Result<String> {
     let secret: Key = random()?;
     let secrets = Secrets::of(&secret);
     let id = spaces::key_device(&secret);
@@ -61,6 +71,7 @@ pub fn make(hub: &mut dyn Transport, device: &Device, space: &Space, shared: &Sh
         name: shared.name.clone(),
         keys: keys.collect(),
         secret,
+        is_small: listing.is_small(),
     };
     let text = serde_json::to_vec(&token).map_err(unreadable)?;
     Ok(format!("{PREFIX}{}", hex::text(&text)))
@@ -90,7 +101,7 @@ pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result
     let mut space = spaces::new_space(&mut spaces, &token.space, token.team.as_deref(), &token.hub, &name);
     (space.founder, space.founder_sign) = (token.founder, token.founder_sign);
     space.scoped = token.keys;
-    space.is_inline = true;
+    (space.is_inline, space.is_small) = (true, token.is_small);
     let by = spaces::key_device(&token.secret);
     let card = Card { project: Some(token.project.clone()), ..spaces::card(&own, &device.secrets, &by)? };
     let card = card.certified(&space.id, &Secrets::of(&token.secret)).ok_or(SyncError::NoRandomBytes)?;

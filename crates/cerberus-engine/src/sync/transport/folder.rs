@@ -58,8 +58,9 @@ impl Folder {
 
     /// The files that may answer a question, in order.
     fn files(&self, question: &Question) -> Result<Vec<Object<Bounded>>, TransportError> {
-        let place = match question {
-            Question::Heads(place) => place,
+        let (place, max) = match question {
+            Question::Heads(place) => (place, usize::MAX),
+            Question::Few(place, max) => (place, *max),
             Question::After(range) => {
                 let dir = self.generation(&range.stream, range.generation)?;
                 let batch = |sequence| {
@@ -79,6 +80,9 @@ impl Folder {
             let entry = entry.map_err(|error| self.failed(error))?;
             if let Some(name) = entry.file_name().to_str().filter(|name| is_name(name)) {
                 found.push(Object::document(name, Bounded { path: entry.path(), bytes_max: DOCUMENT_BYTES_MAX }));
+            }
+            if found.len() > max {
+                return Ok(Vec::new());
             }
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));

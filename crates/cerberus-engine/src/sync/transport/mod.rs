@@ -78,6 +78,8 @@ impl Range {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
     Heads(Place),
+    /// Like `Heads`, but no documents if there are more than so many.
+    Few(Place, usize),
     After(Range),
 }
 

@@ -25,7 +25,7 @@ pub fn answers<W>(questions: &[Question], named: Vec<Vec<Object<W>>>, contents: 
     let answer = |(question, objects): (&Question, Vec<Object<W>>)| {
         let contents = contents.by_ref().take(objects.len()).collect::<Vec<_>>().into_iter();
         match question {
-            Question::Heads(_) => {
+            Question::Heads(_) | Question::Few(..) => {
                 let found = objects.into_iter().zip(contents);
                 Answer::Heads(
                     found.filter_map(|(one, bytes)| Some(Document { name: one.name, bytes: bytes? })).collect(),

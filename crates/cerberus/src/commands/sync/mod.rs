@@ -9,7 +9,7 @@ use std::time::Duration;
 use cerberus_engine::erase;
 use cerberus_engine::os::failures;
 use cerberus_engine::os::platform::processes::computer_name;
-use cerberus_engine::sync::exchange::{Exchange, Report};
+use cerberus_engine::sync::exchange::{Exchange, Report, note_refusal};
 use cerberus_engine::sync::local::{Files, Space};
 use cerberus_engine::sync::transport::postgres::HUB_SQL;
 use cerberus_engine::sync::transport::{self, Transport};
@@ -119,7 +119,8 @@ fn exchange_all(context: &Context) -> Result<Vec<Done>> {
 
 /// Exchanges everything of one space. The caller holds the lock.
 fn exchange(context: &Context, space: &Space, records_max: Option<usize>) -> std::result::Result<Report, SyncError> {
-    let mut hub = open(context, &space.hub)?;
+    let opened = open(context, &space.hub);
+    let mut hub = opened.inspect_err(|error| note_refusal(&context.home, space.number, error))?;
     let mut store = context.view().map_err(|failure| SyncError::Unreadable(format!("{:#}", failure.error)))?;
     let (home, clock) = (&context.home, &context.clock);
     let mut exchange = Exchange { home, clock, store: &mut store, only: None, records_max };

@@ -216,9 +216,11 @@ impl Pair {
         let located = context.located();
         let shared = space.projects.iter().find(|shared| shared.project == located.project.as_str());
         let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
-        let device = Files::new(&context.home).device().map_err(failed)?;
+        let files = Files::new(&context.home);
+        let device = files.device().map_err(failed)?;
+        let stream = files.state(space).map_err(failed)?.streams.remove(&shared.number).unwrap_or_default();
         let mut hub = open(context, &space.hub).map_err(failed)?;
-        let token = token::make(hub.as_mut(), &device, space, shared).map_err(failed)?;
+        let token = token::make(hub.as_mut(), &device, space, shared, &stream.listing).map_err(failed)?;
         match context.json {
             true => render::json(&json!({ "code": null, "hub": space.hub, "token": token })),
             false => {

@@ -1,10 +1,14 @@
 //! kill -9 and a full disk at every labelled point of an exchange: nothing is lost, nothing counts twice.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use cerberus_engine::os::fault::SYNC_POINTS;
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::hubs::git::Repositories;
 use serde_json::json;
 
-use super::{decide, pair, problems};
+use super::{decide, machine, pair, problems};
 
 fn sync_with_fault(env: &TestEnv, label: &str, fault: &str) -> std::process::Output {
     env.command().args(["sync"]).env("CERBERUS_FAULT", format!("{label}={fault}")).output().unwrap()
@@ -49,19 +53,57 @@ fn a_full_disk_at_every_labelled_point_of_an_exchange() {
     }
 }
 
+/// How often `sync status`, `status` and `doctor` say this.
+fn shown(env: &TestEnv, what: &str) -> [usize; 3] {
+    let told = [env.json(&["sync", "status"]).to_string(), env.ok(&["status"]), env.doctor().to_string()];
+    told.map(|told| told.matches(what).count())
+}
+
 #[test]
 fn a_full_hub_is_shown_until_it_has_room() {
     let (_hub, a, _) = pair();
     decide(&a, "ship on friday");
-    let shown = || {
-        let told = [a.json(&["sync", "status"]).to_string(), a.ok(&["status"]), a.doctor().to_string()];
-        told.map(|told| told.matches("is full").count())
-    };
-    assert_eq!(shown(), [0, 0, 0]);
+    assert_eq!(shown(&a, "is full"), [0, 0, 0]);
     for _ in 0..2 {
         assert!(!sync_with_fault(&a, "hub-write", "enospc").status.success());
-        assert_eq!(shown(), [1, 1, 1]);
+        assert_eq!(shown(&a, "is full"), [1, 1, 1]);
     }
     a.ok(&["sync"]);
-    assert_eq!(shown(), [0, 0, 0]);
+    assert_eq!(shown(&a, "is full"), [0, 0, 0]);
+}
+
+#[test]
+fn a_refusal_is_shown_until_an_exchange_succeeds() {
+    let repositories = Repositories::new();
+    let a = machine();
+    a.ok(&["sync", "init", &repositories.file(), "--name", "laptop"]);
+    a.ok(&["share"]);
+    let hook = repositories.dir().join("app.git/hooks/pre-receive");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    decide(&a, "ship on friday");
+    assert_eq!(shown(&a, "refused"), [0, 0, 0]);
+    for _ in 0..2 {
+        assert!(!a.run(&["sync"]).status.success());
+        assert_eq!(shown(&a, "refused"), [1, 1, 1]);
+    }
+    fs::remove_file(&hook).unwrap();
+    a.ok(&["sync"]);
+    assert_eq!(shown(&a, "refused"), [0, 0, 0]);
+}
+
+#[test]
+fn a_hub_that_is_no_folder_any_more_is_shown_until_it_is_one() {
+    let (hub, a, _) = pair();
+    let path = hub.path();
+    let aside = path.with_extension("aside");
+    fs::rename(&path, &aside).unwrap();
+    fs::write(&path, "").unwrap();
+    assert!(!a.run(&["sync"]).status.success());
+    assert_eq!(shown(&a, "refused"), [1, 1, 1]);
+    fs::remove_file(&path).unwrap();
+    fs::rename(&aside, &path).unwrap();
+    a.ok(&["sync"]);
+    assert_eq!(shown(&a, "refused"), [0, 0, 0]);
 }

@@ -8,7 +8,7 @@ use crate::loops::Stage;
 use cerberus_testkit::env::TestEnv;
 
 /// Whether a text is anywhere in the home, except in sealed batches.
-fn holds(env: &TestEnv, text: &str) -> bool {
+pub fn holds(env: &TestEnv, text: &str) -> bool {
     let mut files = Vec::new();
     super::each_file(&env.home(), &mut files);
     files.iter().any(|(_, bytes)| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
@@ -41,6 +41,24 @@ fn forgotten_on_one_device_is_forgotten_on_three() {
     assert!(!holds(&c, "zanzibar"));
     let sync = a.ok(&["sync"]);
     assert!(sync.contains("2 of 2 devices confirmed"), "{sync}");
+}
+
+#[test]
+fn a_device_that_dies_while_it_is_told_to_forget_keeps_nothing_of_it() {
+    for fault in ["sync-appended=kill", "sync-appended=kill@2"] {
+        let (_hub, a, b) = pair();
+        a.start("s1", "startup");
+        a.hook("s1", "UserPromptSubmit", json!({"prompt": "We decided to use zanzibar for the queue."}));
+        a.ok(&["sync"]);
+        b.ok(&["sync"]);
+        assert!(holds(&b, "zanzibar"));
+        a.ok(&["forget", "--session", "s1", "--yes"]);
+        a.ok(&["sync"]);
+        let died = b.command().args(["sync"]).env("CERBERUS_FAULT", fault).output().unwrap();
+        assert!(!died.status.success(), "{fault}");
+        b.ok(&["sync"]);
+        assert!(!holds(&b, "zanzibar"), "{fault}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::forget::holds;
 use super::{Hub, decide, join, machine, problems};
 
 #[test]
@@ -67,4 +68,22 @@ fn own_devices_in_a_team_are_no_teammates() {
     assert!(brief.contains("Never push"), "it is one's own rule: {brief}");
     let proposals = b.json(&["memory", "propose"]).to_string();
     assert!(!proposals.contains("Never push"), "{proposals}");
+}
+
+#[test]
+fn what_a_teammate_forgets_is_gone_from_the_others() {
+    let hub = Hub::new();
+    let (ann, bob) = (machine(), machine());
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    ann.ok(&["share", "--team", "acme"]);
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    ann.start("s1", "startup");
+    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "We decided to use zanzibar for the queue."}));
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    assert!(bob.brief().contains("zanzibar"), "{}", bob.brief());
+    ann.ok(&["forget", "--session", "s1", "--yes"]);
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    assert!(!holds(&ann, "zanzibar") && !holds(&bob, "zanzibar"));
 }

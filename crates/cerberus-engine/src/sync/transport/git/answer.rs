@@ -37,6 +37,13 @@ pub fn pushed(printed: &[u8], is_success: bool) -> Option<Pushed> {
     }
 }
 
+/// Why the remote rejected references, one reason on each line.
+pub fn rejected(printed: &[u8]) -> String {
+    let printed = String::from_utf8_lossy(printed);
+    let lines = printed.lines().filter(|line| line.starts_with("!\t"));
+    lines.filter_map(|line| line.rsplit('\t').next()).collect::<Vec<_>>().join("\n")
+}
+
 /// Lines are `FLAG<tab>FROM:TO<tab>SUMMARY`: a reference moved (` `, `OLD..NEW`), or was there already (`=`).
 fn before(printed: &str) -> Option<String> {
     printed.lines().find_map(|line| {
@@ -150,5 +157,9 @@ mod tests {
         ] {
             assert_eq!(pushed(printed.as_bytes(), is_success), expected, "{printed}");
         }
+        let declined = b"To h\n!\ta:refs/x\t[remote rejected] (pre-receive hook declined)\nDone\n";
+        assert_eq!(rejected(declined), "[remote rejected] (pre-receive hook declined)");
+        let told = problem("HUB", &format!("error: failed to push some refs\n{}", rejected(declined))).to_string();
+        assert_eq!(told, "HUB refused: [remote rejected] (pre-receive hook declined)");
     }
 }

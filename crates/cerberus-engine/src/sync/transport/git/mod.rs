@@ -15,6 +15,7 @@ mod door;
 mod history;
 mod names;
 mod objects;
+mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -27,6 +28,7 @@ use self::answer::{Pushed, problem};
 use self::door::{Done, Door, Failure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
+use self::plan::Plan;
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::object::{Object, answers};
 use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
@@ -43,6 +45,8 @@ pub struct Git {
     url: String,
     hub: String,
     dir: PathBuf,
+    /// The mirror was made here and nothing was sent: it has what was fetched here and nothing else.
+    is_new: bool,
     /// Beginnings of streams' references that the mirror is up to date with.
     fetched: BTreeSet<String>,
     door: Door,
@@ -53,31 +57,6 @@ pub struct Git {
 struct Known {
     tip: Option<String>,
     commits: BTreeMap<u64, String>,
-}
-
-/// What a push would do.
-struct Plan {
-    results: Vec<Put>,
-    /// A commit for each `Put::Stored`.
-    new: Vec<String>,
-    tip: Option<String>,
-}
-
-impl Plan {
-    /// What it did, by what the remote had before: the same batches make the same commits, so an earlier attempt, or
-    /// another home, may have stored some of them.
-    fn results(self, before: Option<&str>) -> Vec<Put> {
-        let is_before = |commit: &String| before.is_some_and(|before| commit.starts_with(before));
-        let mut there = self.new.iter().position(is_before).map_or(0, |position| position + 1);
-        let mut results = self.results;
-        for result in results.iter_mut().filter(|result| **result == Put::Stored) {
-            if there > 0 {
-                *result = Put::Same;
-                there -= 1;
-            }
-        }
-        results
-    }
 }
 
 /// A reference to move on the remote. Without a commit it is deleted.
@@ -122,11 +101,12 @@ impl Git {
         let name: String =
             digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let dir = dir.join(format!("{name}.git"));
-        Ok(Git { url, hub, door: Door::new(&dir, protocol, time_max), dir, fetched: BTreeSet::new() })
+        let door = Door::new(&dir, protocol, time_max);
+        Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
 
     /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
-    fn lock(&self) -> Result<File, TransportError> {
+    fn lock(&mut self) -> Result<File, TransportError> {
         let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
         create_dir(&self.dir).map_err(io)?;
         let lock = File::options().create(true).append(true).open(self.dir.join("cerberus.lock")).map_err(io)?;
@@ -134,6 +114,7 @@ impl Git {
         if !self.dir.join("HEAD").exists() {
             let made = self.door.create();
             self.succeeded(made)?;
+            self.is_new = true;
         }
         Ok(lock)
     }
@@ -141,8 +122,17 @@ impl Git {
     /// Gets the references that begin like one of these, and the objects that are new, with one git.
     fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<(), TransportError> {
         let streams: Vec<&String> = beginnings.iter().filter(|one| one.contains("/streams/")).collect();
-        let before = self.references(&streams)?;
-        let mut args = vec!["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", &self.url];
+        let is_first = self.is_new && !streams.iter().any(|one| self.is_fetched(one));
+        let before = if is_first { BTreeMap::new() } else { self.references(&streams)? };
+        let mut args = Vec::new();
+        if is_first {
+            // Nothing here is part of these, so git need not ask the remote about it. They become one file.
+            args.extend(["-c", "fetch.negotiationAlgorithm=noop", "-c", "fetch.unpackLimit=1"]);
+        }
+        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head"]);
+        // There is nothing to tidy up yet.
+        args.extend(is_first.then_some("--no-auto-maintenance"));
+        args.push(&self.url);
         let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
         args.extend(refspecs.iter().map(String::as_str));
         let fetched = self.door.run(&args, Vec::new());
@@ -166,9 +156,12 @@ impl Git {
     fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>, TransportError> {
         let mut stale: BTreeSet<String> = questions.iter().map(beginning).collect();
         stale.retain(|one| !self.is_fetched(one));
+        if self.is_new && self.fetched.is_empty() {
+            return Ok(stale);
+        }
         // What was forgotten elsewhere must leave the mirror too, even if nobody asks for that stream again.
         let places = questions.iter().filter_map(|question| match question {
-            Question::Heads(place) => Some(of_streams(place)),
+            Question::Heads(place) | Question::Few(place, _) => Some(of_streams(place)),
             Question::After(_) => None,
         });
         let places: Vec<String> = places.collect();
@@ -185,19 +178,21 @@ impl Git {
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
         let tips = questions.iter().filter_map(|question| match question {
-            Question::Heads(_) => None,
+            Question::Heads(_) | Question::Few(..) => None,
             Question::After(range) => tip(range),
         });
         let history = self.history(&tips.collect::<Vec<_>>())?;
         let objects = |question: &Question| -> Vec<Object<String>> {
             match question {
-                Question::Heads(place) => {
+                Question::Heads(place) | Question::Few(place, _) => {
                     let below = of_document(place, "");
                     let found =
                         references.iter().filter_map(|(name, commit)| Some((name.strip_prefix(&below)?, commit)));
-                    found
+                    let found: Vec<Object<String>> = found
                         .map(|(name, commit)| Object::document(name, format!("{commit}:{}", objects::DOCUMENT)))
-                        .collect()
+                        .collect();
+                    let is_few = !matches!(question, Question::Few(_, max) if found.len() > *max);
+                    if is_few { found } else { Vec::new() }
                 }
                 Question::After(range) => {
                     let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
@@ -226,11 +221,13 @@ impl Git {
         let mut args = vec!["push", "--porcelain", "--no-verify", &self.url];
         args.extend(refspecs.iter().map(String::as_str));
         let done = self.door.run(&args, Vec::new()).map_err(|failure| self.failed(failure))?;
-        answer::pushed(&done.output, done.is_success).ok_or_else(|| problem(&self.hub, &done.messages))
+        let pushed = answer::pushed(&done.output, done.is_success);
+        pushed.ok_or_else(|| problem(&self.hub, &format!("{}\n{}", done.messages, answer::rejected(&done.output))))
     }
 
     /// Makes the mirror say what the remote has.
-    fn note(&self, updates: &[Update]) -> Result<(), TransportError> {
+    fn note(&mut self, updates: &[Update]) -> Result<(), TransportError> {
+        self.is_new = false;
         let mut input = String::new();
         for update in updates {
             match &update.commit {
@@ -325,7 +322,14 @@ impl Git {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        // Sizes first: a remote can hold anything under these names.
+        match self.door.run(&["cat-file", "--batch"], lines(files)) {
+            Err(Failure::TooLong) => self.contents_by_size(files),
+            read => Ok(objects::blobs(&self.succeeded(read)?.output)),
+        }
+    }
+
+    /// The same with a look at the sizes first: a remote can hold anything under these names.
+    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
         let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
         let sizes = objects::sizes(&self.succeeded(sizes)?.output);
         let mut all = Vec::new();
@@ -364,7 +368,7 @@ impl Transport for Git {
     fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
         for question in questions {
             match question {
-                Question::Heads(place) => check_place(&self.hub, place)?,
+                Question::Heads(place) | Question::Few(place, _) => check_place(&self.hub, place)?,
                 Question::After(range) => check_stream(&self.hub, &range.stream)?,
             }
         }

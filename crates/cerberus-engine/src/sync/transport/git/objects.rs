@@ -55,7 +55,7 @@ pub fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
     sizes.take_while(fits).count().max(1)
 }
 
-/// The contents that `cat-file --batch` printed. What is not a file is `None`.
+/// The contents that `cat-file --batch` printed. What is not a file, or too large, is `None`.
 pub fn blobs(mut printed: &[u8]) -> Vec<Option<Vec<u8>>> {
     let mut found = Vec::new();
     while let Some(end) = printed.iter().position(|byte| *byte == b'\n') {
@@ -67,7 +67,8 @@ pub fn blobs(mut printed: &[u8]) -> Vec<Option<Vec<u8>>> {
             found.push(None);
             continue;
         };
-        found.push((kind == Some("blob")).then(|| bytes.to_vec()));
+        let is_file = kind == Some("blob") && bytes.len() <= OBJECT_BYTES_MAX;
+        found.push(is_file.then(|| bytes.to_vec()));
         printed = printed.get(bytes.len() + 1..).unwrap_or_default();
     }
     found
@@ -82,6 +83,9 @@ mod tests {
         let printed = b"aa blob 3\na\nb\nbb missing\ncc tree 2\nxx\ndd blob 0\n\n";
         assert_eq!(blobs(printed), [Some(b"a\nb".to_vec()), None, None, Some(Vec::new())]);
         assert_eq!(blobs(b"aa blob 30\nshort"), [None]);
+        let large = |bytes: usize| [format!("aa blob {bytes}\n").as_bytes(), &vec![b'x'; bytes], b"\n"].concat();
+        assert_eq!(blobs(&large(OBJECT_BYTES_MAX)).len(), 1);
+        assert_eq!(blobs(&[large(OBJECT_BYTES_MAX + 1), large(1)].concat()), [None, Some(b"x".to_vec())]);
         assert_eq!(sizes(b"12\naa:batch missing\n2097152\n2097153\n"), [Some(12), None, Some(2_097_152), None]);
         assert_eq!(fitting([READ_BYTES_MAX, 0, 1].into_iter()), 2);
         assert_eq!(fitting([READ_BYTES_MAX + 1, 1].into_iter()), 1);

@@ -26,6 +26,11 @@ pub const HUB_SQL: &str = include_str!("hub.sql");
 const HEADS: &str =
     "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text ORDER BY name";
 
+/// The same, if there are at most `$3`. No more than that are counted.
+const FEW: &str = "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text \
+    AND $3::bigint >= (SELECT count(*) FROM (SELECT 1 FROM cerberus.document \
+        WHERE space = $1::text AND project = $2::text LIMIT $3::bigint + 1) AS counted) ORDER BY name";
+
 const AFTER: &str = "SELECT sequence, bytes FROM cerberus.batch WHERE space = $1::text AND project = $2::text \
     AND device = $3::text AND generation = $4::bigint AND sequence > $5::bigint ORDER BY sequence LIMIT $6::bigint";
 
@@ -175,6 +180,11 @@ impl Postgres {
                 check_place(&self.hub, place)?;
                 Ok(Statement { sql: HEADS, parameters: vec![text(&place.space), text(&place.project)] })
             }
+            Question::Few(place, max) => {
+                check_place(&self.hub, place)?;
+                let max = self.number(u64::try_from(*max).unwrap_or(u64::MAX))?;
+                Ok(Statement { sql: FEW, parameters: vec![text(&place.space), text(&place.project), max] })
+            }
             Question::After(Range { stream, generation, sequence, limit }) => {
                 check_stream(&self.hub, stream)?;
                 let Stream { place, device } = stream;
@@ -198,7 +208,7 @@ impl Postgres {
             Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
         };
         match question {
-            Question::Heads(_) => {
+            Question::Heads(_) | Question::Few(..) => {
                 let documents: Option<Vec<Document>> = rows.into_iter().map(document).collect();
                 documents.map(Answer::Heads).ok_or_else(|| self.unexpected("a row is incomplete"))
             }

@@ -45,6 +45,7 @@ pub fn agent(is_https: bool, roots: Option<RootCerts>, time_max: Duration) -> Ag
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
+        .max_idle_connections(AT_ONCE_MAX)
         .max_idle_connections_per_host(AT_ONCE_MAX)
         .proxy(proxy)
         .tls_config(tls.build())

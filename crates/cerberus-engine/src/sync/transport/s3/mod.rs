@@ -104,21 +104,23 @@ impl S3 {
 
     /// The objects that may answer a question, in order.
     fn objects(&self, question: &Question) -> Result<Vec<Object<String>>, TransportError> {
-        match question {
-            Question::Heads(place) => {
-                check_place(&self.bucket.hub, place)?;
-                let below = self.key(place, "documents/");
-                let keys = self.list(&below, "", usize::MAX)?.into_iter();
-                Ok(keys
-                    .map(|key| Object::document(key.strip_prefix(&below).unwrap_or_default(), key.clone()))
-                    .collect())
-            }
+        let (place, max) = match question {
+            Question::Heads(place) => (place, usize::MAX),
+            Question::Few(place, max) => (place, *max),
             Question::After(range) => {
                 check_stream(&self.bucket.hub, &range.stream)?;
                 let below = self.generation(&range.stream, range.generation);
-                Ok(range.sequences().map(|sequence| Object::batch(format!("{below}{sequence:020}"))).collect())
+                return Ok(range.sequences().map(|sequence| Object::batch(format!("{below}{sequence:020}"))).collect());
             }
+        };
+        check_place(&self.bucket.hub, place)?;
+        let below = self.key(place, "documents/");
+        let keys = self.list(&below, "", max.saturating_add(1))?;
+        if keys.len() > max {
+            return Ok(Vec::new());
         }
+        let name = |key: &String| key.strip_prefix(&below).unwrap_or_default().to_string();
+        Ok(keys.into_iter().map(|key| Object::document(&name(&key), key)).collect())
     }
 
     /// What the keys of a generation's batches begin with.
