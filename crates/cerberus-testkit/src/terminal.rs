@@ -23,6 +23,8 @@ use crate::process::{kill_group, wait_until};
 /// Rows and columns, unless a test sets others.
 const SIZE: (u16, u16) = (40, 120);
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// How long output may arrive after the program has ended.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(5);
 /// Enables bracketed paste. A program prints this when it is ready for input.
 const TAKES_KEYS: &str = "\x1b[?2004h";
 
@@ -134,11 +136,15 @@ impl Terminal {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits until it ends.
+    /// Waits for the program to end, and then for its last words.
     pub fn wait(&mut self, limit: Duration) -> Result<ExitStatus, String> {
         let child = &mut self.child;
         let ended = wait_until("the program to end", limit, || child.try_wait().ok().flatten());
-        ended.map_err(|late| self.told(&late))
+        let ended = ended.map_err(|late| self.told(&late))?;
+        let is_read = || self.reader.as_ref().is_none_or(JoinHandle::is_finished).then_some(());
+        // Another program that it left running may keep the terminal open.
+        let _ = wait_until("the output to end", LAST_WORDS_MAX, is_read);
+        Ok(ended)
     }
 
     /// Closes the terminal under the program.

@@ -126,7 +126,7 @@ fn whatever_a_provider_does_it_is_tried_twice_and_then_codes_are_told() {
             (of(""), 60.0, "contains nothing usable"),
             (of("Rewrite forwarder.go and call flush_all()."), 60.0, "contains nothing usable"),
             (Answer::Elsewhere(elsewhere.url()), 60.0, "redirects to another address"),
-            (Answer::Hang, 0.2, "did not answer within 0.2 s"),
+            (Answer::Hang, 1.5, "did not answer within 1.5 s"),
         ] {
             let env = env();
             work(&env, 2, 1, 1);
@@ -305,11 +305,11 @@ fn a_provider_that_hangs_is_given_up_and_nothing_is_left_running() {
     let env = env();
     work(&env, 2, 1, 1);
     let server = Answering::start([Answer::Hang]);
-    set(&env, &KNOWN[0], &server, 0.2);
+    set(&env, &KNOWN[0], &server, 1.5);
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
     let failures = wait_until("the failure", LIMIT, || failures(&env)).unwrap();
     assert!(
-        failures[0]["detail"].as_str().unwrap().contains("did not answer within 0.2 s; briefs use codes instead"),
+        failures[0]["detail"].as_str().unwrap().contains("did not answer within 1.5 s; briefs use codes instead"),
         "{failures:?}"
     );
     wait_until("both tries to end", LIMIT, || (server.held() == 0).then_some(())).unwrap();
