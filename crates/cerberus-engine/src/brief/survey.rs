@@ -56,12 +56,13 @@ pub fn survey(
     prompt: Option<&str>,
 ) -> store::Result<Survey> {
     let log = printed_log(view.store, view.located)?;
-    let (mut survey, evidence) = rank(view, &log, history, &mut carried.facts, sessions, prompt, rank::files);
-    let is_known = |path: &String| evidence.changed.contains(path) || survey.likely.gone.contains(path);
-    let mut left = repository::left_uncommitted(&survey.sessions, &evidence.commits, &carried.facts);
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, rank::files);
+    let Ranking { mut survey, commits, changed } = ranking;
+    let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
+    let mut left = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
     left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
     let left = without_ignored(view, left, &survey.tracked)?;
-    survey.likely.repository = Repository { left, ..repository(view, &evidence.changed)? };
+    survey.likely.repository = Repository { left, ..repository(view, &changed)? };
     survey.likely.unmerged = unmerged(view.located, carried, sessions);
     Ok(survey)
 }
@@ -75,17 +76,18 @@ pub fn for_prompt(
     prompt: &str,
 ) -> store::Result<Survey> {
     let (_, log) = kept_log(view.store, view.located)?;
-    Ok(rank(view, &log, history, &mut carried.facts, sessions, Some(prompt), rank::mentioned_files).0)
+    Ok(ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), rank::mentioned_files).survey)
 }
 
-/// What else a survey found out.
-struct Evidence {
+/// A survey that knows nothing of the repository yet, and what else it was made of.
+struct Ranking {
+    survey: Survey,
     commits: Vec<Commit>,
     changed: FastSet<String>,
 }
 
-/// The files, the likeliest first, and those that are gone.
-fn rank(
+/// The files that `choose` takes, the likeliest first, and those that are gone.
+fn ranking(
     view: &View,
     log: &str,
     mut history: Vec<SessionWork>,
@@ -93,7 +95,7 @@ fn rank(
     sessions: &[SessionRow],
     prompt: Option<&str>,
     choose: fn(&rank::Evidence) -> Vec<Ranked>,
-) -> (Survey, Evidence) {
+) -> Ranking {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
     let mut commits = git::commits(log, view.now);
     let is_tracked: FastSet<&str> = tracked.paths.iter().map(String::as_str).collect();
@@ -119,7 +121,7 @@ fn rank(
     files.truncate(RANKED_MAX);
     files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
     let likely = Likely { files, gone, ..Likely::default() };
-    (Survey { likely, sessions: history, tracked: tracked.paths }, Evidence { commits, changed })
+    Ranking { survey: Survey { likely, sessions: history, tracked: tracked.paths }, commits, changed }
 }
 
 /// Asks git now for what the next session start needs, so that the start need not wait.

@@ -270,8 +270,8 @@ fn parsed(typed: impl Iterator<Item = impl Into<OsString>>) -> std::result::Resu
 
 const BRIEF: &str = "brief";
 
-/// Agents without hooks run `brief` at every start, and describing all commands would take a tenth of its time. So it is
-/// described alone; for help and mistakes, all of them are.
+/// Describing all commands to the parser takes a tenth of the time of a brief, so `brief` is described alone. For help and
+/// mistakes, all of them are.
 fn as_brief(typed: &[OsString]) -> Option<Arguments> {
     let brief = brief::BriefCommand::augment_args(clap::Command::new(BRIEF));
     let program = Common::augment_args(clap::Command::new("cerberus")).subcommand(brief);

@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(blobs(printed), [Some(b"a\nb".to_vec()), None, None, Some(Vec::new())]);
         assert_eq!(blobs(b"aa blob 30\nshort"), [None]);
         let large = |bytes: usize| [format!("aa blob {bytes}\n").as_bytes(), &vec![b'x'; bytes], b"\n"].concat();
-        assert_eq!(blobs(&large(OBJECT_BYTES_MAX)).len(), 1);
+        assert!(blobs(&large(OBJECT_BYTES_MAX))[0].is_some());
         assert_eq!(blobs(&[large(OBJECT_BYTES_MAX + 1), large(1)].concat()), [None, Some(b"x".to_vec())]);
         assert_eq!(sizes(b"12\naa:batch missing\n2097152\n2097153\n"), [Some(12), None, Some(2_097_152), None]);
         assert_eq!(fitting([READ_BYTES_MAX, 0, 1].into_iter()), 2);
