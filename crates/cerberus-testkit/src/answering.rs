@@ -8,12 +8,10 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use serde_json::Value;
 
-/// A test that waits longer is waiting for something that will not happen.
-const WAIT_MAX: Duration = Duration::from_secs(30);
+use crate::process::LIMIT;
 
 /// What the server does with a request.
 #[derive(Clone, Debug)]
@@ -108,7 +106,7 @@ impl Answering {
         let (state, waited) = self
             .shared
             .changed
-            .wait_timeout_while(state, WAIT_MAX, |state| state.requests.len() < requests)
+            .wait_timeout_while(state, LIMIT, |state| state.requests.len() < requests)
             .unwrap_or_else(PoisonError::into_inner);
         assert!(!waited.timed_out(), "{} of {requests} requests came", state.requests.len());
     }

@@ -30,7 +30,8 @@ pub fn check(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str, removes:
     large(open, space);
 }
 
-fn batches(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
+/// The first part of the check: enough where only the way to a hub differs.
+pub fn batches(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     let place = place(space, "batches");
     let (a, b) = (stream(&place, "00000000000000aa"), stream(&place, "00000000000000bb"));
     let mut hub = open();

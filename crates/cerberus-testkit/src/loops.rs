@@ -9,11 +9,10 @@ use serde_json::Value;
 use crate::env::TestEnv;
 use crate::fake_agent::{Act, FakeAgent, Tongue};
 use crate::harness::Dice;
-use crate::process::{running_in, wait_until};
+use crate::process::{LIMIT, running_in, wait_until};
 
 /// The number of iterations of a run.
 pub const ITERATIONS: usize = 3;
-const LIMIT: Duration = Duration::from_secs(120);
 /// A run that dies more often than this makes no progress.
 const RESUMES_MAX: usize = 12;
 

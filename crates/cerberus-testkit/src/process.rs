@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
+/// How long to wait for anything: what takes longer has hung, even on a slow machine.
+pub const LIMIT: Duration = Duration::from_secs(600);
+
 const PROBE_EVERY: Duration = Duration::from_millis(5);
 const OUTPUT_MAX_BYTES: usize = 64 * 1024 * 1024;
 
@@ -212,8 +215,6 @@ fn contents(file: &File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const LIMIT: Duration = Duration::from_secs(60);
 
     fn sh(script: &str) -> Command {
         let mut command = Command::new("/bin/sh");

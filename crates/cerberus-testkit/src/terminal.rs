@@ -209,8 +209,7 @@ fn keep(mut screen: File, shared: &Shared) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const LIMIT: Duration = Duration::from_secs(60);
+    use crate::process::LIMIT;
 
     fn sh(script: &str) -> Terminal {
         let mut command = Command::new("/bin/sh");

@@ -5,17 +5,14 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
-use cerberus_testkit::process::{Running, kill_group, running_in, wait_until};
+use cerberus_testkit::process::{LIMIT, Running, kill_group, running_in, wait_until};
 use cerberus_testkit::scratch::Scratch;
 use serde_json::{Value, json};
 
-/// Far beyond what a session takes, for a machine that is busy with something else.
-const LIMIT: Duration = Duration::from_secs(120);
 const SIGKILL: i32 = 9;
 const MARKER: &str = "MARKER-6f1d: the parser was left half done";
 const EVENTS: [&str; 6] = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"];

@@ -13,14 +13,10 @@ pub mod s3;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::process::wait_until;
-
-/// For a machine that is busy with something else.
-pub(crate) const START_MAX: Duration = Duration::from_secs(120);
+use crate::process::{LIMIT, wait_until};
 
 /// The folder into which `dev/hubs` installs, unless `CERBERUS_HUBS` names another.
 pub(crate) fn installed() -> PathBuf {
@@ -46,7 +42,7 @@ pub(crate) fn free_port() -> u16 {
 
 pub(crate) fn wait_for_port(port: u16) -> Result<(), String> {
     let connects = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok().map(drop);
-    wait_until(&format!("a server on port {port}"), START_MAX, connects)
+    wait_until(&format!("a server on port {port}"), LIMIT, connects)
 }
 
 pub(crate) fn scratch(name: &str) -> TempDir {

@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::certificate::Certificates;
-use super::{START_MAX, free_port, program, run, scratch};
-use crate::process::{Running, wait_until};
+use super::{free_port, program, run, scratch};
+use crate::process::{LIMIT, Running, wait_until};
 
 /// Of every role. Nothing outside the test can reach the server.
 const PASSWORD: &str = "p%ss:w/rd";
@@ -130,7 +130,7 @@ fn serve(dir: &Path, certificates: &Certificates) -> Option<(Running, u16)> {
         let status = ready.args(["--quiet", "--host=127.0.0.1", "--port", &port.to_string()]).status();
         status.is_ok_and(|status| status.success()).then_some(())
     };
-    wait_until("PostgreSQL", START_MAX, is_ready).ok().map(|()| (running, port))
+    wait_until("PostgreSQL", LIMIT, is_ready).ok().map(|()| (running, port))
 }
 
 /// A program of PostgreSQL: Debian keeps those of each version in a folder of their own.

@@ -5,8 +5,8 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{START_MAX, installed, scratch};
-use crate::process::{Running, wait_until};
+use super::{installed, scratch};
+use crate::process::{LIMIT, Running, wait_until};
 
 const SERVER: &str = include_str!("s3_server.py");
 
@@ -32,7 +32,7 @@ impl Storage {
         command.env_clear().env("HOME", dir.path()).env("PATH", crate::scratch::SYSTEM_PATH).arg("-I").arg(&script);
         let running = Running::spawn(&mut command).expect("python is started");
         let line = || running.printed().lines().find(|line| line.starts_with('{')).map(str::to_string);
-        let told = wait_until("moto", START_MAX, line).expect("moto starts");
+        let told = wait_until("moto", LIMIT, line).expect("moto starts");
         let told: Value = serde_json::from_str(&told).expect("it prints JSON");
         let text = |name: &str| told[name].as_str().expect("a text").to_string();
         let port = told["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");

@@ -5,8 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use serde_json::json;
 
 use super::*;
-
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::process::LIMIT;
 
 /// A connection with hand-written HTTP.
 struct Client {

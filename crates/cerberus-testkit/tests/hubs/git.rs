@@ -30,7 +30,7 @@ fn a_repository_is_a_hub_over_ssh_for_whoever_has_the_key() {
         // A host that is not known is not asked about; nobody is there to answer.
         (server.command().replace("File=", "File=/none"), "heads", "refused"),
         (server.command(), "heads", "fine"),
-        (server.command(), "conforms", "1 passed"),
+        (server.command(), "batches", "1 passed"),
     ] {
         let mut command = other_process(job, &server.hub(&repositories), dir.path());
         let finished = Running::spawn(command.env("GIT_SSH_COMMAND", &ssh)).unwrap().wait(LIMIT).unwrap();

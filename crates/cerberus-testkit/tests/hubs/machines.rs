@@ -22,6 +22,6 @@ fn a_machine_that_reaches_nothing_but_the_hub_can_use_it() {
         assert!(run(&machine, "heads").contains("unreachable"));
     }
     machine.reach(storage.port());
-    assert!(run(&machine, "conforms").contains("1 passed"));
+    assert!(run(&machine, "batches").contains("1 passed"));
     assert!(machine.connections() > 0 || !machine.is_isolated());
 }

@@ -10,15 +10,11 @@ mod s3;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use cerberus_engine::sync::transport::{Local, Place, Put, Sealed, Stream, Transport, TransportError, open};
 use cerberus_testkit::conformance;
 use cerberus_testkit::hubs::delay::Delay;
-use cerberus_testkit::process::{Running, kill_group, wait_until};
-
-/// Far beyond what a request takes, for a machine that is busy with something else.
-const LIMIT: Duration = Duration::from_secs(120);
+use cerberus_testkit::process::{LIMIT, Running, kill_group, wait_until};
 
 /// The variables that make another process do a part of a test.
 const JOB: &str = "CERBERUS_HUB_TEST";
@@ -69,15 +65,20 @@ fn told<T>(result: Result<T, TransportError>) -> (&'static str, String) {
     }
 }
 
+const SPACE: &str = "00000000000000ff";
+
 fn conforms(address: &str, removes: bool) {
     let dir = tempfile::tempdir().unwrap();
+    conformance::check(&mut from_two_homes(address, dir.path()), SPACE, removes);
+}
+
+/// Every other connection comes from another home.
+fn from_two_homes(address: &str, dir: &Path) -> impl FnMut() -> Box<dyn Transport> {
     let mut count = 0;
-    // Every other connection comes from another home.
-    let mut connect = || {
+    move || {
         count += 1;
-        hub(address, &dir.path().join((count % 2).to_string()))
-    };
-    conformance::check(&mut connect, "00000000000000ff", removes);
+        hub(address, &dir.join((count % 2).to_string()))
+    }
 }
 
 /// This test's program, as another process that does one job.
@@ -94,7 +95,7 @@ fn a_job_in_another_process() {
     let Ok(job) = std::env::var(JOB) else { return };
     let (address, dir) = (std::env::var(HUB).unwrap(), std::env::var(DIR).unwrap());
     match job.as_str() {
-        "conforms" => conforms(&address, true),
+        "batches" => conformance::batches(&mut from_two_homes(&address, Path::new(&dir)), SPACE),
         "heads" => println!("told: {:?}", told(hub(&address, Path::new(&dir)).heads(&place("p")))),
         "push" => {
             let pushed = hub(&address, Path::new(&dir)).put_if_absent(&stream("cut", "de1"), 1, &large_push());

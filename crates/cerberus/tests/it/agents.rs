@@ -2,16 +2,12 @@
 //! and what two hooks report of one event counts once.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use cerberus_testkit::env::{TestEnv, codes};
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{LIMIT, wait_until};
 use serde_json::{Value, json};
 
 use crate::env;
-
-/// Far longer than anything here takes.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// Gives a payload to an agent's hook; what it replied, as JSON.
 fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {

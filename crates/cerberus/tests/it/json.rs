@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::{Running, wait_until};
+use cerberus_testkit::process::{LIMIT, Running, wait_until};
 use serde_json::{Value, json};
 
 use crate::browse::{import, transcript};
@@ -414,7 +413,7 @@ fn a_watched_session_that_crashes_is_a_line_of_json() {
     let mut command = env.command();
     command.args(["watch", "--interval", "1", "--json"]).stdout(Stdio::piped());
     let watching = Running::spawn(&mut command).unwrap();
-    let line = wait_until("a line", Duration::from_secs(30), || {
+    let line = wait_until("a line", LIMIT, || {
         let printed = watching.printed();
         printed.lines().next().filter(|_| printed.contains('\n')).map(str::to_string)
     });

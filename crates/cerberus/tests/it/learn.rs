@@ -2,17 +2,13 @@
 
 use std::io::Write;
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{LIMIT, wait_until};
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use crate::env;
-
-/// Far longer than anything here takes.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// The agent says something, and the user answers.
 fn turn(env: &TestEnv, session: &str, agent: &str, user: &str) {

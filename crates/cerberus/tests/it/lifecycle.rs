@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 
 use cerberus_testkit::env::{TestEnv, codes};
+use cerberus_testkit::process::LIMIT;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -345,8 +346,7 @@ fn watch_settles_in_the_foreground() {
         let _ = out.read_line(&mut said);
         told.send(said)
     });
-    // Generous: a watch that finds nothing must fail the test, not keep it.
-    let said = tell.recv_timeout(std::time::Duration::from_secs(30)).unwrap_or_default();
+    let said = tell.recv_timeout(LIMIT).unwrap_or_default();
     watch.kill().unwrap();
     watch.wait().unwrap();
     assert!(said.contains("crashed: the agent's process is gone"), "{said}");

@@ -1,17 +1,14 @@
 //! How the program behaves in a terminal and in scripts: colours, widths, the pager, questions, errors as JSON.
 
 use std::process::Command;
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{LIMIT, wait_until};
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use crate::browse::{import, transcript};
 use crate::env;
-
-const LIMIT: Duration = Duration::from_secs(30);
 
 /// Sessions with long titles, wide characters and a crash-free past.
 fn sessions(env: &TestEnv, count: u32) {

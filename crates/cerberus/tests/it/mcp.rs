@@ -3,15 +3,12 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 use cerberus_testkit::env::{TestEnv, codes};
+use cerberus_testkit::process::LIMIT;
 use serde_json::{Value, json};
 
 use crate::env;
-
-/// So long no answer means that none will come.
-const HANG: Duration = Duration::from_secs(120);
 
 pub struct Client {
     child: Child,
@@ -58,7 +55,7 @@ impl Client {
 
     /// The next line, which must be a message and nothing else.
     fn read(&mut self) -> Value {
-        let line = self.lines.recv_timeout(HANG).expect("an answer");
+        let line = self.lines.recv_timeout(LIMIT).expect("an answer");
         let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(answer["jsonrpc"], "2.0", "{line}");
         answer
@@ -109,7 +106,7 @@ impl Client {
     pub fn end(mut self) {
         drop(self.input.take());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        assert_eq!(self.lines.recv_timeout(HANG).ok(), None, "nothing but answers on standard output");
+        assert_eq!(self.lines.recv_timeout(LIMIT).ok(), None, "nothing but answers on standard output");
         let mut stderr = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         assert_eq!(stderr, "");

@@ -1,17 +1,14 @@
 //! The first minutes with Cerberus, command by command as somebody new types them into a terminal.
 
 use std::fs;
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::LIMIT;
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use crate::browse::transcript;
 use crate::env;
-
-/// Far longer than anything here takes.
-const LIMIT: Duration = Duration::from_secs(20);
 
 /// What Claude Code left behind before Cerberus came.
 fn worked_before(env: &TestEnv) {

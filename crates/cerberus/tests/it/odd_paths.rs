@@ -7,18 +7,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{LIMIT, wait_until};
 use cerberus_testkit::scratch::SYSTEM_PATH;
 use serde_json::{Value, json};
 
 use crate::env;
 use crate::help::all_commands;
-
-/// Far beyond what a command takes.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// How every command is called; `SESSION`, `MEMORY` and `PROPOSAL` stand for ids, `FILE` for one that does not exist yet.
 const CALLS: &[&str] = &[

@@ -1,10 +1,8 @@
 //! Whoever writes summaries: asked in their own way, borne whatever they do, and never waited for by an agent.
 
-use std::time::Duration;
-
 use cerberus_testkit::answering::{Answer, Answering};
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::wait_until;
+use cerberus_testkit::process::{LIMIT, wait_until};
 use serde_json::{Value, json};
 
 use crate::env;
@@ -12,8 +10,6 @@ use crate::lifecycle::Agent;
 use crate::summary::{all_files, configure, saying, use_ollama, work};
 
 const SAID: &str = "Split proxy.go into three files. Fix the race next.";
-const LIMIT: Duration = Duration::from_secs(60);
-
 fn made_up_key() -> String {
     ["sk", "-made-up-key-of-a-test-1234567890"].concat()
 }

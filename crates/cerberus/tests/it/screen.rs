@@ -2,11 +2,10 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::fake_agent::Tongue;
-use cerberus_testkit::process::{wait_until, write_program};
+use cerberus_testkit::process::{LIMIT, wait_until, write_program};
 use cerberus_testkit::terminal::Terminal;
 use serde_json::json;
 use vt100::Color;
@@ -14,9 +13,6 @@ use vt100::Color;
 use crate::browse::{import, transcript};
 use crate::env;
 use crate::loops::{Stage, works};
-
-/// Far longer than anything here takes.
-const LIMIT: Duration = Duration::from_secs(60);
 
 fn with_sessions() -> TestEnv {
     let env = env();

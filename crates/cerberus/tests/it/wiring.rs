@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::write_program;
+use cerberus_testkit::process::{LIMIT, write_program};
 use serde_json::{Value, json};
 
 use crate::env;
@@ -127,7 +127,7 @@ fn the_bare_program_is_silent_where_nobody_reads_its_help() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0), "{output:?}");
     let mut terminal = cerberus_testkit::terminal::Terminal::spawn(&env.command()).unwrap();
-    assert_eq!(terminal.wait(std::time::Duration::from_secs(60)).unwrap().code(), Some(2), "on a terminal: help");
+    assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(2), "on a terminal: help");
 }
 
 /// The server's entry of every agent, and the key of its environment.

@@ -43,7 +43,7 @@ fn what_was_accepted_in_its_terminal_goes_with_the_hooks() {
     for (key, next) in [("\r", "8 hooks are new or changed."), ("2", "2. Trust all and continue")] {
         let is_taken = (0..10).any(|_| {
             terminal.type_keys(key).unwrap();
-            wait_until(next, LIMIT / 10, || shows(&terminal, next)).is_ok()
+            wait_until(next, LIMIT / 30, || shows(&terminal, next)).is_ok()
         });
         assert!(is_taken, "{next}: {}", terminal.printed());
     }

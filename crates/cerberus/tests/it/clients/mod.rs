@@ -20,12 +20,9 @@ use std::time::Duration;
 
 use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
-use cerberus_testkit::process::{Finished, Running, copy_program, kill_group, write_program};
+use cerberus_testkit::process::{Finished, LIMIT, Running, copy_program, kill_group, write_program};
 use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
 use serde_json::Value;
-
-/// Far beyond what a session takes, for a machine that is busy with something else.
-const LIMIT: Duration = Duration::from_secs(180);
 
 /// Names a directory in which every payload is kept that a hook hears: how the fixtures of `wire` in core are made.
 const RECORD_VARIABLE: &str = "CERBERUS_RECORD";

@@ -11,14 +11,14 @@ use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
-use cerberus_testkit::process::{Running, running_in, wait_until};
+use cerberus_testkit::process::{LIMIT, Running, running_in, wait_until};
 use serde_json::Value;
 
 use super::Stage;
 use super::loops::{HARD, in_background, request_with};
 
-/// Fifteen starts of an agent, on a machine that is busy with something else.
-const NIGHT: Duration = Duration::from_secs(540);
+/// Fifteen starts of an agent.
+const NIGHT: Duration = LIMIT.saturating_mul(3);
 
 const CHECK: &str = "bad=0\nfor part in one two three four; do\n  test -f $part.txt && continue\n  \
     echo \"test part_$part ... FAILED\"; bad=1\ndone\n\

@@ -15,15 +15,12 @@ mod terminal;
 mod told;
 
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::fake_agent::{Act, FakeAgent, Tongue};
+pub use cerberus_testkit::process::LIMIT;
 use cerberus_testkit::process::{running_in, wait_until};
 use serde_json::Value;
-
-/// Longer than any of these takes, on a machine that does other things too.
-pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// A project with a commit, a fake agent, and a clock that moves.
 pub struct Stage {

@@ -5,10 +5,9 @@ mod made;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
 
 use cerberus_testkit::env::TestEnv;
-use cerberus_testkit::process::{wait_until, write_program};
+use cerberus_testkit::process::{LIMIT, wait_until, write_program};
 use serde_json::json;
 
 use crate::env;
@@ -233,7 +232,7 @@ fn it_is_opened_with_the_program_of_the_system() {
     write_program(&bin.join("xdg-open"), &script);
     let open = |path: &str| env.command().env("PATH", path).args(["report", "--open"]).output().unwrap();
     assert!(open(&format!("{}:/usr/bin:/bin", bin.display())).status.success());
-    wait_until("the opener", Duration::from_secs(60), || seen.exists().then_some(())).unwrap();
+    wait_until("the opener", LIMIT, || seen.exists().then_some(())).unwrap();
     assert_eq!(fs::read_to_string(&seen).unwrap(), env.home().join("report.html").to_str().unwrap());
     let failed = open(env.root().join("empty").to_str().unwrap());
     assert_eq!(failed.status.code(), Some(1));
