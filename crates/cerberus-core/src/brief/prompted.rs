@@ -45,7 +45,7 @@ impl Prompted {
         let mut repeated: FastSet<String> = FastSet::default();
         let before = asked_before.iter().map(|asked| text::clip(asked, PROMPT_BYTES_MAX));
         for text in before.chain(known.shown_codes.iter().chain(&known.own_files).map(String::as_str)) {
-            each_term(text, |word| _ = prompt_terms.get(word).map(|word| repeated.insert(word.clone())));
+            each_term(text, |word| _ = prompt_terms.get(&*word).map(|word| repeated.insert(word.clone())));
         }
         let is_new = prompt_terms.len() >= TOPIC_WORDS_MIN
             && (repeated.len() as f64) < SAME_TOPIC_SHARE_MIN * prompt_terms.len() as f64;
@@ -100,7 +100,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
 /// The number of `asked` words in a text.
 fn shared_words(text: &str, asked: &FastSet<String>) -> usize {
     let mut shared: Vec<&str> = Vec::new();
-    each_term(text, |word| shared.extend(asked.get(word).map(String::as_str).filter(|word| !shared.contains(word))));
+    each_term(text, |word| shared.extend(asked.get(&*word).map(String::as_str).filter(|word| !shared.contains(word))));
     shared.len()
 }
 

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use cerberus_core::brief::rank::{self, Commit, Ranked, Renames, SessionWork};
+use cerberus_core::brief::rank::{Candidates, Commit, Evidence, Renames, SessionWork};
 use cerberus_core::brief::repository::{self, Pushed, Repository};
 use cerberus_core::brief::{Known, Likely};
 use cerberus_core::model::fact::Kind;
@@ -56,7 +56,7 @@ pub fn survey(
     prompt: Option<&str>,
 ) -> store::Result<Survey> {
     let log = printed_log(view.store, view.located)?;
-    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, rank::files);
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All);
     let Ranking { mut survey, commits, changed } = ranking;
     let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
     let mut left = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
@@ -76,7 +76,7 @@ pub fn for_prompt(
     prompt: &str,
 ) -> store::Result<Survey> {
     let (_, log) = kept_log(view.store, view.located)?;
-    Ok(ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), rank::mentioned_files).survey)
+    Ok(ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), Which::Mentioned).survey)
 }
 
 /// A survey that knows nothing of the repository yet, and what else it was made of.
@@ -86,7 +86,15 @@ struct Ranking {
     changed: FastSet<String>,
 }
 
-/// The files that `choose` takes, the likeliest first, and those that are gone.
+/// Which files are ranked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    /// Those whose names the prompt mentions. Only these and the files of facts are looked up on disk.
+    Mentioned,
+}
+
+/// The files, the likeliest first, and those that are gone.
 fn ranking(
     view: &View,
     log: &str,
@@ -94,7 +102,7 @@ fn ranking(
     facts: &mut [Known],
     sessions: &[SessionRow],
     prompt: Option<&str>,
-    choose: fn(&rank::Evidence) -> Vec<Ranked>,
+    which: Which,
 ) -> Ranking {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
     let mut commits = git::commits(log, view.now);
@@ -107,17 +115,17 @@ fn ranking(
     let (recent, old): (Vec<&SessionWork>, Vec<&SessionWork>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let disk = Disk { located: view.located, tracked: &is_tracked, looked_at: RefCell::default() };
-    let gone = gone_files(&disk, &recent, &old, &commits);
-    let changed = changed(&disk, &history, &tracked);
-    let mut files = choose(&rank::Evidence {
-        now: view.now,
-        sessions: &history,
-        commits: &commits,
-        tracked: &tracked.paths,
-        changed: &changed,
-        gone: &gone,
-        prompt,
-    });
+    let evidence = Evidence { now: view.now, sessions: &history, commits: &commits, tracked: &tracked.paths, prompt };
+    let mut candidates = Candidates::new(&evidence);
+    let mut asked: FastSet<&str> = FastSet::default();
+    if which == Which::Mentioned {
+        candidates = candidates.mentioned();
+        asked.extend(candidates.paths().chain(facts.iter().filter_map(|known| known.fact.path.as_deref())));
+    }
+    let is_asked = |path: &str| which == Which::All || asked.contains(path);
+    let gone = gone_files(&disk, &recent, &old, &commits, &is_asked);
+    let changed = changed(&disk, &history, &tracked, &is_asked);
+    let mut files = candidates.ranked(&changed, &gone);
     files.truncate(RANKED_MAX);
     files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
     let likely = Likely { files, gone, ..Likely::default() };
@@ -248,36 +256,40 @@ impl Disk<'_> {
     }
 }
 
-/// Files that sessions or commits mention and that no longer exist.
-fn gone_files(disk: &Disk, recent: &[&SessionWork], old: &[&SessionWork], commits: &[Commit]) -> FastSet<String> {
-    let mut here: FastMap<&str, bool> = FastMap::default();
-    for path in touched(recent) {
-        here.entry(path).or_insert_with(|| disk.has(path));
-    }
+/// Files that sessions or commits mention and that no longer exist, of those that are asked about.
+fn gone_files(
+    disk: &Disk,
+    recent: &[&SessionWork],
+    old: &[&SessionWork],
+    commits: &[Commit],
+    is_asked: &dyn Fn(&str) -> bool,
+) -> FastSet<String> {
+    // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
+    let (found, elsewhere): (Vec<&SessionWork>, Vec<&SessionWork>) =
+        recent.iter().partition(|worked| worked.touched.iter().any(|touched| disk.has(&touched.path)));
+    let lately = touched(&found).filter(|path| is_asked(path) && !disk.has(path));
     // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
     // enough.
-    for path in touched(old) {
-        here.entry(path).or_insert_with(|| disk.tracked.contains(path) || disk.has(path));
-    }
-    let is_missing = |path: &str| here.get(path) == Some(&false);
-    // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
-    let (found, elsewhere): (Vec<&&SessionWork>, Vec<&&SessionWork>) =
-        recent.iter().partition(|worked| worked.touched.iter().any(|touched| !is_missing(&touched.path)));
-    let words_stand: FastSet<&str> =
-        elsewhere.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str()).collect();
-    let judged = found.into_iter().chain(old).flat_map(|worked| &worked.touched).map(|touched| &touched.path);
-    let mut gone: FastSet<String> = judged.filter(|path| is_missing(path)).cloned().collect();
+    let before = touched(old).filter(|path| is_asked(path) && !disk.tracked.contains(path) && !disk.has(path));
+    let mut gone: FastSet<&str> = lately.chain(before).collect();
     if !disk.tracked.is_empty() {
+        let is_touched: FastSet<&str> = touched(recent).chain(touched(old)).collect();
         let committed = commits.iter().flat_map(|commit| commit.files.iter().chain(&commit.deleted));
-        let untracked = committed.filter(|path| !disk.tracked.contains(path.as_str()));
-        gone.extend(untracked.filter(|path| here.get(path.as_str()) != Some(&true)).cloned());
+        let untracked = committed.map(String::as_str).filter(|path| is_asked(path) && !disk.tracked.contains(path));
+        gone.extend(untracked.filter(|path| !is_touched.contains(path) || !disk.has(path)));
     }
-    gone.retain(|path| !words_stand.contains(path.as_str()));
-    gone
+    touched(&elsewhere).for_each(|path| _ = gone.remove(path));
+    gone.into_iter().map(str::to_string).collect()
 }
 
-/// Files that sessions edited and that differ from git's index: unfinished work, by whichever session.
-fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> FastSet<String> {
+/// Files that sessions edited and that differ from git's index, of those that are asked about: unfinished work, by
+/// whichever session.
+fn changed(
+    disk: &Disk,
+    history: &[SessionWork],
+    tracked: &Tracked,
+    is_asked: &dyn Fn(&str) -> bool,
+) -> FastSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
     let mut wanted: FastSet<&str> = FastSet::default();
     for touched in edited {
@@ -286,6 +298,7 @@ fn changed(disk: &Disk, history: &[SessionWork], tracked: &Tracked) -> FastSet<S
         }
         wanted.insert(&touched.path);
     }
+    wanted.retain(|path| is_asked(path));
     let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
     let is_changed = |(index, path): &(usize, &String)| match disk.on_disk(path) {
         OnDisk::File(stamp) => tracked.is_changed(*index, stamp),

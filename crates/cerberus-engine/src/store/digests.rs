@@ -11,7 +11,7 @@ use cerberus_core::brief::rank::weights::SESSIONS_MAX;
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::map::FastMap;
 use cerberus_core::model::time::Timestamp;
-use rusqlite::{Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::facts::FactFilter;
 use super::history::nothing_done;
@@ -65,16 +65,19 @@ impl Store {
         unpack: impl Fn(&[u8], &SessionId) -> Option<T>,
     ) -> Result<(Vec<T>, Named)> {
         let mut rest = Named::of(sessions);
-        let sql = format!("SELECT session, {column} FROM digest WHERE session IN ({}) AND until <= ?1", rest.list());
+        let sql = format!("SELECT {column} FROM digest WHERE session = ?1 AND until <= ?2");
+        let mut digest = self.with_path(self.connection.prepare_cached(&sql))?;
+        let mut sessions: Vec<&SessionRow> = sessions.iter().collect();
+        sessions.sort_unstable_by_key(|session| session.row);
         let mut found = Vec::with_capacity(sessions.len());
-        self.rows(&sql, [now.millis()], |row| {
-            let session: i64 = row.get(0)?;
-            if let Some(unpacked) = unpack(row.get_ref(1)?.as_blob()?, &rest.id(session)) {
-                rest.0.remove(&session);
+        for session in sessions {
+            let read = |row: &Row| Ok(unpack(row.get_ref(0)?.as_blob()?, &session.id));
+            let unpacked = digest.query_row([session.row, now.millis()], read).optional();
+            if let Some(unpacked) = self.with_path(unpacked)?.flatten() {
+                rest.0.remove(&session.row);
                 found.push(unpacked);
             }
-            Ok(())
-        })?;
+        }
         Ok((found, rest))
     }
 
@@ -112,7 +115,7 @@ impl Store {
             let runs = digest::pack_runs(&runs.remove(&session).unwrap_or_default());
             let turns = digest::pack_turns(&self.session_turns(session, &sessions.id(session), now)?);
             let mut insert = self.with_path(transaction.prepare_cached(INSERT))?;
-            self.with_path(insert.execute(params![session, until, work, said, runs, turns]))?;
+            self.with_path(insert.execute(params![session, until, work, runs, said, turns]))?;
         }
         self.with_path(transaction.commit())?;
         self.checkpoint_if_long();
@@ -129,7 +132,7 @@ impl Store {
     /// The sessions that the history of a project includes and that have no digest, the newest first.
     fn undigested(&self, project: &ProjectId) -> Result<Vec<(i64, SessionId)>> {
         let sql = "SELECT row FROM (SELECT row FROM session WHERE project = ?1 ORDER BY last_activity DESC, row DESC
-            LIMIT ?2) WHERE NOT EXISTS (SELECT 1 FROM digest WHERE digest.session = row)";
+            LIMIT ?2) WHERE NOT EXISTS (SELECT 1 FROM digest INDEXED BY digest_made WHERE digest.session = row)";
         self.rows(sql, params![project.as_str(), SESSIONS_MAX], |row| Ok((row.get(0)?, SessionId::new(""))))
     }
 }
@@ -139,8 +142,8 @@ impl FoldTransaction<'_> {
     pub(super) fn empty_digest(&self, session: i64) -> Result<()> {
         self.undigested.borrow_mut().remove(&session);
         let work = digest::pack_work(&nothing_done());
-        let (said, runs) = (digest::pack_said(&Said::default()), digest::pack_runs(&[]));
-        self.run(INSERT, params![session, 0, work, said, runs, digest::pack_turns(&[])])?;
+        let (runs, said) = (digest::pack_runs(&[]), digest::pack_said(&Said::default()));
+        self.run(INSERT, params![session, 0, work, runs, said, digest::pack_turns(&[])])?;
         Ok(())
     }
 

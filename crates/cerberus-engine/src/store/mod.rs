@@ -188,10 +188,14 @@ impl Store {
         }
     }
 
-    /// Keeps few pages and statements in memory from now on. A brief uses most of them once, and a process pays more for
-    /// new memory than for reading a page again.
-    pub fn keep_little(&self) {
+    /// Keeps few pages in memory from now on: a process that ends soon pays more for new memory than for reading a page
+    /// again.
+    pub fn keep_few_pages(&self) {
         let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
+    }
+
+    /// Keeps few statements from now on: a brief uses each of them once.
+    pub fn keep_few_statements(&self) {
         self.connection.set_prepared_statement_cache_capacity(FEW_STATEMENTS);
     }
 

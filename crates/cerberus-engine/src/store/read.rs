@@ -5,7 +5,6 @@ use cerberus_core::clean::text::Clean;
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{AgentProcess, Location, StartSource};
 use cerberus_core::model::id::{Agent, ProjectId, SessionId};
-use cerberus_core::model::map::FastMap;
 use cerberus_core::model::session;
 use cerberus_core::model::session::{EXPLICIT, Mark, MarkKind, State, TIMEOUT};
 use cerberus_core::model::time::Timestamp;
@@ -198,17 +197,11 @@ impl Store {
             session.last_activity =
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
         }
-        let sql = format!(
-            "SELECT at, what, detail, session FROM mark WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, row",
-            row_list(sessions)
-        );
-        let mut marks: FastMap<i64, Vec<Mark>> = FastMap::default();
-        self.rows(&sql, [now.millis()], |row| {
-            marks.entry(row.get(3)?).or_default().push(mark_row(row)?);
-            Ok(())
-        })?;
+        let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+        let mut marks = self.with_path(self.connection.prepare_cached(sql))?;
         for session in sessions {
-            let own = marks.remove(&session.row).unwrap_or_default();
+            let own = marks.query_map([session.row, now.millis()], mark_row).and_then(Iterator::collect);
+            let own: Vec<Mark> = self.with_path(own)?;
             session.state = session::state(&own, session.last_activity, now);
         }
         Ok(())

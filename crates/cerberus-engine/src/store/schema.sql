@@ -105,12 +105,15 @@ CREATE TABLE IF NOT EXISTS digest (
     until INTEGER NOT NULL,
     -- Its files and prompts.
     work BLOB NOT NULL,
+    -- Before what is longer: SQLite reads a long row from its beginning.
+    runs BLOB NOT NULL,
     -- Its other facts and what it settled.
     said BLOB NOT NULL,
-    runs BLOB NOT NULL,
     -- The sentences of its last turns.
     turns BLOB NOT NULL
 ) STRICT;
+-- Which sessions have one, without reading them.
+CREATE INDEX IF NOT EXISTS digest_made ON digest (session);
 
 -- Possible paths in the last message of a turn, one per line.
 CREATE TABLE IF NOT EXISTS mention (
@@ -222,7 +225,7 @@ CREATE TABLE IF NOT EXISTS correction (
     -- Whether the user typed it.
     source TEXT NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at);
+CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at, event);
 
 -- The corrections that were turned into proposals: how many there were at the time, and the last of them.
 CREATE TABLE IF NOT EXISTS distilled (

@@ -1,5 +1,7 @@
 //! Matches a prompt with files: the paths and folders it names, and the words it shares with their names.
 
+use std::borrow::Cow;
+
 use super::Traces;
 use super::terms::{each_term, path_like, terms};
 use super::trace::folder;
@@ -22,25 +24,30 @@ pub fn of_prompt(topic: &str, traces: &mut Traces) {
 /// A word counts more if fewer paths contain it. The ending of a file is not a word.
 fn shared_words(topic: &str, traces: &mut Traces) {
     let asked = terms(topic);
-    let beginnings: FastSet<String> = asked.iter().filter_map(|word| beginning(word)).collect();
+    let beginnings: FastSet<&str> = asked.iter().filter_map(|word| beginning(word)).collect();
     let mut vocabulary = Vocabulary::default();
     let mut folders: FastMap<&str, Vec<usize>> = FastMap::default();
-    let mut words_of = |path| {
-        let mut found = folders.entry(folder(path)).or_insert_with_key(|folder| vocabulary.find(folder)).clone();
-        vocabulary.add(without_ending(path).get(folder(path).len()..).unwrap_or_default(), &mut found);
-        vocabulary.count(&mut found);
-        found
-    };
-    let paths: Vec<Vec<usize>> = traces.list.iter().map(|(path, _)| words_of(path)).collect();
+    // The words of all paths, and where those of each end.
+    let (mut words, mut ends) = (Vec::new(), Vec::with_capacity(traces.list.len()));
+    for (path, _) in &traces.list {
+        let start = words.len();
+        words.extend(&*folders.entry(folder(path)).or_insert_with_key(|folder| vocabulary.find(folder)));
+        vocabulary.add(without_ending(path).get(folder(path).len()..).unwrap_or_default(), &mut words, start);
+        vocabulary.count(&mut words[start..]);
+        ends.push(words.len());
+    }
     let mut is_asked = vec![false; vocabulary.holders.len()];
-    asked.iter().filter_map(|word| vocabulary.places.get(word)).for_each(|place| is_asked[*place] = true);
+    asked.iter().filter_map(|word| vocabulary.places.get(word.as_str())).for_each(|place| is_asked[*place] = true);
     let mut is_similar = vec![false; vocabulary.holders.len()];
     for (word, place) in vocabulary.places.iter().filter(|(_, place)| !is_asked[**place]) {
-        is_similar[*place] = beginning(word).is_some_and(|beginning| beginnings.contains(&beginning));
+        is_similar[*place] = beginning(word).is_some_and(|beginning| beginnings.contains(beginning));
     }
     let count = traces.list.len() as f64;
     let rarity = |word: &usize| (1.0 + count / vocabulary.holders[*word] as f64).ln();
-    for ((path, trace), words) in traces.list.iter_mut().zip(&paths) {
+    let mut start = 0;
+    for ((path, trace), end) in traces.list.iter_mut().zip(ends) {
+        let words = &words[start..end];
+        start = end;
         let similar: f64 = words.iter().filter(|word| is_similar[**word]).map(rarity).sum();
         trace.add(Feature::SimilarWords, similar / (1.0 + count).ln());
         let weight: f64 = words.iter().filter(|word| is_asked[**word]).map(rarity).sum();
@@ -66,9 +73,9 @@ fn without_ending(path: &str) -> &str {
 }
 
 /// The first letters of a word that is long enough.
-fn beginning(word: &str) -> Option<String> {
-    let beginning: String = word.chars().take(SIMILAR_WORD_CHARS).collect();
-    (beginning.chars().count() == SIMILAR_WORD_CHARS).then_some(beginning)
+fn beginning(word: &str) -> Option<&str> {
+    let (last, letter) = word.char_indices().nth(SIMILAR_WORD_CHARS - 1)?;
+    Some(&word[..last + letter.len_utf8()])
 }
 
 /// Files with the name of a file that the prompt names, and files in its folder.
@@ -113,30 +120,26 @@ fn bare_name(path: &str) -> String {
 
 /// All words of the paths, and how many paths contain each.
 #[derive(Default)]
-struct Vocabulary {
-    places: FastMap<String, usize>,
+struct Vocabulary<'a> {
+    places: FastMap<Cow<'a, str>, usize>,
     holders: Vec<usize>,
 }
 
-impl Vocabulary {
-    fn find(&mut self, text: &str) -> Vec<usize> {
+impl<'a> Vocabulary<'a> {
+    fn find(&mut self, text: &'a str) -> Vec<usize> {
         let mut found = Vec::new();
-        self.add(text, &mut found);
+        self.add(text, &mut found, 0);
         found
     }
 
-    /// Adds the indexes of a text's words, each once.
-    fn add(&mut self, text: &str, found: &mut Vec<usize>) {
+    /// Adds the indexes of a text's words, each once after `start`.
+    fn add(&mut self, text: &'a str, found: &mut Vec<usize>, start: usize) {
         each_term(text, |word| {
-            let place = match self.places.get(word) {
-                Some(place) => *place,
-                None => {
-                    self.places.insert(word.to_string(), self.holders.len());
-                    self.holders.push(0);
-                    self.holders.len() - 1
-                }
-            };
-            if !found.contains(&place) {
+            let place = *self.places.entry(word).or_insert(self.holders.len());
+            if place == self.holders.len() {
+                self.holders.push(0);
+            }
+            if !found[start..].contains(&place) {
                 found.push(place);
             }
         });
@@ -151,7 +154,7 @@ impl Vocabulary {
 
     fn places(&self, name: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        each_term(name, |word| found.extend(self.places.get(word)));
+        each_term(name, |word| found.extend(self.places.get(&word)));
         found.sort_unstable();
         found.dedup();
         found

@@ -90,10 +90,6 @@ pub struct Evidence<'a> {
     pub commits: &'a [Commit],
     /// Files tracked by git: a prompt may refer to a file that nobody touched.
     pub tracked: &'a [String],
-    /// Files that differ on disk from git.
-    pub changed: &'a FastSet<String>,
-    /// Files that no longer exist.
-    pub gone: &'a FastSet<String>,
     pub prompt: Option<&'a str>,
 }
 
@@ -105,20 +101,43 @@ pub struct Ranked {
     pub trace: Trace,
 }
 
-/// The files worth showing, the likeliest first.
-pub fn files(evidence: &Evidence) -> Vec<Ranked> {
-    order(candidates(evidence))
-}
-
-/// Of these, only those whose names the prompt mentions.
-pub fn mentioned_files(evidence: &Evidence) -> Vec<Ranked> {
-    let mut candidates = candidates(evidence);
-    candidates.retain(|(_, trace)| trace.is_mentioned());
-    order(candidates)
-}
-
 /// Every file that could be told, with what is known about it.
-fn candidates<'a>(evidence: &Evidence<'a>) -> Vec<(&'a str, Trace)> {
+#[derive(Debug)]
+pub struct Candidates<'a>(Vec<(&'a str, Trace)>);
+
+impl<'a> Candidates<'a> {
+    pub fn new(evidence: &Evidence<'a>) -> Candidates<'a> {
+        Candidates(traces(evidence).list)
+    }
+
+    /// Only those whose names the prompt mentions.
+    pub fn mentioned(mut self) -> Candidates<'a> {
+        self.0.retain(|(_, trace)| trace.is_mentioned());
+        self
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().map(|(path, _)| *path)
+    }
+
+    /// The files that are not gone, the likeliest first. Some differ on disk from git. Files with equal scores are
+    /// ordered by their last touch, newest first.
+    pub fn ranked(mut self, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
+        self.0.retain(|(path, _)| !gone.contains(*path));
+        self.0.iter_mut().for_each(|(path, trace)| trace.is_changed = changed.contains(*path));
+        let scored = self.0.iter().enumerate().map(|(place, (_, one))| (one.score(&WEIGHTS), one.last_at(), place));
+        let mut order: Vec<(f64, Option<Timestamp>, usize)> = scored.collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        // A trace is large, so it is moved only once.
+        let mut ranked = |(score, _, place): (f64, Option<Timestamp>, usize)| {
+            let (path, trace) = &mut self.0[place];
+            Ranked { path: path.to_string(), score, trace: std::mem::take(trace) }
+        };
+        order.into_iter().map(&mut ranked).collect()
+    }
+}
+
+fn traces<'a>(evidence: &Evidence<'a>) -> Traces<'a> {
     let mut traces = Traces::for_files(evidence.tracked.len().min(TRACKED_FILES_MAX));
     trace::of_sessions(evidence, &mut traces);
     trace::of_stops(evidence, &mut traces);
@@ -136,21 +155,7 @@ fn candidates<'a>(evidence: &Evidence<'a>) -> Vec<(&'a str, Trace)> {
     }
     mentions::of_mentions(evidence, &mut traces);
     trace::of_kinds(evidence, &mut traces);
-    traces.list.retain(|(path, _)| !evidence.gone.contains(*path));
-    traces.list
-}
-
-/// Orders files by score. Files with equal scores are ordered by their last touch, newest first.
-fn order(mut candidates: Vec<(&str, Trace)>) -> Vec<Ranked> {
-    let scored = candidates.iter().enumerate().map(|(place, (_, one))| (one.score(&WEIGHTS), one.last_at(), place));
-    let mut order: Vec<(f64, Option<Timestamp>, usize)> = scored.collect();
-    order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    // A trace is large, so it is moved only once.
-    let mut ranked = |(score, _, place): (f64, Option<Timestamp>, usize)| {
-        let (path, trace) = &mut candidates[place];
-        Ranked { path: path.to_string(), score, trace: std::mem::take(trace) }
-    };
-    order.into_iter().map(&mut ranked).collect()
+    traces
 }
 
 /// The traces of every file, in the order in which the files were found.

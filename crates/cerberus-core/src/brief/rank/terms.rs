@@ -1,5 +1,6 @@
 //! The words that paths and prompts share, and the paths that a text names.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::extract::words::own::without_blocks;
@@ -47,16 +48,16 @@ fn without_address(word: &str) -> &str {
 pub fn terms(text: &str) -> FastSet<String> {
     let mut found = FastSet::default();
     each_term(text, |term| {
-        if !found.contains(term) {
-            found.insert(term.to_string());
+        if !found.contains(&*term) {
+            found.insert(term.into_owned());
         }
     });
     found
 }
 
 /// The same one by one, including repetitions. This is fast, because a prompt is compared with every path of a
-/// project.
-pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
+/// project: a word that is written in lower case is not copied.
+pub fn each_term<'t>(text: &'t str, mut take: impl FnMut(Cow<'t, str>)) {
     if text.is_ascii() {
         return each_ascii_term(text, take);
     }
@@ -66,7 +67,7 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
         let is_hump = c.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit());
         if is_hump || !c.is_alphanumeric() {
             if word.len() > 1 && word.chars().nth(1).is_some() && !is_stop_word(&word) {
-                take(stem(&word));
+                take(stem(Cow::Owned(word.clone())));
             }
             word.clear();
         }
@@ -80,20 +81,23 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
 }
 
 /// The same for nearly every path, without looking anything up in the tables of Unicode.
-fn each_ascii_term(text: &str, mut take: impl FnMut(&str)) {
-    let (bytes, low) = (text.as_bytes(), text.to_ascii_lowercase());
-    let mut start = 0;
+fn each_ascii_term<'t>(text: &'t str, mut take: impl FnMut(Cow<'t, str>)) {
+    let bytes = text.as_bytes();
+    let (mut start, mut is_lower) = (0, true);
     for end in 0..=bytes.len() {
         let class = bytes.get(end).map_or(Class::Other, |byte| Class::of(*byte));
         let before = end.checked_sub(1).map_or(Class::Other, |before| Class::of(bytes[before]));
         let is_hump = class == Class::Upper && matches!(before, Class::Lower | Class::Digit);
         if is_hump || class == Class::Other {
-            let word = &low[start..end];
-            if word.len() > 1 && !is_stop_word(word) {
+            let word = &text[start..end];
+            let word = if is_lower { Cow::Borrowed(word) } else { Cow::Owned(word.to_ascii_lowercase()) };
+            if word.len() > 1 && !is_stop_word(&word) {
                 take(stem(word));
             }
             start = if is_hump { end } else { end + 1 };
+            is_lower = true;
         }
+        is_lower &= class != Class::Upper;
     }
 }
 
@@ -150,9 +154,16 @@ const STOP_WORDS_FROM: [usize; 27] = {
     from
 };
 
-fn stem(word: &str) -> &str {
-    let bare = |ending: &&str| word.strip_suffix(*ending).filter(|rest| rest.len() >= STEM_CHARS_MIN);
-    ENDINGS.iter().find_map(bare).unwrap_or(word)
+fn stem(word: Cow<str>) -> Cow<str> {
+    let bare = |ending: &&str| word.strip_suffix(*ending).map(str::len).filter(|length| *length >= STEM_CHARS_MIN);
+    let Some(length) = ENDINGS.iter().find_map(bare) else { return word };
+    match word {
+        Cow::Borrowed(word) => Cow::Borrowed(&word[..length]),
+        Cow::Owned(mut word) => {
+            word.truncate(length);
+            Cow::Owned(word)
+        }
+    }
 }
 
 /// Path-like or file-name-like words in a text, in lower case: `@src/a.rs`, `/home/me/p/src/a.rs:12`, `a.rs`.
@@ -187,7 +198,7 @@ mod tests {
         for text in ["src/parseHTTPHeaders_test.go", "Fix you and E2E2x, aB1C dóes", "a.b__C-d9F", "", "THE Parser"] {
             let read = |text: &str| {
                 let mut found = Vec::new();
-                each_term(text, |term| found.push(term.to_string()));
+                each_term(text, |term| found.push(term.into_owned()));
                 found
             };
             let other = read(&format!("{text} é"));

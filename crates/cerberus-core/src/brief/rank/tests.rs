@@ -38,7 +38,7 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
 fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
     let none = FastSet::default();
-    files(&Evidence { now: now(), sessions, commits, tracked: &tracked, changed: &none, gone: &none, prompt })
+    Candidates::new(&Evidence { now: now(), sessions, commits, tracked: &tracked, prompt }).ranked(&none, &none)
 }
 
 fn order(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
@@ -107,16 +107,8 @@ fn a_file_that_differs_from_git_is_open_work_however_old_the_session() {
     let sessions = [worked("s", 200, &["a.rs", "b.rs", "c.rs"], &[], "")];
     let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
     let changed = FastSet::from_iter(["b.rs".to_string()]);
-    let evidence = Evidence {
-        now: now(),
-        sessions: &sessions,
-        commits: &commits,
-        tracked: &[],
-        changed: &changed,
-        gone: &FastSet::default(),
-        prompt: None,
-    };
-    let first = files(&evidence).remove(0);
+    let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
+    let first = Candidates::new(&evidence).ranked(&changed, &FastSet::default()).remove(0);
     assert_eq!(first.path, "b.rs");
     assert!(first.trace.why(now()).contains("changed on disk since"), "{}", first.trace.why(now()));
 }
@@ -223,17 +215,9 @@ fn a_renamed_file_keeps_its_traces_and_a_deleted_one_is_not_ranked() {
     renames.follow_work(&mut sessions);
     renames.follow_commits(&mut commits);
     let gone = FastSet::from_iter(["other.rs".to_string(), "x.rs".to_string()]);
-    let evidence = Evidence {
-        now: now(),
-        sessions: &sessions,
-        commits: &commits,
-        tracked: &[],
-        changed: &FastSet::default(),
-        gone: &gone,
-        prompt: None,
-    };
-    let found: Vec<String> = files(&evidence).into_iter().map(|one| one.path).collect();
-    assert_eq!(found, ["c.rs"]);
+    let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
+    let ranked = Candidates::new(&evidence).ranked(&FastSet::default(), &gone);
+    assert_eq!(ranked.into_iter().map(|one| one.path).collect::<Vec<_>>(), ["c.rs"]);
 }
 
 #[test]

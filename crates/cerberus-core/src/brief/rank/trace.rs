@@ -24,7 +24,7 @@ pub struct Trace {
     /// Edited since its last commit.
     is_uncommitted: bool,
     /// The file on disk differs from git.
-    is_changed: bool,
+    pub(super) is_changed: bool,
     /// How many words its path shares with the prompt.
     pub(super) shared_words: usize,
 }
@@ -109,8 +109,7 @@ pub fn of_commits<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
         }
     }
     // Adds no trace to files without any.
-    for (path, trace) in &mut traces.list {
-        trace.is_changed = evidence.changed.contains(*path);
+    for (_, trace) in &mut traces.list {
         if let Some(at) = trace.last_edit.filter(|_| trace.is_uncommitted) {
             trace.add(Feature::Uncommitted, faded(hours(evidence.now, at), UNCOMMITTED_HALF_HOURS));
         }
