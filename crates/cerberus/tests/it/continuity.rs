@@ -202,6 +202,19 @@ fn a_prompt_brings_up_what_was_not_told_once() {
 }
 
 #[test]
+fn a_prompt_tells_a_file_of_a_recent_session_as_edited() {
+    let env = env();
+    for n in 0..25 {
+        write(&env, "s1", &format!("src/busy_{n}.rs"));
+    }
+    write(&env, "s1", "src/pagination.rs");
+    commit(&env, "all");
+    let told = env.start("s2", "startup");
+    assert!(!told.contains("pagination"), "others come first: {told}");
+    assert_eq!(prompt(&env, "s2", "have a look at src/pagination.rs, please"), "impl:pagination.rs");
+}
+
+#[test]
 fn every_line_says_why_it_is_told() {
     let env = env();
     write(&env, "s1", "src/a.rs");
