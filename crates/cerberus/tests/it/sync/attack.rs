@@ -8,7 +8,8 @@ use cerberus_engine::sync::batch::{self, Position};
 use cerberus_engine::sync::local::Files;
 use cerberus_testkit::env::TestEnv;
 
-use super::{Hub, decide, join, machine, pair, problems};
+use super::containers::{printed_key, started};
+use super::{Hub, decide, init, join, machine, pair, problems};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -232,6 +233,36 @@ fn a_restored_home_becomes_a_device_of_its_own() {
     assert_eq!(said["spaces"][0]["new_device"], true, "{said}");
     a.ok(&["sync"]);
     assert!(a.brief().contains("after the backup"), "its own past comes back: {}", a.brief());
+}
+
+#[test]
+fn what_a_container_writes_after_its_key_was_removed_is_ignored() {
+    let (hub, a, container) = (Hub::new(), machine(), machine());
+    init(&a, &hub, "laptop");
+    started(&container, &printed_key(&a));
+    decide(&container, "before the removal");
+    container.ok(&["sync"]);
+    a.ok(&["sync"]);
+    let before = Past::of(&hub);
+    a.ok(&["sync", "remove", "containers of hydra", "--yes"]);
+    let after = Past::of(&hub);
+    // The hub shows the container a state in which its key still counts.
+    before.restore(&hub);
+    decide(&container, "after the removal");
+    container.ok(&["sync"]);
+    let changed = |(path, bytes): &(PathBuf, Vec<u8>)| {
+        let past = before.dir.path().join(path.strip_prefix(hub.path()).unwrap());
+        fs::read(past).ok().as_ref() != Some(bytes)
+    };
+    let written: Vec<(PathBuf, Vec<u8>)> = hub.files().into_iter().filter(changed).collect();
+    assert!(!written.is_empty());
+    after.restore(&hub);
+    for (path, bytes) in written {
+        fs::write(path, bytes).unwrap();
+    }
+    a.ok(&["sync"]);
+    assert!(!a.brief().contains("after the removal"), "{}", a.brief());
+    assert_eq!(problems(&a), [""; 0]);
 }
 
 /// A batch of `of` at this place, sealed by a device that has the key but is not the one that writes the stream.
