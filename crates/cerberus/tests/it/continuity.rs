@@ -89,6 +89,20 @@ fn a_file_that_git_no_longer_tracks_or_left_out_of_the_checkout_is_still_there()
 }
 
 #[test]
+fn files_of_a_session_that_has_none_here_are_not_gone() {
+    let env = env();
+    write(&env, "s1", "here.rs");
+    write(&env, "s2", "elsewhere.rs");
+    commit(&env, "all");
+    env.git(&env.project(), &["rm", "--quiet", "elsewhere.rs"]);
+    commit(&env, "not here");
+    let told = env.brief();
+    assert!(told.contains("impl:here.rs") && told.contains("impl:elsewhere.rs"), "it worked somewhere else: {told}");
+    write(&env, "s2", "also_here.rs");
+    assert!(!env.brief().contains("elsewhere.rs"), "{}", env.brief());
+}
+
+#[test]
 fn only_files_that_sessions_edited_are_said_to_be_changed() {
     let mut env = env();
     env.set_now(Some("2026-01-22T12:30:00Z"));
