@@ -58,6 +58,13 @@ pub struct Head {
     pub card: Option<Card>,
 }
 
+impl Head {
+    /// Who vouches for the device, if it has no card of its own in the space.
+    pub fn by(&self) -> Option<&String> {
+        self.card.as_ref().map(|card| &card.by)
+    }
+}
+
 fn is_none(era: &u64) -> bool {
     *era == 0
 }

@@ -51,3 +51,48 @@ pub fn confirmed(space: &Space, state: &SpaceState) -> Option<Confirmed> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use cerberus_core::model::time::Timestamp;
+    use serde_json::json;
+
+    use super::super::document::Reach;
+    use super::super::local::{Seen, StreamState};
+    use super::*;
+
+    #[test]
+    fn devices_that_are_still_there_confirm_and_the_project_that_is_furthest_behind_counts() {
+        let project = |number: u32| json!({"number": number, "id": "", "project": "", "name": "", "root": ""});
+        let space: Space = serde_json::from_value(json!({
+            "number": 0, "id": "", "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+            "projects": [project(0), project(1), project(2)],
+        }))
+        .unwrap();
+        let seen = |(device, confirmed): &(&str, u64)| {
+            let reach = Reach { generation: 1, sequence: 1, hash: [0; 32] };
+            (
+                device.to_string(),
+                Seen { reach, at: Timestamp::EPOCH, read_at: Timestamp::EPOCH, confirmed: *confirmed, by: None },
+            )
+        };
+        let stream = |forgotten_in, all: &[(&str, u64)]| StreamState {
+            forgotten_in,
+            seen: all.iter().map(seen).collect(),
+            ..StreamState::default()
+        };
+        let names = ["b", "c"].map(|device| (device.to_string(), device.to_string()));
+        let told = |streams: [StreamState; 3]| {
+            let streams = (0..).zip(streams).collect();
+            let state = SpaceState { streams, names: names.clone().into(), ..SpaceState::default() };
+            confirmed(&space, &state).map(|found| (found.confirmed, found.devices))
+        };
+        let none = || stream(None, &[("b", 1), ("c", 1)]);
+        let all = || stream(Some(2), &[("b", 2), ("c", 3), ("removed", 1)]);
+        let half = || stream(Some(2), &[("b", 2), ("c", 1)]);
+        assert_eq!(told([none(), none(), none()]), None, "nobody was asked");
+        assert_eq!(told([none(), all(), none()]), Some((2, 2)));
+        assert_eq!(told([all(), half(), none()]), Some((1, 2)));
+        assert_eq!(told([half(), none(), all()]), Some((1, 2)), "in any order");
+    }
+}

@@ -194,14 +194,12 @@ impl Space {
     /// Adds a project, or returns the one that has this name already.
     pub fn add_project(&mut self, id: &str, project: &ProjectId, name: &str, root: &str) -> &mut Shared {
         if let Some(at) = self.projects.iter().position(|known| known.id == id) {
-            let known = &mut self.projects[at];
-            known.is_ending = false;
-            return known;
+            self.projects[at].is_ending = false;
+            return &mut self.projects[at];
         }
         let number = self.next_project;
         self.next_project += 1;
-        let (id, project) = (id.to_string(), project.as_str().to_string());
-        let (name, root) = (name.to_string(), root.to_string());
+        let [id, project, name, root] = [id, project.as_str(), name, root].map(str::to_string);
         self.projects.push(Shared { number, id, project, name, root, is_ending: false });
         let last = self.projects.len() - 1;
         &mut self.projects[last]
@@ -234,6 +232,8 @@ pub struct Seen {
     /// The generation of our own stream that it has confirmed.
     #[serde(default)]
     pub confirmed: u64,
+    /// Who vouches for it, if it has no card of its own in the space.
+    pub by: Option<String>,
 }
 
 /// What is known about one stream of this device, and about those of the others in the same place.

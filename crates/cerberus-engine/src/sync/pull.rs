@@ -152,8 +152,8 @@ impl Reading<'_> {
                         }
                         false => lines.extend(arrived),
                     }
-                    let (reach, confirmed) = (head.reach.clone(), confirms(head, &own));
-                    read.push((device.to_string(), Seen { reach, at: head.at, read_at: self.wall, confirmed }));
+                    let (reach, confirmed, by) = (head.reach.clone(), confirms(head, &own), head.by().cloned());
+                    read.push((device.to_string(), Seen { reach, at: head.at, read_at: self.wall, confirmed, by }));
                 }
             }
         }
@@ -302,7 +302,7 @@ impl Reading<'_> {
                 pulled.problems.push(Problem::Unread { device: self.name(&device), count: unread });
             }
             lines.extend(arrived);
-            read.insert(device, Seen { reach, at, read_at: self.wall, confirmed: 0 });
+            read.insert(device, Seen { reach, at, read_at: self.wall, confirmed: 0, by: None });
         }
         Ok(read)
     }
@@ -343,7 +343,7 @@ impl Reading<'_> {
                 }
             };
             // A container whose key was removed.
-            if head.card.as_ref().is_some_and(|card| self.members.removed.contains(&card.by)) {
+            if head.by().is_some_and(|by| self.members.removed.contains(by)) {
                 continue;
             }
             let card = self.members.card(&self.space.id, &self.shared.id, name, head.card.as_ref());
@@ -399,7 +399,9 @@ impl Reading<'_> {
         problems: &mut Vec<Problem>,
     ) {
         for (device, seen) in &state.seen {
-            let is_over = self.members.removed.contains(device) || self.skipped.contains(device);
+            let is_removed = |device: &String| self.members.removed.contains(device);
+            let is_over =
+                is_removed(device) || seen.by.as_ref().is_some_and(is_removed) || self.skipped.contains(device);
             let is_back = match heads.get(device) {
                 Some(head) => {
                     let same =
@@ -444,6 +446,7 @@ impl Reading<'_> {
         if let Some(seen) = state.seen.get_mut(device).filter(|seen| seen.reach == head.reach) {
             seen.at = head.at;
             seen.confirmed = seen.confirmed.max(confirmed);
+            seen.by = head.by().cloned();
         }
     }
 

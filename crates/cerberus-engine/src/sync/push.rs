@@ -153,3 +153,37 @@ pub fn forget_sent(home: &Home, space: &Space, shared: &Shared, state: &StreamSt
 pub fn pass(home: &Home, label: &str) -> Result<()> {
     fault::point(label).map(drop).map_err(|source| SyncError::Local { path: home.sync_dir(), source })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::transport::folder::Folder;
+    use super::*;
+
+    #[test]
+    fn a_batch_that_somebody_else_wrote_in_our_place_stops_the_sending() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        std::fs::create_dir(home.root()).unwrap();
+        let files = Files::new(&home);
+        let device = files.device().unwrap();
+        let space: Space = serde_json::from_value(json!({
+            "number": 0, "id": "space", "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+        }))
+        .unwrap();
+        let shared = json!({"number": 0, "id": "project", "project": "", "name": "", "root": ""});
+        let shared: Shared = serde_json::from_value(shared).unwrap();
+        let batch = |sequence, bytes: &[u8]| Sealed { sequence, bytes: bytes.to_vec() };
+        for (sequence, bytes) in [(1, b"1"), (2, b"2"), (3, b"3")] {
+            files.keep(&space, &shared, 1, &batch(sequence, bytes)).unwrap();
+        }
+        let mut state = StreamState { sealed: 3, ..StreamState::default() };
+        std::fs::create_dir(dir.path().join("hub")).unwrap();
+        let mut hub = Folder::open(dir.path().join("hub")).unwrap();
+        let stream = space.stream(&shared.id, device.id);
+        hub.put_if_absent(&stream, 1, &[batch(1, b"1"), batch(2, b"other")]).unwrap();
+        let sent = send(&home, &mut hub, &device, &space, &shared, &mut state).unwrap();
+        assert_eq!((sent, state.sent), (Sent::Forked, 1), "what is there already is as good as sent");
+    }
+}

@@ -190,3 +190,60 @@ pub fn drop_all(home: &Home, store: &mut Store, space: &Space, shared: &Shared) 
     store.wipe_deleted()?;
     Ok(rewrite::done(home)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::document::SPACE_PLACE;
+    use super::*;
+
+    #[test]
+    fn lists_of_forgotten_records_are_taken_from_own_devices_only_and_hold_nothing_but_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let (received, later) = (Timestamp::from_millis(1_000), Timestamp::from_millis(9_000));
+        let name = |name: &str, kept: Option<&str>| ForgottenRecord {
+            record: home.cleaner().clean(name.to_string(), Keep::NAME),
+            kept: kept.map(|kept| home.cleaner().clean(kept.to_string(), Keep::NAME)),
+        };
+        let long = "a".repeat(NAME_CHARS_MAX + 1);
+        let records =
+            vec![name("e-1", Some("v-1")), name("two words", None), name("e-2", Some("a/b")), name(&long, None)];
+        let location = Location {
+            project: ProjectId::of_anchor(b""),
+            name: Clean::word(""),
+            root: Clean::word(""),
+            cwd: Clean::word(""),
+            branch: None,
+        };
+        let sent = Record {
+            at: later,
+            key: Clean::word("k"),
+            agent: Agent::MANUAL,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            origin: None,
+            session: Clean::word(""),
+            location,
+            event: Event::Forgotten(Forgotten { records, ..Forgotten::default() }),
+        };
+        let taken = |team: Option<&str>, place: &str| {
+            let space: Space = serde_json::from_value(json!({
+                "number": 0, "id": "", "team": team, "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+            }))
+            .unwrap();
+            let shared = json!({"number": 0, "id": place, "project": "p", "name": "", "root": ""});
+            let shared: Shared = serde_json::from_value(shared).unwrap();
+            let device = DeviceId::from_bytes([7; 8]);
+            Arriving { home: &home, space: &space, shared: &shared, device, author: "", received }.cleaned(&sent)
+        };
+        assert_eq!(taken(Some("acme"), SPACE_PLACE), None, "a teammate forgets nothing here");
+        assert_eq!(taken(None, "p"), None, "it belongs to the space, not to a project");
+        let kept = taken(None, SPACE_PLACE).unwrap();
+        assert_eq!(kept.at, received, "a clock that is ahead");
+        let Event::Forgotten(Forgotten { records, .. }) = kept.event else { panic!() };
+        assert_eq!(records, [name("e-1", Some("v-1"))]);
+    }
+}

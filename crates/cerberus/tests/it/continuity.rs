@@ -66,8 +66,78 @@ fn a_renamed_file_is_told_by_its_new_name_and_a_deleted_one_not_at_all() {
     let told = env.brief();
     assert!(told.contains("impl:new.rs") && told.contains("impl:stays.rs"), "{told}");
     assert!(!told.contains("old.rs") && !told.contains("gone.rs"), "{told}");
+    env.git(&env.project(), &["mv", "new.rs", "newer.rs"]);
+    commit(&env, "moved again");
+    assert!(env.brief().contains("impl:newer.rs"), "{}", env.brief());
     std::fs::remove_file(env.project().join("stays.rs")).unwrap();
     assert!(!env.brief().contains("stays.rs"));
+}
+
+#[test]
+fn a_file_that_git_no_longer_tracks_or_left_out_of_the_checkout_is_still_there() {
+    let env = env();
+    for path in ["untracked.rs", "far/sparse.rs"] {
+        write(&env, "s1", path);
+    }
+    commit(&env, "all");
+    env.git(&env.project(), &["rm", "--quiet", "--cached", "untracked.rs"]);
+    env.git(&env.project(), &["commit", "--quiet", "-m", "not tracked"]);
+    env.git(&env.project(), &["sparse-checkout", "set", "near"]);
+    assert!(!env.project().join("far/sparse.rs").exists());
+    let told = env.brief();
+    assert!(told.contains("impl:untracked.rs") && told.contains("impl:sparse.rs"), "{told}");
+}
+
+#[test]
+fn files_of_a_session_that_has_none_here_are_not_gone() {
+    let env = env();
+    write(&env, "s1", "here.rs");
+    write(&env, "s2", "elsewhere.rs");
+    commit(&env, "all");
+    env.git(&env.project(), &["rm", "--quiet", "elsewhere.rs"]);
+    commit(&env, "not here");
+    let told = env.brief();
+    assert!(told.contains("impl:here.rs") && told.contains("impl:elsewhere.rs"), "it worked somewhere else: {told}");
+    write(&env, "s2", "also_here.rs");
+    assert!(!env.brief().contains("elsewhere.rs"), "{}", env.brief());
+}
+
+#[test]
+fn only_files_that_sessions_edited_are_said_to_be_changed() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
+    for path in ["edited.rs", "read.rs"] {
+        std::fs::write(env.project().join(path), "x\n").unwrap();
+    }
+    write(&env, "s1", "edited.rs");
+    let read = json!({"tool_name": "Read", "tool_use_id": "r", "tool_input": {"file_path": env.project().join("read.rs")},
+        "tool_response": {}});
+    env.hook("s1", "PostToolUse", read);
+    commit(&env, "all");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    for path in ["edited.rs", "read.rs"] {
+        std::fs::write(env.project().join(path), "by hand, not committed\n").unwrap();
+    }
+    assert_eq!(lines(&env, "git:"), ["git:on main; not committed: edited.rs"]);
+}
+
+#[test]
+fn a_file_that_became_private_is_not_said_to_be_changed_or_left() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
+    for path in ["a.rs", "old.ledger"] {
+        write(&env, "s1", path);
+    }
+    commit(&env, "all");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    std::fs::write(env.project().join("old.ledger"), "by hand, not committed\n").unwrap();
+    for path in ["b.rs", "new.ledger"] {
+        write(&env, "s2", path);
+    }
+    let told = lines(&env, "git:");
+    assert!(told[0].contains("old.ledger") && told[0].contains("new.ledger"), "{told:?}");
+    std::fs::write(env.home().join("config.toml"), "[private]\npaths = ['*.ledger']\n").unwrap();
+    assert_eq!(lines(&env, "git:"), ["git:on main; not committed by the last session: b.rs"]);
 }
 
 #[test]
@@ -202,6 +272,19 @@ fn a_prompt_brings_up_what_was_not_told_once() {
 }
 
 #[test]
+fn a_prompt_tells_a_file_of_a_recent_session_as_edited() {
+    let env = env();
+    for n in 0..25 {
+        write(&env, "s1", &format!("src/busy_{n}.rs"));
+    }
+    write(&env, "s1", "src/pagination.rs");
+    commit(&env, "all");
+    let told = env.start("s2", "startup");
+    assert!(!told.contains("pagination"), "others come first: {told}");
+    assert_eq!(prompt(&env, "s2", "have a look at src/pagination.rs, please"), "impl:pagination.rs");
+}
+
+#[test]
 fn every_line_says_why_it_is_told() {
     let env = env();
     write(&env, "s1", "src/a.rs");
@@ -285,6 +368,27 @@ fn git_says_what_is_not_pushed() {
     assert_eq!(lines(&env, "git:"), ["git:on main; 1 commit not pushed"]);
     env.git(&env.project(), &["checkout", "--quiet", "-b", "side"]);
     assert_eq!(lines(&env, "git:"), ["git:on side; branch not pushed"]);
+}
+
+#[test]
+fn git_is_asked_again_when_there_is_something_else_to_ask() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T12:30:00Z"));
+    let remote = env.root().join("remote.git");
+    env.git(&env.root(), &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    env.git(&env.project(), &["remote", "add", "origin", remote.to_str().unwrap()]);
+    std::fs::write(env.project().join(".gitignore"), "*.log\n").unwrap();
+    commit(&env, "first");
+    env.git(&env.project(), &["push", "--quiet", "origin", "main"]);
+    for (number, expected) in [(1, "git:on main; 1 commit not pushed"), (2, "git:on main; 2 commits not pushed")] {
+        env.set_now(Some("2026-01-22T12:30:00Z"));
+        write(&env, "s1", &format!("{number}.rs"));
+        commit(&env, "another");
+        env.set_now(Some("2026-01-22T14:00:00Z"));
+        write(&env, "s1", &format!("{number}.log"));
+        let told = env.start(&format!("new{number}"), "startup");
+        assert!(told.lines().any(|line| line == expected), "{told}");
+    }
 }
 
 #[test]

@@ -8,7 +8,8 @@ use cerberus_engine::sync::batch::{self, Position};
 use cerberus_engine::sync::local::Files;
 use cerberus_testkit::env::TestEnv;
 
-use super::{Hub, decide, join, machine, pair, problems};
+use super::containers::{printed_key, started};
+use super::{Hub, decide, init, join, machine, pair, problems};
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -64,8 +65,9 @@ fn a_hub_that_goes_back_is_noticed() {
     assert_eq!(b.brief(), before, "what was read stays");
     let doctor = b.doctor();
     assert!(doctor.to_string().contains("rollback"), "{doctor}");
-    // The device whose records the hub has lost sends them again.
-    a.ok(&["sync"]);
+    // The device whose records the hub has lost sends them again. Nothing was forgotten that others had to confirm.
+    let said = a.ok(&["sync"]);
+    assert!(!said.contains("confirmed"), "{said}");
     b.ok(&["sync"]);
     assert_eq!(problems(&b), [""; 0]);
     assert_eq!(b.brief(), before);
@@ -232,6 +234,61 @@ fn a_restored_home_becomes_a_device_of_its_own() {
     assert_eq!(said["spaces"][0]["new_device"], true, "{said}");
     a.ok(&["sync"]);
     assert!(a.brief().contains("after the backup"), "its own past comes back: {}", a.brief());
+}
+
+#[test]
+fn a_hub_and_a_home_that_go_back_together_are_noticed() {
+    let (hub, a, b) = pair();
+    let past = Past::of(&hub);
+    let backup = tempfile::tempdir().unwrap();
+    copy(&a.home(), backup.path());
+    decide(&a, "before the loss");
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    past.restore(&hub);
+    fs::remove_dir_all(a.home()).unwrap();
+    copy(backup.path(), &a.home());
+    // As many records as the hub has lost, but others.
+    decide(&a, "after the loss");
+    assert_eq!(a.json(&["sync"])["spaces"][0]["new_device"], false);
+    b.ok(&["sync"]);
+    assert!(problems(&b).iter().any(|problem| problem.contains("rollback")), "{:?}", problems(&b));
+    // What the other device has seen says that there was another past.
+    decide(&b, "made by another");
+    b.ok(&["sync"]);
+    assert_eq!(a.json(&["sync"])["spaces"][0]["new_device"], true);
+    b.ok(&["sync"]);
+    assert!(b.brief().contains("before the loss") && b.brief().contains("after the loss"), "{}", b.brief());
+}
+
+#[test]
+fn what_a_container_writes_after_its_key_was_removed_is_ignored() {
+    let (hub, a, container) = (Hub::new(), machine(), machine());
+    init(&a, &hub, "laptop");
+    started(&container, &printed_key(&a));
+    decide(&container, "before the removal");
+    container.ok(&["sync"]);
+    a.ok(&["sync"]);
+    let before = Past::of(&hub);
+    a.ok(&["sync", "remove", "containers of hydra", "--yes"]);
+    let after = Past::of(&hub);
+    // The hub shows the container a state in which its key still counts.
+    before.restore(&hub);
+    decide(&container, "after the removal");
+    container.ok(&["sync"]);
+    let changed = |(path, bytes): &(PathBuf, Vec<u8>)| {
+        let past = before.dir.path().join(path.strip_prefix(hub.path()).unwrap());
+        fs::read(past).ok().as_ref() != Some(bytes)
+    };
+    let written: Vec<(PathBuf, Vec<u8>)> = hub.files().into_iter().filter(changed).collect();
+    assert!(!written.is_empty());
+    after.restore(&hub);
+    for (path, bytes) in written {
+        fs::write(path, bytes).unwrap();
+    }
+    a.ok(&["sync"]);
+    assert!(!a.brief().contains("after the removal"), "{}", a.brief());
+    assert_eq!(problems(&a), [""; 0]);
 }
 
 /// A batch of `of` at this place, sealed by a device that has the key but is not the one that writes the stream.

@@ -49,6 +49,7 @@ fn a_container_reads_and_writes_one_project() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("was removed"), "{output:?}");
     a.ok(&["sync"]);
     assert!(!a.brief().contains("after the removal"));
+    assert_eq!(problems(&a), [""; 0]);
     for wrong in ["", "nonsense", "cerberus1.00ff"] {
         let output = machine().command().args(["sync", "--for-project"]).env("CERBERUS_SYNC", wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{wrong}");
@@ -60,7 +61,7 @@ pub fn printed_key(env: &TestEnv) -> String {
 }
 
 /// Runs `sync --for-project` and returns what it says about its space.
-fn started(container: &TestEnv, token: &str) -> Value {
+pub fn started(container: &TestEnv, token: &str) -> Value {
     let mut command = container.command();
     let output = command.args(["sync", "--for-project", "--json"]).env("CERBERUS_SYNC", token).output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -34,6 +34,7 @@ fn survives(label: &str, fault: &str) {
     }
     assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()), "{label}={fault}");
     assert_eq!(super::space(&a)["unsent"], 0);
+    assert_eq!(fs::read_dir(a.home().join("sync/outbox")).unwrap().count(), 0, "{label}={fault}: the hub has it all");
     let before = b.brief();
     b.rebuild();
     assert_eq!(b.brief(), before, "{label}={fault}");

@@ -45,7 +45,8 @@ fn forgotten_on_one_device_is_forgotten_on_three() {
 
 #[test]
 fn a_device_that_dies_while_it_is_told_to_forget_keeps_nothing_of_it() {
-    for fault in ["sync-appended=kill", "sync-appended=kill@2"] {
+    let faults = ["sync-appended=kill", "sync-appended=kill@2"];
+    for (fault, next) in faults.into_iter().flat_map(|fault| [(fault, "sync"), (fault, "brief")]) {
         let (_hub, a, b) = pair();
         a.start("s1", "startup");
         a.hook("s1", "UserPromptSubmit", json!({"prompt": "We decided to use zanzibar for the queue."}));
@@ -56,8 +57,8 @@ fn a_device_that_dies_while_it_is_told_to_forget_keeps_nothing_of_it() {
         a.ok(&["sync"]);
         let died = b.command().args(["sync"]).env("CERBERUS_FAULT", fault).output().unwrap();
         assert!(!died.status.success(), "{fault}");
-        b.ok(&["sync"]);
-        assert!(!holds(&b, "zanzibar"), "{fault}");
+        b.ok(&[next]);
+        assert!(!holds(&b, "zanzibar"), "{fault}, then {next}");
     }
 }
 
@@ -126,6 +127,42 @@ fn what_waits_to_be_sent_is_sealed_again_without_it() {
     let b = machine();
     join(&a, &b, &hub, "workstation", &[]);
     assert!(!b.brief().contains("zanzibar") && !holds(&b, "zanzibar"));
+}
+
+#[test]
+fn what_waits_to_be_sent_still_is_when_something_else_is_forgotten() {
+    let (hub, a) = (Hub::new(), machine());
+    init(&a, &hub, "laptop");
+    decide(&a, "ship on friday");
+    let full = a.command().arg("sync").env("CERBERUS_FAULT", "sync-send=enospc").output().unwrap();
+    assert!(!full.status.success());
+    a.start("s1", "startup");
+    a.hook("s1", "UserPromptSubmit", json!({"prompt": "We decided to use zanzibar for the queue."}));
+    a.ok(&["forget", "--session", "s1", "--yes"]);
+    a.ok(&["sync"]);
+    let b = machine();
+    join(&a, &b, &hub, "workstation", &[]);
+    assert!(b.brief().contains("ship on friday") && !holds(&b, "zanzibar"), "{}", b.brief());
+}
+
+#[test]
+fn what_a_killed_process_sealed_does_not_stay() {
+    let (hub, a) = (Hub::new(), machine());
+    init(&a, &hub, "laptop");
+    a.ok(&["sync"]);
+    a.start("s1", "startup");
+    a.hook("s1", "UserPromptSubmit", json!({"prompt": "We decided to use zanzibar for the queue."}));
+    let waiting = || std::fs::read_dir(a.home().join("sync/outbox")).map_or(0, Iterator::count);
+    // Killed when it writes down for the first time that something was sealed.
+    let is_left = |number: usize| {
+        let fault = format!("sync-state=kill@{number}");
+        assert!(!a.command().arg("sync").env("CERBERUS_FAULT", fault).output().unwrap().status.success());
+        waiting() > 0
+    };
+    assert!((1..5).any(is_left));
+    a.ok(&["forget", "--session", "s1", "--yes"]);
+    a.ok(&["sync"]);
+    assert_eq!(waiting(), 0);
 }
 
 /// The same session on two machines: a folder with transcripts that both have imported, for example.

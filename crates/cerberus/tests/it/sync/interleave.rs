@@ -6,6 +6,7 @@ use cerberus_core::clean::text::Keep;
 use cerberus_core::model::event::{Event, Note};
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::Agent;
+use cerberus_core::model::time::Timestamp;
 use cerberus_engine::journal::{self, own_record};
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::os::home::Home;
@@ -17,7 +18,7 @@ use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::simulation::random::Random;
 use serde_json::json;
 
-use super::{Hub, init, join, machine};
+use super::{Hub, decide, init, join, machine, pair, problems};
 
 /// Whether sessions are told something when they start.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,7 +173,7 @@ fn a_clock_that_is_off_by_a_year_is_said_and_breaks_nothing() {
     })
     .unwrap();
     assert!(!places.is_empty() && places.iter().all(|seq| *seq <= newest + 10), "{places:?} after {newest}");
-    super::decide(&a, "made now");
+    decide(&a, "made now");
     a.ok(&["sync"]);
     let doctor = a.doctor().to_string();
     assert!(doctor.contains("clock") && doctor.contains("ahead"), "{doctor}");
@@ -180,4 +181,21 @@ fn a_clock_that_is_off_by_a_year_is_said_and_breaks_nothing() {
     let before = a.brief();
     a.rebuild();
     assert_eq!(a.brief(), before);
+}
+
+#[test]
+fn a_clock_that_is_behind_is_said() {
+    let (hub, a, b) = pair();
+    decide(&a, "made now");
+    a.ok(&["sync"]);
+    // The clock of b is a year behind, but b has read what a has just written.
+    let wall = Timestamp::from_millis(Clock::new(None).wall.millis() - 365 * 24 * 60 * 60 * 1_000);
+    let behind = Clock { now: wall, wall, is_given: false };
+    let home = Home::new(b.home());
+    let mut store = fold::open(&home).unwrap();
+    let mut folder = Folder::open(hub.path()).unwrap();
+    let mut exchange = Exchange { home: &home, clock: &behind, store: &mut store, only: None, records_max: None };
+    assert!(exchange.run(&mut folder, 0).unwrap().received > 0);
+    a.ok(&["sync"]);
+    assert!(problems(&a).iter().any(|problem| problem.ends_with("days behind")), "{:?}", problems(&a));
 }
