@@ -8,13 +8,19 @@ pub(crate) struct Lines(pub &'static str);
 impl Lines {
     /// The phrases that begin with this word, in their order, and what they stand for.
     pub fn of(self, word: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let from = self.0.get(self.first_at_least(word)..).unwrap_or_default();
-        let found = from.lines().take_while(move |line| first_word(line.as_bytes()) == word.as_bytes());
-        found.filter_map(|line| line.split_once('\t'))
+        let from = Lines(self.0.get(self.first_at_least(word)..).unwrap_or_default());
+        from.all().take_while(move |(phrase, _)| first_word(phrase.as_bytes()) == word.as_bytes())
     }
 
     pub fn all(self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.0.lines().filter_map(|line| line.split_once('\t'))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+            let line = &rest[..end];
+            let tab = memchr::memchr(b'\t', line.as_bytes())?;
+            rest = rest.get(end + 1..).unwrap_or_default();
+            Some((&line[..tab], &line[tab + 1..]))
+        })
     }
 
     /// Where the first line begins whose first word is not less than this.

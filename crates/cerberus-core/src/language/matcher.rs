@@ -71,7 +71,10 @@ fn initial(word: &str) -> u128 {
 }
 
 fn collect(list: &'static str, words: &mut Vec<&'static str>, forms: &mut Vec<Form>) {
-    for one in list.split('|').map(str::trim_start) {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'|', list.as_bytes()).chain([list.len()]) {
+        let one = list[start..end].trim_start();
+        start = end + 1;
         match (one, one.strip_prefix('@')) {
             (_, Some(class)) => {
                 let members = CLASSES.iter().filter(|(name, _)| *name == class);

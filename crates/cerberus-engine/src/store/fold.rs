@@ -103,6 +103,9 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
             pass(home, "fold-commit")?;
             transaction.commit()?;
             pass(home, "fold-done")?;
+            if stretch.next_offset >= segment.bytes {
+                break;
+            }
         }
     }
     store.checkpoint_if_long();

@@ -115,9 +115,10 @@ fn languages_of(word: &str) -> u16 {
 /// How many words a phrase has, if a text begins with it.
 fn beginning(phrase: &str, words: &[String]) -> Option<usize> {
     let mut count = 0;
-    for pattern in phrase.split(' ') {
-        let word = words.get(count)?;
-        let fits = match pattern.strip_suffix('*') {
+    // By bytes, because every word of a prompt is compared with many phrases.
+    for pattern in phrase.as_bytes().split(|byte| *byte == b' ') {
+        let word = words.get(count)?.as_bytes();
+        let fits = match pattern.strip_suffix(b"*") {
             Some(beginning) => word.starts_with(beginning),
             None => pattern == word,
         };
