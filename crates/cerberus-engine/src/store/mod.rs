@@ -39,7 +39,7 @@ use self::health::Content;
 use crate::os::home::{Access, Home};
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub use checks::{DecisionRow, RuleRow};
 pub use corrections::CorrectionRow;
@@ -192,6 +192,15 @@ impl Store {
     /// again.
     pub fn keep_few_pages(&self) {
         let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
+    }
+
+    /// Until it is dropped, everything is read as of one moment, and the view is locked once instead of for every
+    /// statement. Nothing is kept that is written meanwhile. `None` inside a transaction, which does the same.
+    pub fn snapshot(&self) -> Result<Option<Transaction<'_>>> {
+        if !self.connection.is_autocommit() {
+            return Ok(None);
+        }
+        self.with_path(self.connection.unchecked_transaction()).map(Some)
     }
 
     /// Keeps few statements from now on: a brief uses each of them once.
