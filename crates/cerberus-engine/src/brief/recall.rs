@@ -103,7 +103,6 @@ pub struct Summarized {
 
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
     store.keep_few_statements();
-    let snapshot = store.snapshot()?;
     let now = question.now;
     let mut joined = joined::joined(store, located, now)?;
     // A session stays with its project, even if its agent has moved to another folder.
@@ -117,7 +116,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let known = already_known(store, &sessions, question)?;
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
     if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {
-        drop(snapshot);
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
@@ -125,8 +123,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Re
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
     carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
-    // Git may be asked now, which takes time, and its answers are kept.
-    drop(snapshot);
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
     let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session));
@@ -226,7 +222,6 @@ pub fn on_prompt(
     memories: &[MemoryItem],
 ) -> store::Result<Brief> {
     view.store.keep_few_statements();
-    let _snapshot = view.store.snapshot()?;
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     // Only files whose names are mentioned are told, so it does not matter where similar prompts led.

@@ -66,6 +66,7 @@ impl Store {
     ) -> Result<(Vec<T>, Named)> {
         let mut rest = Named::of(sessions);
         let sql = format!("SELECT {column} FROM digest WHERE session = ?1 AND until <= ?2");
+        let _snapshot = self.snapshot()?;
         let mut digest = self.with_path(self.connection.prepare_cached(&sql))?;
         let mut sessions: Vec<&SessionRow> = sessions.iter().collect();
         sessions.sort_unstable_by_key(|session| session.row);

@@ -196,7 +196,7 @@ impl Store {
 
     /// Until it is dropped, everything is read as of one moment, and the view is locked once instead of for every
     /// statement. Nothing is kept that is written meanwhile. `None` inside a transaction, which does the same.
-    pub fn snapshot(&self) -> Result<Option<Transaction<'_>>> {
+    fn snapshot(&self) -> Result<Option<Transaction<'_>>> {
         if !self.connection.is_autocommit() {
             return Ok(None);
         }

@@ -198,6 +198,7 @@ impl Store {
                 last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
         }
         let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+        let _snapshot = self.snapshot()?;
         let mut marks = self.with_path(self.connection.prepare_cached(sql))?;
         for session in sessions {
             let own = marks.query_map([session.row, now.millis()], mark_row).and_then(Iterator::collect);
