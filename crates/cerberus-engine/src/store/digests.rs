@@ -67,7 +67,7 @@ impl Store {
         let mut rest = Named::of(sessions);
         let sql = format!("SELECT {column} FROM digest WHERE session = ?1 AND until <= ?2");
         let _snapshot = self.snapshot()?;
-        let mut digest = self.with_path(self.connection.prepare_cached(&sql))?;
+        let mut digest = self.with_path(self.connection.prepare(&sql))?;
         let mut sessions: Vec<&SessionRow> = sessions.iter().collect();
         sessions.sort_unstable_by_key(|session| session.row);
         let mut found = Vec::with_capacity(sessions.len());

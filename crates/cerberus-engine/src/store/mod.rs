@@ -27,6 +27,7 @@ mod titles;
 mod turns;
 mod write;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -123,7 +124,6 @@ const STATEMENTS: usize = 64;
 
 /// The root pages of the tables that a brief reads, and some more.
 const FEW_PAGES: i64 = 48;
-const FEW_STATEMENTS: usize = 4;
 
 pub struct Store {
     connection: Connection,
@@ -131,6 +131,7 @@ pub struct Store {
     /// The write-ahead log.
     log: PathBuf,
     caller: Caller,
+    keeps_statements: Cell<bool>,
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
@@ -182,7 +183,8 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                Ok(Store { connection, path: name, log, caller, privacy_rules, cleaner })
+                let keeps_statements = Cell::new(true);
+                Ok(Store { connection, path: name, log, caller, keeps_statements, privacy_rules, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
@@ -203,9 +205,10 @@ impl Store {
         self.with_path(self.connection.unchecked_transaction()).map(Some)
     }
 
-    /// Keeps few statements from now on: a brief uses each of them once.
-    pub fn keep_few_statements(&self) {
-        self.connection.set_prepared_statement_cache_capacity(FEW_STATEMENTS);
+    /// Keeps no statements from now on: a brief uses each of them once, and SQLite has cheaper memory for those that are
+    /// not kept.
+    pub fn keep_no_statements(&self) {
+        self.keeps_statements.set(false);
     }
 
     pub fn with_privacy_rules(self, home: &Home) -> Store {

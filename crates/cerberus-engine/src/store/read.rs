@@ -199,7 +199,7 @@ impl Store {
         }
         let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let _snapshot = self.snapshot()?;
-        let mut marks = self.with_path(self.connection.prepare_cached(sql))?;
+        let mut marks = self.with_path(self.connection.prepare(sql))?;
         for session in sessions {
             let own = marks.query_map([session.row, now.millis()], mark_row).and_then(Iterator::collect);
             let own: Vec<Mark> = self.with_path(own)?;
@@ -326,8 +326,10 @@ impl Store {
         read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let run = || -> rusqlite::Result<Vec<T>> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            statement.query_map(params, read)?.collect()
+            match self.keeps_statements.get() {
+                true => self.connection.prepare_cached(sql)?.query_map(params, read)?.collect(),
+                false => self.connection.prepare(sql)?.query_map(params, read)?.collect(),
+            }
         };
         self.with_path(run())
     }
