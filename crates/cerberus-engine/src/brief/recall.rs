@@ -102,7 +102,6 @@ pub struct Summarized {
 }
 
 pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
-    store.keep_no_statements();
     let now = question.now;
     let mut joined = joined::joined(store, located, now)?;
     // A session stays with its project, even if its agent has moved to another folder.
@@ -221,7 +220,6 @@ pub fn on_prompt(
     budget_tokens: usize,
     memories: &[MemoryItem],
 ) -> store::Result<Brief> {
-    view.store.keep_no_statements();
     let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     // Only files whose names are mentioned are told, so it does not matter where similar prompts led.

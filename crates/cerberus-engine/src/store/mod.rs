@@ -190,10 +190,11 @@ impl Store {
         }
     }
 
-    /// Keeps few pages in memory from now on: a process that ends soon pays more for new memory than for reading a page
-    /// again.
-    pub fn keep_few_pages(&self) {
+    /// Keeps few pages and no statements from now on. A process that ends soon uses nearly every statement once, and pays
+    /// more for new memory than for reading a page again.
+    pub fn keep_little(&self) {
         let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
+        self.keeps_statements.set(false);
     }
 
     /// Until it is dropped, everything is read as of one moment, and the view is locked once instead of for every
@@ -203,12 +204,6 @@ impl Store {
             return Ok(None);
         }
         self.with_path(self.connection.unchecked_transaction()).map(Some)
-    }
-
-    /// Keeps no statements from now on: a brief uses each of them once, and SQLite has cheaper memory for those that are
-    /// not kept.
-    pub fn keep_no_statements(&self) {
-        self.keeps_statements.set(false);
     }
 
     pub fn with_privacy_rules(self, home: &Home) -> Store {

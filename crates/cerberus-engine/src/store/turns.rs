@@ -6,7 +6,7 @@ use cerberus_core::brief::digest;
 use cerberus_core::brief::stopped::{Quotable, SESSIONS_MAX, TURNS_MAX, Turn};
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::time::Timestamp;
-use rusqlite::params;
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::read::time;
 use super::{Result, SessionRow, Store};
@@ -16,16 +16,16 @@ impl Store {
     pub fn turns(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<Quotable>> {
         let mut newest: Vec<&SessionRow> = sessions.iter().collect();
         newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+        let sql = "SELECT turns FROM digest WHERE session = ?1 AND until <= ?2";
+        let mut packed = self.with_path(self.connection.prepare(sql))?;
         let mut found: Vec<Vec<Quotable>> = Vec::new();
         for session in newest {
             if found.len() == SESSIONS_MAX {
                 break;
             }
-            let sql = "SELECT turns FROM digest WHERE session = ?1 AND until <= ?2";
-            let packed = self.rows(sql, params![session.row, now.millis()], |row| {
-                Ok(digest::unpack_turns(row.get_ref(0)?.as_blob()?, &session.id))
-            })?;
-            found.push(match packed.into_iter().flatten().next() {
+            let unpacked = |row: &Row| Ok(digest::unpack_turns(row.get_ref(0)?.as_blob()?, &session.id));
+            let turns = packed.query_row([session.row, now.millis()], unpacked).optional();
+            found.push(match self.with_path(turns)?.flatten() {
                 Some(turns) => turns,
                 None => self.session_turns(session.row, &session.id, now)?,
             });

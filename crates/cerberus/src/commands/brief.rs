@@ -103,7 +103,7 @@ impl BriefCommand {
         let config = context.config()?;
         let prompt = self.prompt_text()?;
         let store = context.store()?;
-        store.keep_few_pages();
+        store.keep_little();
         let budget = match self.budget {
             Some(tokens) => Budget::of_all(tokens as usize),
             None => Budget::of_session(config.brief.session_tokens),
