@@ -272,16 +272,22 @@ fn a_prompt_brings_up_what_was_not_told_once() {
 }
 
 #[test]
-fn a_prompt_tells_a_file_of_a_recent_session_as_edited() {
+fn a_prompt_tells_a_file_of_a_recent_session_as_edited_unless_it_is_gone() {
     let env = env();
     for n in 0..25 {
         write(&env, "s1", &format!("src/busy_{n}.rs"));
     }
-    write(&env, "s1", "src/pagination.rs");
+    for path in ["src/pagination.rs", "src/outdated.rs"] {
+        write(&env, "s1", path);
+    }
     commit(&env, "all");
+    env.git(&env.project(), &["rm", "--quiet", "src/outdated.rs"]);
+    commit(&env, "one less");
     let told = env.start("s2", "startup");
     assert!(!told.contains("pagination"), "others come first: {told}");
     assert_eq!(prompt(&env, "s2", "have a look at src/pagination.rs, please"), "impl:pagination.rs");
+    env.start("s3", "startup");
+    assert_eq!(prompt(&env, "s3", "have a look at src/outdated.rs, please"), "");
 }
 
 #[test]

@@ -120,8 +120,8 @@ impl<'a> Candidates<'a> {
         self.0.iter().map(|(path, _)| *path)
     }
 
-    /// The files that are not gone, the likeliest first. Some differ on disk from git. Files with equal scores are
-    /// ordered by their last touch, newest first.
+    /// The files that are not gone, the likeliest first; those that are changed differ from git. Files with equal scores
+    /// are ordered by their last touch, newest first.
     pub fn ranked(mut self, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
         self.0.retain(|(path, _)| !gone.contains(*path));
         self.0.iter_mut().for_each(|(path, trace)| trace.is_changed = changed.contains(*path));
