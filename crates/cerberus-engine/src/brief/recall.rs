@@ -25,7 +25,7 @@ use crate::brief::survey::{Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::project::identity::Located;
-use crate::same_project::joined;
+use crate::sessions::find::Recent;
 use crate::store::{self, Asks, Carried, FactFilter, SessionRow, Store, SummaryRow};
 
 /// How many files get unambiguous names. No brief has more.
@@ -101,17 +101,18 @@ pub struct Summarized {
     pub row: SummaryRow,
 }
 
-pub fn brief(store: &Store, located: &Located, question: &Question) -> store::Result<Briefing> {
+/// Makes a brief. `recent` is what was read of the project already, if anything was.
+pub fn brief(store: &Store, located: &Located, question: &Question, recent: Option<Recent>) -> store::Result<Briefing> {
     let now = question.now;
-    let mut joined = joined::joined(store, located, now)?;
+    let mut recent = recent.map_or_else(|| Recent::read(store, located, now), Ok)?;
     // A session stays with its project, even if its agent has moved to another folder.
-    let elsewhere = question.session.filter(|session| !joined.has(&session.project));
+    let elsewhere = question.session.filter(|session| !recent.joined.has(&session.project));
     let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
     if let Some(home_project) = &home_project {
-        joined = joined::joined(store, home_project, now)?;
+        recent = Recent::read(store, home_project, now)?;
     }
     let located = home_project.as_ref().unwrap_or(located);
-    let mut sessions = store.sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
+    let Recent { joined, mut sessions } = recent;
     let known = already_known(store, &sessions, question)?;
     let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
     if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {

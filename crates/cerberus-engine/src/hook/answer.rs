@@ -34,7 +34,7 @@ use crate::os::outside;
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
-use crate::sessions::find::recent_of;
+use crate::sessions::find::Recent;
 use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
@@ -119,18 +119,19 @@ fn at_start(
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    prepare(home, clock, surroundings, pending, &config, &mut store)?;
+    let recent = prepare(home, clock, surroundings, pending, &config, &mut store)?;
     if pending.brief_occasion() == Occasion::Prompt {
         return Ok(None);
     }
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
     let is_forgotten = agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
     let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
-    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref() };
-    start_brief(home, clock, folders, pending, &store, &config, &asked)
+    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent };
+    start_brief(home, clock, folders, pending, &store, &config, asked)
 }
 
 /// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
+/// Returns what it read, unless it changed.
 fn prepare(
     home: &Home,
     clock: &Clock,
@@ -138,24 +139,24 @@ fn prepare(
     pending: &PendingAnswer,
     config: &Config,
     store: &mut Store,
-) -> Result<(), AnswerError> {
+) -> Result<Option<Recent>, AnswerError> {
     health::remove_old_views(home, store, clock.wall)?;
     repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
     legacy::import_all(home, clock, store)?;
     name::name_edits(home, clock, store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
-    let projects = joined(store, &pending.located, clock.now)?.ids;
-    let recent = recent_of(store, &projects, clock.now)?;
-    recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent)?;
+    let recent = Recent::read(store, &pending.located, clock.now)?;
+    let is_changed =
+        recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent.sessions)?;
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
-        let recovered = recent.iter().filter(|session| session.state.status == Status::Crashed);
+        let recovered = recent.sessions.iter().filter(|session| session.state.status == Status::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, store)?;
     checks::compile(home, clock, store)?;
-    store.make_digests(&projects);
-    Ok(())
+    store.make_digests(&recent.joined.ids);
+    Ok(Some(recent).filter(|_| !is_changed))
 }
 
 /// What the brief of a session answers.
@@ -164,6 +165,8 @@ struct Asked<'a> {
     source: StartSource,
     prompt: Option<&'a str>,
     session: Option<&'a SessionRow>,
+    /// What was read of the project already.
+    recent: Option<Recent>,
 }
 
 /// The brief of a session that has just begun.
@@ -174,7 +177,7 @@ fn start_brief(
     pending: &PendingAnswer,
     store: &Store,
     config: &Config,
-    asked: &Asked,
+    asked: Asked,
 ) -> Result<Option<Answer>, AnswerError> {
     let limits = agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
     let budget = Budget::of_session(config.brief.session_tokens);
@@ -189,7 +192,7 @@ fn start_brief(
         reminder: config.brief.reminder,
         session: asked.session,
     };
-    let briefing = recall::brief(store, &pending.located, &question)?;
+    let briefing = recall::brief(store, &pending.located, &question, asked.recent)?;
     let is_shown = config.brief.notice && asked.source != StartSource::Compact;
     let notice = match is_shown {
         true => notice(store, &briefing, clock)?,
@@ -240,8 +243,9 @@ fn on_prompt(
             source = Some(StartSource::Startup);
         }
         if let Some(source) = source {
-            let asked = Asked { occasion: Occasion::Prompt, source, prompt: Some(prompt), session: Some(&session) };
-            return start_brief(home, clock, folders, pending, &store, &config::load(home)?, &asked);
+            let (prompt, session) = (Some(prompt), Some(&session));
+            let asked = Asked { occasion: Occasion::Prompt, source, prompt, session, recent: None };
+            return start_brief(home, clock, folders, pending, &store, &config::load(home)?, asked);
         }
     }
     let joined = joined(&store, &pending.located, clock.now)?;

@@ -6,7 +6,7 @@ use cerberus_core::model::time::Timestamp;
 
 use crate::os::clock::Clock;
 use crate::project::identity::Located;
-use crate::same_project::joined::joined;
+use crate::same_project::joined::{Joined, joined};
 use crate::sessions::sweep;
 use crate::store::{self, SessionRow, Store};
 
@@ -15,9 +15,23 @@ pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> stor
     recent_of(store, &joined(store, located, now)?.ids, now)
 }
 
-/// The same for projects that are known already.
-pub fn recent_of(store: &Store, projects: &[ProjectId], now: Timestamp) -> store::Result<Vec<SessionRow>> {
+fn recent_of(store: &Store, projects: &[ProjectId], now: Timestamp) -> store::Result<Vec<SessionRow>> {
     store.sessions(projects, now.minus(CARRY_OVER), now)
+}
+
+/// A project with its recent sessions, read once for everything that needs them.
+#[derive(Debug)]
+pub struct Recent {
+    pub joined: Joined,
+    /// As [`recent_sessions`].
+    pub sessions: Vec<SessionRow>,
+}
+
+impl Recent {
+    pub fn read(store: &Store, located: &Located, now: Timestamp) -> store::Result<Recent> {
+        let joined = joined(store, located, now)?;
+        Ok(Recent { sessions: recent_of(store, &joined.ids, now)?, joined })
+    }
 }
 
 /// The project's live session; of several, the one active last.

@@ -23,6 +23,7 @@ use crate::memory::distill::Distilled;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity;
+use crate::sessions::find::Recent;
 use crate::sessions::sweep::derive_state;
 use crate::store::fold::FoldError;
 use crate::store::recorder::Recorder;
@@ -91,16 +92,27 @@ fn learn(recorder: &mut Recorder, session: &SessionRow) -> Result<Vec<String>, F
     Ok(said.into_iter().flatten().collect())
 }
 
-/// Recovers the crashed sessions of a project, without being asked, and adds the last words of ended ones.
+/// Recovers the crashed sessions of a project, without being asked, and adds the last words of ended ones. Says whether
+/// there were any.
 pub fn recover_project(
     recorder: &mut Recorder,
     surroundings: &Surroundings,
     sessions: &[SessionRow],
+) -> Result<bool, FoldError> {
+    let open = needs_transcript(recorder.store(), sessions, |session| session.state.status)?;
+    recover_each(recorder, surroundings, &open)?;
+    Ok(!open.is_empty())
+}
+
+fn recover_each(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    sessions: &[SessionRow],
 ) -> Result<(), FoldError> {
-    for session in needs_transcript(recorder.store(), sessions)? {
+    for session in sessions {
         match session.state.status {
-            Status::Crashed => drop(recover(recorder, surroundings, &session, true)?),
-            _ => drop(complete_from_transcript(recorder, surroundings, &session, &mut Vec::new())?),
+            Status::Crashed => drop(recover(recorder, surroundings, session, true)?),
+            _ => drop(complete_from_transcript(recorder, surroundings, session, &mut Vec::new())?),
         }
     }
     Ok(())
@@ -113,33 +125,41 @@ pub fn has_transcript(surroundings: &Surroundings, session: &SessionRow) -> Opti
 }
 
 /// Calls `read` with the view as the next session of the project will find it: crashed sessions are recovered, and
-/// nothing of that is kept.
+/// nothing of that is kept. What was read before is passed on if it still holds.
 pub fn with_recovered<T>(
     home: &Home,
     clock: &Clock,
     store: &Store,
     surroundings: &Surroundings,
-    sessions: Vec<SessionRow>,
-    read: impl FnOnce(&Store) -> T,
+    recent: Recent,
+    read: impl FnOnce(&Store, Option<Recent>) -> T,
 ) -> Result<T, FoldError> {
-    let derived = sessions.into_iter().map(|session| derive_state(session, clock, IDLE_AFTER).0);
-    let open = needs_transcript(store, &derived.collect::<Vec<_>>())?;
+    let derived = |session: &SessionRow| derive_state(session.clone(), clock, IDLE_AFTER).0;
+    let status = |session: &SessionRow| match session.state.status {
+        status if status.is_live() => derived(session).state.status,
+        status => status,
+    };
+    let open = needs_transcript(store, &recent.sessions, status)?;
     if open.is_empty() {
-        return Ok(read(store));
+        return Ok(read(store, Some(recent)));
     }
     let mut preview = match Recorder::preview(home, clock, store) {
         // Another process is writing. What it has committed so far is all there is to show.
-        Err(FoldError::Store(error)) if error.is_busy() => return Ok(read(store)),
+        Err(FoldError::Store(error)) if error.is_busy() => return Ok(read(store, Some(recent))),
         begun => begun?,
     };
-    recover_project(&mut preview, surroundings, &open)?;
-    Ok(read(preview.store()))
+    recover_each(&mut preview, surroundings, &open.iter().map(derived).collect::<Vec<_>>())?;
+    Ok(read(preview.store(), None))
 }
 
 /// Crashed sessions, and the newest ended ones whose hooks did not report the agent's last message.
-fn needs_transcript(store: &Store, sessions: &[SessionRow]) -> Result<Vec<SessionRow>, FoldError> {
-    let crashed = sessions.iter().filter(|session| session.state.status == Status::Crashed);
-    let ended = sessions.iter().rev().filter(|session| session.state.status == Status::Ended).take(SILENT_MAX);
+fn needs_transcript(
+    store: &Store,
+    sessions: &[SessionRow],
+    status: impl Fn(&SessionRow) -> Status,
+) -> Result<Vec<SessionRow>, FoldError> {
+    let crashed = sessions.iter().filter(|session| status(session) == Status::Crashed);
+    let ended = sessions.iter().rev().filter(|session| status(session) == Status::Ended).take(SILENT_MAX);
     let mut all: Vec<SessionRow> = crashed.cloned().collect();
     for session in ended {
         if store.lacks_last_words(session)? {

@@ -484,7 +484,7 @@ impl World {
             reminder: true,
             session: None,
         };
-        let briefing = recall::brief(&store, &identity::locate(project), &question).expect("a brief");
+        let briefing = recall::brief(&store, &identity::locate(project), &question, None).expect("a brief");
         format!("{briefing:#?}")
     }
 }

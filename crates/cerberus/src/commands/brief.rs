@@ -16,7 +16,7 @@ use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
 use cerberus_engine::brief::usage;
 use cerberus_engine::os::outside;
 use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::find::recent_of;
+use cerberus_engine::sessions::find::Recent;
 use cerberus_engine::sessions::recover;
 use cerberus_engine::store::Store;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -120,14 +120,13 @@ impl BriefCommand {
             session: None,
         };
         let located = context.located();
-        let read = |store: &Store| recall::brief(store, &located, &question);
+        let read = |store: &Store, recent| recall::brief(store, &located, &question, recent);
         let now = context.clock.now;
-        let projects = joined(&store, &located, now).hint(DOCTOR)?.ids;
-        store.make_digests(&projects);
-        let found = recent_of(&store, &projects, now).hint(DOCTOR)?;
+        let recent = Recent::read(&store, &located, now).hint(DOCTOR)?;
+        store.make_digests(&recent.joined.ids);
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
         let briefing =
-            recover::with_recovered(&context.home, &context.clock, &store, &surroundings, found, read).hint(DOCTOR)?;
+            recover::with_recovered(&context.home, &context.clock, &store, &surroundings, recent, read).hint(DOCTOR)?;
         Ok((briefing.hint(DOCTOR)?, budget))
     }
 

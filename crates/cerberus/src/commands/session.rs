@@ -140,7 +140,7 @@ fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
         reminder: false,
         session: None,
     };
-    recall::brief(&context.store()?, &context.located(), &question).hint(DOCTOR)
+    recall::brief(&context.store()?, &context.located(), &question, None).hint(DOCTOR)
 }
 
 fn export(context: &Context, is_seed: bool) -> Result<()> {
