@@ -298,7 +298,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             reminder: false,
             session: None,
         };
-        let briefing = recall::brief(&store, &located, &question)?;
+        let briefing = recall::brief(&store, &located, &question, None)?;
         let loaded = begun.elapsed();
         // The last step once more, on its own.
         let joined = joined(&store, &located, now)?;
