@@ -90,7 +90,7 @@ struct Ranking {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
-    /// Those whose names the prompt mentions. Only these and the files of facts are looked up on disk.
+    /// Those whose names the prompt mentions. Besides them, few files are looked up on disk.
     Mentioned,
 }
 

@@ -131,7 +131,7 @@ fn at_start(
 }
 
 /// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
-/// Returns what it read, unless it changed.
+/// Returns the recent sessions that it read, unless one of them was recovered since.
 fn prepare(
     home: &Home,
     clock: &Clock,

@@ -27,7 +27,6 @@ mod titles;
 mod turns;
 mod write;
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -131,7 +130,7 @@ pub struct Store {
     /// The write-ahead log.
     log: PathBuf,
     caller: Caller,
-    keeps_statements: Cell<bool>,
+    keeps_statements: bool,
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
@@ -183,8 +182,7 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                let keeps_statements = Cell::new(true);
-                Ok(Store { connection, path: name, log, caller, keeps_statements, privacy_rules, cleaner })
+                Ok(Store { connection, path: name, log, caller, keeps_statements: true, privacy_rules, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
@@ -192,9 +190,9 @@ impl Store {
 
     /// Keeps few pages and no statements from now on. A process that ends soon uses nearly every statement once, and pays
     /// more for new memory than for reading a page again.
-    pub fn keep_little(&self) {
+    pub fn keep_little(&mut self) {
         let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
-        self.keeps_statements.set(false);
+        self.keeps_statements = false;
     }
 
     /// Until it is dropped, everything is read as of one moment, and the view is locked once instead of for every

@@ -326,7 +326,7 @@ impl Store {
         read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let run = || -> rusqlite::Result<Vec<T>> {
-            match self.keeps_statements.get() {
+            match self.keeps_statements {
                 true => self.connection.prepare_cached(sql)?.query_map(params, read)?.collect(),
                 false => self.connection.prepare(sql)?.query_map(params, read)?.collect(),
             }

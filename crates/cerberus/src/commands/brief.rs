@@ -102,7 +102,7 @@ impl BriefCommand {
     pub fn briefing(&self, context: &Context) -> Result<(Briefing, Budget)> {
         let config = context.config()?;
         let prompt = self.prompt_text()?;
-        let store = context.store()?;
+        let mut store = context.store()?;
         store.keep_little();
         let budget = match self.budget {
             Some(tokens) => Budget::of_all(tokens as usize),
