@@ -9,6 +9,7 @@ pub mod train;
 use std::collections::{BTreeSet, HashSet};
 
 use anyhow::Result;
+use cerberus_core::extract::words::unit::Units;
 use cerberus_core::extract::{resolved, words};
 use cerberus_core::learn::correction::{Turn, corrections};
 use cerberus_core::model::fact::Kind;
@@ -35,15 +36,16 @@ pub struct Found {
 impl Found {
     fn new(row: &Labelled, model: &words::model::Model) -> Found {
         let before = row.before();
+        let units = Units::new(&row.prompt);
         let mut found = Found::default();
-        for statement in resolved(words::user_by(model, &row.prompt, &before), &row.prompt, &before) {
+        for statement in resolved(words::user_by(model, &row.prompt, &units, &before), &row.prompt, &before) {
             found.labels.insert(statement.kind.word());
             if statement.kind == Kind::Decision {
                 found.decisions.push(statement.text);
             }
         }
         let turn = Turn { prompt: &row.prompt, before: before.message, is_interruption: before.is_interruption };
-        for correction in corrections(&turn) {
+        for correction in corrections(&turn, &units) {
             let is_sure = correction.kind.is_durable() && correction.confidence >= APPROVED_MIN;
             found.labels.insert(if correction.kind.is_durable() { "rule" } else { "fix" });
             found.labels.extend(is_sure.then_some("sure rule"));

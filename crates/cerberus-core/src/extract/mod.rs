@@ -11,6 +11,7 @@ pub mod words;
 
 pub use self::assent::is_bare as is_bare_answer;
 use self::words::Before;
+use self::words::unit::Units;
 use crate::clean::text::{Clean, line};
 use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::model::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Target};
@@ -44,11 +45,6 @@ pub fn scan_reference(path: &str) -> String {
 }
 
 pub fn extract(event: &Event) -> Extracted {
-    extract_after(event, &Before::default())
-}
-
-/// The same for an event of which the agent's last message is known: an answer is resolved to what it accepts.
-pub fn extract_after(event: &Event, before: &Before) -> Extracted {
     let mut out = Extracted::default();
     match event {
         Event::Tool(used) => tool_use(used, &mut out),
@@ -57,7 +53,7 @@ pub fn extract_after(event: &Event, before: &Before) -> Extracted {
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
         Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
-        Event::Prompt { text } => out.facts.extend(said(text, before).into_iter().map(statement_fact)),
+        Event::Prompt { text } => return extract_prompt(text, &Units::new(text), &Before::default()),
         // Some hosts report that a turn ended, but not the agent's words.
         Event::Stop { message } if message.trim().is_empty() => {}
         Event::Stop { message } => {
@@ -101,9 +97,11 @@ pub fn extract_after(event: &Event, before: &Before) -> Extracted {
     out
 }
 
-/// What the user said. A decision that only agrees is told as what it accepts, or not at all.
-fn said(prompt: &str, before: &Before) -> Vec<words::Statement> {
-    resolved(words::user(prompt, before), prompt, before)
+/// The same for a prompt that was read already, and of which the agent's last message is known: an answer is resolved to
+/// what it accepts. A decision that only agrees with nothing known is not told.
+pub fn extract_prompt(prompt: &str, units: &Units, before: &Before) -> Extracted {
+    let said = resolved(words::user(prompt, units, before), prompt, before);
+    Extracted { facts: said.into_iter().map(statement_fact).collect(), ..Extracted::default() }
 }
 
 /// Statements of a prompt, answers resolved to what they accept.
@@ -319,7 +317,11 @@ mod tests {
         let message = "Two ways:\n1. Keep the fixed window\n2. Count tokens in buckets\n\nWhich one?";
         let before = Before { message, is_interruption: false };
         let decided = |prompt: &str| -> Vec<String> {
-            said(prompt, &before).into_iter().filter(|one| one.kind == Kind::Decision).map(|one| one.text).collect()
+            resolved(words::user(prompt, &Units::new(prompt), &before), prompt, &before)
+                .into_iter()
+                .filter(|one| one.kind == Kind::Decision)
+                .map(|one| one.text)
+                .collect()
         };
         assert_eq!(decided("2 sounds right to me, the window is too coarse"), ["Count tokens in buckets"]);
         assert_eq!(decided("2 tests fail since yesterday"), [""; 0]);

@@ -113,7 +113,10 @@ impl Pattern {
             [b'?', _, ..] => Step::Maybe(Set::new(&word[1..])),
             _ => Step::One(Set::new(word)),
         };
-        Pattern(pattern.split_whitespace().map(step).collect())
+        debug_assert!(pattern.split_whitespace().eq(pattern.split(' ')), "{pattern}");
+        let mut steps = Vec::with_capacity(memchr::memchr_iter(b' ', pattern.as_bytes()).count() + 1);
+        steps.extend(pattern.split(' ').map(step));
+        Pattern(steps)
     }
 
     /// How many words the pattern matches at the beginning of `words`, or `None`.

@@ -1,5 +1,6 @@
 //! Corrections in the view, and how many of them have been turned into proposals.
 
+use cerberus_core::extract::words::unit::Units;
 use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
 use cerberus_core::learn::voice;
 use cerberus_core::model::event::{Event, Outcome, Record};
@@ -28,35 +29,43 @@ pub struct CorrectionRow {
     pub source: MemorySource,
 }
 
+/// What the user said, read once for everything that is found in it.
+pub(super) struct ReadWords {
+    pub units: Units,
+    /// What the agent last said before it.
+    pub message: String,
+    /// Whether the agent was at work.
+    pub is_interruption: bool,
+}
+
 impl FoldTransaction<'_> {
-    /// What the agent last said before an event, and whether it was at work.
-    pub(super) fn before(&self, source: &Source) -> Result<(String, bool)> {
+    /// Reads what the user said, with what the agent last said before it.
+    pub(super) fn read_words(&self, source: &Source, said: &str) -> Result<ReadWords> {
         // The plus makes SQLite go back from the event, instead of sorting all events of the session. None of them has a
         // lower row than the session.
         let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE +session = ?1 AND row >= ?1 AND row < ?2
             ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
         let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
         let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
-        let (words, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
-        Ok((words, was_at_work == Some(true)))
+        let (message, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
+        Ok(ReadWords { units: Units::new(said), message, is_interruption: was_at_work == Some(true) })
     }
 
     /// Finds corrections of the agent's work: in a prompt, or in the feedback to a rejected tool use.
-    pub(super) fn corrections(&self, source: &Source, record: &Record) -> Result<()> {
-        let (prompt, is_rejection) = match &record.event {
-            Event::Prompt { text } => (&**text, false),
-            Event::Tool(used) if used.outcome == Outcome::Interrupted => {
-                match used.error.as_deref().and_then(correction::feedback) {
-                    Some(feedback) => (feedback, true),
-                    None => return Ok(()),
-                }
+    pub(super) fn corrections(&self, source: &Source, record: &Record, prompt: Option<ReadWords>) -> Result<()> {
+        let is_rejection = prompt.is_none();
+        let (prompt, read) = match (&record.event, prompt) {
+            (Event::Prompt { text }, Some(read)) => (&**text, read),
+            (Event::Tool(used), _) if used.outcome == Outcome::Interrupted => {
+                let Some(feedback) = used.error.as_deref().and_then(correction::feedback) else { return Ok(()) };
+                (feedback, self.read_words(source, feedback)?)
             }
             _ => return Ok(()),
         };
-        let (before, was_at_work) = self.before(source)?;
-        let is_interruption = is_rejection || was_at_work;
-        let found = correction::corrections(&correction::Turn { prompt, before: &before, is_interruption });
-        for Correction { kind, text, confidence } in found {
+        let ReadWords { units, message: before, is_interruption } = read;
+        let is_interruption = is_rejection || is_interruption;
+        let turn = correction::Turn { prompt, before: &before, is_interruption };
+        for Correction { kind, text, confidence } in correction::corrections(&turn, &units) {
             let from = match () {
                 () if record.by_agent => MemorySource::Agent,
                 // The error of a tool use may contain what the tool printed.

@@ -11,7 +11,7 @@ use cerberus_core::brief::title::{self, Rank};
 use cerberus_core::clean::text::{clip, clip_front};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::extract::words::Before;
-use cerberus_core::extract::{extract_after, scan_reference};
+use cerberus_core::extract::{extract, extract_prompt, scan_reference};
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
@@ -208,11 +208,15 @@ impl<'a> FoldTransaction<'a> {
         }
         self.run("INSERT OR IGNORE INTO unindexed VALUES (?1)", [session])?;
         self.mark(session, record)?;
-        let (message, is_interruption) = match &record.event {
-            Event::Prompt { .. } => self.before(source)?,
-            _ => (String::new(), false),
+        let (prompt, extracted) = match &record.event {
+            Event::Prompt { text } => {
+                let read = self.read_words(source, text)?;
+                let before = Before { message: &read.message, is_interruption: read.is_interruption };
+                let extracted = extract_prompt(text, &read.units, &before);
+                (Some(read), extracted)
+            }
+            other => (None, extract(other)),
         };
-        let extracted = extract_after(&record.event, &Before { message: &message, is_interruption });
         for fact in &extracted.facts {
             self.fact(source, record, fact)?;
         }
@@ -265,7 +269,7 @@ impl<'a> FoldTransaction<'a> {
         if record.origin.is_some() {
             return Ok(());
         }
-        self.corrections(source, record)
+        self.corrections(source, record, prompt)
     }
 
     fn receipt(&self, source: &Source, event: &Event) -> Result<()> {

@@ -187,11 +187,11 @@ impl<'a> Context<'a> {
     }
 
     fn features(&self, at: usize, unit: &Unit, cued: &[Statement]) -> Features {
-        let reading = Reading::new(&unit.text, self.units.lexicon);
+        let reading = &unit.reading;
         let words: Vec<&str> = reading.words.iter().map(String::as_str).collect();
         let mut groups = vec![word_group(&words), self.form_group(at, unit, &words)];
         if !unit.is_pasted {
-            groups.extend([concept_group(&reading), self.relation_group(&reading, &words)]);
+            groups.extend([concept_group(reading), self.relation_group(reading, &words)]);
         }
         let mut features: BTreeMap<u32, f32> = BTreeMap::new();
         for group in groups {
@@ -343,7 +343,7 @@ mod tests {
     fn concepts_make_the_same_features_in_every_language() {
         let concepts = |text: &str| {
             let units = Units::new(text);
-            concept_group(&Reading::new(&units.list[0].text, units.lexicon)).features
+            concept_group(&units.list[0].reading).features
         };
         assert!(concepts("non funziona").is_subset(&concepts("no funciona")));
     }

@@ -4,7 +4,6 @@ use super::model::{self, Model};
 use super::unit::{Unit, Units};
 use super::{READ_BYTES_MAX, Statement, Statements, cued, later, own, read_labelled_list, tidy};
 use crate::clean::text::clip;
-use crate::language::lexicon::Reading;
 use crate::model::fact::Kind;
 
 /// What came before a prompt.
@@ -21,28 +20,26 @@ const DECISIONS_MAX: usize = 4;
 const BLOCKERS_MAX: usize = 1;
 
 /// What the user decided, is blocked by or wants next, in their own words.
-pub fn user(prompt: &str, before: &Before) -> Vec<Statement> {
-    user_by(Model::embedded(), prompt, before)
+pub fn user(prompt: &str, units: &Units, before: &Before) -> Vec<Statement> {
+    user_by(Model::embedded(), prompt, units, before)
 }
 
 /// The same, judged by another model.
-pub fn user_by(model: &Model, prompt: &str, before: &Before) -> Vec<Statement> {
-    let units = Units::new(prompt);
+pub fn user_by(model: &Model, prompt: &str, units: &Units, before: &Before) -> Vec<Statement> {
     let cued = cued(prompt);
     let mut statements = Statements::default();
     labelled(prompt, &mut statements);
-    let scores = model.scores(&model::features(&units, before, &cued));
+    let scores = model.scores(&model::features(units, before, &cued));
     for ((kind, part), scores) in model::KINDS.iter().zip(&model.parts).zip(scores) {
         let most = if *kind == Kind::Blocker { BLOCKERS_MAX } else { DECISIONS_MAX };
         let found = units.list.iter().zip(scores).filter(|(_, score)| *score >= part.threshold);
         for (unit, _) in found.take(most) {
-            statements.add_of(*kind, unit, &units, &cued);
+            statements.add_of(*kind, unit, units, &cued);
         }
     }
-    let is_put_off =
-        |unit: &&Unit| !unit.is_pasted && later::is_put_off(&Reading::new(&unit.text, units.lexicon), units.prompt_len);
+    let is_put_off = |unit: &&Unit| !unit.is_pasted && later::is_put_off(&unit.reading, units.prompt_len);
     if let Some(unit) = units.list.iter().find(is_put_off) {
-        statements.add_of(Kind::Next, unit, &units, &cued);
+        statements.add_of(Kind::Next, unit, units, &cued);
     }
     cued.iter().filter(|one| one.kind == Kind::Next).for_each(|one| statements.add(one.kind, &one.text));
     statements.0

@@ -2,7 +2,7 @@
 
 use super::{READ_BYTES_MAX, own};
 use crate::clean::text::clip;
-use crate::language::lexicon::{Lexicon, tokens};
+use crate::language::lexicon::{Lexicon, Reading, tokens};
 use crate::language::outline;
 
 /// A prompt with more sentences is a document; its beginning and end are read.
@@ -11,9 +11,9 @@ const TAIL_MAX: usize = 10;
 /// A shorter text before a full stop is a number or an abbreviation.
 const SENTENCE_BYTES_MIN: usize = 4;
 
-#[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     pub text: String,
+    pub reading: Reading,
     /// Part of a numbered or bulleted list.
     pub is_item: bool,
     /// Not the user's own words: the pasted lines of the prompt, together.
@@ -33,23 +33,26 @@ impl Units {
     pub fn new(prompt: &str) -> Units {
         let text = own::without_blocks(clip(prompt, READ_BYTES_MAX));
         let own = own::own(&text);
-        let mut list = Vec::new();
+        let mut typed = Vec::new();
         for line in &own.lines {
             let item = outline::item(line);
             let is_item = item.is_some();
-            split(item.map_or(line.as_str(), |item| item.text), |text| {
-                list.push(Unit { text: text.to_string(), is_item, is_pasted: false });
-            });
+            split(item.map_or(line.as_str(), |item| item.text), |text| typed.push((text.to_string(), is_item)));
         }
-        let words: Vec<String> = list.iter().flat_map(|unit| tokens(&unit.text)).collect();
-        if list.len() > HEAD_MAX + TAIL_MAX {
-            list.drain(HEAD_MAX..list.len() - TAIL_MAX);
+        let words: Vec<String> = typed.iter().flat_map(|(text, _)| tokens(text)).collect();
+        if typed.len() > HEAD_MAX + TAIL_MAX {
+            typed.drain(HEAD_MAX..typed.len() - TAIL_MAX);
         }
+        let lexicon = Lexicon::of(&words);
+        let unit = |text: String, is_item, is_pasted| {
+            let reading = Reading::new(&text, lexicon);
+            Unit { text, reading, is_item, is_pasted }
+        };
+        let mut list: Vec<Unit> = typed.into_iter().map(|(text, is_item)| unit(text, is_item, false)).collect();
         if !own.pasted.trim().is_empty() {
-            list.push(Unit { text: own.pasted, is_item: false, is_pasted: true });
+            list.push(unit(own.pasted, false, true));
         }
-        let fault = own.fault.map(str::to_string);
-        Units { list, lexicon: Lexicon::of(&words), fault, prompt_len: prompt.len() }
+        Units { list, lexicon, fault: own.fault.map(str::to_string), prompt_len: prompt.len() }
     }
 }
 

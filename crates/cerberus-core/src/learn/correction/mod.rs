@@ -14,7 +14,6 @@ use std::sync::LazyLock;
 use crate::clean::text::{clip, clip_front};
 use crate::extract::words::unit::Units;
 use crate::extract::words::{READ_BYTES_MAX, TEXT_CHARS_MAX, own, points_back, span, tidy};
-use crate::language::lexicon::Reading;
 use crate::language::matcher::{Pattern, Set, patterns};
 use crate::language::outline;
 use crate::language::sentence::{Clause, Word, clauses, fillers, sentences};
@@ -167,8 +166,9 @@ pub fn feedback(error: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
-/// The corrections in `turn`, in the user's words, without duplicates; the most certain one of each sentence.
-pub fn corrections(turn: &Turn) -> Vec<Correction> {
+/// The corrections in `turn`, in the user's words, without duplicates; the most certain one of each sentence. `units` are
+/// those of the prompt.
+pub fn corrections(turn: &Turn, units: &Units) -> Vec<Correction> {
     let text = own::without_blocks(clip(turn.prompt, READ_BYTES_MAX));
     let own = own::own(&text);
     let lines: Vec<&str> = own.lines.iter().map(String::as_str).filter(|line| !line.is_empty()).collect();
@@ -189,25 +189,24 @@ pub fn corrections(turn: &Turn) -> Vec<Correction> {
         let line = outline::item(line).map_or(*line, |item| item.text);
         add_from_line(turn, line, &mut found);
     }
-    add_explicit(turn, &mut found);
+    add_explicit(units, &mut found);
     found.sort_by_key(|one| !one.kind.is_durable());
     found.truncate(CORRECTIONS_MAX);
     found
 }
 
 /// Adds the rules that the sentences of the prompt state outright, in whatever language, and the tables do not know.
-fn add_explicit(turn: &Turn, found: &mut Vec<Correction>) {
-    let units = Units::new(turn.prompt);
+fn add_explicit(units: &Units, found: &mut Vec<Correction>) {
     let is_task = units.prompt_len > TASK_BYTES_MIN;
     for unit in units.list.iter().filter(|unit| !unit.is_pasted) {
-        let reading = Reading::new(&unit.text, units.lexicon);
+        let reading = &unit.reading;
         let is_known = |one: &Correction| {
             one.kind.is_durable() && (unit.text.contains(&one.text) || one.text.contains(&unit.text))
         };
         if found.iter().any(is_known) || is_limited(&unit.text) || reading.words.iter().any(|word| PRODUCT.has(word)) {
             continue;
         }
-        if let Some(explicit) = explicit::explicit(&reading, &unit.text, is_task) {
+        if let Some(explicit) = explicit::explicit(reading, &unit.text, is_task) {
             let most = if is_task { ASKED_MAX } else { 1.0 };
             add(explicit.kind, explicit.confidence.min(most), &unit.text, found);
         }

@@ -6,16 +6,20 @@ use super::*;
 const DONE: &str = "I added the parser and its tests. Everything passes.";
 const OFFER: &str = "The change is committed. Would you like me to deploy it now?";
 
+fn read(turn: &Turn) -> Vec<Correction> {
+    corrections(turn, &Units::new(turn.prompt))
+}
+
 fn first(prompt: &str) -> Vec<Correction> {
-    corrections(&Turn { prompt, ..Turn::default() })
+    read(&Turn { prompt, ..Turn::default() })
 }
 
 fn after(prompt: &str) -> Vec<Correction> {
-    corrections(&Turn { prompt, before: DONE, is_interruption: false })
+    read(&Turn { prompt, before: DONE, is_interruption: false })
 }
 
 fn stopped(prompt: &str) -> Vec<Correction> {
-    corrections(&Turn { prompt, before: DONE, is_interruption: true })
+    read(&Turn { prompt, before: DONE, is_interruption: true })
 }
 
 /// Each prompt gives one correction of this kind, with a confidence in this range.
@@ -239,7 +243,7 @@ fn some_corrections_need_an_agent_that_has_acted() {
 
 #[test]
 fn an_offer_is_answered_with_a_standing_fact() {
-    let read = |prompt| corrections(&Turn { prompt, before: OFFER, is_interruption: false });
+    let after_offer = |prompt| read(&Turn { prompt, before: OFFER, is_interruption: false });
     for prompt in [
         "it deploys by itself",
         "once you push, it gets built on its own",
@@ -247,7 +251,8 @@ fn an_offer_is_answered_with_a_standing_fact() {
         "the pipeline does that",
         "No need to restart the service.",
     ] {
-        assert!(matches!(&read(prompt)[..], [one] if one.kind.is_durable()), "{:?}", read(prompt));
+        let found = after_offer(prompt);
+        assert!(matches!(&found[..], [one] if one.kind.is_durable()), "{found:?}");
         let is_rule = |one: &Correction| one.kind.is_durable() && one.kind != CorrectionKind::Fact;
         assert!(!after(prompt).iter().any(is_rule), "{prompt}");
     }
@@ -515,7 +520,7 @@ proptest! {
         before in "\\PC{0,40}",
         is_interruption in any::<bool>(),
     ) {
-        let found = corrections(&Turn { prompt: &prompt, before: &before, is_interruption });
+        let found = read(&Turn { prompt: &prompt, before: &before, is_interruption });
         prop_assert!(found.len() <= CORRECTIONS_MAX);
         for one in found {
             prop_assert!(!one.text.is_empty() && one.text.chars().count() <= TEXT_CHARS_MAX);
@@ -530,7 +535,7 @@ proptest! {
 fn long_and_hostile_texts_are_read_in_time() {
     for piece in ["always ", "never run ", "don't , ", "\"", "from now on\n", "you keep ", "use "] {
         let prompt = piece.repeat(40_000);
-        assert!(corrections(&Turn { prompt: &prompt, before: DONE, is_interruption: true }).len() <= CORRECTIONS_MAX);
+        assert!(read(&Turn { prompt: &prompt, before: DONE, is_interruption: true }).len() <= CORRECTIONS_MAX);
     }
 }
 
