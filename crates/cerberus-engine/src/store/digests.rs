@@ -62,7 +62,7 @@ impl Store {
         column: &str,
         sessions: &[SessionRow],
         now: Timestamp,
-        unpack: impl Fn(&[u8], &SessionId) -> Option<T>,
+        mut unpack: impl FnMut(&[u8], &SessionId) -> Option<T>,
     ) -> Result<(Vec<T>, Named)> {
         let mut rest = Named::of(sessions);
         let sql = format!("SELECT {column} FROM digest WHERE session = ?1 AND until <= ?2");

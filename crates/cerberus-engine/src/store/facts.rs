@@ -104,6 +104,28 @@ impl FactFilter {
     }
 }
 
+/// What several sessions said and settled.
+struct AllSaid {
+    facts: Vec<(Known, &'static str)>,
+    settlements: Vec<Settlement>,
+    last_edits: Vec<Known>,
+}
+
+impl Default for AllSaid {
+    /// With room for a week of ordinary work: a fact is large, and memory that is not used costs nothing.
+    fn default() -> AllSaid {
+        AllSaid { facts: Vec::with_capacity(1_000), settlements: Vec::with_capacity(1_000), last_edits: Vec::new() }
+    }
+}
+
+impl AllSaid {
+    fn add(&mut self, said: Said) {
+        self.facts.extend(said.facts);
+        self.settlements.extend(said.settlements);
+        self.last_edits.extend(said.last_edit);
+    }
+}
+
 /// An edit whose file was not read yet.
 #[derive(Clone, Debug)]
 pub struct UnnamedEdit {
@@ -125,24 +147,22 @@ impl Store {
         let mut all = match wanted {
             FactFilter::All => self.all_said(sessions, wanted, now)?,
             _ => {
-                let unpack = |packed: &[u8], id: &SessionId| digest::unpack_said(packed, id, |kind| wanted.has(kind));
-                let (mut packed, rest) = self.packed("said", sessions, now, unpack)?;
-                packed.extend(self.said_by(&rest, wanted, FACTS_MAX, now)?.into_values());
-                packed
+                let mut all = AllSaid::default();
+                let unpack = |packed: &[u8], id: &SessionId| {
+                    digest::unpack_said(packed, id, |kind| wanted.has(kind)).map(|said| all.add(said))
+                };
+                let (_, rest) = self.packed("said", sessions, now, unpack)?;
+                self.said_by(&rest, wanted, FACTS_MAX, now)?.into_values().for_each(|said| all.add(said));
+                all
             }
         };
-        if all.iter().map(|said| said.facts.len()).sum::<usize>() > FACTS_MAX as usize {
+        if all.facts.len() > FACTS_MAX as usize {
             all = self.all_said(sessions, wanted, now)?;
         }
-        let (mut facts, mut settlements, mut last_edits) = (Vec::new(), Vec::new(), Vec::new());
-        for said in all {
-            facts.extend(said.facts);
-            settlements.extend(said.settlements);
-            last_edits.extend(said.last_edit);
-        }
+        let AllSaid { mut facts, mut settlements, last_edits } = all;
         // An event belongs to one session, and each session is in order.
-        facts.sort_by_key(|(known, _): &(Known, &'static str)| (known.at, known.event));
-        settlements.sort_by_key(|settlement: &Settlement| (settlement.at, settlement.event));
+        facts.sort_by_key(|(known, _)| (known.at, known.event));
+        settlements.sort_by_key(|settlement| (settlement.at, settlement.event));
         let (facts, sources) = facts.into_iter().unzip();
         let mut carried = Carried { facts, sources, settlements };
         let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
@@ -170,8 +190,10 @@ impl Store {
         Ok(found)
     }
 
-    fn all_said(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<Vec<Said>> {
-        Ok(self.said_by(&Named::of(sessions), wanted, FACTS_MAX, now)?.into_values().collect())
+    fn all_said(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<AllSaid> {
+        let mut all = AllSaid::default();
+        self.said_by(&Named::of(sessions), wanted, FACTS_MAX, now)?.into_values().for_each(|said| all.add(said));
+        Ok(all)
     }
 
     /// What each of these sessions said and settled, from their rows.

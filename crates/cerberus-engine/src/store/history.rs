@@ -9,7 +9,7 @@ use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::{ProjectId, SessionId};
 use cerberus_core::model::map::FastMap;
 use cerberus_core::model::time::Timestamp;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::read::time;
 use super::{Result, Store};
@@ -18,19 +18,18 @@ impl Store {
     /// The project's sessions up to `now`, however old. The session that touched a file last comes first. The words of
     /// prompts may be missing if they are compared with no other prompt.
     pub fn history(&self, projects: &[ProjectId], asks: Asks, now: Timestamp) -> Result<Vec<SessionWork>> {
+        let sql = "SELECT session.row, id, iif(until <= ?2, work, NULL) FROM session
+            LEFT JOIN digest ON digest.session = session.row WHERE project = ?1 AND started_at <= ?2
+            ORDER BY last_activity DESC, session.row DESC LIMIT ?3";
+        let mut found = self.with_path(self.connection.prepare(sql))?;
         let mut sessions = Vec::new();
-        let mut place = 0;
         for project in projects {
-            let sql = "SELECT session.row, id, iif(until <= ?2, work, NULL) FROM session
-                LEFT JOIN digest ON digest.session = session.row WHERE project = ?1 AND started_at <= ?2
-                ORDER BY last_activity DESC, session.row DESC LIMIT ?3";
-            sessions.extend(self.rows(sql, params![project.as_str(), now.millis(), SESSIONS_MAX], |row| {
-                let id = SessionId::new(row.get::<_, String>(1)?);
-                let packed = row.get_ref(2)?.as_blob_or_null()?;
-                let work = packed.and_then(|packed| digest::unpack_work(packed, id.clone(), wanted(place, asks)));
-                place += 1;
-                Ok((row.get::<_, i64>(0)?, id, work))
-            })?);
+            let asked = params![project.as_str(), now.millis(), SESSIONS_MAX];
+            let mut rows = self.with_path(found.query(asked))?;
+            while let Some(row) = self.with_path(rows.next())? {
+                let read = work_row(row, wanted(sessions.len(), asks));
+                sessions.push(self.with_path(read)?);
+            }
         }
         let unpacked = sessions.iter().filter(|(.., work)| work.is_none()).map(|(row, ..)| *row).collect();
         let mut unpacked = self.work(unpacked, now)?;
@@ -158,6 +157,14 @@ fn wanted(place: usize, asks: Asks) -> Wanted {
         Asks::Nothing => WantedPrompts::Paths,
     };
     Wanted { mentions: place < MENTIONING_SESSIONS_MAX, prompts }
+}
+
+/// The row of a session, its name and its work, if that is packed.
+fn work_row(row: &Row, wanted: Wanted) -> rusqlite::Result<(i64, SessionId, Option<SessionWork>)> {
+    let id = SessionId::new(row.get_ref(1)?.as_str()?);
+    let packed = row.get_ref(2)?.as_blob_or_null()?;
+    let work = packed.and_then(|packed| digest::unpack_work(packed, id.clone(), wanted));
+    Ok((row.get(0)?, id, work))
 }
 
 /// By the row of their session, oldest first.

@@ -138,7 +138,8 @@ impl<'a> Candidates<'a> {
 }
 
 fn traces<'a>(evidence: &Evidence<'a>) -> Traces<'a> {
-    let mut traces = Traces::for_files(evidence.tracked.len().min(TRACKED_FILES_MAX));
+    // Sessions and commits also name files that are gone or were never committed.
+    let mut traces = Traces::for_files(2 * evidence.tracked.len().min(TRACKED_FILES_MAX));
     trace::of_sessions(evidence, &mut traces);
     trace::of_stops(evidence, &mut traces);
     trace::of_commits(evidence, &mut traces);
@@ -168,7 +169,8 @@ struct Traces<'a> {
 impl<'a> Traces<'a> {
     /// A trace is large, so the list should not have to grow.
     fn for_files(count: usize) -> Traces<'a> {
-        Traces { list: Vec::with_capacity(count), places: FastMap::default() }
+        let places = FastMap::with_capacity_and_hasher(count, Default::default());
+        Traces { list: Vec::with_capacity(count), places }
     }
 
     fn of(&mut self, path: &'a str) -> &mut Trace {
