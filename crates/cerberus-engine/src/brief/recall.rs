@@ -136,6 +136,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt)?,
     };
     let files = file_names(&survey, survey.likely.files.iter());
+    let turns = store.turns(&quoted, now)?;
     let summary = last_summary(store, &sessions, question)?;
     let request = Request {
         project: &located.name,
@@ -149,7 +150,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
-        turns: &store.turns(&quoted, now)?,
+        turns: &turns,
         worked: &worked,
     };
     let brief = match &summary {
@@ -160,13 +161,15 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let brief = brief.after(memories, left_out);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
-    Ok(Briefing {
+    let briefing = Briefing {
         project: located.name.clone(),
         session_id: newest.map(|session| session.id.clone()),
         expires_at: newest.map(|session| expiry(session.last_activity)),
         summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
         brief,
-    })
+    };
+    store.free((survey, carried, sessions, quoted, turns));
+    Ok(briefing)
 }
 
 /// Adds what teammates have open.
@@ -263,7 +266,9 @@ pub fn on_prompt(
         turns: &[],
         worked: &worked,
     };
-    Ok(brief::on_prompt(&request, prompt, prompted, &known))
+    let brief = brief::on_prompt(&request, prompt, prompted, &known);
+    view.store.free((survey, carried, sessions));
+    Ok(brief)
 }
 
 /// What the asking session's context already contains. A fresh or emptied context contains nothing.

@@ -2,7 +2,7 @@
 //!
 //! Git is started only when another commit is checked out; otherwise its last output is in the view.
 
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -64,6 +64,7 @@ pub fn survey(
     let left = without_ignored(view, left, &survey.tracked)?;
     survey.likely.repository = Repository { left, ..repository(view, &changed)? };
     survey.likely.unmerged = unmerged(view.located, carried, sessions);
+    view.store.free((commits, changed));
     Ok(survey)
 }
 
@@ -76,7 +77,9 @@ pub fn for_prompt(
     prompt: &str,
 ) -> store::Result<Survey> {
     let (_, log) = kept_log(view.store, view.located)?;
-    Ok(ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), Which::Mentioned).survey)
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), Which::Mentioned);
+    view.store.free(ranking.commits);
+    Ok(ranking.survey)
 }
 
 /// A survey that knows nothing of the repository yet, and what else it was made of.
@@ -273,7 +276,7 @@ fn gone_files(
     let before = touched(old).filter(|path| is_asked(path) && !disk.tracked.contains(path) && !disk.has(path));
     let mut gone: FastSet<&str> = lately.chain(before).collect();
     if !disk.tracked.is_empty() {
-        let is_touched: FastSet<&str> = touched(recent).chain(touched(old)).collect();
+        let is_touched: LazyCell<FastSet<&str>, _> = LazyCell::new(|| touched(recent).chain(touched(old)).collect());
         let committed = commits.iter().flat_map(|commit| commit.files.iter().chain(&commit.deleted));
         let untracked = committed.map(String::as_str).filter(|path| is_asked(path) && !disk.tracked.contains(path));
         gone.extend(untracked.filter(|path| !is_touched.contains(path) || !disk.has(path)));

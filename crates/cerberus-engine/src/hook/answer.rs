@@ -99,6 +99,7 @@ pub fn answer(
                 survey::ask_ahead(&store, &pending.located)?;
                 store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
+                store.come_to_rest();
                 detached::start_sync(home, clock);
             }
             Ok(None)
@@ -127,7 +128,9 @@ fn at_start(
     let is_forgotten = agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
     let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
     let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent };
-    start_brief(home, clock, folders, pending, &store, &config, asked)
+    let answer = start_brief(home, clock, folders, pending, &store, &config, asked)?;
+    store.close();
+    Ok(answer)
 }
 
 /// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
@@ -257,6 +260,7 @@ fn on_prompt(
     let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());
     let crossed = redline_notice(home, clock, pending, &store, &session)?;
+    store.close();
     let event = receipt(home, None, codes, &brief, crossed.is_some());
     Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, crossed.as_deref(), event))
 }
@@ -304,8 +308,10 @@ impl PendingAnswer {
     /// Whether another hook reported the same event first and answers it.
     fn is_echo(&self, home: &Home, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
         let (agent, own) = (self.agent, std::process::id());
-        if store.has_event(agent, &self.session, &self.key)? {
-            return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?);
+        match store.heard_by(agent, &self.session, &self.key)? {
+            Some(first) if first == Some(own) => return Ok(false),
+            Some(_) => return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?),
+            None => {}
         }
         // Another process holds the view, so the view is behind. The journal shows which hook was first.
         let (low, high) = same_words(&self.key).unwrap_or_else(|| (self.key.to_string(), self.key.to_string()));

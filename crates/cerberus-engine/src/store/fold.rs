@@ -35,9 +35,7 @@ pub fn open(home: &Home) -> Result<Store, FoldError> {
 
 /// Opens the view for a hook, which never waits for a lock or a long fold. The hook then sees an older view.
 pub fn open_in_hook(home: &Home) -> Result<Store, FoldError> {
-    let mut store = open_for(home, Caller::Hook)?;
-    store.keep_little();
-    Ok(store)
+    open_for(home, Caller::Hook).map(Store::short_lived)
 }
 
 fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {

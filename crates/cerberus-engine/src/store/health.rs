@@ -57,11 +57,11 @@ pub(super) enum Content {
 pub(super) fn inspect(connection: &Connection) -> rusqlite::Result<Content> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (version, mark) = (number("user_version")?, number("application_id")?);
-    let tables = tables(connection)?;
+    let found = Definitions::read(connection)?;
     Ok(match (version, mark) {
-        (0, 0) if tables.is_empty() => Content::Nothing,
-        _ if version == SCHEMA_VERSION as i32 && mark == schema_mark(&tables) => Content::View,
-        _ if tables.contains("\ntable segment ") => Content::ViewProblem(ViewProblem::Altered),
+        (0, 0) if found.count == 0 => Content::Nothing,
+        _ if version == SCHEMA_VERSION as i32 && mark == found.mark() => Content::View,
+        _ if found.has_segments => Content::ViewProblem(ViewProblem::Altered),
         _ => Content::ViewProblem(ViewProblem::Foreign),
     })
 }
@@ -71,7 +71,7 @@ pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Immediate)?;
     if let Content::Nothing = inspect(&transaction)? {
         transaction.execute_batch(&without_comments(SCHEMA))?;
-        let mark = schema_mark(&tables(&transaction)?);
+        let mark = Definitions::read(&transaction)?.mark();
         transaction.execute_batch(&format!("PRAGMA user_version={SCHEMA_VERSION}; PRAGMA application_id={mark}"))?;
     }
     transaction.commit()
@@ -83,27 +83,37 @@ fn without_comments(schema: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The definitions of all tables, indexes, triggers and views.
-fn tables(connection: &Connection) -> rusqlite::Result<String> {
-    let sql = "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY type, name";
-    let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    let mut all = String::new();
-    while let Some(row) = rows.next()? {
-        for (before, column) in [("\n", 0), (" ", 1), (" ", 2)] {
-            all.push_str(before);
-            all.push_str(row.get_ref(column)?.as_str().unwrap_or_default());
-        }
-    }
-    Ok(all)
+/// All tables, indexes, triggers and views.
+#[derive(Default)]
+struct Definitions {
+    count: usize,
+    /// The sum of their hashes: SQLite returns them in any order.
+    hash: u64,
+    has_segments: bool,
 }
 
-/// A number that identifies the schema: other tables or another version give another number.
-fn schema_mark(tables: &str) -> i32 {
-    const OURS: u64 = fnv1a(SCHEMA.as_bytes()).rotate_left(1);
-    let hash = fnv1a(tables.as_bytes()) ^ OURS;
-    // 0 is the default of a database without a mark.
-    (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
+impl Definitions {
+    fn read(connection: &Connection) -> rusqlite::Result<Definitions> {
+        let mut found = Definitions::default();
+        let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_master")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let text = |column| -> rusqlite::Result<&str> { Ok(row.get_ref(column)?.as_str().unwrap_or_default()) };
+            let (kind, name, sql) = (text(0)?, text(1)?, text(2)?);
+            found.count += 1;
+            found.hash = found.hash.wrapping_add(fnv1a(format!("{kind} {name} {sql}").as_bytes()));
+            found.has_segments |= (kind, name) == ("table", "segment");
+        }
+        Ok(found)
+    }
+
+    /// A number that identifies the schema: other tables or another version give another number.
+    fn mark(&self) -> i32 {
+        const OURS: u64 = fnv1a(SCHEMA.as_bytes()).rotate_left(1);
+        let hash = self.hash ^ OURS;
+        // 0 is the default of a database without a mark.
+        (((hash ^ (hash >> 32)) & 0x7fff_ffff) as i32).max(1)
+    }
 }
 
 /// Why the file in the view's place cannot be opened. `None` if the cause is not the file itself, such as a full disk

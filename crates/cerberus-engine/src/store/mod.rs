@@ -60,8 +60,10 @@ const SCHEMA_VERSION: u32 = 8;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// A longer write-ahead log slows down every open.
+/// A longer write-ahead log slows down every open: it is read whole.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
+/// The same at the end of a session, when nobody waits.
+const RESTING_LOG_BYTES_MAX: u64 = 32 * 1024;
 
 /// Lists for `kind IN (…)`.
 static ACTIVITY_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::is_activity));
@@ -130,7 +132,7 @@ pub struct Store {
     /// The write-ahead log.
     log: PathBuf,
     caller: Caller,
-    keeps_statements: bool,
+    is_short_lived: bool,
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
     cleaner: Cleaner,
@@ -162,17 +164,17 @@ impl Store {
             if let Content::ViewProblem(_) = found {
                 return Ok((connection, found));
             }
-            // The journal is durable; the view may lose its last transaction and fold it again. A checkpoint at every
-            // close would cost four syncs per session start, so it is done only when the log is long.
+            // A checkpoint at every close would cost four syncs per session start, so it is done only when the log is
+            // long.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             // Keeps the query plan whatever values are bound: a statement is not prepared again for every new value.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            connection.execute_batch(
-                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY;
-                 PRAGMA wal_autocheckpoint=0;",
-            )?;
+            // The journal is durable; the view may lose its last transaction and fold it again.
+            connection.execute_batch("PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY")?;
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
             if let Content::Nothing = found {
+                // The file keeps this.
+                connection.execute_batch("PRAGMA journal_mode=WAL")?;
                 health::create(&connection)?;
             }
             Ok((connection, found))
@@ -182,17 +184,31 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                Ok(Store { connection, path: name, log, caller, keeps_statements: true, privacy_rules, cleaner })
+                Ok(Store { connection, path: name, log, caller, is_short_lived: false, privacy_rules, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
     }
 
-    /// Keeps few pages and no statements from now on. A process that ends soon uses nearly every statement once, and pays
-    /// more for new memory than for reading a page again.
-    pub fn keep_little(&mut self) {
+    /// For a process that ends when it has used the view once. It keeps few pages and no statements: it needs nearly
+    /// every statement once, and pays more for new memory than for reading a page again.
+    pub fn short_lived(self) -> Store {
         let _ = self.connection.pragma_update(None, "cache_size", FEW_PAGES);
-        self.keeps_statements = false;
+        Store { is_short_lived: true, ..self }
+    }
+
+    /// Frees what was read, unless the process ends soon: then the memory goes at once, and not piece by piece.
+    pub fn free<T>(&self, read: T) {
+        if self.is_short_lived {
+            std::mem::forget(read);
+        }
+    }
+
+    /// Closes the view, unless the process ends soon.
+    pub fn close(self) {
+        if self.is_short_lived {
+            std::mem::forget(self);
+        }
     }
 
     /// Until it is dropped, everything is read as of one moment, and the view is locked once instead of for every
@@ -242,7 +258,16 @@ impl Store {
 
     /// Moves a long write-ahead log into the database. If others are using the view, this is left for next time.
     pub fn checkpoint_if_long(&self) {
-        if std::fs::metadata(&self.log).is_ok_and(|known| known.len() > LOG_BYTES_MAX) {
+        self.checkpoint_above(LOG_BYTES_MAX);
+    }
+
+    /// Leaves a short log for the next session.
+    pub fn come_to_rest(&self) {
+        self.checkpoint_above(RESTING_LOG_BYTES_MAX);
+    }
+
+    fn checkpoint_above(&self, bytes: u64) {
+        if std::fs::metadata(&self.log).is_ok_and(|known| known.len() > bytes) {
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }

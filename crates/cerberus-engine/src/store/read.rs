@@ -270,10 +270,14 @@ impl Store {
     }
 
     pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {
-        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+        Ok(self.heard_by(agent, agent_session_id, key)?.is_some())
+    }
+
+    /// The process that reported an event, if the event is known and the process too.
+    pub fn heard_by(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<Option<Option<u32>>> {
+        let sql = "SELECT heard_by FROM event JOIN session ON session.row = event.session
             WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
-        let found = self.rows(sql, [agent.name(), agent_session_id, key], |_| Ok(()))?;
-        Ok(!found.is_empty())
+        Ok(self.rows(sql, [agent.name(), agent_session_id, key], |row| row.get(0))?.pop())
     }
 
     /// Whether the event with this key, reported by the process `heard_by`, is the echo of one that another process
@@ -326,9 +330,9 @@ impl Store {
         read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let run = || -> rusqlite::Result<Vec<T>> {
-            match self.keeps_statements {
-                true => self.connection.prepare_cached(sql)?.query_map(params, read)?.collect(),
-                false => self.connection.prepare(sql)?.query_map(params, read)?.collect(),
+            match self.is_short_lived {
+                true => self.connection.prepare(sql)?.query_map(params, read)?.collect(),
+                false => self.connection.prepare_cached(sql)?.query_map(params, read)?.collect(),
             }
         };
         self.with_path(run())

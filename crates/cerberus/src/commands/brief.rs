@@ -88,7 +88,9 @@ impl BriefCommand {
     }
 
     pub fn run(self, context: &Context) -> Result<()> {
-        let (briefing, budget) = self.briefing(context)?;
+        let store = context.store()?.short_lived();
+        let (briefing, budget) = self.briefing_from(&store, context)?;
+        store.close();
         if context.json {
             render::json(&as_json(&briefing, budget.both_tokens));
         } else if self.explain {
@@ -99,11 +101,13 @@ impl BriefCommand {
         Ok(())
     }
 
-    pub fn briefing(&self, context: &Context) -> Result<(Briefing, Budget)> {
+    pub fn briefing(&self, context: &Context) -> Result<Briefing> {
+        Ok(self.briefing_from(&context.store()?, context)?.0)
+    }
+
+    fn briefing_from(&self, store: &Store, context: &Context) -> Result<(Briefing, Budget)> {
         let config = context.config()?;
         let prompt = self.prompt_text()?;
-        let mut store = context.store()?;
-        store.keep_little();
         let budget = match self.budget {
             Some(tokens) => Budget::of_all(tokens as usize),
             None => Budget::of_session(config.brief.session_tokens),
@@ -122,11 +126,11 @@ impl BriefCommand {
         let located = context.located();
         let read = |store: &Store, recent| recall::brief(store, &located, &question, recent);
         let now = context.clock.now;
-        let recent = Recent::read(&store, &located, now).hint(DOCTOR)?;
+        let recent = Recent::read(store, &located, now).hint(DOCTOR)?;
         store.make_digests(&recent.joined.ids);
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
         let briefing =
-            recover::with_recovered(&context.home, &context.clock, &store, &surroundings, recent, read).hint(DOCTOR)?;
+            recover::with_recovered(&context.home, &context.clock, store, &surroundings, recent, read).hint(DOCTOR)?;
         Ok((briefing.hint(DOCTOR)?, budget))
     }
 

@@ -42,7 +42,7 @@ impl HandoffCommand {
         let notes = notes(context)?;
         complete_live_session(context)?;
         let recorded = record::append(context, notes, false)?;
-        let (briefing, _) = BriefCommand::after_clear().briefing(context)?;
+        let briefing = BriefCommand::after_clear().briefing(context)?;
         let text = briefing.brief.text;
         if context.json {
             let codes: Vec<&str> = recorded.iter().map(|one| one.code.as_str()).collect();

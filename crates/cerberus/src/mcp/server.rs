@@ -46,7 +46,7 @@ impl Server {
     }
 
     fn brief(&self) -> crate::failure::Result<String> {
-        let (briefing, _) = BriefCommand::for_start(None).briefing(&self.context.now_again())?;
+        let briefing = BriefCommand::for_start(None).briefing(&self.context.now_again())?;
         Ok(briefing.brief.text)
     }
 }

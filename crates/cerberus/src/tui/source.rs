@@ -227,7 +227,7 @@ impl Source {
             return Err(anyhow::anyhow!("{} does not exist any more", folder.display()))
                 .hint("it was moved or removed");
         }
-        let (briefing, _) = BriefCommand::for_start(None).briefing(&self.context.in_folder(folder))?;
+        let briefing = BriefCommand::for_start(None).briefing(&self.context.in_folder(folder))?;
         let title = format!("the next session in {} is told", briefing.project);
         let mut lines: Vec<String> = briefing.brief.text.lines().map(str::to_string).collect();
         if lines.is_empty() {

@@ -37,7 +37,7 @@ impl Arguments for SessionContext {
     fn call(self, context: &Context) -> Result<ContextAnswer> {
         // Limited to the length of a prompt.
         let query = self.query.map(|query| context.home.cleaner().clean(query, Keep::PROMPT).to_string());
-        let (briefing, _) = BriefCommand::for_start(query).briefing(context)?;
+        let briefing = BriefCommand::for_start(query).briefing(context)?;
         let brief = briefing.brief;
         Ok(ContextAnswer {
             project: briefing.project,
