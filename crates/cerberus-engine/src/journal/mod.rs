@@ -22,12 +22,12 @@ use cerberus_core::model::time::Timestamp;
 pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
 pub use own::own_record;
 pub use read::{
-    Line, Position, Segment, Stretch, each_line, end, end_of_day, is_replica, is_replica_of, micros, rank, read,
-    replica_of, segments, stretches,
+    CHUNK_BYTES, Line, Position, Segment, Stretch, each_line, end, end_of_day, is_replica, is_replica_of, micros, rank,
+    read, replica_of, segments, stretches,
 };
 
 use self::line::{STAMP_BYTES_MAX, last_order};
-use self::read::{CHUNK_BYTES, segment_of};
+use self::read::segment_of;
 use crate::os::device;
 use crate::os::fault::{self, Writing};
 use crate::os::home::{Access, Home, create_dir};

@@ -111,14 +111,12 @@ struct AllSaid {
     last_edits: Vec<Known>,
 }
 
-impl Default for AllSaid {
-    /// With room for a week of ordinary work: a fact is large, and memory that is not used costs nothing.
-    fn default() -> AllSaid {
+impl AllSaid {
+    /// Nothing yet, with room for a week of ordinary work: a fact is large, and memory that is not used costs nothing.
+    fn new() -> AllSaid {
         AllSaid { facts: Vec::with_capacity(1_000), settlements: Vec::with_capacity(1_000), last_edits: Vec::new() }
     }
-}
 
-impl AllSaid {
     fn add(&mut self, said: Said) {
         self.facts.extend(said.facts);
         self.settlements.extend(said.settlements);
@@ -147,7 +145,7 @@ impl Store {
         let mut all = match wanted {
             FactFilter::All => self.all_said(sessions, wanted, now)?,
             _ => {
-                let mut all = AllSaid::default();
+                let mut all = AllSaid::new();
                 let unpack = |packed: &[u8], id: &SessionId| {
                     digest::unpack_said(packed, id, |kind| wanted.has(kind)).map(|said| all.add(said))
                 };
@@ -191,7 +189,7 @@ impl Store {
     }
 
     fn all_said(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<AllSaid> {
-        let mut all = AllSaid::default();
+        let mut all = AllSaid::new();
         self.said_by(&Named::of(sessions), wanted, FACTS_MAX, now)?.into_values().for_each(|said| all.add(said));
         Ok(all)
     }

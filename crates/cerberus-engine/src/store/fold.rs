@@ -305,6 +305,7 @@ fn refold(
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::time::Duration;
 
     use cerberus_core::agents::claude_code;
@@ -363,6 +364,21 @@ mod tests {
         // One of these belongs before what was folded, so the session is folded again.
         records.iter().for_each(append);
         assert_eq!(keys(), ["early", "last"]);
+    }
+
+    #[test]
+    fn a_segment_of_several_stretches_is_folded_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        journal::append(&home, now, &ended(now, 1, "first")).unwrap();
+        let segment = home.journal_dir().join(&journal::segments(&home).unwrap()[0].name);
+        let mut damage = vec![b'x'; journal::CHUNK_BYTES as usize];
+        damage.push(b'\n');
+        std::fs::OpenOptions::new().append(true).open(segment).unwrap().write_all(&damage).unwrap();
+        journal::append(&home, now, &ended(now, 1, "last")).unwrap();
+        let keys = open(&home).unwrap().event_keys(claude_code::AGENT, "s").unwrap();
+        assert_eq!(keys.len(), 2, "{keys:?}");
     }
 
     #[test]

@@ -71,6 +71,23 @@ fn status_of(env: &TestEnv, session: &str) -> String {
 }
 
 #[test]
+fn a_session_that_ends_leaves_a_short_log_of_the_view() {
+    let env = env();
+    let log_bytes = || {
+        let files = std::fs::read_dir(env.home()).unwrap().map(|file| file.unwrap());
+        let logs = files.filter(|file| file.file_name().to_string_lossy().ends_with(".db-wal"));
+        logs.map(|file| file.metadata().unwrap().len()).sum::<u64>()
+    };
+    for number in 0..40 {
+        env.write_file("s1", &format!("t{number}"), &format!("src/part{number}.rs"), "fn a() {}");
+    }
+    env.start("s2", "startup");
+    assert!(log_bytes() > 32 * 1024, "{}", log_bytes());
+    env.hook("s2", "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(log_bytes(), 0);
+}
+
+#[test]
 fn the_process_of_a_plugin_is_not_the_agent() {
     let env = env();
     let mut agent = Agent::start_as(&env, "cline");
