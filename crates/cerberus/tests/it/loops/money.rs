@@ -94,6 +94,12 @@ fn a_context_whose_runner_was_killed_counts() {
     wait_until("the agent to work", LIMIT, || file.exists().then_some(())).unwrap();
     let log = || stage.env.json(&["loop", "status"])["session_id"].is_string();
     wait_until("the session to be recorded", LIMIT, || log().then_some(())).unwrap();
+    let is_written_down = || {
+        let mut outputs = std::fs::read_dir(stage.env.home().join("loops")).unwrap().map(|dir| dir.unwrap().path());
+        outputs
+            .any(|dir| std::fs::read_to_string(dir.join("output-1-1-1.log")).is_ok_and(|said| said.contains("40000")))
+    };
+    wait_until("its output to be written down", LIMIT, || is_written_down().then_some(())).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     stage.resume(&["--max-iterations", "2"]).ended(3, "iterations");
