@@ -474,6 +474,23 @@ fn a_brief_of_the_past_shows_nothing_of_a_later_transcript() {
 }
 
 #[test]
+fn a_start_picks_up_the_session_that_worked_last_by_its_transcript() {
+    let mut env = env();
+    let case = &CASES[0];
+    let path = case.place(&env);
+    case.die(&mut env, &path, None);
+    // Later than what hooks reported of the dead one, and earlier than what its transcript says.
+    env.set_now(Some(&at(3)));
+    env.hook("other", "UserPromptSubmit", json!({"prompt": "Describe the format"}));
+    env.write_file("other", "t9", "format.md", "x");
+    env.hook("other", "SessionEnd", json!({"reason": "other"}));
+    env.set_now(Some(&at(14)));
+    let reply: Value = serde_json::from_str(&env.hook("next", "SessionStart", json!({"source": "startup"}))).unwrap();
+    let shown = reply["systemMessage"].as_str().unwrap();
+    assert!(shown.starts_with("cerberus: picked up “Write the store” (now, crashed)"), "{shown}");
+}
+
+#[test]
 fn an_edit_in_flight_counts_in_an_import() {
     for case in CASES.into_iter().filter(|case| case.agent != "opencode") {
         let env = env();
