@@ -29,7 +29,7 @@ pub const TURNS_MAX: usize = 8;
 pub(crate) const QUOTED: &str = "quoted";
 
 /// All quotes together.
-pub const QUOTES_TOKENS: usize = 390;
+pub const QUOTES_TOKENS: usize = 365;
 
 /// A request and the message with which the agent finished. In chronological order.
 #[derive(Clone, Debug)]
