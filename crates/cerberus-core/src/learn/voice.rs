@@ -219,7 +219,12 @@ fn quotes(text: &str, open: char, close: char) -> bool {
     let mut before = ' ';
     while let Some(at) = rest.find(open) {
         before = rest[..at].chars().next_back().unwrap_or(before);
-        let inside = &rest[at + open.len_utf8()..];
+        let mut inside = &rest[at + open.len_utf8()..];
+        // ``a rule``: several marks in front of a word open one quotation. "" alone is an empty one.
+        let word = inside.trim_start_matches(open);
+        if open == close && word.starts_with(char::is_alphanumeric) {
+            inside = word;
+        }
         // "don't", "users'": not an opening mark.
         if is_apostrophe && (before.is_alphanumeric() || inside.starts_with(char::is_whitespace)) {
             (rest, before) = (inside, open);

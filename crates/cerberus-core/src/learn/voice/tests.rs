@@ -212,6 +212,7 @@ fn each_sign_is_found() {
         (format!("{rule}\\nmore"), Sign::SeveralLines),
         (format!("see <b>{rule}</b>"), Sign::Markup),
         (format!("ok \"{rule}\""), Sign::Quotation),
+        (format!("``{rule} and never without it` and never without it`"), Sign::Quotation),
         (format!("- {rule}"), Sign::LinePrefix),
         (format!("anna: {rule}"), Sign::Introduction),
         (format!("{rule}. Is it right?"), Sign::Question),
