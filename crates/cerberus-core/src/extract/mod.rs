@@ -97,8 +97,8 @@ pub fn extract(event: &Event) -> Extracted {
     out
 }
 
-/// The same for a prompt that was read already, and of which the agent's last message is known: an answer is resolved to
-/// what it accepts. A decision that only agrees with nothing known is not told.
+/// What a prompt states, if it was read already and the agent's message before it is known. A decision that only agrees is
+/// told as what it accepts, or not at all.
 pub fn extract_prompt(prompt: &str, units: &Units, before: &Before) -> Extracted {
     let said = resolved(words::user(prompt, units, before), prompt, before);
     Extracted { facts: said.into_iter().map(statement_fact).collect(), ..Extracted::default() }

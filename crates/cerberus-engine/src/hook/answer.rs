@@ -99,7 +99,7 @@ pub fn answer(
                 survey::ask_ahead(&store, &pending.located)?;
                 store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
-                store.come_to_rest();
+                store.checkpoint_at_end();
                 detached::start_sync(home, clock);
             }
             Ok(None)

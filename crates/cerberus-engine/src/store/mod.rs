@@ -63,7 +63,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// A longer write-ahead log slows down every open: it is read whole.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
 /// The same at the end of a session, when nobody waits.
-const RESTING_LOG_BYTES_MAX: u64 = 32 * 1024;
+const ENDED_LOG_BYTES_MAX: u64 = 32 * 1024;
 
 /// Lists for `kind IN (…)`.
 static ACTIVITY_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::is_activity));
@@ -261,9 +261,9 @@ impl Store {
         self.checkpoint_above(LOG_BYTES_MAX);
     }
 
-    /// Leaves a short log for the next session.
-    pub fn come_to_rest(&self) {
-        self.checkpoint_above(RESTING_LOG_BYTES_MAX);
+    /// The same at the end of a session: leaves a short log for the next one.
+    pub fn checkpoint_at_end(&self) {
+        self.checkpoint_above(ENDED_LOG_BYTES_MAX);
     }
 
     fn checkpoint_above(&self, bytes: u64) {
