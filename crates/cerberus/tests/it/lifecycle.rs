@@ -78,13 +78,14 @@ fn a_session_that_ends_leaves_a_short_log_of_the_view() {
         let logs = files.filter(|file| file.file_name().to_string_lossy().ends_with(".db-wal"));
         logs.map(|file| file.metadata().unwrap().len()).sum::<u64>()
     };
-    for number in 0..40 {
-        env.write_file("s1", &format!("t{number}"), &format!("src/part{number}.rs"), "fn a() {}");
+    // The first one makes the tables, which nearly fill a log.
+    for session in ["s1", "s2"] {
+        env.write_file(session, "t1", "src/a.rs", "fn a() {}");
+        env.start(session, "startup");
+        assert!(log_bytes() > 32 * 1024, "{}", log_bytes());
+        env.hook(session, "SessionEnd", json!({"reason": "other"}));
+        assert_eq!(log_bytes(), 0);
     }
-    env.start("s2", "startup");
-    assert!(log_bytes() > 32 * 1024, "{}", log_bytes());
-    env.hook("s2", "SessionEnd", json!({"reason": "other"}));
-    assert_eq!(log_bytes(), 0);
 }
 
 #[test]
