@@ -121,6 +121,7 @@ mod tests {
             baseline: 0.0,
             at_start: case(),
             prompted: case(),
+            in_hindsight: case(),
         };
         vec![start("a"), start("b")]
     }

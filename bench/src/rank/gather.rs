@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
-use cerberus_core::brief::rank::{Features, PAST, SessionWork};
+use anyhow::{Context, Result};
+use cerberus_core::brief::rank::{Features, PAST, Ranked, SessionWork};
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::brief::learn;
 use cerberus_engine::brief::survey::{self, View};
 use cerberus_engine::os::home::Home;
 use cerberus_engine::project::identity;
@@ -38,6 +39,8 @@ pub struct Start {
     pub baseline: f64,
     pub at_start: Case,
     pub prompted: Case,
+    /// With the prompt, as it looks when the session has ended.
+    pub in_hindsight: Case,
 }
 
 pub fn starts(programs: &Programs, data: &Path) -> Result<Vec<Start>> {
@@ -84,10 +87,9 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
     let joined = joined::joined(&store, &located, now)?;
     let view = View { store: &store, located: &located, joined: &joined, now };
     let history = store.history(&joined.ids, Asks::Prompt, now)?;
-    let case = |history: Vec<SessionWork>, prompt: Option<&str>| -> Result<Case> {
-        let found = survey::survey(&view, history, &mut Carried::default(), &[], prompt)?;
+    let case = |files: Vec<Ranked>| {
         let mut case = Case { rows: Vec::new(), is_edited: Vec::new(), is_unnamed: Vec::new() };
-        for ranked in found.likely.files {
+        for ranked in files {
             let features = ranked.trace.features;
             // Of the files that git tracks, most have nothing to do with the prompt.
             if !ranked.trace.has_past() && features[PAST..].iter().all(|feature| *feature == 0.0) {
@@ -98,8 +100,12 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
             case.is_edited.push(is_edited);
             case.is_unnamed.push(is_edited && is_unnamed(&ranked.path));
         }
-        Ok(case)
+        case
     };
+    let survey = |history: Vec<SessionWork>, prompt: Option<&str>| {
+        survey::survey(&view, history, &mut Carried::default(), &[], prompt).map(|found| case(found.likely.files))
+    };
+    let in_hindsight = learn::ranked_then(&view, &prompt)?.context("git gave no answer in time")?;
     let told = baselines::frecency_and_log(past, &replay.commits, &row.start);
     let told = told.iter().take(10).filter(|path| edited.contains(path.as_str())).count();
     Ok(Start {
@@ -108,8 +114,9 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
         edited: edited.len(),
         unnamed: edited.iter().filter(|path| is_unnamed(path)).count(),
         baseline: told as f64 / edited.len() as f64,
-        at_start: case(history.clone(), None)?,
-        prompted: case(history, Some(&prompt))?,
+        at_start: survey(history.clone(), None)?,
+        prompted: survey(history, Some(&prompt))?,
+        in_hindsight: case(in_hindsight),
     })
 }
 

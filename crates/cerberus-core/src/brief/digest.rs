@@ -45,7 +45,6 @@ pub fn pack_work(work: &SessionWork) -> Vec<u8> {
         packer.text(&prompt.terms);
         packer.list(&prompt.paths, |packer, path| packer.text(path));
         packer.list(&prompt.edited, |packer, place| packer.number(*place as u64));
-        packer.list(&prompt.read, |packer, place| packer.number(*place as u64));
     });
     packer.packed()
 }
@@ -92,14 +91,12 @@ fn unpack_prompt(unpacker: &mut Unpacker) -> Option<PastPrompt> {
         terms: unpacker.string()?,
         paths: unpacker.list(Unpacker::string)?,
         edited: unpacker.list(Unpacker::count)?,
-        read: unpacker.list(Unpacker::count)?,
     })
 }
 
 fn unpack_prompt_paths(unpacker: &mut Unpacker) -> Option<PastPrompt> {
     unpacker.skip_text()?;
     let paths = unpacker.list(Unpacker::string)?;
-    unpacker.skip_list(Unpacker::number)?;
     unpacker.skip_list(Unpacker::number)?;
     Some(PastPrompt { paths, ..PastPrompt::default() })
 }
@@ -343,7 +340,6 @@ mod tests {
             terms: "parser repair".to_string(),
             paths: vec!["src/a.rs".to_string(), String::new()],
             edited: vec![0, 200],
-            read: Vec::new(),
         };
         let work = SessionWork {
             session: session(),

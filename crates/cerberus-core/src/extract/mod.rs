@@ -90,6 +90,7 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Pulse
         | Event::Crash { .. }
         | Event::Title { .. }
+        | Event::Lesson(_)
         | Event::Complete
         | Event::Reopen
         | Event::Archive => {}

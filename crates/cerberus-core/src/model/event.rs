@@ -11,6 +11,7 @@ pub use crate::model::check::{CheckChange, Decision};
 use crate::model::fact::Kind;
 pub use crate::model::forgotten::{Forgotten, ForgottenRecord};
 use crate::model::id::{Agent, ProjectId};
+pub use crate::model::lesson::Lesson;
 use crate::model::memory::Memory;
 pub use crate::model::open::{OpenFact, OpenFacts};
 use crate::model::repository::Repository;
@@ -185,6 +186,8 @@ pub enum Event<'a> {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_users: bool,
     },
+    /// What the ended session shows about ranking files.
+    Lesson(Lesson),
     /// The session's items no longer carry over.
     Complete,
     /// The user took a [`Event::Complete`] back.

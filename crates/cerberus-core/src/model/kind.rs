@@ -42,6 +42,7 @@ kinds! {
     Recover "recover",
     Summary "summary",
     Title "title",
+    Lesson "lesson",
     Complete "complete",
     Reopen "reopen",
     Archive "archive",
@@ -77,6 +78,7 @@ impl EventKind {
             Event::Recover(_) => EventKind::Recover,
             Event::Summary(_) => EventKind::Summary,
             Event::Title { .. } => EventKind::Title,
+            Event::Lesson(_) => EventKind::Lesson,
             Event::Complete => EventKind::Complete,
             Event::Reopen => EventKind::Reopen,
             Event::Archive => EventKind::Archive,
@@ -92,8 +94,8 @@ impl EventKind {
 
     /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
-        use EventKind::{Crash, Decision, Named, Receipt, Recover, Summary, Title};
-        matches!(self, Receipt | Named | Crash | Recover | Summary | Title | Decision)
+        use EventKind::{Crash, Decision, Lesson, Named, Receipt, Recover, Summary, Title};
+        matches!(self, Receipt | Named | Crash | Recover | Summary | Title | Lesson | Decision)
     }
 
     /// Does it show that the session is active? What is done to a session is not activity of the session.
@@ -134,10 +136,16 @@ mod tests {
         let silent = words(|kind| !kind.is_activity());
         assert_eq!(
             silent,
-            ["named", "receipt", "crash", "recover", "summary", "title", "complete", "reopen", "archive", "decision"]
+            [
+                "named", "receipt", "crash", "recover", "summary", "title", "lesson", "complete", "reopen", "archive",
+                "decision"
+            ]
         );
         let between = words(|kind| !kind.separates_echoes());
-        assert_eq!(between, ["start", "end", "named", "receipt", "crash", "recover", "summary", "title", "decision"]);
+        assert_eq!(
+            between,
+            ["start", "end", "named", "receipt", "crash", "recover", "summary", "title", "lesson", "decision"]
+        );
         let of_none = words(|kind| !kind.is_of_a_session());
         assert_eq!(
             of_none,

@@ -10,6 +10,7 @@ pub mod fact;
 pub mod forgotten;
 pub mod id;
 pub mod kind;
+pub mod lesson;
 pub mod map;
 pub mod memory;
 pub mod open;

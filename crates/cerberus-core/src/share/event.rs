@@ -41,6 +41,7 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         }),
         Event::Summary(one) => Event::Summary(summary(one, words)),
         Event::Title { text, is_users } => Event::Title { text: words.text(text), is_users: *is_users },
+        Event::Lesson(lesson) => Event::Lesson(*lesson),
         Event::Complete => Event::Complete,
         Event::Reopen => Event::Reopen,
         Event::Archive => Event::Archive,

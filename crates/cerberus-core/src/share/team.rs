@@ -72,6 +72,7 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         | Event::Recover(_)
         | Event::Summary(_)
         | Event::Title { .. }
+        | Event::Lesson(_)
         | Event::Complete
         | Event::Reopen
         | Event::Archive

@@ -7,8 +7,8 @@ use super::*;
 use crate::clean::BUILT_IN;
 use crate::model::check::{CheckChange, Decision, Level, Verdict};
 use crate::model::event::{
-    AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, MemoryChange, Named, Note, OpenFact,
-    OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch,
+    AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, Named, Note,
+    OpenFact, OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch,
 };
 use crate::model::fact::Kind;
 use crate::model::kind::EventKind;
@@ -153,6 +153,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             items: vec![item],
         }),
         Event::Title { text: c(), is_users: true },
+        Event::Lesson(Lesson { edited: 3, told: 1, told_doubled: 2 }),
         Event::Complete,
         Event::Reopen,
         Event::Archive,
@@ -227,6 +228,7 @@ fn every_kind_is_decided_for_every_space() {
             "recover",
             "summary",
             "title",
+            "lesson",
             "complete",
             "reopen",
             "archive",

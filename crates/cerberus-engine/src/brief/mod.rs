@@ -1,8 +1,9 @@
 //! Collects what a brief is made from: recent sessions, memories that apply, and the input for ranking.
 //!
-//! Only reads, except for the list for teammates (`open.rs`); core composes the text. `hook` writes the receipt of what
+//! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); core composes the text. `hook` writes the receipt of what
 //! was told.
 
+pub mod learn;
 pub mod open;
 pub mod recall;
 pub(crate) mod remember;

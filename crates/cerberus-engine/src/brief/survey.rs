@@ -6,7 +6,8 @@ use std::cell::{LazyCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use cerberus_core::brief::rank::{Candidates, Commit, Evidence, Renames, SessionWork};
+use cerberus_core::brief::rank::weights::learned;
+use cerberus_core::brief::rank::{Candidates, Commit, Evidence, Features, Renames, SessionWork, WEIGHTS};
 use cerberus_core::brief::repository::{self, Pushed, Repository};
 use cerberus_core::brief::{Known, Likely};
 use cerberus_core::model::fact::Kind;
@@ -56,7 +57,11 @@ pub fn survey(
     prompt: Option<&str>,
 ) -> store::Result<Survey> {
     let log = printed_log(view.store, view.located)?;
-    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All);
+    let weights = match prompt {
+        Some(_) => learned(view.store.gain_of_doubling(&view.joined.ids, view.now)?),
+        None => &WEIGHTS,
+    };
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(weights));
     let Ranking { mut survey, commits, changed } = ranking;
     let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
     let mut left = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
@@ -90,9 +95,10 @@ struct Ranking {
 }
 
 /// Which files are ranked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
-    All,
+#[derive(Clone, Copy)]
+enum Which<'a> {
+    /// By these weights.
+    All(&'a Features),
     /// Those whose names the prompt mentions. Besides them, few files are looked up on disk.
     Mentioned,
 }
@@ -121,14 +127,18 @@ fn ranking(
     let evidence = Evidence { now: view.now, sessions: &history, commits: &commits, tracked: &tracked.paths, prompt };
     let mut candidates = Candidates::new(&evidence);
     let mut asked: FastSet<&str> = FastSet::default();
-    if which == Which::Mentioned {
-        candidates = candidates.mentioned();
-        asked.extend(candidates.paths().chain(facts.iter().filter_map(|known| known.fact.path.as_deref())));
-    }
-    let is_asked = |path: &str| which == Which::All || asked.contains(path);
+    let weights = match which {
+        Which::All(weights) => weights,
+        Which::Mentioned => {
+            candidates = candidates.mentioned();
+            asked.extend(candidates.paths().chain(facts.iter().filter_map(|known| known.fact.path.as_deref())));
+            &WEIGHTS
+        }
+    };
+    let is_asked = |path: &str| matches!(which, Which::All(_)) || asked.contains(path);
     let gone = gone_files(&disk, &recent, &old, &commits, &is_asked);
     let changed = changed(&disk, &history, &tracked, &is_asked);
-    let mut files = candidates.ranked(&changed, &gone);
+    let mut files = candidates.ranked(weights, &changed, &gone);
     files.truncate(RANKED_MAX);
     files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
     let likely = Likely { files, gone, ..Likely::default() };
@@ -146,7 +156,7 @@ fn kept_log(store: &Store, located: &Located) -> store::Result<(String, String)>
 }
 
 /// Git's log of recent commits: the cached one if the same commit is checked out, or if git does not answer.
-fn printed_log(store: &Store, located: &Located) -> store::Result<String> {
+pub(super) fn printed_log(store: &Store, located: &Located) -> store::Result<String> {
     let head = git::head(located);
     let (kept_head, kept) = kept_log(store, located)?;
     if head.as_ref() == Some(&kept_head) {

@@ -16,6 +16,7 @@ use cerberus_core::model::event::{Event, Record, StartSource};
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
 use crate::agents::Surroundings;
+use crate::brief::learn;
 use crate::brief::recall;
 use crate::brief::recall::{Briefing, Budget, Question};
 use crate::brief::remember;
@@ -98,6 +99,7 @@ pub fn answer(
                 }
                 survey::ask_ahead(&store, &pending.located)?;
                 store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
+                learn::learn(home, clock, &mut store, &pending.located)?;
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
                 store.checkpoint_at_end();
                 detached::start_sync(home, clock);

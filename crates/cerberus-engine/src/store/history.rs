@@ -103,8 +103,8 @@ impl Store {
             let touch = if row.get_ref(2)?.as_str()? == Kind::File.word() { Touch::Edit } else { Touch::Read };
             let at = time(row, 3)?;
             add(touched, row.get_ref(1)?.as_str()?, touch, at);
-            if let Some(prompts) = prompts.get_mut(&session) {
-                add_to_prompt(prompts, touched.len() - 1, touch, at);
+            if let Some(prompts) = prompts.get_mut(&session).filter(|_| touch == Touch::Edit) {
+                add_to_prompt(prompts, touched.len() - 1, at);
             }
             Ok(())
         })?;
@@ -170,16 +170,12 @@ fn work_row(row: &Row, wanted: Wanted) -> rusqlite::Result<(i64, SessionId, Opti
 /// By the row of their session, oldest first.
 type Prompts = FastMap<i64, Vec<(Timestamp, PastPrompt)>>;
 
-/// The work after a prompt belongs to it until the next one.
-fn add_to_prompt(prompts: &mut [(Timestamp, PastPrompt)], place: usize, touch: Touch, at: Timestamp) {
+/// The edits after a prompt belong to it until the next one.
+fn add_to_prompt(prompts: &mut [(Timestamp, PastPrompt)], place: usize, at: Timestamp) {
     let later = prompts.partition_point(|(asked, _)| *asked <= at);
     let Some((_, prompt)) = later.checked_sub(1).and_then(|last| prompts.get_mut(last)) else { return };
-    let places = match touch {
-        Touch::Edit => &mut prompt.edited,
-        Touch::Read => &mut prompt.read,
-    };
-    if places.last() != Some(&place) {
-        places.push(place);
+    if prompt.edited.last() != Some(&place) {
+        prompt.edited.push(place);
     }
 }
 
@@ -189,7 +185,7 @@ fn row_list(mut rows: Vec<i64>) -> String {
 }
 
 /// How a session touched a file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Edit,
     Read,

@@ -115,6 +115,14 @@ CREATE TABLE IF NOT EXISTS digest (
 -- Which sessions have one, without reading them.
 CREATE INDEX IF NOT EXISTS digest_made ON digest (session);
 
+-- What ended sessions show about how much a prompt should count.
+CREATE TABLE IF NOT EXISTS lesson (
+    session INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    -- What counting it double would have gained, in thousandths of the session's files.
+    gain INTEGER NOT NULL
+) STRICT;
+
 -- Possible paths in the last message of a turn, one per line.
 CREATE TABLE IF NOT EXISTS mention (
     event INTEGER PRIMARY KEY,

@@ -11,12 +11,13 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 17] = [
+const OF_SESSIONS: [&str; 18] = [
     "event",
     "mark",
     "fact",
     "run",
     "digest",
+    "lesson",
     "mention",
     "prompt",
     "message",

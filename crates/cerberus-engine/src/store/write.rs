@@ -85,7 +85,7 @@ impl<'a> FoldTransaction<'a> {
     /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
         let tables =
-            "segment session event mark fact run digest mention prompt message title command unnamed closing receipt file
+            "segment session event mark fact run digest lesson mention prompt message title command unnamed closing receipt file
             correction memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
             repository project_answer rule decision open_list root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
@@ -241,6 +241,7 @@ impl<'a> FoldTransaction<'a> {
                 let rank = if *is_users { Rank::User } else { Rank::Agent };
                 self.title(source, title::given(text).map(|text| (rank, text)))?;
             }
+            Event::Lesson(lesson) => self.lesson(source, *lesson)?,
             Event::Named(named) => self.named(source, named)?,
             Event::Decision(decision) => self.decision(source, decision)?,
             Event::Summary(said) => self.summary(source, said)?,

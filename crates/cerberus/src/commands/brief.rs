@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use cerberus_core::brief::rank::weights::LEARNED_MIN;
 use cerberus_core::brief::usage::Usage;
 use cerberus_core::brief::{CHARS_MAX, Item};
 use cerberus_core::model::event::StartSource;
@@ -94,7 +95,7 @@ impl BriefCommand {
         if context.json {
             render::json(&as_json(&briefing, budget.both_tokens));
         } else if self.explain {
-            explain(context, &briefing, budget.both_tokens)?;
+            explain(context, &briefing, budget.both_tokens, self.has_prompt())?;
         } else if !briefing.brief.text.is_empty() {
             render::block(&briefing.brief.text);
         }
@@ -132,6 +133,10 @@ impl BriefCommand {
         let briefing =
             recover::with_recovered(&context.home, &context.clock, store, &surroundings, recent, read).hint(DOCTOR)?;
         Ok((briefing.hint(DOCTOR)?, budget))
+    }
+
+    fn has_prompt(&self) -> bool {
+        self.prompt.is_some() || self.prompt_file.is_some()
     }
 
     fn prompt_text(&self) -> Result<Option<String>> {
@@ -211,7 +216,7 @@ fn usefulness(usage: &Usage, item: &Item) -> String {
     }
 }
 
-fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Result<()> {
+fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_prompt: bool) -> Result<()> {
     let brief = &briefing.brief;
     let (store, located) = (context.store()?, context.located());
     let projects = joined(&store, &located, context.clock.now).hint(DOCTOR)?.ids;
@@ -219,6 +224,11 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize) -> Resu
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
+    if has_prompt && store.gain_of_doubling(&projects, context.clock.now).hint(DOCTOR)? >= LEARNED_MIN {
+        render::line(
+            "The prompt counts double: past sessions would have been told more of the files that they edited.",
+        );
+    }
     let width = brief.items.iter().map(|item| item.told().chars().count()).max().unwrap_or(0).min(60);
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));

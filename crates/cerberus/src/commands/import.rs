@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::agents;
 use cerberus_engine::agents::transcripts::TranscriptFiles;
+use cerberus_engine::brief::learn;
 use cerberus_engine::browse::{overview, page};
 use cerberus_engine::import::{self, Report, TakeForgotten, files};
 use cerberus_engine::memory::distill;
@@ -115,6 +116,8 @@ impl Import {
         drop(progress);
         // What the user said in these sessions is proposed at once.
         distill::distill(&context.keeper(&context.located()), &mut store).hint(DOCTOR)?;
+        let located = project.unwrap_or_else(|| context.located());
+        learn::learn(&context.home, &context.clock, &mut store, &located).hint(DOCTOR)?;
         self.tell(context, &mut store, &tallies)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {

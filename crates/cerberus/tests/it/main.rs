@@ -23,6 +23,7 @@ mod erase;
 mod faults;
 mod forget;
 mod help;
+mod hindsight;
 mod hostile;
 mod identity;
 mod import;

@@ -7,6 +7,7 @@
 //! are not ranked, and a renamed file keeps its traces under its new name.
 
 mod asked;
+pub mod hindsight;
 mod mentions;
 mod renames;
 mod similar;
@@ -35,7 +36,7 @@ pub struct SessionWork {
     pub prompts: Vec<PastPrompt>,
 }
 
-/// A prompt of the past and the work that followed it, up to the next prompt.
+/// A prompt of the past and the edits that followed it, up to the next prompt.
 #[derive(Clone, Debug, Default)]
 pub struct PastPrompt {
     /// Its words as [`terms::terms`], separated by blanks.
@@ -44,7 +45,6 @@ pub struct PastPrompt {
     pub paths: Vec<String>,
     /// Places in [`SessionWork::touched`].
     pub edited: Vec<usize>,
-    pub read: Vec<usize>,
 }
 
 impl PastPrompt {
@@ -120,12 +120,12 @@ impl<'a> Candidates<'a> {
         self.0.iter().map(|(path, _)| *path)
     }
 
-    /// The files that are not gone, the likeliest first; those that are changed differ from git. Files with equal scores
-    /// are ordered by their last touch, newest first.
-    pub fn ranked(mut self, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
+    /// The files that are not gone, the likeliest by these weights first; those that are changed differ from git. Files
+    /// with equal scores are ordered by their last touch, newest first.
+    pub fn ranked(mut self, weights: &Features, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
         self.0.retain(|(path, _)| !gone.contains(*path));
         self.0.iter_mut().for_each(|(path, trace)| trace.is_changed = changed.contains(*path));
-        let scored = self.0.iter().enumerate().map(|(place, (_, one))| (one.score(&WEIGHTS), one.last_at(), place));
+        let scored = self.0.iter().enumerate().map(|(place, (_, one))| (one.score(weights), one.last_at(), place));
         let mut order: Vec<(f64, Option<Timestamp>, usize)> = scored.collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         // A trace is large, so it is moved only once.

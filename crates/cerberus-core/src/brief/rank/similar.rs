@@ -10,8 +10,8 @@ pub fn of_past_prompts<'a>(topic: &str, sessions: &'a [SessionWork], traces: &mu
     let mut asked: Vec<String> = terms(clip(topic, PROMPT_BYTES_MAX)).into_iter().collect();
     // Floating-point sums depend on the order.
     asked.sort_unstable();
-    let led_somewhere = |prompt: &&PastPrompt| !prompt.edited.is_empty() || !prompt.read.is_empty();
-    let all = sessions.iter().flat_map(|work| work.prompts.iter().filter(led_somewhere).map(move |one| (work, one)));
+    let led_to_edits = |prompt: &&PastPrompt| !prompt.edited.is_empty();
+    let all = sessions.iter().flat_map(|work| work.prompts.iter().filter(led_to_edits).map(move |one| (work, one)));
     let all: Vec<(&SessionWork, &PastPrompt)> = all.take(PAST_PROMPTS_MAX).collect();
     if asked.is_empty() || all.is_empty() {
         return;
@@ -20,19 +20,10 @@ pub fn of_past_prompts<'a>(topic: &str, sessions: &'a [SessionWork], traces: &mu
     similar.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     for (similarity, place) in similar.into_iter().take(SIMILAR_PROMPTS_MAX) {
         let (work, prompt) = all[place];
-        for path in files(work, &prompt.edited) {
-            let trace = traces.of(path);
-            trace.add(Feature::EditedAfterSimilar, similarity / (prompt.edited.len() as f64).sqrt());
-            trace.at_least(Feature::MostSimilar, similarity);
-        }
-        for path in files(work, &prompt.read) {
-            traces.of(path).add(Feature::ReadAfterSimilar, similarity / (prompt.read.len() as f64).sqrt());
+        for touched in prompt.edited.iter().filter_map(|place| work.touched.get(*place)) {
+            traces.of(&touched.path).at_least(Feature::MostSimilar, similarity);
         }
     }
-}
-
-fn files<'a>(work: &'a SessionWork, places: &[usize]) -> impl Iterator<Item = &'a str> {
-    places.iter().filter_map(|place| work.touched.get(*place)).map(|touched| touched.path.as_str())
 }
 
 /// The share of the asked words that each past prompt contains, weighted by how few prompts contain them, and less for

@@ -38,7 +38,8 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
 fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
     let none = FastSet::default();
-    Candidates::new(&Evidence { now: now(), sessions, commits, tracked: &tracked, prompt }).ranked(&none, &none)
+    Candidates::new(&Evidence { now: now(), sessions, commits, tracked: &tracked, prompt })
+        .ranked(&WEIGHTS, &none, &none)
 }
 
 fn order(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
@@ -108,7 +109,7 @@ fn a_file_that_differs_from_git_is_open_work_however_old_the_session() {
     let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
     let changed = FastSet::from_iter(["b.rs".to_string()]);
     let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
-    let first = Candidates::new(&evidence).ranked(&changed, &FastSet::default()).remove(0);
+    let first = Candidates::new(&evidence).ranked(&WEIGHTS, &changed, &FastSet::default()).remove(0);
     assert_eq!(first.path, "b.rs");
     assert!(first.trace.why(now()).contains("changed on disk since"), "{}", first.trace.why(now()));
 }
@@ -139,7 +140,7 @@ fn a_prompt_finds_files_by_path_folder_and_words() {
 /// A session that was asked this and then edited these files, and nothing else.
 fn asked(name: &str, hours: u64, prompt: &str, edited: &[&str]) -> SessionWork {
     let (terms, paths) = PastPrompt::words(prompt);
-    let prompt = PastPrompt { terms, paths, edited: (0..edited.len()).collect(), read: Vec::new() };
+    let prompt = PastPrompt { terms, paths, edited: (0..edited.len()).collect() };
     SessionWork { prompts: vec![prompt], ..worked(name, hours, edited, &[], "") }
 }
 
@@ -216,7 +217,7 @@ fn a_renamed_file_keeps_its_traces_and_a_deleted_one_is_not_ranked() {
     renames.follow_commits(&mut commits);
     let gone = FastSet::from_iter(["other.rs".to_string(), "x.rs".to_string()]);
     let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
-    let ranked = Candidates::new(&evidence).ranked(&FastSet::default(), &gone);
+    let ranked = Candidates::new(&evidence).ranked(&WEIGHTS, &FastSet::default(), &gone);
     assert_eq!(ranked.into_iter().map(|one| one.path).collect::<Vec<_>>(), ["c.rs"]);
 }
 
@@ -263,4 +264,12 @@ fn a_bare_command_ranks_as_no_prompt_does() {
     let none = order(&sessions, &[], &tracked, None);
     assert_eq!(order(&sessions, &[], &tracked, Some("/clear")), none);
     assert_ne!(order(&sessions, &[], &tracked, Some("/explain src/clear.rs")), none);
+}
+
+#[test]
+fn a_prompt_counts_double_from_a_whole_session_on() {
+    assert_eq!(weights::learned(weights::LEARNED_MIN - 1), &WEIGHTS);
+    let doubled = weights::learned(weights::LEARNED_MIN);
+    assert_eq!(doubled[..PAST], WEIGHTS[..PAST]);
+    assert!(doubled[PAST..].iter().zip(&WEIGHTS[PAST..]).all(|(doubled, usual)| *doubled == 2.0 * usual));
 }

@@ -46,7 +46,6 @@ pub fn of_sessions<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
             if touched.edits > 0 {
                 trace.sessions_edited += 1;
                 trace.add(Feature::SessionsEdited, 1.0);
-                trace.add(Feature::EditedInLast, if place == 0 { 1.0 } else { 0.0 });
             }
         }
     }

@@ -3,6 +3,8 @@
 //! A file's score is the sum of `weight · ln(1 + feature)`. No weight is negative: more of a feature never lowers the
 //! score, and each further unit counts less.
 
+use crate::model::lesson::WHOLE;
+
 /// What is known about a file. The first [`PAST`] are about past work and always count. The others compare the file
 /// with a prompt and are added if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +13,6 @@ pub enum Feature {
     Worked,
     /// How long ago it was edited.
     EditedLately,
-    /// Edited by the last session.
-    EditedInLast,
     /// The number of sessions that edited it.
     SessionsEdited,
     /// Sessions that read it, weighted by how recent they are.
@@ -47,19 +47,14 @@ pub enum Feature {
     SameName,
     /// The share of the files that the prompt names that are in its folder.
     BesideNamed,
-    /// Prompts like this one led to edits of it.
-    EditedAfterSimilar,
-    /// Prompts like this one led to reads of it.
-    ReadAfterSimilar,
     /// How like this prompt the most similar one was that led to an edit of it.
     MostSimilar,
 }
 
 /// The names of the features, in the order of their weights.
-pub const FEATURES: [&str; 23] = [
+pub const FEATURES: [&str; 20] = [
     "worked",
     "edited lately",
-    "edited in the last session",
     "sessions that edited it",
     "read",
     "read last",
@@ -77,8 +72,6 @@ pub const FEATURES: [&str; 23] = [
     "beginnings of words",
     "name of a named file",
     "folder of named files",
-    "edited after similar prompts",
-    "read after similar prompts",
     "most similar prompt",
 ];
 
@@ -90,9 +83,28 @@ pub type Features = [f64; FEATURES.len()];
 /// Fitted by `bench rank` on 671 starts of sessions by 27 people. Fitted on all people but one and scored on that one,
 /// 36.4 % of the files that a session edits are among the first ten, and 45.5 % if its first prompt is known.
 pub const WEIGHTS: Features = [
-    0.24, 0.69, 0.05, 0.29, 0.26, 0.47, 1.01, 1.28, 1.03, 0.32, 2.54, 0.70, 0.18, // past work
-    3.82, 1.42, 1.81, 1.23, 1.25, 1.17, 1.03, 0.16, 0.00, 0.97, // the prompt
+    0.24, 0.71, 0.28, 0.28, 0.47, 1.01, 1.17, 0.97, 0.33, 2.31, 0.69, 0.21, // past work
+    3.83, 1.44, 1.78, 1.21, 1.22, 1.19, 1.03, 1.00, // the prompt
 ];
+
+/// The same with a prompt that counts double, for projects in which that tells more (see [`learned`]).
+pub const PROMPT_DOUBLED: Features = {
+    let mut weights = WEIGHTS;
+    let mut place = PAST;
+    while place < weights.len() {
+        weights[place] *= 2.0;
+        place += 1;
+    }
+    weights
+};
+
+/// From this gain on, a prompt counts double: as if all files of one session had been told that were not.
+pub const LEARNED_MIN: i64 = WHOLE;
+
+/// The weights for a project whose ended sessions would have gained this much from a prompt that counts double.
+pub fn learned(gain: i64) -> &'static Features {
+    if gain >= LEARNED_MIN { &PROMPT_DOUBLED } else { &WEIGHTS }
+}
 
 /// A file that differs on disk from git. Not measured: replayed sessions leave nothing on disk.
 pub const CHANGED: f64 = 0.8;

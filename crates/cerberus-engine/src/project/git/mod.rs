@@ -69,6 +69,21 @@ pub fn log(located: &Located) -> Option<String> {
     run(located, &[args.as_slice(), &["--no-ext-diff", "--no-textconv", "--no-color", "HEAD"]].concat())
 }
 
+/// The files that git tracked in what is checked out, as of its last commit before `at`. Empty if there was none.
+pub fn tracked_at(located: &Located, at: Timestamp) -> Option<Vec<String>> {
+    if located.git_dir.is_none() {
+        return Some(Vec::new());
+    }
+    let before = format!("--before={}", at.millis().div_euclid(1_000));
+    let commit = run(located, &["rev-list", "-n", "1", &before, "HEAD"])?;
+    let commit = commit.trim();
+    if !is_commit(commit) {
+        return Some(Vec::new());
+    }
+    let printed = run(located, &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
+    Some(printed.split_terminator('\0').map(str::to_string).collect())
+}
+
 /// The commits in the output of `log`, newest first. Commits after `now` are ignored.
 pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
     let commits = printed.split('\u{1}').filter_map(commit);
