@@ -35,8 +35,8 @@ pub fn learn(home: &Home, clock: &Clock, store: &mut Store, located: &Located) -
     for ended in store.unlearned(&joined.ids, AT_ONCE_MAX, clock.now)? {
         // Some agents report times in whole seconds: what the prompt led to may have the same.
         let view = View { store, located, joined: &joined, now: ended.asked_at.minus(Duration::from_millis(1)) };
-        // Git gave no answer in time: the session stays for the next time.
-        let Some(ranked) = ranked_then(&view, &ended.prompt)? else { continue };
+        // If git gives no answer in time, it is asked again the next time.
+        let Some(ranked) = ranked_then(&view, &ended.prompt)? else { break };
         records.push(lesson(home, clock, &ended, &ranked));
     }
     Recorder::journal(home, clock, store).record(&records)

@@ -99,10 +99,11 @@ pub fn answer(
                 }
                 survey::ask_ahead(&store, &pending.located)?;
                 store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
-                learn::learn(home, clock, &mut store, &pending.located)?;
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
-                store.checkpoint_at_end();
                 detached::start_sync(home, clock);
+                // Takes longest, so it comes after what others need.
+                learn::learn(home, clock, &mut store, &pending.located)?;
+                store.checkpoint_at_end();
             }
             Ok(None)
         }

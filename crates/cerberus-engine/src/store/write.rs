@@ -256,14 +256,7 @@ impl<'a> FoldTransaction<'a> {
                     self.title_from_prompt(source, text)?;
                 }
             }
-            Event::Stop { message } => {
-                self.drop_digest(session)?;
-                let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
-                self.run(sql, params![session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
-                self.mentions(source, message)?;
-                let sql = "INSERT INTO message VALUES (?1, ?2, ?3, ?4)";
-                self.run(sql, params![source.event, session, source.at.millis(), &**message])?;
-            }
+            Event::Stop { message } => self.message(source, message)?,
             _ => {}
         }
         // Every device learns from what was said there, and shares what it learned.
@@ -271,6 +264,17 @@ impl<'a> FoldTransaction<'a> {
             return Ok(());
         }
         self.corrections(source, record, prompt)
+    }
+
+    /// The message with which the agent finished its turn.
+    fn message(&self, source: &Source, message: &str) -> Result<()> {
+        self.drop_digest(source.session)?;
+        let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
+        self.run(sql, params![source.session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;
+        self.mentions(source, message)?;
+        let sql = "INSERT INTO message VALUES (?1, ?2, ?3, ?4)";
+        self.run(sql, params![source.event, source.session, source.at.millis(), message])?;
+        Ok(())
     }
 
     fn receipt(&self, source: &Source, event: &Event) -> Result<()> {

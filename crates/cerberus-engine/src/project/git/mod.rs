@@ -23,6 +23,9 @@ const FILES_TIME_MAX: Duration = Duration::from_secs(30);
 /// Finding the first commit means walking the whole history. In very large repositories it stays unknown.
 const ROOT_TIME_MAX: Duration = Duration::from_secs(1);
 
+/// Limit for each of the questions about a session that has ended. Nobody waits for the answers.
+const PAST_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// Limit for files of branch names and packed references. A larger one is not searched.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -75,12 +78,13 @@ pub fn tracked_at(located: &Located, at: Timestamp) -> Option<Vec<String>> {
         return Some(Vec::new());
     }
     let before = format!("--before={}", at.millis().div_euclid(1_000));
-    let commit = run(located, &["rev-list", "-n", "1", &before, "HEAD"])?;
+    let commit = run_within(located, &["rev-list", "-n", "1", &before, "HEAD"], PAST_TIME_MAX)?;
     let commit = commit.trim();
     if !is_commit(commit) {
         return Some(Vec::new());
     }
-    let printed = run(located, &["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
+    let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
+    let printed = run_within(located, &args, PAST_TIME_MAX)?;
     Some(printed.split_terminator('\0').map(str::to_string).collect())
 }
 
@@ -229,10 +233,14 @@ pub fn files(located: &Located) -> Option<String> {
 
 /// Runs git for history and references.
 fn run(located: &Located, args: &[&str]) -> Option<String> {
+    run_within(located, args, TIME_MAX)
+}
+
+fn run_within(located: &Located, args: &[&str], time_max: Duration) -> Option<String> {
     located.git_dir.as_ref()?;
     let mut command = command(&located.root);
     command.args(args);
-    printed(command, TIME_MAX)
+    printed(command, time_max)
 }
 
 #[cfg(test)]
