@@ -1,7 +1,7 @@
 //! Collects what a brief is made from: recent sessions, memories that apply, and the input for ranking.
 //!
-//! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); core composes the text. `hook` writes the receipt of what
-//! was told.
+//! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); core composes
+//! the text. `hook` writes the receipt of what was told.
 
 pub mod learn;
 pub mod open;

@@ -93,11 +93,11 @@ mod tests {
     fn gains_and_losses_of_a_project_add_up_as_of_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
-        let teach = |session: &'static str, project: &str, second, told, told_doubled| {
+        let teach = |session: &'static str, project: &str, [begun, ended]: [i64; 2], told, told_doubled| {
             let word = Clean::word;
             let project = ProjectId::of_anchor(project.as_bytes());
             let location = Location { project, name: word("p"), root: word("/p"), cwd: word("/p"), branch: None };
-            let record = |event, key| Record {
+            let record = |second, event, key| Record {
                 at: at(second),
                 key: word(key),
                 agent: claude_code::AGENT,
@@ -110,18 +110,19 @@ mod tests {
                 event,
             };
             let lesson = Event::Lesson(Lesson { edited: 4, told, told_doubled });
-            journal::append_all(&home, at(second), &[record(Event::Pulse, "k"), record(lesson, "lesson")]).unwrap();
+            let records = [record(begun, Event::Pulse, "k"), record(ended, lesson, "lesson")];
+            journal::append_all(&home, at(ended), &records).unwrap();
         };
-        teach("a", "/p", 1, 0, 4);
-        teach("b", "/p", 2, 3, 1);
-        teach("c", "/other", 3, 0, 4);
+        teach("a", "/p", [1, 2], 0, 4);
+        teach("b", "/p", [2, 3], 3, 1);
+        teach("c", "/other", [3, 4], 0, 4);
         let store = fold::open(&home).unwrap();
         let gain = |anchors: &[&str], second| {
             let projects: Vec<ProjectId> =
                 anchors.iter().map(|anchor| ProjectId::of_anchor(anchor.as_bytes())).collect();
             store.gain_of_doubling(&projects, at(second)).unwrap()
         };
-        assert_eq!((gain(&["/p"], 0), gain(&["/p"], 1), gain(&["/p"], 9)), (0, 1_000, 500));
+        assert_eq!((gain(&["/p"], 1), gain(&["/p"], 2), gain(&["/p"], 9)), (0, 1_000, 500));
         assert_eq!((gain(&["/p", "/other"], 9), gain(&[], 9)), (1_500, 0));
     }
 }

@@ -137,9 +137,17 @@ fn what_git_could_not_answer_is_learned_at_the_next_end() {
     end.stdin.take().unwrap().write_all(&payload).unwrap();
     assert!(end.wait().unwrap().success());
     assert_eq!(lessons(&env).len(), 0);
+    let mark = env.project().join(".nocerberus");
+    std::fs::write(&mark, "").unwrap();
+    env.ok(&["import", "claude-code", broken.to_str().unwrap()]);
+    assert_eq!(lessons(&env).len(), 0, "the project is opted out");
+    std::fs::remove_file(mark).unwrap();
+    env.start("goes-on", "startup");
+    env.hook("goes-on", "UserPromptSubmit", json!({"prompt": ABOUT_THE_LIMITER}));
+    env.write_file("goes-on", "toolu_2", &quiet("limiter"), "x\n");
     env.start("s2", "startup");
     env.hook("s2", "SessionEnd", json!({"reason": "exit"}));
-    assert_eq!(lessons(&env).len(), 1, "of the first session; the second did nothing");
+    assert_eq!(lessons(&env).len(), 1, "of the first session: one goes on, the other did nothing");
 }
 
 #[test]

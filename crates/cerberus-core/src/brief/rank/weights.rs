@@ -98,7 +98,7 @@ pub const PROMPT_DOUBLED: Features = {
     weights
 };
 
-/// From this gain on, a prompt counts double: as if all files of one session had been told that were not.
+/// From this gain on, a prompt counts double: as much as all files of one session.
 pub const LEARNED_MIN: i64 = WHOLE;
 
 /// The weights for a project whose ended sessions would have gained this much from a prompt that counts double.
