@@ -22,17 +22,16 @@ use crate::store::fold::FoldError;
 use crate::store::recorder::Recorder;
 use crate::store::{self, Asks, Ended, Store};
 
-/// How many sessions are looked at together. More wait only after an import, for the next time.
-const AT_ONCE_MAX: usize = 8;
-
-/// Looks at the ended sessions of a project from which nothing was learned yet.
-pub fn learn(home: &Home, clock: &Clock, store: &mut Store, located: &Located) -> Result<(), FoldError> {
+/// Looks at the ended sessions of a project from which nothing was learned yet, the newest first and at most `limit`.
+pub fn learn(home: &Home, clock: &Clock, store: &mut Store, located: &Located, limit: usize) -> Result<(), FoldError> {
     if privacy::permanent_block(home, located).is_some() {
         return Ok(());
     }
     let joined = joined(store, located, clock.now)?;
+    // The same sessions are read again and again.
+    store.make_digests(&joined.ids);
     let mut records = Vec::new();
-    for ended in store.unlearned(&joined.ids, AT_ONCE_MAX, clock.now)? {
+    for ended in store.unlearned(&joined.ids, limit, clock.now)? {
         // Some agents report times in whole seconds: what the prompt led to may have the same.
         let view = View { store, located, joined: &joined, now: ended.asked_at.minus(Duration::from_millis(1)) };
         // If git gives no answer in time, it is asked again the next time.

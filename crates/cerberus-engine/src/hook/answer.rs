@@ -53,6 +53,9 @@ const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
 /// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
 
+/// At the end of a session, this many are learned from. More wait only if their agent reported no end.
+const LEARNED_MAX: usize = 8;
+
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     #[error(transparent)]
@@ -102,7 +105,7 @@ pub fn answer(
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
                 detached::start_sync(home, clock);
                 // Takes longest, so it comes after what others need.
-                learn::learn(home, clock, &mut store, &pending.located)?;
+                learn::learn(home, clock, &mut store, &pending.located, LEARNED_MAX)?;
                 store.checkpoint_at_end();
             }
             Ok(None)

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use cerberus_core::brief::rank::weights::SESSIONS_MAX;
 use cerberus_core::model::id::Agent;
 use cerberus_engine::agents;
 use cerberus_engine::agents::transcripts::TranscriptFiles;
@@ -117,7 +118,7 @@ impl Import {
         // What the user said in these sessions is proposed at once.
         distill::distill(&context.keeper(&context.located()), &mut store).hint(DOCTOR)?;
         let located = project.unwrap_or_else(|| context.located());
-        learn::learn(&context.home, &context.clock, &mut store, &located).hint(DOCTOR)?;
+        learn::learn(&context.home, &context.clock, &mut store, &located, SESSIONS_MAX).hint(DOCTOR)?;
         self.tell(context, &mut store, &tallies)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {

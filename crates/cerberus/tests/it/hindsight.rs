@@ -154,24 +154,27 @@ fn what_git_could_not_answer_is_learned_at_the_next_end() {
 fn imported_sessions_teach_too() {
     let env = project();
     let cwd = env.project();
-    let line = |second: u32, kind: &str, message: Value| {
-        let at = format!("2026-01-21T10:00:{second:02}Z");
-        json!({"type": kind, "sessionId": "old", "uuid": format!("u{second}"), "timestamp": at, "cwd": &cwd,
-            "message": message})
-        .to_string()
-    };
-    let edit = json!({"type": "tool_use", "id": "toolu_1", "name": "Write",
-        "input": {"file_path": cwd.join(quiet("limiter")), "content": "x"}});
-    let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"});
-    let transcript = [
-        line(0, "user", json!({"role": "user", "content": ABOUT_THE_LIMITER})),
-        line(1, "assistant", json!({"role": "assistant", "content": [edit]})),
-        line(2, "user", json!({"role": "user", "content": [result]})),
-    ];
-    let file = env.root().join("old.jsonl");
-    std::fs::write(&file, transcript.join("\n")).unwrap();
+    let folder = env.root().join("transcripts");
+    std::fs::create_dir(&folder).unwrap();
+    for number in 0..10 {
+        let line = |second: u32, kind: &str, content: Value| {
+            let at = format!("2026-01-21T{:02}:00:{second:02}Z", 10 + number);
+            json!({"type": kind, "sessionId": format!("old{number}"), "uuid": format!("u{number}-{second}"),
+                "timestamp": at, "cwd": &cwd, "message": {"role": kind, "content": content}})
+            .to_string()
+        };
+        let edit = json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": "Write",
+            "input": {"file_path": cwd.join(quiet("limiter")), "content": "x"}});
+        let result = json!({"type": "tool_result", "tool_use_id": format!("toolu_{number}"), "content": "ok"});
+        let transcript = [
+            line(0, "user", json!(ABOUT_THE_LIMITER)),
+            line(1, "assistant", json!([edit])),
+            line(2, "user", json!([result])),
+        ];
+        std::fs::write(folder.join(format!("old{number}.jsonl")), transcript.join("\n")).unwrap();
+    }
     for _ in 0..2 {
-        env.ok(&["import", "claude-code", file.to_str().unwrap()]);
-        assert_eq!(lessons(&env), [[1, 1, 1]], "once");
+        env.ok(&["import", "claude-code", folder.to_str().unwrap()]);
+        assert_eq!(lessons(&env), [[1, 1, 1]; 10], "each once");
     }
 }
