@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use cerberus_core::brief::rank::weights::LEARNED_MIN;
-use cerberus_core::brief::rank::{Features, PAST};
+use cerberus_core::brief::rank::weights::{LEARNED_MIN, PROMPT_DOUBLED};
+use cerberus_core::brief::rank::{Features, PAST, Scoring, USUAL};
 use cerberus_core::model::event::Lesson;
 
 use super::gather::{Case, Start};
@@ -41,20 +41,21 @@ fn mean(changes: &[f64]) -> f64 {
 
 /// What the lessons of the starts before change at each start.
 fn changes(starts: &[&Start], weights: &Features) -> Vec<f64> {
-    let mut doubled = *weights;
-    doubled[PAST..].iter_mut().for_each(|weight| *weight *= 2.0);
+    let usual = Scoring { weights: *weights, ..USUAL };
+    let mut doubled = Scoring { weights: *weights, ..PROMPT_DOUBLED };
+    doubled.weights[PAST..].iter_mut().for_each(|weight| *weight *= 2.0);
     let (mut gain, mut changes) = (0, Vec::new());
     for start in starts {
-        let reach = |weights: &Features| recall(&start.prompted, &start.prompted.best(weights), start.edited);
-        changes.push(if gain >= LEARNED_MIN { reach(&doubled) - reach(weights) } else { 0.0 });
-        let told = |weights: &Features| told(&start.in_hindsight, weights);
+        let reach = |by: &Scoring| recall(&start.prompted, &start.prompted.best(by), start.edited);
+        changes.push(if gain >= LEARNED_MIN { reach(&doubled) - reach(&usual) } else { 0.0 });
+        let told = |by: &Scoring| told(&start.in_hindsight, by);
         let edited = u32::try_from(start.edited).unwrap_or(u32::MAX);
-        gain += Lesson { edited, told: told(weights), told_doubled: told(&doubled) }.gain();
+        gain += Lesson { edited, told: told(&usual), told_doubled: told(&doubled) }.gain();
     }
     changes
 }
 
 /// How many of the edited files would have been told.
-fn told(case: &Case, weights: &Features) -> u32 {
-    case.best(weights).iter().map(|place| u32::from(case.is_edited[*place])).sum()
+fn told(case: &Case, by: &Scoring) -> u32 {
+    case.best(by).iter().map(|place| u32::from(case.is_edited[*place])).sum()
 }

@@ -12,8 +12,9 @@ mod gather;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use cerberus_core::brief::rank::weights::FILES_MAX;
-use cerberus_core::brief::rank::{FEATURES, Features, PAST, WEIGHTS};
+use cerberus_core::brief::rank::order::{Scored, order};
+use cerberus_core::brief::rank::weights::{FILES_MAX, PROMPT_NAME_SHARE_MIN};
+use cerberus_core::brief::rank::{FEATURES, Feature, Features, PAST, Scoring, USUAL, WEIGHTS};
 
 use crate::measure::{say, table};
 use crate::programs::Programs;
@@ -69,9 +70,9 @@ impl Scores {
     fn new(starts: &[Start], weights: impl Fn(&Start) -> Features) -> Scores {
         let mut scores = Scores { at_start: Vec::new(), prompted: Vec::new(), unnamed: Vec::new() };
         for start in starts {
-            let weights = weights(start);
-            scores.at_start.push(recall(&start.at_start, &start.at_start.best(&weights), start.edited));
-            let best = start.prompted.best(&weights);
+            let by = Scoring { weights: weights(start), ..USUAL };
+            scores.at_start.push(recall(&start.at_start, &start.at_start.best(&by), start.edited));
+            let best = start.prompted.best(&by);
             scores.prompted.push(recall(&start.prompted, &best, start.edited));
             let unnamed = best.iter().filter(|place| start.prompted.is_unnamed[**place]).count();
             scores.unnamed.push((start.unnamed > 0).then(|| unnamed as f64 / start.unnamed as f64));
@@ -87,12 +88,19 @@ fn recall(case: &Case, best: &[usize], edited: usize) -> f64 {
 
 impl Case {
     /// The places of the files that would be told, the best first.
-    fn best(&self, weights: &Features) -> Vec<usize> {
-        let score = |place: &usize| fit::score(&self.rows[*place], weights);
-        let mut scored: Vec<(f64, usize)> = (0..self.rows.len()).map(|place| (score(&place), place)).collect();
-        // Candidates are in the order of their last touch where the score does not decide.
-        scored.sort_by(|(a, at), (b, bt)| b.total_cmp(a).then(at.cmp(bt)));
-        scored.into_iter().take(FILES_MAX).map(|(_, place)| place).collect()
+    fn best(&self, by: &Scoring) -> Vec<usize> {
+        let scored = |row: &Features| {
+            let sum = |from: usize, to: usize| -> f64 {
+                row[from..to].iter().zip(&by.weights[from..to]).map(|(feature, weight)| feature * weight).sum()
+            };
+            let past = sum(0, PAST);
+            let is_named = row[Feature::Named as usize] > 0.0;
+            let is_mentioned = is_named || row[Feature::NameWords as usize] >= PROMPT_NAME_SHARE_MIN.ln_1p();
+            // Candidates are in the order of their last touch where the score does not decide.
+            Scored { past, score: past + sum(PAST, row.len()), is_mentioned, last_at: None }
+        };
+        let scored: Vec<Scored> = self.rows.iter().map(scored).collect();
+        order(&scored, by.hinted_max).into_iter().take(FILES_MAX).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use cerberus_core::brief::rank::weights::learned;
-use cerberus_core::brief::rank::{Candidates, Commit, Evidence, Features, Renames, SessionWork, WEIGHTS};
+use cerberus_core::brief::rank::{Candidates, Commit, Evidence, Renames, Scoring, SessionWork, USUAL};
 use cerberus_core::brief::repository::{self, Pushed, Repository};
 use cerberus_core::brief::{Known, Likely};
 use cerberus_core::model::fact::Kind;
@@ -57,11 +57,11 @@ pub fn survey(
     prompt: Option<&str>,
 ) -> store::Result<Survey> {
     let log = printed_log(view.store, view.located)?;
-    let weights = match prompt {
+    let by = match prompt {
         Some(_) => learned(view.store.gain_of_doubling(&view.joined.ids, view.now)?),
-        None => &WEIGHTS,
+        None => &USUAL,
     };
-    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(weights));
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(by));
     let Ranking { mut survey, commits, changed } = ranking;
     let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
     let mut left = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
@@ -97,8 +97,7 @@ struct Ranking {
 /// Which files are ranked.
 #[derive(Clone, Copy)]
 enum Which<'a> {
-    /// By these weights.
-    All(&'a Features),
+    All(&'a Scoring),
     /// Those whose names the prompt mentions. Besides them, few files are looked up on disk.
     Mentioned,
 }
@@ -127,18 +126,18 @@ fn ranking(
     let evidence = Evidence { now: view.now, sessions: &history, commits: &commits, tracked: &tracked.paths, prompt };
     let mut candidates = Candidates::new(&evidence);
     let mut asked: FastSet<&str> = FastSet::default();
-    let weights = match which {
-        Which::All(weights) => weights,
+    let by = match which {
+        Which::All(by) => by,
         Which::Mentioned => {
             candidates = candidates.mentioned();
             asked.extend(candidates.paths().chain(facts.iter().filter_map(|known| known.fact.path.as_deref())));
-            &WEIGHTS
+            &USUAL
         }
     };
     let is_asked = |path: &str| matches!(which, Which::All(_)) || asked.contains(path);
     let gone = gone_files(&disk, &recent, &old, &commits, &is_asked);
     let changed = changed(&disk, &history, &tracked, &is_asked);
-    let mut files = candidates.ranked(weights, &changed, &gone);
+    let mut files = candidates.ranked(by, &changed, &gone);
     files.truncate(RANKED_MAX);
     files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
     let likely = Likely { files, gone, ..Likely::default() };

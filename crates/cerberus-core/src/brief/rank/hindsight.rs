@@ -3,8 +3,9 @@
 //! Some people's prompts say more about files than others'. Each ended session gives one [`Lesson`]; their sum decides
 //! how much prompts count in the project ([`learned`](super::weights::learned)).
 
+use super::order::{Scored, order};
 use super::weights::{FILES_MAX, PROMPT_DOUBLED};
-use super::{Candidates, Commit, Evidence, Features, Ranked, Renames, WEIGHTS};
+use super::{Candidates, Commit, Evidence, Ranked, Renames, Scoring, USUAL};
 use crate::model::lesson::Lesson;
 use crate::model::map::FastSet;
 
@@ -20,19 +21,17 @@ pub fn ranked(evidence: &Evidence) -> Vec<Ranked> {
     let mut gone: FastSet<String> = commits.iter().flat_map(committed).collect();
     gone.retain(|path| !tracked.contains(path.as_str()));
     let evidence = Evidence { sessions: &sessions, commits: &commits, ..*evidence };
-    Candidates::new(&evidence).ranked(&WEIGHTS, &FastSet::default(), &gone)
+    Candidates::new(&evidence).ranked(&USUAL, &FastSet::default(), &gone)
 }
 
 /// What these files teach, given those that the session edited.
 pub fn lesson(ranked: &[Ranked], edited: &FastSet<String>) -> Lesson {
-    let told = |weights| count(told(ranked, weights).filter(|file| edited.contains(&file.path)).count());
-    Lesson { edited: count(edited.len()), told: told(&WEIGHTS), told_doubled: told(&PROMPT_DOUBLED) }
-}
-
-fn told<'a>(ranked: &'a [Ranked], weights: &Features) -> impl Iterator<Item = &'a Ranked> {
-    let mut scored: Vec<(f64, &Ranked)> = ranked.iter().map(|file| (file.trace.score(weights), file)).collect();
-    scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    scored.into_iter().take(FILES_MAX).map(|(_, file)| file)
+    let told = |by: &Scoring| {
+        let scored: Vec<Scored> = ranked.iter().map(|file| file.trace.scored(&by.weights)).collect();
+        let told = order(&scored, by.hinted_max).into_iter().take(FILES_MAX);
+        count(told.filter(|place| edited.contains(&ranked[*place].path)).count())
+    };
+    Lesson { edited: count(edited.len()), told: told(&USUAL), told_doubled: told(&PROMPT_DOUBLED) }
 }
 
 fn count(files: usize) -> u32 {

@@ -9,6 +9,7 @@
 mod asked;
 pub mod hindsight;
 mod mentions;
+pub mod order;
 mod renames;
 mod similar;
 pub mod terms;
@@ -20,9 +21,10 @@ use crate::model::id::SessionId;
 use crate::model::map::{FastMap, FastSet};
 use crate::model::time::Timestamp;
 
+use order::Scored;
 pub use renames::Renames;
 pub use trace::Trace;
-pub use weights::{FEATURES, Feature, Features, PAST, WEIGHTS};
+pub use weights::{FEATURES, Feature, Features, PAST, Scoring, USUAL, WEIGHTS};
 use weights::{PAST_PROMPT_BYTES_MAX, TRACKED_FILES_MAX};
 
 /// One session's work on the project's files.
@@ -120,20 +122,17 @@ impl<'a> Candidates<'a> {
         self.0.iter().map(|(path, _)| *path)
     }
 
-    /// The files that are not gone, the likeliest by these weights first; those that are changed differ from git. Files
-    /// with equal scores are ordered by their last touch, newest first.
-    pub fn ranked(mut self, weights: &Features, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
+    /// The files that are not gone, the likeliest first; those that are changed differ from git.
+    pub fn ranked(mut self, by: &Scoring, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
         self.0.retain(|(path, _)| !gone.contains(*path));
         self.0.iter_mut().for_each(|(path, trace)| trace.is_changed = changed.contains(*path));
-        let scored = self.0.iter().enumerate().map(|(place, (_, one))| (one.score(weights), one.last_at(), place));
-        let mut order: Vec<(f64, Option<Timestamp>, usize)> = scored.collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+        let scored: Vec<Scored> = self.0.iter().map(|(_, trace)| trace.scored(&by.weights)).collect();
         // A trace is large, so it is moved only once.
-        let mut ranked = |(score, _, place): (f64, Option<Timestamp>, usize)| {
+        let mut ranked = |place: usize| {
             let (path, trace) = &mut self.0[place];
-            Ranked { path: path.to_string(), score, trace: std::mem::take(trace) }
+            Ranked { path: path.to_string(), score: scored[place].score, trace: std::mem::take(trace) }
         };
-        order.into_iter().map(&mut ranked).collect()
+        order::order(&scored, by.hinted_max).into_iter().map(&mut ranked).collect()
     }
 }
 

@@ -38,8 +38,7 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
 fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
     let none = FastSet::default();
-    Candidates::new(&Evidence { now: now(), sessions, commits, tracked: &tracked, prompt })
-        .ranked(&WEIGHTS, &none, &none)
+    Candidates::new(&Evidence { now: now(), sessions, commits, tracked: &tracked, prompt }).ranked(&USUAL, &none, &none)
 }
 
 fn order(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
@@ -109,7 +108,7 @@ fn a_file_that_differs_from_git_is_open_work_however_old_the_session() {
     let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
     let changed = FastSet::from_iter(["b.rs".to_string()]);
     let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
-    let first = Candidates::new(&evidence).ranked(&WEIGHTS, &changed, &FastSet::default()).remove(0);
+    let first = Candidates::new(&evidence).ranked(&USUAL, &changed, &FastSet::default()).remove(0);
     assert_eq!(first.path, "b.rs");
     assert!(first.trace.why(now()).contains("changed on disk since"), "{}", first.trace.why(now()));
 }
@@ -217,7 +216,7 @@ fn a_renamed_file_keeps_its_traces_and_a_deleted_one_is_not_ranked() {
     renames.follow_commits(&mut commits);
     let gone = FastSet::from_iter(["other.rs".to_string(), "x.rs".to_string()]);
     let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
-    let ranked = Candidates::new(&evidence).ranked(&WEIGHTS, &FastSet::default(), &gone);
+    let ranked = Candidates::new(&evidence).ranked(&USUAL, &FastSet::default(), &gone);
     assert_eq!(ranked.into_iter().map(|one| one.path).collect::<Vec<_>>(), ["c.rs"]);
 }
 
@@ -268,8 +267,8 @@ fn a_bare_command_ranks_as_no_prompt_does() {
 
 #[test]
 fn a_prompt_counts_double_from_a_whole_session_on() {
-    assert_eq!(weights::learned(weights::LEARNED_MIN - 1), &WEIGHTS);
-    let doubled = weights::learned(weights::LEARNED_MIN);
+    assert_eq!(weights::learned(weights::LEARNED_MIN - 1), &USUAL);
+    let doubled = weights::learned(weights::LEARNED_MIN).weights;
     assert_eq!(doubled[..PAST], WEIGHTS[..PAST]);
     assert!(doubled[PAST..].iter().zip(&WEIGHTS[PAST..]).all(|(doubled, usual)| *doubled == 2.0 * usual));
 }

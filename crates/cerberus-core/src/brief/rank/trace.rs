@@ -1,7 +1,10 @@
 //! The evidence about one file, and the reasons for its rank in words.
 
+use std::ops::Range;
+
+use super::order::Scored;
 use super::weights::{
-    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, Features,
+    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, Features, PAST,
     PROMPT_NAME_SHARE_MIN, SESSIONS_HALF, SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS,
     UNCOMMITTED_HALF_HOURS,
 };
@@ -182,11 +185,17 @@ impl Trace {
         *before = before.max(value);
     }
 
-    pub fn score(&self, weights: &Features) -> f64 {
+    pub fn scored(&self, weights: &Features) -> Scored {
         let changed = if self.is_changed { CHANGED * 1_f64.ln_1p() } else { 0.0 };
-        // Most are zero, and so is their logarithm.
-        let known = self.features.iter().zip(weights).filter(|(feature, _)| **feature != 0.0);
-        changed + known.map(|(feature, weight)| weight * feature.ln_1p()).sum::<f64>()
+        let sum = |places: Range<usize>| {
+            let features = self.features[places.clone()].iter().zip(&weights[places]);
+            // Most are zero, and so is their logarithm.
+            let known = features.filter(|(feature, _)| **feature != 0.0);
+            known.map(|(feature, weight)| weight * feature.ln_1p()).sum::<f64>()
+        };
+        let past = changed + sum(0..PAST);
+        let score = past + sum(PAST..weights.len());
+        Scored { past, score, is_mentioned: self.is_mentioned(), last_at: self.last_at() }
     }
 
     /// `edited in 3 sessions, last 2 h ago; committed yesterday; named by the prompt`.

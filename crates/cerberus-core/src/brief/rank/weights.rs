@@ -87,23 +87,33 @@ pub const WEIGHTS: Features = [
     3.83, 1.44, 1.78, 1.21, 1.21, 1.19, 1.03, 1.20, // the prompt
 ];
 
-/// The same with a prompt that counts double, for projects in which that tells more (see [`learned`]).
-pub const PROMPT_DOUBLED: Features = {
+/// How files are ranked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scoring {
+    pub weights: Features,
+    /// How many of the first ten may be files that the prompt only hints at (see [`order`](super::order)).
+    pub hinted_max: usize,
+}
+
+pub const USUAL: Scoring = Scoring { weights: WEIGHTS, hinted_max: 1 };
+
+/// The prompt counts double, and its hints as well. For projects in which that tells more (see [`learned`]).
+pub const PROMPT_DOUBLED: Scoring = {
     let mut weights = WEIGHTS;
     let mut place = PAST;
     while place < weights.len() {
         weights[place] *= 2.0;
         place += 1;
     }
-    weights
+    Scoring { weights, hinted_max: FILES_MAX }
 };
 
 /// From this gain on, a prompt counts double: as much as all files of one session.
 pub const LEARNED_MIN: i64 = WHOLE;
 
-/// The weights for a project whose ended sessions would have gained this much from a prompt that counts double.
-pub fn learned(gain: i64) -> &'static Features {
-    if gain >= LEARNED_MIN { &PROMPT_DOUBLED } else { &WEIGHTS }
+/// The ranking in a project whose ended sessions would have gained this much from a prompt that counts double.
+pub fn learned(gain: i64) -> &'static Scoring {
+    if gain >= LEARNED_MIN { &PROMPT_DOUBLED } else { &USUAL }
 }
 
 /// A file that differs on disk from git. Not measured: replayed sessions leave nothing on disk.
