@@ -22,7 +22,7 @@ struct Sample<'a> {
     weight: f64,
 }
 
-pub fn score(row: &Features, weights: &Features) -> f64 {
+fn score(row: &Features, weights: &Features) -> f64 {
     row.iter().zip(weights).map(|(feature, weight)| feature * weight).sum()
 }
 

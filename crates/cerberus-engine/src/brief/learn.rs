@@ -55,7 +55,8 @@ fn lesson(home: &Home, clock: &Clock, ended: &Ended, ranked: &[Ranked]) -> Recor
     let session = &ended.session;
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Lesson(hindsight::lesson(ranked, &ended.edited));
-    let key = "lesson".to_string();
+    // If the end of the session is forgotten, what is left of it teaches something else.
+    let key = format!("lesson-{}", session.last_activity.millis());
     let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     Record { at: session.last_activity, ..record }
 }

@@ -53,7 +53,7 @@ const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
 /// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
 
-/// At the end of a session, this many are learned from. More wait only if their agent reported no end.
+/// At the end of a session, this many are learned from. More wait only after an import, or if their agent reports no end.
 const LEARNED_MAX: usize = 8;
 
 #[derive(Debug, thiserror::Error)]

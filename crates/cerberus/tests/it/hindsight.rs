@@ -151,6 +151,32 @@ fn what_git_could_not_answer_is_learned_at_the_next_end() {
 }
 
 #[test]
+fn a_session_whose_end_was_forgotten_teaches_once_more() {
+    let mut env = project();
+    for (minute, event, extra) in [
+        (0, "SessionStart", json!({"source": "startup"})),
+        (1, "UserPromptSubmit", json!({"prompt": ABOUT_THE_LIMITER})),
+        (
+            2,
+            "PostToolUse",
+            json!({"tool_name": "Write", "tool_use_id": "toolu_1", "tool_response": {},
+            "tool_input": {"file_path": env.project().join(quiet("limiter")), "content": "x"}}),
+        ),
+        (3, "SessionEnd", json!({"reason": "exit"})),
+    ] {
+        env.set_now(Some(&format!("2026-01-22T08:{minute:02}:00Z")));
+        env.hook("s8", event, extra);
+    }
+    assert_eq!(lessons(&env).len(), 1);
+    env.ok(&["forget", "--since", "2026-01-22T08:02:30Z", "--until", "2026-01-22T08:30:00Z", "--yes"]);
+    assert_eq!(lessons(&env).len(), 0);
+    work(&mut env, 12, VAGUE, &busy());
+    assert_eq!(lessons(&env).len(), 2, "what is left of the first session, and the new one");
+    work(&mut env, 13, VAGUE, &busy());
+    assert_eq!(lessons(&env).len(), 3);
+}
+
+#[test]
 fn imported_sessions_teach_too() {
     let env = project();
     let cwd = env.project();
