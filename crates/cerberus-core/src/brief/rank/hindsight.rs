@@ -40,7 +40,7 @@ fn count(files: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{SessionWork, Touched};
+    use super::super::{Feature, SessionWork, Touched};
     use super::*;
     use crate::model::id::SessionId;
     use crate::model::time::Timestamp;
@@ -101,7 +101,9 @@ mod tests {
         let tracked = ["new.rs".to_string()];
         let evidence =
             Evidence { now: at(10), sessions: &sessions, commits: &commits, tracked: &tracked, prompt: None };
-        let paths: Vec<String> = ranked(&evidence).into_iter().map(|file| file.path).collect();
+        let found = ranked(&evidence);
+        let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["new.rs", "never_committed.rs"]);
+        assert!(found[0].trace.value(Feature::Committed) > 1.0, "its commits under the old name count");
     }
 }

@@ -272,3 +272,18 @@ fn a_prompt_counts_double_from_a_whole_session_on() {
     assert_eq!(doubled[..PAST], WEIGHTS[..PAST]);
     assert!(doubled[PAST..].iter().zip(&WEIGHTS[PAST..]).all(|(doubled, usual)| *doubled == 2.0 * usual));
 }
+
+#[test]
+fn a_prompt_hints_at_one_file_or_where_it_counts_double_at_more() {
+    let busy: Vec<String> = (0..12).map(|number| format!("work/busy{number}.rs")).collect();
+    let hinted = ["a", "b", "c"].map(|letter| format!("src/limiter_{letter}{letter}.rs"));
+    let commits = [commit(90, &busy.iter().map(String::as_str).collect::<Vec<_>>())];
+    let tracked = [busy.clone(), hinted.to_vec()].concat();
+    let prompt = Some("Make the limiter stricter.");
+    let told = |by: &Scoring| {
+        let evidence = Evidence { now: now(), sessions: &[], commits: &commits, tracked: &tracked, prompt };
+        let ranked = Candidates::new(&evidence).ranked(by, &FastSet::default(), &FastSet::default());
+        ranked.iter().take(weights::FILES_MAX).filter(|file| hinted.contains(&file.path)).count()
+    };
+    assert_eq!((told(&USUAL), told(&weights::PROMPT_DOUBLED)), (1, 3));
+}
