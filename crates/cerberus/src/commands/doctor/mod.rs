@@ -138,7 +138,8 @@ fn journal(context: &Context) -> Check {
 fn view(context: &Context) -> (Check, Option<Store>) {
     // Rebuilding needs a folder that can be written.
     let root = context.home.root();
-    let rebuild = if root.exists() && !platform::may_create_in(root) { WRITABLE } else { "cerberus doctor --rebuild" };
+    let is_read_only = root.exists() && !platform::may_create_in(root);
+    let rebuild = if is_read_only { WRITABLE } else { "cerberus doctor --rebuild" };
     let store = match fold::open(&context.home) {
         Ok(store) => store,
         Err(error) => return (bad("view", error.to_string(), rebuild), None),
@@ -149,6 +150,9 @@ fn view(context: &Context) -> (Check, Option<Store>) {
     };
     if checked != "ok" {
         return (bad("view", checked, rebuild), None);
+    }
+    if is_read_only {
+        return (bad("view", "can be read, but not updated", rebuild), Some(store));
     }
     let torn: usize = segments.iter().map(|(_, _, torn, _)| torn).sum();
     let unknown: usize = segments.iter().map(|(_, _, _, unknown)| unknown).sum();
