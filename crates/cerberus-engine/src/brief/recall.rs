@@ -129,7 +129,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
-    let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
@@ -145,7 +144,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         files: &files,
         likely: &survey.likely,
         now,
-        budget_tokens: question.budget.session_tokens.min(question.budget.both_tokens.saturating_sub(memory_tokens)),
+        budget_tokens: question.budget.session_tokens.min(Brief::tokens_after(&memories, question.budget.both_tokens)),
         chars_max: question.chars_max.saturating_sub(memory_chars + 1),
         prompt: question.prompt,
         memories: &memories,

@@ -134,6 +134,8 @@ pub struct Store {
     /// The write-ahead log.
     log: PathBuf,
     caller: Caller,
+    /// How long this store has folded.
+    fold_time: Duration,
     is_short_lived: bool,
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
@@ -186,7 +188,8 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                Ok(Store { connection, path: name, log, caller, is_short_lived: false, privacy_rules, cleaner })
+                let (fold_time, is_short_lived) = (Duration::ZERO, false);
+                Ok(Store { connection, path: name, log, caller, fold_time, is_short_lived, privacy_rules, cleaner })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
