@@ -149,6 +149,10 @@ fn prepare(
     config: &Config,
     store: &mut Store,
 ) -> Result<Option<Recent>, AnswerError> {
+    // What an old view lacks may be recorded already.
+    if store.is_behind() {
+        return Ok(Some(Recent::read(store, &pending.located, clock.now)?));
+    }
     health::remove_old_views(home, store, clock.wall)?;
     repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
     legacy::import_all(home, clock, store)?;

@@ -87,12 +87,14 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
 fn fold_until(home: &Home, store: &mut Store, mut is_over: impl FnMut() -> bool) -> Result<(), FoldError> {
     let caller = store.caller();
     let folded = store.segments()?;
+    store.is_behind = false;
     let is_behind = |segment: &Segment| {
         !folded.iter().any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
     };
     for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
         loop {
             if is_over() {
+                store.is_behind = true;
                 return Ok(());
             }
             let transaction = store.begin_fold()?;
@@ -461,6 +463,7 @@ mod tests {
             })
             .unwrap();
             let (_, folded_bytes, stumps, unknown) = store.segments().unwrap().remove(0);
+            assert_eq!(store.is_behind(), folded_bytes < segment.bytes);
             assert_eq!((stumps, unknown), (0, 0), "no line is cut");
             assert_eq!(bytes[folded_bytes as usize - 1], b'\n');
             folded.push((folded_bytes, ids(&store).len()));
@@ -532,5 +535,20 @@ mod tests {
         let grown = ids(&store);
         rebuild(&home, &mut store).unwrap();
         assert_eq!(ids(&store), grown);
+    }
+
+    #[test]
+    fn an_agent_waits_only_for_the_newest_sessions() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let names: Vec<String> = (0..600).map(|number| format!("s{number:04}")).collect();
+        journal::append_all(&home, now, &of_sessions(&names.iter().map(String::as_str).collect::<Vec<_>>(), now))
+            .unwrap();
+        let store = open(&home).unwrap();
+        let project = [ProjectId::of_anchor(b"/p")];
+        assert_eq!(store.sessions(&project, Timestamp::EPOCH, now).unwrap().len(), 600);
+        let newest = store.newest_sessions(&project, Timestamp::EPOCH, now).unwrap();
+        assert_eq!((newest.len(), &*newest[0].agent_session_id), (500, "s0100"));
     }
 }

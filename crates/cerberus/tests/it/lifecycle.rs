@@ -354,7 +354,7 @@ fn a_start_recovers_a_limited_number_of_sessions() {
     let env = env();
     let mut agent = Agent::start(&env);
     for n in 0..25 {
-        agent.hook(&env, &format!("s{n:02}"), "UserPromptSubmit", json!({"prompt": format!("Fix parser {n}")}));
+        agent.hook(&env, &format!("s{n:02}"), "SessionStart", json!({"source": "startup"}));
     }
     agent.kill();
     let of = |status: &str| {
