@@ -1,6 +1,7 @@
 //! How brief and hook scale: 10, 1,000 and 10,000 recorded sessions, up to a million facts.
 //!
-//! At every size, ten sessions are from this week; the others are older, as after years of use.
+//! At every size, ten sessions are from this week; the others are older, as after years of use. Then many sessions of
+//! one moment.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use anyhow::Result;
 use cerberus_core::agents::claude_code;
 use cerberus_core::clean::BUILT_IN;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, FileTouch, Record, ToolUse, Touch};
+use cerberus_core::model::event::{Event, FileTouch, Location, Record, ToolUse, Touch};
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
 use cerberus_engine::journal;
@@ -29,6 +30,7 @@ const FACTS_PER_SESSION: usize = 100;
 const NOW: &str = "2026-06-30T12:00:00Z";
 const RUNS: usize = 60;
 const SWEEPS: usize = 200;
+const CROWDS: [usize; 2] = [250, 2_000];
 
 pub fn run(programs: &Programs) -> Result<()> {
     let scratch = Scratch::new()?;
@@ -69,7 +71,31 @@ pub fn run(programs: &Programs) -> Result<()> {
         ]);
     }
     table(&["on record", "facts", "brief ms", "brief ratio", "hook ms", "hook ratio"], &rows)?;
-    sweeping(&scratch, now)
+    sweeping(&scratch, now)?;
+    crowded(&scratch, now)
+}
+
+/// What folding a session costs when many begin at the same moment, as after an import.
+fn crowded(scratch: &Scratch, now: Timestamp) -> Result<()> {
+    let mut of_one_ms = Vec::new();
+    let location = identity::locate(&scratch.repo()).location(&BUILT_IN);
+    for sessions in CROWDS {
+        let home = Home::new(scratch.home(&format!("crowd-{sessions}")));
+        for session in 0..sessions {
+            journal::append_all(&home, now, &[edit(&location, session, 0, now)])?;
+        }
+        let begun = Instant::now();
+        drop(fold::open(&home)?);
+        of_one_ms.push(begun.elapsed().as_secs_f64() * 1_000.0 / sessions as f64);
+    }
+    let (few, many) = (of_one_ms[0], of_one_ms[1]);
+    say(&format!(
+        "\nfolding a session among {} of one moment: {many:.3} ms, {:.2} x as much as among {}, {}",
+        CROWDS[1],
+        many / few,
+        CROWDS[0],
+        Target::AtMost(1.5).beside(many / few)
+    ))
 }
 
 /// What sweeping sessions adds to a start with 1,000 recorded sessions, measured inside one process.
@@ -98,35 +124,40 @@ fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
 fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timestamp) -> Result<()> {
     let home = Home::new(home.to_path_buf());
     let location = identity::locate(&scratch.repo()).location(&BUILT_IN);
-    let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
     for session in 0..sessions {
         let age = match session < RECENT_SESSIONS {
             true => Duration::from_secs(12 * 3600 * (session as u64 + 1)),
             false => Duration::from_secs(8 * 86_400 + 3600 * session as u64),
         };
-        let edit = |n: usize| Record {
-            at: now.minus(age).plus(Duration::from_secs(n as u64)),
-            key: clean(format!("t{n}")),
-            agent: claude_code::AGENT,
-            imported: true,
-            heard_by: None,
-            by_agent: false,
-            origin: None,
-            session: clean(format!("session-{session}")),
-            location: location.clone(),
-            event: Event::Tool(ToolUse {
-                tool: Clean::word("Edit"),
-                files: vec![FileTouch {
-                    path: clean(format!("src/m{}/file_{}.rs", session % 50, n % 40)),
-                    how: Touch::Edited,
-                    lines: Vec::new(),
-                }],
-                ..ToolUse::default()
-            }),
-        };
-        let records: Vec<Record> = (0..FACTS_PER_SESSION).map(edit).collect();
+        let records: Vec<Record> =
+            (0..FACTS_PER_SESSION).map(|number| edit(&location, session, number, now.minus(age))).collect();
         journal::append_all(&home, now, &records)?;
     }
     fold::open(&home)?;
     Ok(())
+}
+
+/// One edit of a session that began at a time.
+fn edit(location: &Location<'static>, session: usize, number: usize, begun: Timestamp) -> Record<'static> {
+    let clean = |text: String| BUILT_IN.clean(text, Keep::NAME);
+    Record {
+        at: begun.plus(Duration::from_secs(number as u64)),
+        key: clean(format!("t{number}")),
+        agent: claude_code::AGENT,
+        imported: true,
+        heard_by: None,
+        by_agent: false,
+        origin: None,
+        session: clean(format!("session-{session}")),
+        location: location.clone(),
+        event: Event::Tool(ToolUse {
+            tool: Clean::word("Edit"),
+            files: vec![FileTouch {
+                path: clean(format!("src/m{}/file_{}.rs", session % 50, number % 40)),
+                how: Touch::Edited,
+                lines: Vec::new(),
+            }],
+            ..ToolUse::default()
+        }),
+    }
 }

@@ -48,10 +48,7 @@ pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<
                 let Some(item) = list.pop() else { break };
                 own_tokens -= item.tokens;
                 size.remove(&item);
-                dropped.push(Dropped {
-                    code: item.code,
-                    reason: format!("over the budget of {} tokens", request.budget_tokens),
-                });
+                dropped.push(over(item, request));
             }
         }
     }
@@ -59,6 +56,17 @@ pub fn fit(header: &str, items: Vec<Item>, request: &Request, dropped: &mut Vec<
     // Interrupted work comes first.
     kept_items.sort_by_key(|item| !is_interrupted(item));
     kept_items
+}
+
+/// Takes out the item that is given up next.
+pub fn least(items: &mut Vec<Item>) -> Option<Item> {
+    let last = |section: &Section| items.iter().rposition(|item| item.section == *section);
+    let at = DROP_ORDER.iter().find_map(last)?;
+    Some(items.remove(at))
+}
+
+pub fn over(item: Item, request: &Request) -> Dropped {
+    Dropped { code: item.code, reason: format!("over the budget of {} tokens", request.budget_tokens) }
 }
 
 pub fn is_interrupted(item: &Item) -> bool {

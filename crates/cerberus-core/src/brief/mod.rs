@@ -249,8 +249,14 @@ pub fn compose(request: &Request) -> Brief {
         items.retain(|item| !known.shown_codes.contains(&item.receipt_code()));
     }
     let header = header(request.project);
-    let items = fit::fit(&header, items, request, &mut dropped);
-    let text = render(&header, &items);
+    let mut items = fit::fit(&header, items, request, &mut dropped);
+    let mut text = render(&header, &items);
+    // Functions that stand on the line of their file can cost more than they were counted for.
+    while tokens::estimate(&text) > request.budget_tokens || text.chars().count() > request.chars_max {
+        let Some(item) = fit::least(&mut items) else { break };
+        dropped.push(fit::over(item, request));
+        text = render(&header, &items);
+    }
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
 }
 
@@ -309,6 +315,13 @@ fn quotes(request: &Request, items: &[Item]) -> Vec<Item> {
 }
 
 impl Brief {
+    /// The tokens that these memories leave for the session part, which they are put before with a blank line.
+    pub fn tokens_after(memories: &[MemoryItem], budget_tokens: usize) -> usize {
+        let used: usize = memories.iter().map(|item| item.tokens).sum();
+        let blank_line = if memories.is_empty() { 0 } else { tokens::line("") };
+        budget_tokens.saturating_sub(used + blank_line)
+    }
+
     /// Puts memories before the session part, separated by a blank line.
     pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
         let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();

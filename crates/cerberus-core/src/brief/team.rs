@@ -52,17 +52,18 @@ impl Brief {
             if is_known || !told.insert(fact.code.clone()) {
                 continue;
             }
-            let reason = if is_instruction(&fact.code) {
-                Some("reads like an instruction".to_string())
-            } else if used + item.tokens > quarter || self.tokens + item.tokens > limits.budget_tokens {
-                Some("over the part of the budget that teammates may use".to_string())
-            } else {
-                None
-            };
             let line = if self.text.is_empty() {
                 format!("{}\n{}", header(project), item.code)
             } else {
                 format!("\n{}", item.code)
+            };
+            let added_tokens = tokens::estimate(line.trim_start_matches('\n'));
+            let reason = if is_instruction(&fact.code) {
+                Some("reads like an instruction".to_string())
+            } else if used + item.tokens > quarter || self.tokens + added_tokens > limits.budget_tokens {
+                Some("over the part of the budget that teammates may use".to_string())
+            } else {
+                None
             };
             let is_long = self.text.chars().count() + line.chars().count() > limits.chars_max;
             match reason.or_else(|| is_long.then(|| "over the limit of the agent".to_string())) {

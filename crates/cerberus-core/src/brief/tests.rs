@@ -546,4 +546,43 @@ proptest! {
         prop_assert!(brief.text.chars().all(|c| c == '\n' || !c.is_control()));
         prop_assert_eq!(compose(&request), brief);
     }
+
+    #[test]
+    fn never_over_budget_with_functions_memories_and_teammates(
+        facts in proptest::collection::vec((0usize..4, 0usize..4, "[a-zé]{1,30}|[A-Z_.é(]{1,12}", 0i64..5), 0..60),
+        memories in proptest::collection::vec("\\PC{1,80}", 0..9),
+        team in proptest::collection::vec("[a-zé ]{1,40}", 0..4),
+        budget_tokens in 0usize..300,
+        project in "[a-z]{1,9}",
+    ) {
+        const PATHS: [&str; 4] = ["src/a.rs", "src/some/deeper/folder/of/the_project/Names.java", "ä.rs", "b"];
+        let facts: Vec<Known> = facts.into_iter().map(|(kind, path, text, secs)| known("s", secs, match kind {
+            0 => Fact::file(Kind::File, PATHS[path]),
+            1 => Fact::words(Kind::Next, &text),
+            _ => Fact::function(&text, Some(PATHS[path])),
+        })).collect();
+        let memories: Vec<MemoryItem> = memories.into_iter().map(|text| {
+            let code = text::code(&format!("rule:{text}")).into_owned();
+            let (id, tokens) = (crate::model::id::MemoryId::of(&[&text]), tokens::line(&code));
+            let (category, why) = ("rule".to_string(), String::new());
+            MemoryItem { id, category, code, text, evidence: Vec::new(), at: at(0), tokens, why }
+        }).collect();
+        let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
+        let both_tokens = budget_tokens + memory_tokens;
+        let budget_tokens = Brief::tokens_after(&memories, both_tokens);
+        let team: Vec<TeamFact> = team.into_iter().map(|code| TeamFact {
+            author: "Ana".to_string(), kind: Kind::Next, code, at: at(1),
+        }).collect();
+        let brief = compose(&Request {
+            project: &project, facts: &facts, settlements: &[], files: &FileNames::default(), likely: &Likely::default(),
+            now: at(9), budget_tokens, chars_max: 900, prompt: None, memories: &memories, known: None, turns: &[],
+            worked: &[],
+        });
+        prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
+        let limits = TeamLimits { budget_tokens, chars_max: 900, now: at(9) };
+        let brief = brief.with_team(&project, &team, None, &limits);
+        prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
+        let brief = brief.after(memories, Vec::new());
+        prop_assert!(brief.tokens <= both_tokens, "{} of {both_tokens}: {}", brief.tokens, brief.text);
+    }
 }

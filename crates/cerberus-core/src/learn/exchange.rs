@@ -9,6 +9,7 @@ use crate::clean::Cleaner;
 use crate::clean::text::Keep;
 use crate::model::id::{MemoryId, ProjectId};
 use crate::model::memory::{Background, Evidence, Memory, Scope, Status, Uses};
+use crate::model::metadata::Metadata;
 use crate::model::time::Timestamp;
 
 /// A longer text is not a memory.
@@ -34,7 +35,7 @@ pub struct MemoryLine {
     #[serde(default = "MemoryLine::source")]
     source: String,
     #[serde(default)]
-    metadata: Map<String, Value>,
+    metadata: Metadata,
     #[serde(default = "MemoryLine::approved")]
     status: Status,
     #[serde(default)]
@@ -120,7 +121,7 @@ impl MemoryLine {
         if line.content.len() > CONTENT_BYTES_MAX {
             return Err(LineError::TooLong);
         }
-        if serde_json::to_string(&line.metadata).map_or(0, |text| text.len()) > METADATA_BYTES_MAX {
+        if line.metadata.json().len() > METADATA_BYTES_MAX {
             return Err(LineError::TooMuch);
         }
         if Scope::parse(&line.scope).is_none() {
@@ -147,14 +148,13 @@ impl MemoryLine {
         project_of: impl Fn(&Scope) -> Option<ProjectId>,
     ) -> (MemoryId, Memory<'static>) {
         let time = |text: &Option<String>| text.as_ref().and_then(|text| Timestamp::parse(text).ok());
-        let metadata = cleaned(cleaner, self.metadata);
+        let metadata = self.metadata.with_texts(|text| cleaner.clean(text, Keep::METADATA).to_string());
         let id = match self.id.filter(|id| !id.trim().is_empty()) {
             // An id is shown in terminals and typed back, so it is one line of limited length.
             Some(id) => MemoryId::new(crate::clean::text::line(&id, ID_CHARS_MAX)),
             None => {
-                let metadata_text = serde_json::to_string(&metadata).unwrap_or_default();
                 let created = self.created_at.as_deref().unwrap_or_default();
-                MemoryId::of(&[&self.content, &self.category, &self.scope, created, &metadata_text])
+                MemoryId::of(&[&self.content, &self.category, &self.scope, created, &ordered(&metadata)])
             }
         };
         let scope = Scope::parse(&self.scope).unwrap_or(Scope::Universal);
@@ -230,17 +230,10 @@ impl EvidenceLine {
     }
 }
 
-/// Metadata with the secrets removed from its texts, otherwise unchanged.
-fn cleaned(cleaner: &Cleaner, metadata: Map<String, Value>) -> Map<String, Value> {
-    fn clean(cleaner: &Cleaner, value: Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(cleaner.clean(text, Keep::METADATA).to_string()),
-            Value::Array(list) => Value::Array(list.into_iter().map(|value| clean(cleaner, value)).collect()),
-            Value::Object(map) => Value::Object(cleaned(cleaner, map)),
-            other => other,
-        }
-    }
-    metadata.into_iter().map(|(key, value)| (key, clean(cleaner, value))).collect()
+/// The metadata with ordered keys, which ids are made from: the order in a file does not matter.
+fn ordered(metadata: &Metadata) -> String {
+    let ordered = serde_json::from_slice::<Map<String, Value>>(metadata.json().as_bytes());
+    ordered.map_or_else(|_| metadata.json().to_string(), |ordered| Value::Object(ordered).to_string())
 }
 
 #[cfg(test)]
@@ -283,6 +276,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_in_metadata_are_not_changed() {
+        let line =
+            r#"{"content":"x","metadata":{"z":0.30000000000000004,"big":123456789012345678901234567890,"a":1e400}}"#;
+        let (id, memory) = memory(line);
+        let stored = serde_json::to_string(&memory).unwrap();
+        let memory: Memory = serde_json::from_slice(stored.as_bytes()).unwrap();
+        let back = serde_json::to_string(&MemoryLine::of(&id, &memory, Uses::default())).unwrap();
+        let metadata = &line[line.find("\"metadata\"").unwrap()..line.len() - 1];
+        assert!(back.contains(metadata), "{back}");
+    }
+
+    #[test]
     fn errors_name_the_problem() {
         for (line, problem) in [
             ("{", "EOF"),
@@ -291,6 +296,7 @@ mod tests {
             (r#"{"content":"x","scope":"galaxy"}"#, "galaxy"),
             (r#"{"content":"x","confidence":2}"#, "confidence"),
             (r#"{"content":"x","created_at":"yesterday"}"#, "created_at"),
+            (r#"{"content":"x","metadata":[1]}"#, "metadata is not an object"),
         ] {
             let error = MemoryLine::parse(line).unwrap_err().to_string();
             assert!(error.contains(problem), "{line}: {error}");

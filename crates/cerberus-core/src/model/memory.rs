@@ -6,10 +6,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::clean::text::Clean;
 use crate::model::id::ProjectId;
+use crate::model::metadata::Metadata;
 use crate::model::time::Timestamp;
 
 /// Where a memory applies.
@@ -109,8 +109,8 @@ pub struct Background<'a> {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_automatic: bool,
     /// Metadata from an import, kept unchanged.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub metadata: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
     /// Uses counted before it was imported.
     #[serde(default, skip_serializing_if = "Uses::is_none")]
     pub uses: Uses,

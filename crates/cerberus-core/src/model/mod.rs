@@ -13,6 +13,7 @@ pub mod kind;
 pub mod lesson;
 pub mod map;
 pub mod memory;
+pub mod metadata;
 pub mod open;
 pub mod order;
 pub mod packed;

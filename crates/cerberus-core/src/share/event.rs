@@ -1,7 +1,5 @@
 //! What the user's own devices see of an event.
 
-use serde_json::Value;
-
 use super::{Arrival, HERE, Words};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
@@ -187,25 +185,10 @@ fn background(background: &Background, words: &Words) -> Background<'static> {
         evidence: evidence.collect(),
         supersedes: supersedes.iter().map(|id| words.name(id)).collect(),
         is_automatic: *is_automatic,
-        metadata: metadata
-            .iter()
-            .map(|(key, value)| (words.text(key).to_string(), self::value(value, words)))
-            .collect(),
+        metadata: metadata.with_texts(|text| words.text(&text).to_string()),
         uses: *uses,
         author: author.as_ref().map(|author| words.name(author)),
         other_of: other_of.as_ref().map(|id| words.name(id)),
-    }
-}
-
-fn value(value: &Value, words: &Words) -> Value {
-    match value {
-        Value::String(text) => Value::String(words.text(text).to_string()),
-        Value::Array(values) => Value::Array(values.iter().map(|one| self::value(one, words)).collect()),
-        Value::Object(fields) => {
-            let field = |(key, one): (&String, &Value)| (words.text(key).to_string(), self::value(one, words));
-            Value::Object(fields.iter().map(field).collect())
-        }
-        other => other.clone(),
     }
 }
 

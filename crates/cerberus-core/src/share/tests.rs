@@ -52,8 +52,7 @@ fn record(event: Event<'static>) -> Record<'static> {
 }
 
 fn memory(text: &str, status: Status, scope: &str, project: Option<ProjectId>) -> Event<'static> {
-    let mut metadata = serde_json::Map::new();
-    metadata.insert("from".to_string(), json!([{"at": text}]));
+    let metadata = serde_json::from_value(json!({"from": [{"at": text}]})).unwrap();
     let said = Evidence { text: clean(text), agent: clean("a"), session: clean(text), key: clean("k") };
     let memory = Memory {
         status,

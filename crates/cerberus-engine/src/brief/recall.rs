@@ -129,7 +129,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
-    let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
     let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
@@ -145,7 +144,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         files: &files,
         likely: &survey.likely,
         now,
-        budget_tokens: question.budget.session_tokens.min(question.budget.both_tokens.saturating_sub(memory_tokens)),
+        budget_tokens: question.budget.session_tokens.min(Brief::tokens_after(&memories, question.budget.both_tokens)),
         chars_max: question.chars_max.saturating_sub(memory_chars + 1),
         prompt: question.prompt,
         memories: &memories,
@@ -224,7 +223,7 @@ pub fn on_prompt(
     budget_tokens: usize,
     memories: &[MemoryItem],
 ) -> store::Result<Brief> {
-    let mut sessions = view.store.sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
+    let mut sessions = view.store.newest_sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     // Only files whose names are mentioned are told, so it does not matter where similar prompts led.
     let history = view.store.history(&view.joined.ids, Asks::Nothing, view.now)?;
@@ -302,7 +301,7 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 /// After a long pause nothing carries over, but the brief still says when the last work was, where it stopped, what
 /// git says and which files are likely to be next; memories as usual.
 fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
-    let mut sessions = view.store.sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
+    let mut sessions = view.store.newest_sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
     sessions.retain(|session| session.state.status != Status::Completed && !question.is_from(session));
     let last_turn = view.store.turns(&sessions, view.now)?.pop();
     sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));

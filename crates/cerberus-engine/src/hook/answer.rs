@@ -149,6 +149,10 @@ fn prepare(
     config: &Config,
     store: &mut Store,
 ) -> Result<Option<Recent>, AnswerError> {
+    // What an old view lacks may be recorded already.
+    if store.is_behind() {
+        return Ok(Some(Recent::read(store, &pending.located, clock.now)?));
+    }
     health::remove_old_views(home, store, clock.wall)?;
     repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
     legacy::import_all(home, clock, store)?;
@@ -260,8 +264,7 @@ fn on_prompt(
     let joined = joined(&store, &pending.located, clock.now)?;
     let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
-    let memory_tokens: usize = items.iter().map(|item| item.tokens).sum();
-    let budget_tokens = remember::PROMPT_TOKENS_MAX.saturating_sub(memory_tokens);
+    let budget_tokens = Brief::tokens_after(&items, remember::PROMPT_TOKENS_MAX);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
     let brief = relevant.after(items, Vec::new());

@@ -23,7 +23,7 @@ pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, se
 pub use own::own_record;
 pub use read::{
     CHUNK_BYTES, Line, Position, Segment, Stretch, each_line, end, end_of_day, is_replica, is_replica_of, micros, rank,
-    read, replica_of, segments, stretches,
+    read, read_little, replica_of, segments, stretches,
 };
 
 use self::line::{STAMP_BYTES_MAX, last_order};

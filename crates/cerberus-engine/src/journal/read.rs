@@ -112,19 +112,30 @@ pub fn micros(moment: Timestamp) -> u64 {
 
 /// Reads on from `offset`. An incomplete last line is left for later: its writer may still be writing it.
 pub fn read(home: &Home, segment: &str, offset: u64) -> Result<Stretch, JournalError> {
-    read_from(home, segment, |_| offset)
+    read_from(home, segment, CHUNK_BYTES, |_| offset)
+}
+
+/// The same with fewer bytes, but at least one line.
+pub fn read_little(home: &Home, segment: &str, offset: u64, bytes_max: u64) -> Result<Stretch, JournalError> {
+    let stretch = read_from(home, segment, bytes_max, |_| offset)?;
+    if stretch.next_offset > offset { Ok(stretch) } else { read(home, segment, offset) }
 }
 
 /// Reads on from where `begin` says, which is given the length of the segment.
-fn read_from(home: &Home, segment: &str, begin: impl FnOnce(u64) -> u64) -> Result<Stretch, JournalError> {
+fn read_from(
+    home: &Home,
+    segment: &str,
+    bytes_max: u64,
+    begin: impl FnOnce(u64) -> u64,
+) -> Result<Stretch, JournalError> {
     let path = home.journal_dir().join(segment);
     let filled = home.open(&path, Access::Read).and_then(|mut file| {
         let length = file.metadata()?.len();
         let offset = begin(length);
         // One more byte shows that this is the end.
-        let mut bytes = Vec::with_capacity(length.saturating_sub(offset).min(CHUNK_BYTES) as usize + 1);
+        let mut bytes = Vec::with_capacity(length.saturating_sub(offset).min(bytes_max) as usize + 1);
         file.seek(SeekFrom::Start(offset))?;
-        file.take(CHUNK_BYTES).read_to_end(&mut bytes)?;
+        file.take(bytes_max).read_to_end(&mut bytes)?;
         Ok((offset, bytes))
     });
     let (offset, mut bytes) = filled.map_err(|source| JournalError::Read { path, source })?;
@@ -156,7 +167,7 @@ pub fn end(home: &Home, wall: Timestamp) -> Result<Stretch, JournalError> {
 
 /// At most this much of the end of a day's segment, and of no more than one stretch.
 pub fn end_of_day(home: &Home, wall: Timestamp, bytes_max: u64) -> Result<Stretch, JournalError> {
-    read_from(home, &segment_of(wall), |length| length.saturating_sub(bytes_max.min(CHUNK_BYTES)))
+    read_from(home, &segment_of(wall), CHUNK_BYTES, |length| length.saturating_sub(bytes_max.min(CHUNK_BYTES)))
 }
 
 impl Stretch {

@@ -10,13 +10,13 @@ use crate::same_project::joined::{Joined, joined};
 use crate::sessions::sweep;
 use crate::store::{self, SessionRow, Store};
 
-/// The project's sessions that may still carry over, oldest first. Includes sessions recorded under its name only.
+/// The project's newest sessions that may still carry over, oldest first. Includes sessions recorded under its name only.
 pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> store::Result<Vec<SessionRow>> {
     recent_of(store, &joined(store, located, now)?.ids, now)
 }
 
 fn recent_of(store: &Store, projects: &[ProjectId], now: Timestamp) -> store::Result<Vec<SessionRow>> {
-    store.sessions(projects, now.minus(CARRY_OVER), now)
+    store.newest_sessions(projects, now.minus(CARRY_OVER), now)
 }
 
 /// A project with its recent sessions, read once for everything that needs them.

@@ -32,6 +32,9 @@ use crate::store::{FactFilter, SessionRow, Store};
 /// How many ended sessions are looked at for their last message.
 const SILENT_MAX: usize = 3;
 
+/// How many crashed sessions are recovered without being asked, the newest first. The next start recovers others.
+const CRASHED_MAX: usize = 20;
+
 /// What fits into one line of a brief.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
 
@@ -152,15 +155,19 @@ pub fn with_recovered<T>(
     Ok(read(preview.store(), None))
 }
 
-/// Crashed sessions, and the newest ended ones whose hooks did not report the agent's last message.
+/// The newest crashed sessions, and the newest ended ones whose hooks did not report the agent's last message.
 fn needs_transcript(
     store: &Store,
     sessions: &[SessionRow],
     status: impl Fn(&SessionRow) -> Status,
 ) -> Result<Vec<SessionRow>, FoldError> {
-    let crashed = sessions.iter().filter(|session| status(session) == Status::Crashed);
-    let ended = sessions.iter().rev().filter(|session| status(session) == Status::Ended).take(SILENT_MAX);
-    let mut all: Vec<SessionRow> = crashed.cloned().collect();
+    let newest = |wanted: Status, max: usize| {
+        let status = &status;
+        sessions.iter().rev().filter(move |session| status(session) == wanted).take(max)
+    };
+    let ended = newest(Status::Ended, SILENT_MAX);
+    let mut all: Vec<SessionRow> = newest(Status::Crashed, CRASHED_MAX).cloned().collect();
+    all.reverse();
     for session in ended {
         if store.lacks_last_words(session)? {
             all.push(session.clone());

@@ -20,6 +20,9 @@ use crate::os::home::{Home, create_dir};
 /// The agent waits for its hook. The next fold does the rest.
 const HOOK_FOLD_MAX: Duration = Duration::from_millis(500);
 
+/// A hook looks at the time after this much: a few hundred records.
+const HOOK_STRETCH_BYTES: u64 = 64 * 1024;
+
 #[derive(Debug, thiserror::Error)]
 pub enum FoldError {
     #[error(transparent)]
@@ -70,21 +73,37 @@ pub fn fold(home: &Home, store: &mut Store) -> Result<(), FoldError> {
 
 /// Folds everything that is new. Fails if another process holds the view too long.
 pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
+    let left = HOOK_FOLD_MAX.saturating_sub(store.fold_time);
     let begun = Instant::now();
+    let folded = match store.caller() {
+        Caller::Command => fold_until(home, store, || false),
+        Caller::Hook => fold_until(home, store, || begun.elapsed() > left),
+    };
+    store.fold_time += begun.elapsed();
+    folded
+}
+
+/// Folds what is new, stretch by stretch, until the time is over. What is folded by then is complete in itself.
+fn fold_until(home: &Home, store: &mut Store, mut is_over: impl FnMut() -> bool) -> Result<(), FoldError> {
+    let caller = store.caller();
     let folded = store.segments()?;
+    store.is_behind = false;
     let is_behind = |segment: &Segment| {
         !folded.iter().any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
     };
     for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
         loop {
-            let caller = store.caller();
-            if caller == Caller::Hook && begun.elapsed() > HOOK_FOLD_MAX {
+            if is_over() {
+                store.is_behind = true;
                 return Ok(());
             }
             let transaction = store.begin_fold()?;
             // Read again under the lock: another process may have folded this stretch meanwhile.
             let offset = transaction.folded_bytes(&segment.name)?;
-            let stretch = journal::read(home, &segment.name, offset)?;
+            let stretch = match caller {
+                Caller::Command => journal::read(home, &segment.name, offset)?,
+                Caller::Hook => journal::read_little(home, &segment.name, offset, HOOK_STRETCH_BYTES)?,
+            };
             if stretch.next_offset == offset {
                 break;
             }
@@ -107,7 +126,7 @@ pub fn fold_all(home: &Home, store: &mut Store) -> Result<(), FoldError> {
         }
     }
     store.checkpoint_if_long();
-    if store.caller() == Caller::Command {
+    if caller == Caller::Command {
         remove_unwanted(home, store)?;
     }
     Ok(())
@@ -210,7 +229,8 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
         }
     }
     records.sort_by_key(|(rank, ..)| *rank);
-    let mut late = BTreeSet::new();
+    let mut late_sessions = BTreeSet::new();
+    let mut is_late_memory = false;
     for (rank, offset, sealed, record) in &records {
         if let Event::Forgotten(names) = &record.event {
             if transaction.is_new_list(*rank, names)? {
@@ -223,16 +243,18 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
             continue;
         }
         if transaction.apply(*rank, &stretch.segment, record)? == Applied::Late {
-            let is_of_a_session = EventKind::of(&record.event).is_of_a_session();
-            late.insert((is_of_a_session, record.agent.name().to_string(), record.session.to_string()));
+            match EventKind::of(&record.event).is_of_a_session() {
+                true => drop(late_sessions.insert((record.agent.name().to_string(), record.session.to_string()))),
+                false => is_late_memory = true,
+            }
         }
     }
     transaction.set_folded(&stretch.segment, stretch.next_offset, broken, unknown)?;
-    for (is_of_a_session, agent, session) in late {
-        match is_of_a_session {
-            true => refold_session(home, transaction, &agent, &session, &stretch.segment)?,
-            false => refold_memories(home, transaction)?,
-        }
+    if !late_sessions.is_empty() {
+        refold_sessions(home, transaction, &late_sessions, &stretch.segment)?;
+    }
+    if is_late_memory {
+        refold_memories(home, transaction)?;
     }
     Ok(Folded::UpToHere)
 }
@@ -244,21 +266,25 @@ struct RecordSession {
     session: String,
 }
 
-/// Folds a session again, because a record of `segment` belongs before some that were already folded.
-fn refold_session(
+/// Folds these sessions again, because a record of `segment` belongs before some that were already folded. The journal is
+/// read once for all of them.
+fn refold_sessions(
     home: &Home,
     transaction: &FoldTransaction,
-    agent: &str,
-    session: &str,
+    sessions: &BTreeSet<(String, String)>,
     segment: &str,
 ) -> Result<(), FoldError> {
-    let Some(first_segment) = transaction.clear_session(agent, session)? else { return Ok(()) };
-    let first_segment = first_segment.as_str().min(segment);
+    let mut first_segment = segment.to_string();
+    for (agent, session) in sessions {
+        if let Some(first) = transaction.clear_session(agent, session)? {
+            first_segment = first_segment.min(first);
+        }
+    }
     let is_from = |json: &[u8]| {
         let from = serde_json::from_slice::<RecordSession>(json);
-        from.is_ok_and(|from| from.agent == agent && from.session == session)
+        from.is_ok_and(|from| sessions.contains(&(from.agent, from.session)))
     };
-    refold(home, transaction, first_segment, is_from, EventKind::is_of_a_session)
+    refold(home, transaction, &first_segment, is_from, EventKind::is_of_a_session)
 }
 
 fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
@@ -401,5 +427,128 @@ mod tests {
             assert_eq!((is_echo(1, now), is_echo(2, soon), is_echo(2, later.plus(ECHO_MAX))), (true, false, false));
             rebuild(&home, &mut store).unwrap();
         }
+    }
+
+    /// Records of sessions that all begin in the same second.
+    fn of_sessions(names: &[&str], now: Timestamp) -> Vec<Record<'static>> {
+        let one = |name: &&str| Record { session: BUILT_IN.clean(name.to_string(), Keep::NAME), ..ended(now, 1, name) };
+        names.iter().map(one).collect()
+    }
+
+    fn ids(store: &Store) -> Vec<(String, String)> {
+        let sessions = store.sessions(&[], Timestamp::EPOCH, Timestamp::from_millis(i64::MAX)).unwrap();
+        let mut ids: Vec<_> =
+            sessions.into_iter().map(|session| (session.agent_session_id, session.id.to_string())).collect();
+        ids.sort();
+        ids
+    }
+
+    #[test]
+    fn a_hook_that_runs_out_of_time_keeps_what_it_folded() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let names: Vec<String> = (0..1_000).map(|number| format!("s{number:04}")).collect();
+        journal::append_all(&home, now, &of_sessions(&names.iter().map(String::as_str).collect::<Vec<_>>(), now))
+            .unwrap();
+        let segment = journal::segments(&home).unwrap().remove(0);
+        let bytes = std::fs::read(home.journal_dir().join(&segment.name)).unwrap();
+        let mut store = Store::open(&home, Caller::Hook).unwrap();
+        let mut folded = Vec::new();
+        while folded.last().is_none_or(|(folded_bytes, _)| *folded_bytes < segment.bytes) {
+            let mut looks = 0;
+            fold_until(&home, &mut store, || {
+                looks += 1;
+                looks > 1
+            })
+            .unwrap();
+            let (_, folded_bytes, stumps, unknown) = store.segments().unwrap().remove(0);
+            assert_eq!(store.is_behind(), folded_bytes < segment.bytes);
+            assert_eq!((stumps, unknown), (0, 0), "no line is cut");
+            assert_eq!(bytes[folded_bytes as usize - 1], b'\n');
+            folded.push((folded_bytes, ids(&store).len()));
+        }
+        assert!(folded.len() > 2, "several stretches: {folded:?}");
+        assert!(folded.is_sorted() && folded[0].1 > 0 && folded[0].1 < 1_000, "{folded:?}");
+        let grown = ids(&store);
+        assert_eq!(grown.len(), 1_000);
+        rebuild(&home, &mut store).unwrap();
+        assert_eq!(ids(&store), grown);
+    }
+
+    #[test]
+    fn a_hook_reads_a_record_that_is_longer_than_its_stretch() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let text = Clean::from_stored("x".repeat(2 * HOOK_STRETCH_BYTES as usize));
+        let long = Record { event: Event::Prompt { text }, ..ended(now, 1, "long") };
+        journal::append_all(&home, now, &[long, ended(now, 1, "last")]).unwrap();
+        let keys = open_in_hook(&home).unwrap().event_keys(claude_code::AGENT, "s").unwrap();
+        assert_eq!(keys.len(), 2);
+    }
+
+    #[test]
+    fn naming_reads_only_what_is_new() {
+        let steps = |count: usize| {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::new(dir.path().join("home"));
+            let now = Timestamp::from_millis(1_700_000_000_000);
+            let mut store = open(&home).unwrap();
+            let names: Vec<String> = (0..count).map(|number| format!("s{number:04}")).collect();
+            for some in names.chunks(20) {
+                let some: Vec<&str> = some.iter().map(String::as_str).collect();
+                journal::append_all(&home, now, &of_sessions(&some, now)).unwrap();
+                fold(&home, &mut store).unwrap();
+            }
+            let found = ids(&store);
+            assert_eq!((found.len(), found[count - 1].1.as_str()), (count, &*format!("{}-{count}", now.stamp())));
+            store.naming_steps()
+        };
+        let (few, many) = (steps(100), steps(400));
+        assert!(few > 0 && many <= 5 * few, "{few} steps for 100 sessions, {many} for 400");
+    }
+
+    #[test]
+    fn late_sessions_of_a_second_get_the_names_that_a_rebuild_gives() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let append = |seq: u64, name: &str| {
+            let order = Order { seq: journal::micros(now) + seq, device: DeviceId::from_bytes([7; 8]) };
+            let line = journal::encode(&of_sessions(&[name], now)[0], order).unwrap();
+            journal::append_to(&home, &journal::replica_of(now, 0, 0), &[line]).unwrap();
+        };
+        let mut store = open(&home).unwrap();
+        for (seq, name) in [(5, "e"), (3, "c"), (9, "i"), (1, "a"), (7, "g"), (2, "g"), (4, "i"), (6, "f"), (8, "h")] {
+            append(seq, name);
+            fold(&home, &mut store).unwrap();
+            let grown = ids(&store);
+            rebuild(&home, &mut store).unwrap();
+            assert_eq!(ids(&store), grown, "after {name}");
+        }
+        // Several late sessions in one stretch are folded again together.
+        for (seq, name) in [(20, "x"), (21, "y"), (11, "x"), (10, "y"), (0, "c")] {
+            append(seq, name);
+        }
+        fold(&home, &mut store).unwrap();
+        let grown = ids(&store);
+        rebuild(&home, &mut store).unwrap();
+        assert_eq!(ids(&store), grown);
+    }
+
+    #[test]
+    fn an_agent_waits_only_for_the_newest_sessions() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let names: Vec<String> = (0..600).map(|number| format!("s{number:04}")).collect();
+        journal::append_all(&home, now, &of_sessions(&names.iter().map(String::as_str).collect::<Vec<_>>(), now))
+            .unwrap();
+        let store = open(&home).unwrap();
+        let project = [ProjectId::of_anchor(b"/p")];
+        assert_eq!(store.sessions(&project, Timestamp::EPOCH, now).unwrap().len(), 600);
+        let newest = store.newest_sessions(&project, Timestamp::EPOCH, now).unwrap();
+        assert_eq!((newest.len(), &*newest[0].agent_session_id), (500, "s0100"));
     }
 }

@@ -134,6 +134,10 @@ pub struct Store {
     /// The write-ahead log.
     log: PathBuf,
     caller: Caller,
+    /// How long this store has folded.
+    fold_time: Duration,
+    /// There was no time to complete the last fold.
+    is_behind: bool,
     is_short_lived: bool,
     /// What must not be stored, for data that does not come through the journal.
     privacy_rules: Arc<PrivacyRules>,
@@ -186,7 +190,17 @@ impl Store {
             Ok((connection, _)) => {
                 let log = files::with_suffix(&path, "-wal");
                 let (privacy_rules, cleaner) = (Arc::default(), Cleaner::default());
-                Ok(Store { connection, path: name, log, caller, is_short_lived: false, privacy_rules, cleaner })
+                Ok(Store {
+                    connection,
+                    path: name,
+                    log,
+                    caller,
+                    fold_time: Duration::ZERO,
+                    is_behind: false,
+                    is_short_lived: false,
+                    privacy_rules,
+                    cleaner,
+                })
             }
             Err(source) => Err(StoreError::Sqlite { path: name, source }),
         }
@@ -232,6 +246,11 @@ impl Store {
 
     pub fn caller(&self) -> Caller {
         self.caller
+    }
+
+    /// Whether there was no time to fold every record.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
     }
 
     pub fn privacy_rules(&self) -> &PrivacyRules {

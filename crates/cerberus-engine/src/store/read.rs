@@ -54,16 +54,36 @@ const NAMED_MAX: usize = 20;
 const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
     started_at, last_activity, process, transcript, device";
 
+/// More sessions than anybody has in the days that count. An import or a fault may leave more.
+const NEWEST_MAX: usize = 500;
+
 impl Store {
     /// Sessions of the given projects (of all if empty) that were active at or after `since`, oldest first.
     pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        self.sessions_within(projects, since, now, "")
+    }
+
+    /// The same, but only the newest of them: an agent waits for these.
+    pub fn newest_sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let limit = format!("ORDER BY last_activity DESC, row DESC LIMIT {NEWEST_MAX}");
+        self.sessions_within(projects, since, now, &limit)
+    }
+
+    fn sessions_within(
+        &self,
+        projects: &[ProjectId],
+        since: Timestamp,
+        now: Timestamp,
+        limit: &str,
+    ) -> Result<Vec<SessionRow>> {
         let names = projects.iter().map(|project| format!("'{}'", project.as_str().replace('\'', "''")));
         let filter = match projects {
             [] => String::new(),
             _ => format!("project IN ({}) AND", names.collect::<Vec<_>>().join(",")),
         };
-        let sql =
-            format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter} last_activity >= ?1 AND started_at <= ?2");
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE {filter} last_activity >= ?1 AND started_at <= ?2 {limit}"
+        );
         let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
         // Sorted here, because SQL would copy every row once more.
         rows.sort_unstable_by_key(|session| (session.started_at, session.row));

@@ -1,6 +1,7 @@
 //! The rows of sessions: finds or creates the row for a record, names sessions, and removes them to be folded again.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_core::model::event::{Event, Record};
 use cerberus_core::model::id::Agent;
@@ -32,6 +33,9 @@ const OF_SESSIONS: [&str; 18] = [
     "unindexed",
 ];
 
+/// The sessions of a second, from a row on.
+const SESSIONS_FROM: &str = "SELECT row, wanted_id, id FROM session WHERE second = ?1 AND row >= ?2 ORDER BY row";
+
 impl FoldTransaction<'_> {
     /// Removes a session, so that it can be folded again. Returns the first segment that contains a record of it.
     pub fn clear_session(&self, agent: &str, agent_session_id: &str) -> Result<Option<String>> {
@@ -46,7 +50,7 @@ impl FoldTransaction<'_> {
             self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
         }
         self.run("DELETE FROM session WHERE row = ?1", [session])?;
-        self.name_sessions(&second)?;
+        self.must_name(second, session);
         Ok(Some(first_segment))
     }
 
@@ -112,26 +116,43 @@ impl FoldTransaction<'_> {
             ],
         )?;
         self.empty_digest(row)?;
-        self.name_sessions(&second)?;
+        self.must_name(second, row);
         Ok(row)
     }
 
+    /// A session was added or removed at this row of a second.
+    fn must_name(&self, second: String, row: i64) {
+        self.unnamed.borrow_mut().entry(second).and_modify(|first| *first = row.min(*first)).or_insert(row);
+    }
+
+    /// Names the sessions that were added, and those after one that was added or removed: a name depends on those before
+    /// it. Done once for all, before anybody sees them.
+    pub(super) fn name_sessions(&self) -> Result<()> {
+        let unnamed = std::mem::take(&mut *self.unnamed.borrow_mut());
+        unnamed.iter().try_for_each(|(second, first)| self.name_sessions_from(second, *first))
+    }
+
     /// Names the sessions that began in the same second, in order: `20260122-133514`, then `-2`, `-3`, … if free.
-    fn name_sessions(&self, second: &str) -> Result<()> {
+    fn name_sessions_from(&self, second: &str, first: i64) -> Result<()> {
         let read = || -> rusqlite::Result<Vec<(i64, String, String)>> {
-            let sql = "SELECT row, wanted_id, id FROM session WHERE second = ?1 ORDER BY row";
-            let mut all = self.transaction.prepare_cached(sql)?;
-            all.query_map([second], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+            let mut all = self.transaction.prepare_cached(SESSIONS_FROM)?;
+            all.query_map(params![second, first], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
         };
+        let mut before =
+            self.with_path(self.transaction.prepare_cached("SELECT 1 FROM session WHERE id = ?1 AND row < ?2"))?;
         let mut taken: HashSet<String> = HashSet::new();
+        // The number to try next: all before it are taken.
+        let mut next: HashMap<String, u32> = HashMap::new();
         let mut renamed = Vec::new();
         for (row, wanted, id) in self.with_path(read())? {
+            let number = match next.entry(wanted.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(vacant) => vacant.insert(self.next_number(second, &wanted, first)?),
+            };
             let mut new_id = wanted.clone();
-            for number in 2.. {
-                if !taken.contains(&new_id) {
-                    break;
-                }
+            while taken.contains(&new_id) || self.with_path(before.exists(params![new_id, first]))? {
                 new_id = format!("{wanted}-{number}");
+                *number += 1;
             }
             taken.insert(new_id.clone());
             if new_id != id {
@@ -146,6 +167,16 @@ impl FoldTransaction<'_> {
             self.run("UPDATE session SET id = ?2 WHERE row = ?1", params![row, id])?;
         }
         Ok(())
+    }
+
+    /// One more than the number of the last session before `first` that wanted this id.
+    fn next_number(&self, second: &str, wanted: &str, first: i64) -> Result<u32> {
+        let sql = "SELECT id FROM session WHERE second = ?1 AND row < ?2 AND wanted_id = ?3 ORDER BY row DESC LIMIT 1";
+        let mut last = self.with_path(self.transaction.prepare_cached(sql))?;
+        let last = last.query_row(params![second, first, wanted], |row| row.get::<_, String>(0)).optional();
+        let number =
+            self.with_path(last)?.and_then(|id| id.strip_prefix(wanted)?.strip_prefix('-')?.parse::<u32>().ok());
+        Ok(number.map_or(2, |number| number.saturating_add(1)))
     }
 }
 
@@ -164,4 +195,13 @@ fn is_stamp(text: &str) -> bool {
     let (day, rest) = text.split_once('-').unwrap_or_default();
     let time = rest.split('-').next().unwrap_or_default();
     day.len() == 8 && time.len() == 6 && rest.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+}
+
+#[cfg(test)]
+impl super::Store {
+    /// How many steps SQLite has made to read sessions that were to be named.
+    pub fn naming_steps(&self) -> i32 {
+        let statement = self.connection.prepare_cached(SESSIONS_FROM).unwrap();
+        statement.get_status(rusqlite::StatementStatus::VmStep)
+    }
 }

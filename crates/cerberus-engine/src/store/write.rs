@@ -4,6 +4,7 @@
 //! the place of their event, never by when they were written.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 
 use cerberus_core::brief::rank::PastPrompt;
 use cerberus_core::brief::rank::terms::path_like;
@@ -71,14 +72,18 @@ pub struct FoldTransaction<'a> {
     pub(super) namer: OnceCell<Option<Namer>>,
     /// Sessions whose digest was dropped.
     pub(super) undigested: RefCell<FastSet<i64>>,
+    /// Seconds whose sessions are to be named, from which row on.
+    pub(super) unnamed: RefCell<BTreeMap<String, i64>>,
 }
 
 impl<'a> FoldTransaction<'a> {
     pub(crate) fn new(transaction: Transaction<'a>, path: String) -> FoldTransaction<'a> {
-        FoldTransaction { transaction, path, namer: OnceCell::new(), undigested: RefCell::default() }
+        let (undigested, unnamed) = (RefCell::default(), RefCell::default());
+        FoldTransaction { transaction, path, namer: OnceCell::new(), undigested, unnamed }
     }
 
     pub fn commit(self) -> Result<()> {
+        self.name_sessions()?;
         self.transaction.commit().map_err(|source| StoreError::Sqlite { path: self.path, source })
     }
 
@@ -154,7 +159,7 @@ impl<'a> FoldTransaction<'a> {
         let last =
             self.transaction.query_row("SELECT coalesce(max(row), 0) FROM event", [], |row| row.get::<_, i64>(0));
         self.apply(self.with_path(last)? + 1, "", record)?;
-        Ok(())
+        self.name_sessions()
     }
 
     /// Adds an event and returns its row; `None` if it is known or the echo of a known one.

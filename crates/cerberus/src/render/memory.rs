@@ -15,7 +15,7 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
         "last_used": row.uses.last_at.map(|at| at.to_string()), "use_count": row.uses.count,
         "supersedes": background.supersedes, "superseded_by": row.superseded_by,
         "stale": row.is_stale(now),
-        "automatic": background.is_automatic, "metadata": background.metadata,
+        "automatic": background.is_automatic, "metadata": background.metadata.shown(),
     });
     if !background.evidence.is_empty() {
         value["evidence"] = json!(evidence(row));

@@ -350,6 +350,27 @@ fn ten_sessions_with_deliberate_crashes() {
 }
 
 #[test]
+fn a_start_recovers_a_limited_number_of_sessions() {
+    let env = env();
+    let mut agent = Agent::start(&env);
+    for n in 0..25 {
+        agent.hook(&env, &format!("s{n:02}"), "SessionStart", json!({"source": "startup"}));
+    }
+    agent.kill();
+    let of = |status: &str| {
+        let found = env.sessions().into_iter().filter(|session| session["status"] == status);
+        let mut found: Vec<String> =
+            found.map(|session| session["agent_session_id"].as_str().unwrap().into()).collect();
+        found.sort();
+        found
+    };
+    env.start("first", "startup");
+    assert_eq!(of("crashed"), ["s00", "s01", "s02", "s03", "s04"], "the newest are recovered first");
+    env.start("second", "startup");
+    assert_eq!((of("crashed").len(), of("recovered").len()), (0, 25));
+}
+
+#[test]
 fn watch_settles_in_the_foreground() {
     let env = env();
     let mut agent = Agent::start(&env);

@@ -413,3 +413,20 @@ fn both_parts_keep_their_budgets_in_real_tokens() {
         assert!(text.contains("rule:") && text.contains("proj:hydra"), "{budget}: {text}");
     }
 }
+
+#[test]
+fn numbers_in_metadata_come_back_as_they_were_written() {
+    let env = env();
+    let metadata =
+        r#"{"z":0.30000000000000004,"big":123456789012345678901234567890,"huge":1e400,"zero":-0.0,"a":[1.50]}"#;
+    let file = env.project().join("in.jsonl");
+    std::fs::write(&file, format!("{{\"id\":\"m-1\",\"content\":\"Use tabs.\",\"metadata\":{metadata}}}\n")).unwrap();
+    env.ok(&["memory", "import", file.to_str().unwrap()]);
+    for _ in 0..2 {
+        let exported = env.ok(&["memory", "export", "-"]);
+        assert!(exported.contains(&format!("\"metadata\":{metadata}")), "{exported}");
+        let shown = &env.json(&["memory", "search", "tabs"])[0]["metadata"];
+        assert_eq!((&shown["huge"], &shown["a"]), (&serde_json::json!("1e400"), &serde_json::json!([1.5])));
+        env.rebuild();
+    }
+}

@@ -4,6 +4,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::*;
 use crate::project::identity::locate;
 
+mod turns;
+
 /// A repository, and a home beside it.
 struct Stage {
     dir: tempfile::TempDir,
@@ -391,4 +393,90 @@ fn worktrees_keep_their_checkpoints_apart() {
     let main = Checkpoints::new(&home, &located).unwrap();
     assert_eq!(main.references_of_removed_worktrees().unwrap().len(), 4);
     assert_eq!(main.list(1).unwrap().len(), 1);
+}
+
+#[test]
+fn an_edit_of_the_same_size_at_the_same_moment_is_saved() {
+    let stage = Stage::new();
+    let moment = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000);
+    let stop_the_clock = || {
+        for path in ["src/a.rs", "src/b.rs", ".gitignore", ".git/index"] {
+            File::open(stage.root().join(path)).unwrap().set_modified(moment).unwrap();
+        }
+    };
+    stop_the_clock();
+    stage.git(&["add", "."]);
+    stage.git(&["commit", "-q", "--allow-empty", "-m", "in the same second"]);
+    stage.write("src/a.rs", "two\n");
+    stop_the_clock();
+    let made = stage.save(1);
+    assert_eq!(stage.git(&["show", &format!("{}:src/a.rs", made.checkpoint.object)]), "two\n");
+    stage.write("src/a.rs", "six\n");
+    stop_the_clock();
+    let restored = stage.restore(1).unwrap();
+    assert_eq!(stage.git(&["show", &format!("{}:src/a.rs", restored.before)]), "six\n");
+    assert_eq!((stage.files()["src/a.rs"].as_str(), restored.written), ("two\n", vec!["src/a.rs".to_string()]));
+}
+
+#[test]
+fn files_are_saved_as_they_are_whatever_git_would_convert() {
+    let stage = Stage::new();
+    stage.write(".gitattributes", "* text=auto eol=lf ident\n");
+    stage.git(&["config", "core.autocrlf", "input"]);
+    stage.write("src/a.rs", "one\r\n$Id: mine $\r\n");
+    stage.save(1);
+    let then = stage.files();
+    stage.write("src/a.rs", "later\n");
+    stage.restore(1).unwrap();
+    assert_eq!(stage.files(), then);
+}
+
+#[test]
+fn a_damaged_or_locked_index_is_no_obstacle() {
+    let stage = Stage::new();
+    stage.write("src/a.rs", "two\n");
+    stage.write("new.txt", "new\n");
+    fs::write(stage.root().join(".git/index.lock"), "").unwrap();
+    let whole = fs::read(stage.root().join(".git/index")).unwrap();
+    for index in [whole.as_slice(), &whole[..whole.len() / 2], b""] {
+        fs::write(stage.root().join(".git/index"), index).unwrap();
+        let made = stage.save(1).checkpoint.object;
+        let listed = stage.git(&["ls-tree", "-r", "--name-only", &made]);
+        assert_eq!(listed, ".gitignore\nnew.txt\nsrc/a.rs\nsrc/b.rs\n");
+        assert_eq!(stage.git(&["show", &format!("{made}:src/a.rs")]), "two\n");
+        assert_eq!(fs::read(stage.root().join(".git/index")).unwrap(), index);
+    }
+}
+
+#[test]
+fn nothing_is_restored_if_an_object_of_the_checkpoint_is_lost() {
+    let stage = Stage::new();
+    stage.write("src/a.rs", "only in the checkpoint\n");
+    let made = stage.save(1).checkpoint.object;
+    let blob = stage.git(&["rev-parse", &format!("{made}:src/a.rs")]);
+    stage.write("src/a.rs", "now\n");
+    stage.write("src/b.rs", "now\n");
+    let (folder, name) = blob.trim().split_at(2);
+    fs::remove_file(stage.root().join(".git/objects").join(folder).join(name)).unwrap();
+    let now = stage.files();
+    let refused = stage.restore(1).unwrap_err();
+    assert!(matches!(&refused, CheckpointError::Lost(paths) if paths == &["src/a.rs"]), "{refused}");
+    assert_eq!(stage.files(), now);
+}
+
+#[test]
+fn what_changed_after_it_was_saved_is_not_overwritten() {
+    let stage = Stage::new();
+    let wanted = stage.save(1).checkpoint.object;
+    stage.write("src/a.rs", "two\n");
+    stage.write("later.txt", "new\n");
+    let before = stage.save(2).checkpoint.object;
+    let (home, located) = (stage.home(), stage.located());
+    let checkpoints = Checkpoints::new(&home, &located).unwrap();
+    let (changes, _) = checkpoints.differences(&before, &wanted).unwrap();
+    assert!(checkpoints.refuse_changed(&changes).is_ok());
+    stage.write("src/a.rs", "six\n");
+    fs::set_permissions(stage.root().join("later.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = checkpoints.refuse_changed(&changes).unwrap_err();
+    assert!(matches!(&refused, CheckpointError::Changed(paths) if paths == &["later.txt", "src/a.rs"]), "{refused}");
 }

@@ -110,7 +110,8 @@ fn drivers(root: &Path) -> Option<Vec<String>> {
     const PROGRAMS: &str = "^(filter|diff|merge)\\..*\\.(clean|smudge|process|command|textconv|driver)$";
     let mut command = command(root);
     command.args(["config", "--show-scope", "--includes", "-z", "--name-only", "--get-regexp", PROGRAMS]);
-    let (printed, status) = output(command, Instant::now() + TIME_MAX)?;
+    let (printed, status) = output(command, Instant::now() + TIME_MAX, OUTPUT_BYTES_MAX)?;
+    let printed = String::from_utf8_lossy(&printed);
     // Exit code 1 means that there are none.
     if !matches!(status.code(), Some(0 | 1)) {
         return None;
@@ -122,17 +123,23 @@ fn drivers(root: &Path) -> Option<Vec<String>> {
 
 /// What git printed, if it succeeded in time.
 pub fn printed(command: Command, time_max: Duration) -> Option<String> {
-    output(command, Instant::now() + time_max).filter(|(_, status)| status.success()).map(|(printed, _)| printed)
+    printed_bytes(command, time_max, OUTPUT_BYTES_MAX).map(|printed| String::from_utf8_lossy(&printed).into_owned())
 }
 
-fn output(mut command: Command, deadline: Instant) -> Option<(String, std::process::ExitStatus)> {
+/// The same as bytes, with another limit of size.
+pub fn printed_bytes(command: Command, time_max: Duration, bytes_max: usize) -> Option<Vec<u8>> {
+    let (printed, status) = output(command, Instant::now() + time_max, bytes_max)?;
+    status.success().then_some(printed)
+}
+
+fn output(mut command: Command, deadline: Instant, bytes_max: usize) -> Option<(Vec<u8>, std::process::ExitStatus)> {
     let mut child = command.spawn().ok()?;
-    let printed = read_until(&mut child, deadline, OUTPUT_BYTES_MAX).ok();
+    let printed = read_until(&mut child, deadline, bytes_max).ok();
     if printed.is_none() {
         let _ = child.kill();
     }
     let status = child.wait().ok()?;
-    Some((String::from_utf8_lossy(&printed?).into_owned(), status))
+    Some((printed?, status))
 }
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ impl Restore {
             .and_then(|checkpoints| checkpoints.restore(run, self.iteration, context.clock.wall));
         let hint = match &restored {
             Err(CheckpointError::InTheWay(_)) => "nothing was changed; move these files away and try again",
+            Err(CheckpointError::Changed(_)) => "nothing was changed; try again when nothing else writes these files",
+            Err(CheckpointError::Lost(_)) => "nothing was changed; `cerberus loop history` lists other iterations",
             Err(CheckpointError::Missing { .. }) => "`cerberus loop history --all` lists the iterations",
             _ => "no files were lost; fix the problem and try again",
         };

@@ -85,7 +85,7 @@ impl Search {
                 scope: memory.scope.to_string(),
                 score: found.score,
                 created_at: memory.created_at.to_string(),
-                metadata: memory.background.metadata,
+                metadata: memory.background.metadata.shown(),
                 snippet: found.snippet,
                 use_count: row.uses.count + u64::from(is_counted),
                 superseded_by: row.superseded_by.map(|newer| newer.to_string()),
