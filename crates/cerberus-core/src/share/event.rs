@@ -7,7 +7,7 @@ use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{
     Decision, Event, FileTouch, Location, MemoryChange, Named, Note, Recovery, SeedCodes, Summary, SummaryItem, Task,
-    ToolUse,
+    ToolUse, Untyped,
 };
 use crate::model::id::ProjectId;
 use crate::model::memory::{Background, Evidence, Memory, Scope};
@@ -42,6 +42,9 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Summary(one) => Event::Summary(summary(one, words)),
         Event::Title { text, is_users } => Event::Title { text: words.text(text), is_users: *is_users },
         Event::Lesson(lesson) => Event::Lesson(*lesson),
+        Event::Untyped(Untyped { source, prompts }) => {
+            Event::Untyped(Untyped { source: *source, prompts: words.texts(prompts) })
+        }
         Event::Complete => Event::Complete,
         Event::Reopen => Event::Reopen,
         Event::Archive => Event::Archive,

@@ -11,7 +11,7 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 18] = [
+const OF_SESSIONS: [&str; 19] = [
     "event",
     "mark",
     "fact",
@@ -26,6 +26,7 @@ const OF_SESSIONS: [&str; 18] = [
     "receipt",
     "decision",
     "correction",
+    "untyped",
     "summary",
     "title",
     "command",

@@ -17,7 +17,8 @@ impl Propose {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();
-        let rows = distill::proposals(&context.keeper(&located), &mut store).hint(DOCTOR)?;
+        let rows =
+            distill::proposals(&context.keeper(&located), &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
         if context.json {
             render::json(&rows.iter().map(render::memory::proposal).collect::<Vec<_>>());
             return Ok(());
