@@ -347,6 +347,34 @@ mod tests {
     }
 
     #[test]
+    fn a_job_of_a_ci_service_is_headless() {
+        let with =
+            |value: &'static str| is_headless(gemini::AGENT, "s", &|name| (name == "CI").then(|| value.to_string()));
+        assert!(with("true") && with("1") && !with("") && !with("false"));
+        assert!(ALL.iter().all(|profile| !is_headless(profile.agent, "s", &|_| None)));
+    }
+
+    #[test]
+    fn a_payload_may_say_that_nobody_typed_a_prompt() {
+        let claude = |extra: Value| {
+            let mut payload =
+                json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/p", "prompt": "p"});
+            payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            parse(&BUILT_IN, claude_code::AGENT, payload.to_string().as_bytes()).unwrap().unwrap().untyped
+        };
+        assert_eq!(claude(json!({"permission_mode": "default", "prompt_id": "x"})), None);
+        assert_eq!(claude(json!({"turnOrigin": "scheduled"})), Some(Source::Scheduled));
+        assert_eq!(claude(json!({"isMeta": true})), Some(Source::Client));
+        assert_eq!(claude(json!({"prompt_source": "sdk"})), Some(Source::Headless));
+        let plugin = |headless: Value| {
+            let payload = json!({"event": "prompt", "sessionID": "s", "cwd": "/p", "text": "p", "headless": headless});
+            parse(&BUILT_IN, opencode::AGENT, payload.to_string().as_bytes()).unwrap().unwrap().untyped
+        };
+        assert_eq!((plugin(json!(true)), plugin(json!(false))), (Some(Source::Headless), None));
+        assert_eq!(plugin(Value::Null), None, "a plugin of an earlier version");
+    }
+
+    #[test]
     fn agent_names_are_stable() {
         let known: Vec<&str> = ALL.iter().map(|profile| profile.agent.name()).collect();
         assert_eq!(known, ["claude-code", "codex", "gemini", "opencode", "cursor", "copilot", "qwen-code", "cline"]);

@@ -7,7 +7,7 @@ use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{
     Decision, Event, FileTouch, Location, MemoryChange, Named, Note, Recovery, SeedCodes, Summary, SummaryItem, Task,
-    ToolUse, Untyped,
+    ToolUse,
 };
 use crate::model::id::ProjectId;
 use crate::model::memory::{Background, Evidence, Memory, Scope};
@@ -42,9 +42,6 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Summary(one) => Event::Summary(summary(one, words)),
         Event::Title { text, is_users } => Event::Title { text: words.text(text), is_users: *is_users },
         Event::Lesson(lesson) => Event::Lesson(*lesson),
-        Event::Untyped(Untyped { source, prompts }) => {
-            Event::Untyped(Untyped { source: *source, prompts: words.texts(prompts) })
-        }
         Event::Complete => Event::Complete,
         Event::Reopen => Event::Reopen,
         Event::Archive => Event::Archive,
@@ -53,8 +50,8 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
             let (memory, tried, call) = (words.name(memory), words.name(tried), words.name(call));
             Event::Decision(Decision { memory, verdict: *verdict, tried, call })
         }
-        // What was told and looked up here concerns this device only.
-        Event::Receipt { .. } | Event::Used { .. } => return None,
+        // What was told and looked up here concerns this device only. Every device learns from what was said there.
+        Event::Receipt { .. } | Event::Used { .. } | Event::Untyped(_) => return None,
         // It is exchanged by names that every device of the space can compute.
         Event::Forgotten(_) => return None,
         // Which projects are the same is decided by each device for its own folders.

@@ -3,7 +3,7 @@
 //! A hook waits for this, so there is no long search: first the path that the session's start recorded, then the path
 //! that follows from the session's id and day. Every directory listing and every read is bounded.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ fn read(path: &Path) -> io::Result<Ending> {
 /// The lines of a transcript that contain one of these texts. Of a very long transcript, the end is searched.
 pub fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
     if let Some("zst" | "gz") = path.extension().and_then(|ending| ending.to_str()) {
-        return matching(Cursor::new(files::read_within(path, SEARCHED_BYTES_MAX)?), texts);
+        return matching(files::read_within(path, SEARCHED_BYTES_MAX)?.as_slice(), texts);
     }
     let mut file = outside::open(path)?;
     let start = file.metadata()?.len().saturating_sub(SEARCHED_BYTES_MAX);
@@ -100,7 +100,7 @@ pub fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
         BufReader::new(&file).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut first)?;
     }
     file.seek(SeekFrom::Start(start))?;
-    matching(Cursor::new(first).chain(BufReader::new(file).take(SEARCHED_BYTES_MAX)), texts)
+    matching(first.as_slice().chain(BufReader::new(file).take(SEARCHED_BYTES_MAX)), texts)
 }
 
 fn matching(mut lines: impl BufRead, texts: &[&str]) -> io::Result<Vec<u8>> {
@@ -157,6 +157,21 @@ mod tests {
         assert_eq!(of("first\nlast\n"), "first\nlast\n");
         let long = "y".repeat(2 * TAIL_BYTES as usize);
         assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line that is too long is left out");
+    }
+
+    #[test]
+    fn lines_are_found_wherever_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let found = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            String::from_utf8(lines_with(&path, &["\"a\"", "\"b\""]).unwrap()).unwrap()
+        };
+        assert_eq!(found("1 \"a\"\n2\n3 \"b\"\n4 a b"), "1 \"a\"\n3 \"b\"\n");
+        let long = format!("{}\n", "\"a\"".repeat(LINE_BYTES_MAX));
+        assert_eq!(found(&format!("{long}\"b\"")), "\"b\"", "a line that is too long is left out");
+        let filler = format!("{}\n", "x".repeat(999)).repeat(SEARCHED_BYTES_MAX as usize / 1000 + 1);
+        assert_eq!(found(&format!("\"a\"\n\"b\"\n{filler}2 \"b\"\n")), "\"a\"\n2 \"b\"\n", "the first, and the end");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use cerberus_core::model::time::Timestamp;
 
 use crate::agents::Surroundings;
 use crate::memory::change::{Change, MemoryWriter, superseding};
-use crate::memory::senders::{self, PromptId};
+use crate::memory::senders::{self, Answers, PromptId};
 use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::recorder::Recorder;
@@ -48,25 +48,26 @@ pub fn distill_into(
     if !recorder.store().has_new_corrections()? {
         return Ok(Distilled::default());
     }
+    let mut material = Material::load(recorder.store(), writer.clock.now)?;
     // Before anything is proposed as the user's words, the transcripts are asked who sent them.
-    let (mut asked, mut unseen) = (HashSet::new(), HashSet::new());
-    let (material, fresh) = loop {
-        let mut material = Material::load(recorder.store(), writer.clock.now)?;
-        material.corrections.retain(|row| !unseen.contains(&(row.session, row.key.clone())));
+    let (mut asked, mut records, mut is_complete) = (HashSet::new(), Vec::new(), true);
+    let fresh = loop {
         let fresh = material.fresh(writer);
         let typed: HashSet<PromptId> = material.typed(&fresh).filter(|prompt| !asked.contains(prompt)).collect();
         if typed.is_empty() {
-            break (material, fresh);
+            break fresh;
         }
         let answers = senders::ask(writer, surroundings, recorder.store(), &typed)?;
-        recorder.record(&answers.records)?;
-        unseen.extend(answers.unseen);
+        material.correct(&answers);
+        is_complete &= answers.unseen.is_empty();
+        records.extend(answers.records);
         asked.extend(typed);
     };
     let (distilled, changes) = changes(writer, &material, fresh);
-    recorder.record(&writer.records(changes))?;
+    records.extend(writer.records(changes));
+    recorder.record(&records)?;
     // What a transcript does not have yet is looked at again.
-    if unseen.is_empty() {
+    if is_complete {
         recorder.store().set_distilled()?;
     }
     Ok(distilled)
@@ -86,6 +87,15 @@ impl Material {
         let known = store.own_memories(KNOWN_MAX, now)?;
         let languages = languages(store, &corrections)?;
         Ok(Material { corrections, known, languages, projects: Projects::load(store, now)? })
+    }
+
+    /// Applies what the transcripts say.
+    fn correct(&mut self, answers: &Answers) {
+        self.corrections.retain_mut(|row| {
+            let prompt = (row.session, row.key.clone());
+            row.source = answers.untyped.get(&prompt).copied().unwrap_or(row.source);
+            !answers.unseen.contains(&prompt)
+        });
     }
 
     /// Proposals that are new or have new evidence, each with its memory.

@@ -3,7 +3,7 @@
 //! What a transcript says is recorded, so that a rebuilt view says the same. A session without a transcript, or whose
 //! agent's transcripts do not say it, counts as typed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cerberus_core::agents;
 use cerberus_core::agents::transcripts::{self, Sender, senders};
@@ -24,7 +24,8 @@ pub type PromptId = (i64, String);
 /// What the transcripts say about some prompts.
 #[derive(Default)]
 pub struct Answers {
-    /// Which of them nobody typed.
+    /// Those that nobody typed, and the records that say so.
+    pub untyped: HashMap<PromptId, Source>,
     pub records: Vec<Record<'static>>,
     /// Prompts of sessions that go on, which the transcript does not have yet.
     pub unseen: HashSet<PromptId>,
@@ -51,7 +52,10 @@ pub fn ask(
             let prompt = (session.row, key.to_string());
             match sender {
                 _ if !prompts.contains(&prompt) => {}
-                Sender::Untyped(source) => untyped.entry(source).or_default().push(key),
+                Sender::Untyped(source) => {
+                    untyped.entry(source).or_default().push(key);
+                    answers.untyped.insert(prompt, source);
+                }
                 Sender::Unseen if session.state.status.is_live() => drop(answers.unseen.insert(prompt)),
                 Sender::Person | Sender::Unseen => {}
             }

@@ -97,7 +97,7 @@ impl Store {
         let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
         let sql = format!(
-            "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
+            "SELECT correction.session, agent, agent_session_id, project, project_name, event.key, correction.at,
              correction.kind, confidence, text, before, coalesce(untyped.source, correction.source)
              FROM correction JOIN event ON event.row = correction.event
              LEFT JOIN untyped ON untyped.session = correction.session AND untyped.key = event.key

@@ -295,11 +295,10 @@ impl World {
 
     fn take_over(&self, transcript: &[u8]) {
         let store = self.store();
-        let agent = agents::claude_code::AGENT;
+        let (agent, forgotten) = (agents::claude_code::AGENT, TakeForgotten::No);
         let (home, clock) = (&self.home, &self.clock());
         let transcript = transcripts::read(home.cleaner(), agent, transcript).expect("a transcript");
-        let import =
-            Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false, user: None };
+        let import = Import { home, clock, agent, project: None, forgotten, by_agent: false, user: None };
         import.read(&store, transcript).expect("an import");
     }
 

@@ -27,8 +27,8 @@ use crate::render::time::Local;
 /// Import past sessions from the transcripts that agents keep
 ///
 /// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end
-/// at their last event, and what you corrected in them becomes proposals. Sessions of private projects and of projects
-/// with a `.nocerberus` file are skipped. Forgotten
+/// at their last event, and what you corrected in them becomes proposals. Nothing in another person's transcripts is
+/// approved automatically. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
 /// events are skipped too, unless `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {

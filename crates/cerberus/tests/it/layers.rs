@@ -224,6 +224,7 @@ const READ_CLEAN_TEXT_BACK: [&str; 10] = [
     "crates/cerberus-core/src/model/open.rs",
     "crates/cerberus-core/src/model/repository.rs",
     "crates/cerberus-core/src/model/seed_codes.rs",
+    "crates/cerberus-core/src/model/source.rs",
     "crates/cerberus-core/src/model/summary.rs",
 ];
 /// Files that take clean text out of the view.
