@@ -170,7 +170,7 @@ impl Context {
     /// If a provider is set, starts a background process per session that writes its summary.
     pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
         let mut store = self.view()?;
-        distill::distill(&self.keeper(&self.located()), &mut store).hint(DOCTOR)?;
+        distill::distill(&self.keeper(&self.located()), &self.agent_surroundings(), &mut store).hint(DOCTOR)?;
         self.record_repository(&mut store, Effort::WithGit)?;
         Ok(self.begin_summaries(sessions))
     }

@@ -132,7 +132,7 @@ impl From<RefuseError> for HookError {
 
 fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let payload = read_payload()?;
-    let waiting = match capture::capture(home, clock, agent, &payload)? {
+    let waiting = match capture::capture(home, clock, agent, &payload, &variable)? {
         Captured::Done => return Ok(()),
         Captured::Other => return refuse(before::before_tool(home, clock, agent, &payload, &variable)?),
         Captured::Pending(waiting) => waiting,

@@ -41,9 +41,13 @@ use crate::clean::Cleaner;
 use crate::clean::text::Clean;
 use crate::model::event::Event;
 use crate::model::id::Agent;
+use crate::model::source::Source;
 
 /// Parses a line of a transcript for what it says about the size of the context.
 pub type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
+
+/// Says whether a program runs a session, by the environment of its hook.
+type IsHeadless = fn(session: &str, variable: &dyn Fn(&str) -> Option<String>) -> bool;
 
 /// All supported agents, in display order.
 pub static ALL: [&Profile; 8] = [
@@ -73,6 +77,10 @@ pub struct Profile {
     is_sender: fn(&Marks) -> bool,
     /// Parses the agent's own transcript, if it writes one.
     transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
+    /// What a line of the transcript contains if it says who sent a prompt; empty if no line says that.
+    pub prompt_lines: &'static [&'static str],
+    /// Whether the hook's environment says that a program runs the session with this id.
+    is_headless: IsHeadless,
     /// The hook output that passes the context to the model; `None` if the host accepts no context.
     reply: fn(Occasion, context: &str) -> Option<Value>,
     /// The hook output that refuses a tool use or the end of a turn; `None` if the host cannot be told so.
@@ -153,6 +161,12 @@ pub fn read_status(payload: &[u8]) -> Option<(Agent, Status)> {
     with_line.into_iter().find_map(|(agent, read)| Some((agent, read(payload)?)))
 }
 
+/// Whether no person sits at this session: a program runs it, or it is a CI job. `variable` reads the environment.
+pub fn is_headless(agent: Agent, session: &str, variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    variable("CI").is_some_and(|value| matches!(&*value, "true" | "1"))
+        || profile(agent).is_some_and(|profile| (profile.is_headless)(session, variable))
+}
+
 /// Variables that child processes must not inherit.
 pub fn nesting_variables() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|profile| profile.nesting_variables.iter().copied())
@@ -173,6 +187,8 @@ pub struct HookEvent<'a> {
     pub cwd: Cow<'a, str>,
     pub key: Clean<'a>,
     pub event: Event<'a>,
+    /// Where a prompt is from, if the payload says that nobody typed it.
+    pub untyped: Option<Source>,
 }
 
 /// Parses a payload from `agent`'s hook. Returns `None` for events we do not capture.
@@ -328,6 +344,34 @@ mod tests {
         assert_eq!(line("cline").as_deref(), Some("cline --id x"));
         assert!(ALL.iter().all(|profile| line(profile.agent.name()).is_some_and(|line| line.contains('x'))));
         assert_eq!(line("manual"), None);
+    }
+
+    #[test]
+    fn a_job_of_a_ci_service_is_headless() {
+        let with =
+            |value: &'static str| is_headless(gemini::AGENT, "s", &|name| (name == "CI").then(|| value.to_string()));
+        assert!(with("true") && with("1") && !with("") && !with("false"));
+        assert!(ALL.iter().all(|profile| !is_headless(profile.agent, "s", &|_| None)));
+    }
+
+    #[test]
+    fn a_payload_may_say_that_nobody_typed_a_prompt() {
+        let claude = |extra: Value| {
+            let mut payload =
+                json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/p", "prompt": "p"});
+            payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            parse(&BUILT_IN, claude_code::AGENT, payload.to_string().as_bytes()).unwrap().unwrap().untyped
+        };
+        assert_eq!(claude(json!({"permission_mode": "default", "prompt_id": "x"})), None);
+        assert_eq!(claude(json!({"turnOrigin": "scheduled"})), Some(Source::Scheduled));
+        assert_eq!(claude(json!({"isMeta": true})), Some(Source::Client));
+        assert_eq!(claude(json!({"prompt_source": "sdk"})), Some(Source::Headless));
+        let plugin = |headless: Value| {
+            let payload = json!({"event": "prompt", "sessionID": "s", "cwd": "/p", "text": "p", "headless": headless});
+            parse(&BUILT_IN, opencode::AGENT, payload.to_string().as_bytes()).unwrap().unwrap().untyped
+        };
+        assert_eq!((plugin(json!(true)), plugin(json!(false))), (Some(Source::Headless), None));
+        assert_eq!(plugin(Value::Null), None, "a plugin of an earlier version");
     }
 
     #[test]

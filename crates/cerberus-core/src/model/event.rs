@@ -16,6 +16,7 @@ use crate::model::memory::Memory;
 pub use crate::model::open::{OpenFact, OpenFacts};
 use crate::model::repository::Repository;
 pub use crate::model::seed_codes::SeedCodes;
+pub use crate::model::source::Untyped;
 pub use crate::model::summary::{ItemSort, Summary, SummaryItem};
 use crate::model::time::Timestamp;
 
@@ -188,6 +189,9 @@ pub enum Event<'a> {
     },
     /// What the ended session shows about ranking files.
     Lesson(Lesson),
+    /// Nobody typed these prompts.
+    #[serde(borrow)]
+    Untyped(Untyped<'a>),
     /// The session's items no longer carry over.
     Complete,
     /// The user took a [`Event::Complete`] back.

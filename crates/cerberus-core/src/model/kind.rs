@@ -43,6 +43,7 @@ kinds! {
     Summary "summary",
     Title "title",
     Lesson "lesson",
+    Untyped "untyped",
     Complete "complete",
     Reopen "reopen",
     Archive "archive",
@@ -79,6 +80,7 @@ impl EventKind {
             Event::Summary(_) => EventKind::Summary,
             Event::Title { .. } => EventKind::Title,
             Event::Lesson(_) => EventKind::Lesson,
+            Event::Untyped(_) => EventKind::Untyped,
             Event::Complete => EventKind::Complete,
             Event::Reopen => EventKind::Reopen,
             Event::Archive => EventKind::Archive,
@@ -94,8 +96,8 @@ impl EventKind {
 
     /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
-        use EventKind::{Crash, Decision, Lesson, Named, Receipt, Recover, Summary, Title};
-        matches!(self, Receipt | Named | Crash | Recover | Summary | Title | Lesson | Decision)
+        use EventKind::{Crash, Decision, Lesson, Named, Receipt, Recover, Summary, Title, Untyped};
+        matches!(self, Receipt | Named | Crash | Recover | Summary | Title | Lesson | Untyped | Decision)
     }
 
     /// Does it show that the session is active? What is done to a session is not activity of the session.
@@ -137,14 +139,17 @@ mod tests {
         assert_eq!(
             silent,
             [
-                "named", "receipt", "crash", "recover", "summary", "title", "lesson", "complete", "reopen", "archive",
-                "decision"
+                "named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped", "complete", "reopen",
+                "archive", "decision"
             ]
         );
         let between = words(|kind| !kind.separates_echoes());
         assert_eq!(
             between,
-            ["start", "end", "named", "receipt", "crash", "recover", "summary", "title", "lesson", "decision"]
+            [
+                "start", "end", "named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped",
+                "decision"
+            ]
         );
         let of_none = words(|kind| !kind.is_of_a_session());
         assert_eq!(

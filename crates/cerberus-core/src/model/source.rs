@@ -2,6 +2,10 @@
 //!
 //! Only what the user said or did may be approved without asking. Everything else is a proposal for one project.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::clean::text::Clean;
+
 /// The source of a memory or proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
@@ -17,6 +21,14 @@ pub enum Source {
     Agent,
     /// It is in a prompt, but the user may have pasted it.
     Pasted,
+    /// A schedule sent the prompt. An agent can make one.
+    Scheduled,
+    /// The agent's program sent the prompt: a suggestion, a message of another agent, a task that ended.
+    Client,
+    /// A program sent the prompt: `claude -p`, `codex exec`, an SDK, a CI job.
+    Headless,
+    /// It is in the transcript of another person.
+    Others,
     /// It is in the output of a tool.
     Tool,
     /// It is in a file of a repository.
@@ -32,13 +44,17 @@ pub enum Source {
 }
 
 impl Source {
-    pub const ALL: [Source; 12] = [
+    pub const ALL: [Source; 16] = [
         Source::Prompt,
         Source::User,
         Source::Import,
         Source::Mcp,
         Source::Agent,
         Source::Pasted,
+        Source::Scheduled,
+        Source::Client,
+        Source::Headless,
+        Source::Others,
         Source::Tool,
         Source::File,
         Source::Assistant,
@@ -55,6 +71,10 @@ impl Source {
             Source::Mcp => "mcp",
             Source::Agent => "agent",
             Source::Pasted => "pasted",
+            Source::Scheduled => "scheduled",
+            Source::Client => "client",
+            Source::Headless => "headless",
+            Source::Others => "others",
             Source::Tool => "tool",
             Source::File => "file",
             Source::Assistant => "assistant",
@@ -91,6 +111,10 @@ impl Source {
             Source::Mcp => "from an agent, through MCP",
             Source::Agent => "from an agent that ran a command",
             Source::Pasted => "from text in a prompt that may be pasted",
+            Source::Scheduled => "from a scheduled prompt",
+            Source::Client => "from a prompt that the agent's program sent",
+            Source::Headless => "from a headless run",
+            Source::Others => "from another person's transcript",
             Source::Tool => "from the output of a tool",
             Source::File => "from a file of a repository",
             Source::Assistant => "from an agent's words",
@@ -99,6 +123,37 @@ impl Source {
             Source::Unknown => "of unknown source",
         }
     }
+}
+
+impl Serialize for Source {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {
+        Ok(Source::from_word(&String::deserialize(deserializer)?))
+    }
+}
+
+/// The owner of files that belong to no person.
+const SYSTEM: u32 = 0;
+
+/// Whether a transcript is another person's: its file, or the home that it is in, has another owner than `user`. A file
+/// of the system is the user's, unless it is in the home of somebody else.
+pub fn is_others(user: Option<u32>, file: Option<u32>, home: Option<u32>) -> bool {
+    let is_other = |owner: &u32| user.is_some_and(|user| *owner != user);
+    file.filter(|owner| *owner != SYSTEM).is_some_and(|owner| is_other(&owner))
+        || home.is_some_and(|owner| is_other(&owner))
+}
+
+/// Prompts of a session that nobody typed, by the keys of their events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Untyped<'a> {
+    pub source: Source,
+    #[serde(borrow)]
+    pub prompts: Vec<Clean<'a>>,
 }
 
 #[cfg(test)]
@@ -112,6 +167,30 @@ mod tests {
         }
         assert_eq!(Source::from_word("corrections"), Source::Prompt, "as older versions wrote it");
         assert_eq!(Source::from_word("somewhere"), Source::Unknown);
+    }
+
+    #[test]
+    fn a_transcript_is_anothers_if_its_file_or_its_home_is() {
+        let (ana, tom, root) = (Some(1000), Some(1001), Some(0));
+        for (user, file, home, expected) in [
+            (ana, ana, ana, false),
+            (ana, ana, None, false),
+            (ana, tom, None, true),
+            (ana, tom, tom, true),
+            // Somebody's home, whoever wrote the file.
+            (ana, ana, tom, true),
+            (ana, root, root, true),
+            // Installed or mounted by the system.
+            (ana, root, None, false),
+            (root, root, root, false),
+            (root, ana, ana, true),
+            (root, ana, None, true),
+            // Nothing is known.
+            (None, tom, tom, false),
+            (ana, None, None, false),
+        ] {
+            assert_eq!(is_others(user, file, home), expected, "{user:?} {file:?} {home:?}");
+        }
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
             let (memory, tried, call) = (words.name(memory), words.name(tried), words.name(call));
             Event::Decision(Decision { memory, verdict: *verdict, tried, call })
         }
-        // What was told and looked up here concerns this device only.
-        Event::Receipt { .. } | Event::Used { .. } => return None,
+        // What was told and looked up here concerns this device only. Every device learns from what was said there.
+        Event::Receipt { .. } | Event::Used { .. } | Event::Untyped(_) => return None,
         // It is exchanged by names that every device of the space can compute.
         Event::Forgotten(_) => return None,
         // Which projects are the same is decided by each device for its own folders.

@@ -73,6 +73,7 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         | Event::Summary(_)
         | Event::Title { .. }
         | Event::Lesson(_)
+        | Event::Untyped(_)
         | Event::Complete
         | Event::Reopen
         | Event::Archive

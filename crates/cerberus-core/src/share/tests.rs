@@ -8,12 +8,13 @@ use crate::clean::BUILT_IN;
 use crate::model::check::{CheckChange, Decision, Level, Verdict};
 use crate::model::event::{
     AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, Named, Note,
-    OpenFact, OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch,
+    OpenFact, OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch, Untyped,
 };
 use crate::model::fact::Kind;
 use crate::model::kind::EventKind;
 use crate::model::memory::{Background, Evidence, Memory, Status, Uses};
 use crate::model::repository::Repository;
+use crate::model::source::Source;
 use crate::model::summary::{ItemSort, Summary, SummaryItem};
 
 const ROOT: &str = "/home/ana/code/shop";
@@ -153,6 +154,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
         }),
         Event::Title { text: c(), is_users: true },
         Event::Lesson(Lesson { edited: 3, told: 1, told_doubled: 2 }),
+        Event::Untyped(Untyped { source: Source::Scheduled, prompts: list() }),
         Event::Complete,
         Event::Reopen,
         Event::Archive,

@@ -24,6 +24,11 @@ impl<'a> Surroundings<'a> {
         Some(self.folder(platform::USER_FOLDER)?.join(name))
     }
 
+    /// The user whose files are the caller's own, as a number.
+    pub fn user(&self) -> Option<u32> {
+        platform::user(self.folder(platform::USER_FOLDER).as_deref())
+    }
+
     /// The folder that an environment variable names.
     pub fn folder(&self, variable: &str) -> Option<PathBuf> {
         let named = (self.variable)(variable).filter(|value| !value.is_empty())?;

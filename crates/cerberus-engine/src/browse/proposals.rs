@@ -2,6 +2,7 @@
 
 use cerberus_core::model::time::Timestamp;
 
+use crate::agents::Surroundings;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::store::fold::FoldError;
@@ -27,8 +28,12 @@ pub struct Proposal {
 }
 
 /// What waits for the user's decision, most certain first.
-pub fn proposals(writer: &MemoryWriter, store: &mut Store) -> Result<Vec<Proposal>, FoldError> {
-    let rows = distill::pending(writer, store)?;
+pub fn proposals(
+    writer: &MemoryWriter,
+    surroundings: &Surroundings,
+    store: &mut Store,
+) -> Result<Vec<Proposal>, FoldError> {
+    let rows = distill::pending(writer, surroundings, store)?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }

@@ -96,7 +96,7 @@ pub fn answer(
                 if let Some(ended) = &ended {
                     recover::complete_ended(&mut Recorder::journal(home, clock, &mut store), surroundings, ended)?;
                 }
-                distill::distill(&MemoryWriter { home, clock, located: &pending.located }, &mut store)?;
+                distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
                     detached::start_each(home, clock, ended.iter());
                 }
@@ -166,7 +166,7 @@ fn prepare(
         let recovered = recent.sessions.iter().filter(|session| session.state.status == Status::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
-    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, store)?;
+    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, store)?;
     checks::compile(home, clock, store)?;
     store.make_digests(&recent.joined.ids);
     Ok(Some(recent).filter(|_| !is_changed))

@@ -9,8 +9,9 @@ use cerberus_core::agents::{HookEvent, PayloadError};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::model::echo::timed_key;
-use cerberus_core::model::event::{Event, Record, StartSource};
+use cerberus_core::model::event::{Event, Record, StartSource, Untyped};
 use cerberus_core::model::id::Agent;
+use cerberus_core::model::source::Source;
 use cerberus_core::model::time::Timestamp;
 
 use crate::journal::{self, JournalError};
@@ -60,15 +61,33 @@ pub enum Captured {
     Other,
 }
 
+/// Reads a variable of the environment.
+pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// Records what one payload says, unless nothing may be stored.
-pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Captured, CaptureError> {
+pub fn capture(
+    home: &Home,
+    clock: &Clock,
+    agent: Agent,
+    payload: &[u8],
+    variable: Variable,
+) -> Result<Captured, CaptureError> {
     let Some(hook_event) = agents::parse(home.cleaner(), agent, payload)? else { return Ok(Captured::Other) };
     let located = identity::locate(Path::new(&*hook_event.cwd));
     if privacy::storage_block(home, clock.now, &located).is_some() {
         return Ok(Captured::Done);
     }
+    let source = untyped(&hook_event, variable);
     let record = record(home.cleaner(), clock.now, hook_event, &located);
-    journal::append(home, clock.wall, &record)?;
+    match source {
+        None => journal::append(home, clock.wall, &record)?,
+        Some(source) => {
+            let untyped = Untyped { source, prompts: vec![record.key.clone()] };
+            let key = home.cleaner().clean(format!("untyped-{}", &*record.key), Keep::NAME);
+            let mark = Record { key, heard_by: None, event: Event::Untyped(untyped), ..record.clone() };
+            journal::append_all(home, clock.wall, &[record.clone(), mark])?;
+        }
+    }
     let Record { agent, session, key, event, .. } = record;
     let trigger = match event {
         Event::Start { source, .. } => Trigger::Start(source),
@@ -81,8 +100,17 @@ pub fn capture(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resu
     Ok(Captured::Pending(Box::new(PendingAnswer { agent, session, key, located, trigger })))
 }
 
+/// Where a prompt is from, if nobody typed it.
+fn untyped(hook_event: &HookEvent, variable: Variable) -> Option<Source> {
+    let HookEvent { agent, session, event, untyped, .. } = hook_event;
+    if !matches!(event, Event::Prompt { .. }) {
+        return None;
+    }
+    untyped.or_else(|| agents::is_headless(*agent, session, variable).then_some(Source::Headless))
+}
+
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, located: &Located) -> Record<'a> {
-    let HookEvent { agent, session, cwd, mut key, mut event } = hook_event;
+    let HookEvent { agent, session, cwd, mut key, mut event, .. } = hook_event;
     // A session may start and end many times with the same payload; each time counts.
     if matches!(event, Event::Start { .. } | Event::End { .. })
         && !agents::profile(agent).is_some_and(|profile| profile.has_exact_starts)

@@ -7,9 +7,12 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cerberus_core::model::id::Agent;
+use memchr::memmem::Finder;
+
 use super::files;
-use crate::agents::Surroundings;
 use crate::agents::transcripts::{Database, DatabaseError, SessionQuery, TranscriptFiles, current_path};
+use crate::agents::{Profile, Surroundings};
 use crate::os::outside;
 use crate::store::SessionRow;
 
@@ -18,6 +21,10 @@ const TAIL_BYTES: u64 = 1024 * 1024;
 
 /// Limit for a transcript that can only be read whole: a single JSON object, or a compressed file.
 const WHOLE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// How much of a transcript is searched for lines of interest, and how long such a line may be.
+const SEARCHED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const LINE_BYTES_MAX: usize = 1024 * 1024;
 
 /// How many directory entries are read to find one transcript.
 const ENTRIES_MAX: usize = 4_000;
@@ -29,6 +36,12 @@ pub struct Ending {
     pub bytes: Vec<u8>,
     /// `bytes` starts at the beginning of the transcript.
     pub is_whole: bool,
+}
+
+/// The session's agent, and where it keeps its transcripts; `None` if the transcript is not on this device.
+pub fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
+    let agent = Agent::from_name(&session.agent).filter(|_| session.device.is_none())?;
+    Some((agent, Profile::of(agent)?.transcripts?))
 }
 
 /// The end of a session's transcript; `None` if it cannot be found or read.
@@ -74,6 +87,34 @@ fn read(path: &Path) -> io::Result<Ending> {
     }
 }
 
+/// The lines of a transcript that contain one of these texts. Of a very long transcript, the end is searched.
+pub fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
+    if let Some("zst" | "gz") = path.extension().and_then(|ending| ending.to_str()) {
+        return matching(files::read_within(path, SEARCHED_BYTES_MAX)?.as_slice(), texts);
+    }
+    let mut file = outside::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(SEARCHED_BYTES_MAX);
+    let mut first = Vec::new();
+    if start > 0 {
+        // It identifies the session.
+        BufReader::new(&file).take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut first)?;
+    }
+    file.seek(SeekFrom::Start(start))?;
+    matching(first.as_slice().chain(BufReader::new(file).take(SEARCHED_BYTES_MAX)), texts)
+}
+
+fn matching(mut lines: impl BufRead, texts: &[&str]) -> io::Result<Vec<u8>> {
+    let finders: Vec<Finder> = texts.iter().map(Finder::new).collect();
+    let (mut found, mut line) = (Vec::new(), Vec::new());
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        if line.len() <= LINE_BYTES_MAX && finders.iter().any(|finder| finder.find(&line).is_some()) {
+            found.extend_from_slice(&line);
+        }
+        line.clear();
+    }
+    Ok(found)
+}
+
 /// The first line of a file, which identifies the session, followed by the last part of the file in whole lines.
 fn tail(path: &Path) -> io::Result<Ending> {
     let mut file = outside::open(path)?;
@@ -116,6 +157,21 @@ mod tests {
         assert_eq!(of("first\nlast\n"), "first\nlast\n");
         let long = "y".repeat(2 * TAIL_BYTES as usize);
         assert_eq!(of(&format!("{long}\nlast\n")), "last\n", "a first line that is too long is left out");
+    }
+
+    #[test]
+    fn lines_are_found_wherever_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let found = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            String::from_utf8(lines_with(&path, &["\"a\"", "\"b\""]).unwrap()).unwrap()
+        };
+        assert_eq!(found("1 \"a\"\n2\n3 \"b\"\n4 a b"), "1 \"a\"\n3 \"b\"\n");
+        let long = format!("{}\n", "\"a\"".repeat(LINE_BYTES_MAX));
+        assert_eq!(found(&format!("{long}\"b\"")), "\"b\"", "a line that is too long is left out");
+        let filler = format!("{}\n", "x".repeat(999)).repeat(SEARCHED_BYTES_MAX as usize / 1000 + 1);
+        assert_eq!(found(&format!("\"a\"\n\"b\"\n{filler}2 \"b\"\n")), "\"a\"\n2 \"b\"\n", "the first, and the end");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 pub mod ending;
 pub mod files;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -15,9 +15,10 @@ use cerberus_core::agents::transcripts;
 use cerberus_core::agents::transcripts::{Transcript, TranscriptEvent, shared_part};
 use cerberus_core::clean::Cleaner;
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record};
-use cerberus_core::model::id::Agent;
+use cerberus_core::model::event::{Event, Forgotten, ForgottenRecord, Location, Record, Untyped};
+use cerberus_core::model::id::{Agent, fnv1a};
 use cerberus_core::model::path;
+use cerberus_core::model::source::{Source, is_others};
 use cerberus_core::model::time::Timestamp;
 
 use crate::agents::Profile;
@@ -26,6 +27,7 @@ use crate::journal::forgotten::Namer;
 use crate::journal::{self, rewrite};
 use crate::os::clock::Clock;
 use crate::os::home::Home;
+use crate::os::platform;
 use crate::project::identity;
 use crate::project::identity::Located;
 use crate::project::privacy;
@@ -89,6 +91,8 @@ pub struct Import<'a> {
     pub forgotten: TakeForgotten,
     /// An agent runs the import: it may have written the transcript itself.
     pub by_agent: bool,
+    /// The user who imports, as a number; `None` if files are the user's, whoever owns them.
+    pub user: Option<u32>,
 }
 
 /// Whether an import restores forgotten events.
@@ -99,30 +103,45 @@ pub enum TakeForgotten {
     Yes,
 }
 
+/// Whose transcript it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    User,
+    Other,
+}
+
 impl Import<'_> {
     /// Journals what is new in a file, which is a transcript or a database of sessions.
     pub fn file(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
         let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
+        let owner = if self.is_others(path) { Owner::Other } else { Owner::User };
         let is_database = path.extension().is_some_and(|ending| ending == "db");
         if let Some(open) = kept.and_then(|kept| kept.open).filter(|_| is_database) {
-            return self.database(store, &*open(path, BUSY)?);
+            return self.database(store, &*open(path, BUSY)?, owner);
         }
         let bytes = files::read(path)?;
         let hints = kept.map_or_else(PathHints::default, |kept| (kept.path_hints)(path));
-        Ok(self.transcript(store, &bytes, hints)?)
+        Ok(self.transcript(store, &bytes, hints, owner)?)
     }
 
-    fn database(&self, store: &Store, theirs: &dyn Database) -> Result<Report, ImportError> {
+    /// Whether the file, or the home that it is in, is another person's.
+    fn is_others(&self, path: &Path) -> bool {
+        let path = platform::real_path(path).unwrap_or_else(|_| path.to_path_buf());
+        let home = platform::home_around(&path).and_then(|home| platform::owner(&home));
+        is_others(self.user, platform::owner(&path), home)
+    }
+
+    fn database(&self, store: &Store, theirs: &dyn Database, owner: Owner) -> Result<Report, ImportError> {
         let mut report = Report::default();
         for session in theirs.sessions()? {
             let exported = theirs.export(&session)?;
-            report.add(self.transcript(store, &exported.json, PathHints::default())?);
+            report.add(self.transcript(store, &exported.json, PathHints::default(), owner)?);
             report.damaged_lines += exported.damaged_rows;
         }
         Ok(report)
     }
 
-    fn transcript(&self, store: &Store, bytes: &[u8], hints: PathHints) -> Result<Report, FoldError> {
+    fn transcript(&self, store: &Store, bytes: &[u8], hints: PathHints, owner: Owner) -> Result<Report, FoldError> {
         let mut transcript = transcripts::read(self.home.cleaner(), self.agent, bytes).unwrap_or_default();
         transcript.cwd = hints.cwd.map(Into::into).or(transcript.cwd);
         if let Some(parent) = hints.parent {
@@ -132,6 +151,9 @@ impl Import<'_> {
             // The title of a subagent is not the session's.
             transcript.events.retain(|told| !matches!(told.event, Event::Title { .. }));
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
+        }
+        if owner == Owner::Other {
+            transcript.prompts.iter_mut().for_each(|seen| seen.source = Some(Source::Others));
         }
         self.read(store, transcript)
     }
@@ -173,6 +195,9 @@ fn new_records<'t>(
         true => without_forgotten(import, store, transcript, &mut report)?,
         false => transcript,
     };
+    let seen = transcript.prompts.iter().filter_map(|seen| Some((seen.key.to_string(), seen.source?)));
+    let sources: HashMap<String, Source> = seen.collect();
+    let mut untyped: BTreeMap<(String, Source), Vec<Clean<'t>>> = BTreeMap::new();
     let mut sessions: HashMap<String, Known> = HashMap::new();
     let mut records = Vec::new();
     for told in transcript.events {
@@ -189,7 +214,14 @@ fn new_records<'t>(
         }
         known.is_new = true;
         report.new_events += 1;
+        if let Some(source) = sources.get(&*told.key) {
+            untyped.entry((told.session.to_string(), *source)).or_default().push(told.key.clone());
+        }
         records.push(origin.record(told));
+    }
+    for ((session, source), prompts) in untyped {
+        let at = sessions.get(&session).map_or(Timestamp::EPOCH, |known| known.last_at);
+        records.push(origin.untyped(&session, at, Untyped { source, prompts }));
     }
     for (session, known) in &sessions {
         // If hooks report on a session, they also report its end.
@@ -358,9 +390,21 @@ impl<'i> Origin<'i> {
     }
 
     fn ending(&self, session: &str, at: Timestamp) -> Record<'static> {
+        let event = Event::End { reason: Clean::word("import") };
+        self.own(session, at, format!("import-end-{}", at.millis()), event)
+    }
+
+    /// Which prompts nobody typed.
+    fn untyped<'a>(&self, session: &str, at: Timestamp, found: Untyped<'a>) -> Record<'a> {
+        let keys: Vec<&str> = found.prompts.iter().map(|key| &**key).collect();
+        let key = format!("untyped-{:016x}", fnv1a(keys.join("\n").as_bytes()));
+        self.own(session, at, key, Event::Untyped(found))
+    }
+
+    fn own<'a>(&self, session: &str, at: Timestamp, key: String, event: Event<'a>) -> Record<'a> {
         Record {
             at,
-            key: self.cleaner.clean(format!("import-end-{}", at.millis()), Keep::NAME),
+            key: self.cleaner.clean(key, Keep::NAME),
             agent: self.agent,
             imported: true,
             heard_by: None,
@@ -368,7 +412,7 @@ impl<'i> Origin<'i> {
             origin: None,
             session: self.cleaner.clean(session.to_string(), Keep::NAME),
             location: self.location.clone(),
-            event: Event::End { reason: Clean::word("import") },
+            event,
         }
     }
 }

@@ -3,16 +3,20 @@
 //! Runs when a session ends or was recovered, and on request. Running it again changes nothing: a proposal is
 //! identified by its evidence, and decisions are kept.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_core::clean::text::{Clean, Keep};
 use cerberus_core::extract::symbols::Language;
 use cerberus_core::learn::proposal::{Known, Proposal, Quote, SourcedCorrection, propose};
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
+use cerberus_core::model::source::Source;
+use cerberus_core::model::time::Timestamp;
 
+use crate::agents::Surroundings;
 use crate::memory::change::{Change, MemoryWriter, superseding};
+use crate::memory::senders::{self, Answers, PromptId};
 use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::recorder::Recorder;
@@ -31,32 +35,105 @@ pub struct Distilled {
 }
 
 /// Turns corrections that were not processed yet into proposals and memories.
-pub fn distill(writer: &MemoryWriter, store: &mut Store) -> Result<Distilled, FoldError> {
-    distill_into(writer, &mut Recorder::journal(writer.home, writer.clock, store))
+pub fn distill(writer: &MemoryWriter, surroundings: &Surroundings, store: &mut Store) -> Result<Distilled, FoldError> {
+    distill_into(writer, surroundings, &mut Recorder::journal(writer.home, writer.clock, store))
 }
 
 /// The same, with the changes recorded by `recorder`.
-pub fn distill_into(writer: &MemoryWriter, recorder: &mut Recorder) -> Result<Distilled, FoldError> {
-    let now = writer.clock.now;
-    let store = recorder.store();
-    if !store.has_new_corrections()? {
+pub fn distill_into(
+    writer: &MemoryWriter,
+    surroundings: &Surroundings,
+    recorder: &mut Recorder,
+) -> Result<Distilled, FoldError> {
+    if !recorder.store().has_new_corrections()? {
         return Ok(Distilled::default());
     }
-    let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
-    let known = store.own_memories(KNOWN_MAX, now)?;
-    let languages = languages(store, &corrections)?;
-    let projects = Projects::load(store, now)?;
-    let said: Vec<SourcedCorrection> = corrections.iter().map(|row| evidence(row, &projects, &languages)).collect();
-    let existing: Vec<Known> = known.iter().map(existing).collect();
+    let mut material = Material::load(recorder.store(), writer.clock.now)?;
+    // Before anything is proposed as the user's words, the transcripts are asked who sent them.
+    let (mut asked, mut records, mut is_complete) = (HashSet::new(), Vec::new(), true);
+    let fresh = loop {
+        let fresh = material.fresh(writer);
+        let typed: HashSet<PromptId> = material.typed(&fresh).filter(|prompt| !asked.contains(prompt)).collect();
+        if typed.is_empty() {
+            break fresh;
+        }
+        let answers = senders::ask(writer, surroundings, recorder.store(), &typed)?;
+        material.correct(&answers);
+        is_complete &= answers.unseen.is_empty();
+        records.extend(answers.records);
+        asked.extend(typed);
+    };
+    let (distilled, changes) = changes(writer, &material, fresh);
+    records.extend(writer.records(changes));
+    recorder.record(&records)?;
+    // What a transcript does not have yet is looked at again.
+    if is_complete {
+        recorder.store().set_distilled()?;
+    }
+    Ok(distilled)
+}
+
+/// What proposals are made of.
+struct Material {
+    corrections: Vec<CorrectionRow>,
+    known: Vec<MemoryRow>,
+    languages: HashMap<i64, Vec<&'static str>>,
+    projects: Projects,
+}
+
+impl Material {
+    fn load(store: &Store, now: Timestamp) -> Result<Material, FoldError> {
+        let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
+        let known = store.own_memories(KNOWN_MAX, now)?;
+        let languages = languages(store, &corrections)?;
+        Ok(Material { corrections, known, languages, projects: Projects::load(store, now)? })
+    }
+
+    /// Applies what the transcripts say.
+    fn correct(&mut self, answers: &Answers) {
+        self.corrections.retain_mut(|row| {
+            let prompt = (row.session, row.key.clone());
+            row.source = answers.untyped.get(&prompt).copied().unwrap_or(row.source);
+            !answers.unseen.contains(&prompt)
+        });
+    }
+
+    /// Proposals that are new or have new evidence, each with its memory.
+    fn fresh(&self, writer: &MemoryWriter) -> Vec<(Proposal, Memory<'static>)> {
+        let said = |row| evidence(row, &self.projects, &self.languages);
+        let said: Vec<SourcedCorrection> = self.corrections.iter().map(said).collect();
+        let existing: Vec<Known> = self.known.iter().map(existing).collect();
+        let with_memory = |proposal: Proposal| {
+            let current = self.current(&proposal);
+            let memory = to_memory(writer, &proposal, &self.corrections, current);
+            let is_known = current.is_some_and(|row| row.memory.background.evidence == memory.background.evidence);
+            (!is_known).then_some((proposal, memory))
+        };
+        propose(&said, &existing).into_iter().filter_map(with_memory).collect()
+    }
+
+    fn current(&self, proposal: &Proposal) -> Option<&MemoryRow> {
+        self.known.iter().find(|row| row.id == proposal.id)
+    }
+
+    /// The prompts among the evidence that seem to be typed.
+    fn typed(&self, fresh: &[(Proposal, Memory)]) -> impl Iterator<Item = PromptId> {
+        let rows = fresh.iter().flat_map(|(proposal, _)| &proposal.evidence).map(|index| &self.corrections[*index]);
+        rows.filter(|row| row.source == Source::Prompt).map(|row| (row.session, row.key.clone()))
+    }
+}
+
+/// The changes that propose and approve, and which memories they concern.
+fn changes(
+    writer: &MemoryWriter,
+    material: &Material,
+    fresh: Vec<(Proposal, Memory<'static>)>,
+) -> (Distilled, Vec<Change>) {
     let mut distilled = Distilled::default();
     let mut changes = Vec::new();
-    for proposal in propose(&said, &existing) {
-        let current = known.iter().find(|row| row.id == proposal.id);
-        let memory = to_memory(writer, &proposal, &corrections, current);
-        if current.is_some_and(|row| row.memory.background.evidence == memory.background.evidence) {
-            continue;
-        }
+    for (proposal, memory) in fresh {
         // Propose first, even if it is certain: then the user can undo an automatic approval like any other change.
+        let current = material.current(&proposal);
         let based_on = current.map_or(0, |row| row.version);
         let parent = current.map(|row| row.version_key.clone());
         changes.push(Change { id: proposal.id.clone(), based_on, parent, memory: Some(memory.clone()) });
@@ -66,18 +143,21 @@ pub fn distill_into(writer: &MemoryWriter, recorder: &mut Recorder) -> Result<Di
         }
         let mut approved = Memory { status: Status::Approved, ..memory };
         approved.background.is_automatic = true;
-        let (approved, _) = superseding(writer.home, &projects, &proposal.id, approved, known.clone());
+        let known = material.known.clone();
+        let (approved, _) = superseding(writer.home, &material.projects, &proposal.id, approved, known);
         changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, parent: None, memory: Some(approved) });
         distilled.approved.push(proposal.id);
     }
-    recorder.record(&writer.records(changes))?;
-    recorder.store().set_distilled()?;
-    Ok(distilled)
+    (distilled, changes)
 }
 
 /// Processes new corrections, then lists what waits for a decision and what was approved automatically, newest first.
-pub fn proposals(writer: &MemoryWriter, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
-    distill(writer, store)?;
+pub fn proposals(
+    writer: &MemoryWriter,
+    surroundings: &Surroundings,
+    store: &mut Store,
+) -> Result<Vec<MemoryRow>, FoldError> {
+    distill(writer, surroundings, store)?;
     let mut rows = store.own_memories(KNOWN_MAX, writer.clock.now)?;
     rows.retain(|row| match row.memory.status {
         Status::Proposed => true,
@@ -88,8 +168,12 @@ pub fn proposals(writer: &MemoryWriter, store: &mut Store) -> Result<Vec<MemoryR
 }
 
 /// What waits for the user's decision, most certain first.
-pub fn pending(writer: &MemoryWriter, store: &mut Store) -> Result<Vec<MemoryRow>, FoldError> {
-    let mut rows = proposals(writer, store)?;
+pub fn pending(
+    writer: &MemoryWriter,
+    surroundings: &Surroundings,
+    store: &mut Store,
+) -> Result<Vec<MemoryRow>, FoldError> {
+    let mut rows = proposals(writer, surroundings, store)?;
     rows.retain(|row| row.memory.status == Status::Proposed);
     rows.sort_by(|a, b| b.memory.confidence.total_cmp(&a.memory.confidence));
     Ok(rows)

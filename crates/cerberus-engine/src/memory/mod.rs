@@ -5,3 +5,4 @@
 pub mod change;
 pub mod distill;
 pub mod publish;
+mod senders;

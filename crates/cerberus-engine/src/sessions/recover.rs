@@ -12,9 +12,8 @@ use cerberus_core::model::event::{Event, Recovery};
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::{IDLE_AFTER, Status};
 
-use crate::agents::transcripts::TranscriptFiles;
-use crate::agents::{Profile, Surroundings};
-use crate::import::ending::Ending;
+use crate::agents::Surroundings;
+use crate::import::ending::{Ending, transcripts_of};
 use crate::import::{Import, TakeForgotten, ending};
 use crate::journal::own_record;
 use crate::memory::change::MemoryWriter;
@@ -64,7 +63,7 @@ pub fn recover(
     }
     let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
-    actions.extend(learn(recorder, session)?);
+    actions.extend(learn(recorder, surroundings, session)?);
     if !in_flight.is_empty() {
         actions.push(format!("recorded interrupted work: {}", in_flight.join("; ")));
     }
@@ -83,10 +82,10 @@ pub fn recover(
 }
 
 /// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.
-fn learn(recorder: &mut Recorder, session: &SessionRow) -> Result<Vec<String>, FoldError> {
+fn learn(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<Vec<String>, FoldError> {
     let located = identity::locate(Path::new(&session.root));
     let writer = MemoryWriter { home: recorder.home, clock: recorder.clock, located: &located };
-    let Distilled { proposed, approved } = distill::distill_into(&writer, recorder)?;
+    let Distilled { proposed, approved } = distill::distill_into(&writer, surroundings, recorder)?;
     let said = |count: usize, what: &str| {
         let things = if count == 1 { "correction" } else { "corrections" };
         (count > 0).then(|| format!("{what} {count} {things}"))
@@ -196,12 +195,6 @@ pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &
     complete_from_transcript(recorder, surroundings, session, &mut Vec::new()).map(drop)
 }
 
-pub(super) fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static TranscriptFiles)> {
-    // The transcript of a session on another device is there.
-    let agent = Agent::from_name(&session.agent).filter(|_| session.device.is_none())?;
-    Some((agent, Profile::of(agent)?.transcripts?))
-}
-
 /// Imports the end of the session's transcript. Returns the tool uses in it that never got a result.
 fn complete_from_transcript(
     recorder: &mut Recorder,
@@ -239,7 +232,8 @@ fn import_ending(
     }
     transcript.cwd = Some(session.root.as_str().into());
     let in_flight = transcript.in_flight.clone();
-    let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false };
+    let import =
+        Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false, user: None };
     let (report, records) = import.new_records(recorder.store(), transcript, ending.is_whole)?;
     recorder.record(&records)?;
     if report.new_events > 0 {

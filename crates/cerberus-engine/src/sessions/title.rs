@@ -9,9 +9,8 @@ use cerberus_core::agents::transcripts;
 use cerberus_core::model::event::{Event, Record};
 use cerberus_core::model::session::CARRY_OVER;
 
-use super::recover::transcripts_of;
 use crate::agents::Surroundings;
-use crate::import::ending;
+use crate::import::ending::{self, transcripts_of};
 use crate::journal::{self, own_record};
 use crate::os::clock::Clock;
 use crate::os::home::Home;

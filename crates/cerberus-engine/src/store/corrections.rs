@@ -3,7 +3,7 @@
 use cerberus_core::extract::words::unit::Units;
 use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
 use cerberus_core::learn::voice;
-use cerberus_core::model::event::{Event, Outcome, Record};
+use cerberus_core::model::event::{Event, Outcome, Record, Untyped};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::source::Source as MemorySource;
 use cerberus_core::model::time::Timestamp;
@@ -11,7 +11,7 @@ use rusqlite::{Row, params};
 
 use super::read::time;
 use super::write::{FoldTransaction, Source};
-use super::{Result, Store};
+use super::{Result, SessionRow, Store};
 
 /// A correction with its session and time.
 #[derive(Clone, Debug)]
@@ -80,6 +80,15 @@ impl FoldTransaction<'_> {
         }
         Ok(())
     }
+
+    /// Notes prompts that nobody typed. They may be folded later.
+    pub(super) fn untyped(&self, source: &Source, found: &Untyped) -> Result<()> {
+        for key in &found.prompts {
+            let sql = "INSERT OR IGNORE INTO untyped VALUES (?1, ?2, ?3)";
+            self.run(sql, params![source.session, &**key, found.source.word()])?;
+        }
+        Ok(())
+    }
 }
 
 impl Store {
@@ -88,8 +97,10 @@ impl Store {
         let rows = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
         let sql = format!(
-            "SELECT correction.session, agent, agent_session_id, project, project_name, key, correction.at,
-             correction.kind, confidence, text, before, correction.source FROM correction JOIN event ON event.row = correction.event
+            "SELECT correction.session, agent, agent_session_id, project, project_name, event.key, correction.at,
+             correction.kind, confidence, text, before, coalesce(untyped.source, correction.source)
+             FROM correction JOIN event ON event.row = correction.event
+             LEFT JOIN untyped ON untyped.session = correction.session AND untyped.key = event.key
              JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
              ORDER BY correction.at DESC, correction.event DESC, correction.row DESC LIMIT ?2"
         );
@@ -112,6 +123,12 @@ impl Store {
         let mut found = self.rows(&sql, params![now.millis(), limit], read)?;
         found.reverse();
         Ok(found)
+    }
+
+    /// The keys of a session's prompts, in their order.
+    pub fn prompt_keys(&self, session: &SessionRow) -> Result<Vec<String>> {
+        let sql = "SELECT key FROM event WHERE session = ?1 AND kind IN ('prompt', 'notification') ORDER BY at, row";
+        self.rows(sql, [session.row], |row| row.get(0))
     }
 
     /// Whether there are corrections that were not turned into proposals yet.

@@ -230,10 +230,18 @@ CREATE TABLE IF NOT EXISTS correction (
     text TEXT NOT NULL,
     -- The agent's message before it.
     before TEXT NOT NULL,
-    -- Whether the user typed it.
+    -- Whether the user typed it, as far as its words show.
     source TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at, event);
+
+-- Prompts that nobody typed.
+CREATE TABLE IF NOT EXISTS untyped (
+    session INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    source TEXT NOT NULL,
+    PRIMARY KEY (session, key)
+) STRICT, WITHOUT ROWID;
 
 -- The corrections that were turned into proposals: how many there were at the time, and the last of them.
 CREATE TABLE IF NOT EXISTS distilled (

@@ -12,7 +12,7 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 18] = [
+const OF_SESSIONS: [&str; 19] = [
     "event",
     "mark",
     "fact",
@@ -27,6 +27,7 @@ const OF_SESSIONS: [&str; 18] = [
     "receipt",
     "decision",
     "correction",
+    "untyped",
     "summary",
     "title",
     "command",

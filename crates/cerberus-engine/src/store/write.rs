@@ -91,7 +91,7 @@ impl<'a> FoldTransaction<'a> {
     pub fn clear(&self) -> Result<()> {
         let tables =
             "segment session event mark fact run digest lesson mention prompt message title command unnamed closing receipt file
-            correction memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
+            correction untyped memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
             repository project_answer rule decision open_list root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
@@ -247,6 +247,7 @@ impl<'a> FoldTransaction<'a> {
                 self.title(source, title::given(text).map(|text| (rank, text)))?;
             }
             Event::Lesson(lesson) => self.lesson(source, *lesson)?,
+            Event::Untyped(found) => self.untyped(source, found)?,
             Event::Named(named) => self.named(source, named)?,
             Event::Decision(decision) => self.decision(source, decision)?,
             Event::Summary(said) => self.summary(source, said)?,

@@ -184,7 +184,8 @@ impl World {
     /// What the agent's hook does: capture, and answer where one is asked for.
     fn deliver(&mut self, agent: &'static str, payload: Vec<u8>) {
         let (agent_id, clock) = (Agent::from_name(agent).expect("an agent"), self.clock());
-        let waiting = capture::capture(&self.home, &clock, agent_id, &payload).expect("a payload is captured");
+        let waiting =
+            capture::capture(&self.home, &clock, agent_id, &payload, &|_| None).expect("a payload is captured");
         if let Captured::Pending(waiting) = waiting {
             let told =
                 answer::answer(&self.home, &clock, &UserFolders::default(), &no_agents(), &waiting).expect("an answer");
@@ -294,10 +295,10 @@ impl World {
 
     fn take_over(&self, transcript: &[u8]) {
         let store = self.store();
-        let agent = agents::claude_code::AGENT;
+        let (agent, forgotten) = (agents::claude_code::AGENT, TakeForgotten::No);
         let (home, clock) = (&self.home, &self.clock());
         let transcript = transcripts::read(home.cleaner(), agent, transcript).expect("a transcript");
-        let import = Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false };
+        let import = Import { home, clock, agent, project: None, forgotten, by_agent: false, user: None };
         import.read(&store, transcript).expect("an import");
     }
 
@@ -364,7 +365,7 @@ impl World {
         let clock = self.clock();
         let located = identity::locate(&self.projects[0]);
         let keeper = MemoryWriter { home: &self.home, clock: &clock, located: &located };
-        distill::distill(&keeper, &mut store).expect("proposals");
+        distill::distill(&keeper, &no_agents(), &mut store).expect("proposals");
         let all = self.memories(&store);
         if all.is_empty() {
             return "no memory to change".to_string();

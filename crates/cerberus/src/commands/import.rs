@@ -27,8 +27,8 @@ use crate::render::time::Local;
 /// Import past sessions from the transcripts that agents keep
 ///
 /// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end
-/// at their last event, and what you corrected in them becomes proposals. Sessions of private projects and of projects
-/// with a `.nocerberus` file are skipped. Forgotten
+/// at their last event, and what you corrected in them becomes proposals. Nothing in another person's transcripts is
+/// approved automatically. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
 /// events are skipped too, unless `--forgotten` is given.
 #[derive(clap::Args)]
 pub struct Import {
@@ -93,6 +93,7 @@ impl Import {
         context.require_privacy_rules()?;
         let mut store = context.store()?;
         let by_agent = context.called_by(&store)? == CalledBy::Agent;
+        let user = context.agent_surroundings().user();
         let mut tallies: Vec<(Agent, Tally)> = Vec::new();
         let mut progress = Progress::new("transcripts");
         for (index, (agent, file)) in files.iter().enumerate() {
@@ -103,7 +104,8 @@ impl Import {
             tally.files += 1;
             let (home, clock) = (&context.home, &context.clock);
             let forgotten = if self.forgotten { TakeForgotten::Yes } else { TakeForgotten::No };
-            let import = import::Import { home, clock, agent: *agent, project: project.as_ref(), forgotten, by_agent };
+            let (agent, project) = (*agent, project.as_ref());
+            let import = import::Import { home, clock, agent, project, forgotten, by_agent, user };
             match import.file(&store, file) {
                 Ok(report) => tally.report.add(report),
                 Err(error) if error.is_file_error() => tally.unreadable.push(format!("{}: {error}", file.display())),
@@ -116,7 +118,8 @@ impl Import {
         }
         drop(progress);
         // What the user said in these sessions is proposed at once.
-        distill::distill(&context.keeper(&context.located()), &mut store).hint(DOCTOR)?;
+        distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)
+            .hint(DOCTOR)?;
         let located = project.unwrap_or_else(|| context.located());
         learn::learn(&context.home, &context.clock, &mut store, &located, SESSIONS_MAX).hint(DOCTOR)?;
         self.tell(context, &mut store, &tallies)?;

@@ -93,7 +93,8 @@ impl Source {
         let now = self.context.clock.now;
         let sessions = log::log(&mut self.store, &self.context.clock, &LogFilter::default()).hint(DOCTOR)?.sessions;
         let located = self.context.located();
-        let proposals = proposals::proposals(&self.context.keeper(&located), &mut self.store).hint(DOCTOR)?;
+        let (keeper, surroundings) = (self.context.keeper(&located), self.context.agent_surroundings());
+        let proposals = proposals::proposals(&keeper, &surroundings, &mut self.store).hint(DOCTOR)?;
         let told: HashSet<i64> = self.store.told_sessions(now).hint(DOCTOR)?.into_iter().collect();
         let (loops, names) = loops(&self.context, &self.store)?;
         let usage = std::mem::take(&mut state.data.usage);

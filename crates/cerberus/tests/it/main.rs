@@ -60,6 +60,7 @@ mod sync;
 mod team;
 mod trust;
 mod twice;
+mod typed;
 mod understand;
 mod upgrade;
 mod view;

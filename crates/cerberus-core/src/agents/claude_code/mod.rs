@@ -6,6 +6,7 @@ mod status;
 pub(super) mod stream;
 mod tool;
 pub(super) mod transcript;
+mod typed;
 
 use serde_json::Value;
 
@@ -25,6 +26,8 @@ pub(super) static PROFILE: Profile = Profile {
     parse: payload::parse,
     is_sender: |_| false,
     transcript: Some(transcript::read),
+    prompt_lines: &["\"user\""],
+    is_headless: typed::is_headless,
     reply,
     refuse: |meant, reason| Some(refusal(meant, reason)),
     asking: Asking::If("CLAUDE_CODE_ENTRYPOINT", "cli"),

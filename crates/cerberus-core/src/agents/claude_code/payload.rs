@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::AGENT;
 use super::tool::{ToolInput, ToolResponse, tool_use};
+use super::typed;
 use crate::agents;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Flag, Object, Text};
@@ -20,6 +21,7 @@ use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::model::id::{Agent, fnv1a};
+use crate::model::source::Source;
 
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
@@ -60,6 +62,13 @@ pub(crate) struct Payload<'a, Input, Response> {
     task_id: Text<'a>,
     #[serde(borrow)]
     task_subject: Text<'a>,
+    // Only transcripts are known to say these.
+    #[serde(rename = "isMeta", alias = "is_meta")]
+    is_meta: Flag,
+    #[serde(rename = "turnOrigin", alias = "turn_origin", borrow)]
+    turn_origin: Text<'a>,
+    #[serde(rename = "promptSource", alias = "prompt_source", borrow)]
+    prompt_source: Text<'a>,
     // Sent only by other hosts.
     #[serde(borrow)]
     turn_id: Text<'a>,
@@ -113,6 +122,11 @@ impl<Input, Response> Payload<'_, Input, Response> {
             has_conversation: self.conversation_id.0.is_some() || self.cursor_version.0.is_some(),
         }
     }
+
+    fn untyped(&self) -> Option<Source> {
+        let (turn_origin, prompt_source) = (self.turn_origin.0.as_deref(), self.prompt_source.0.as_deref());
+        typed::Marks { is_meta: self.is_meta.0, turn_origin, prompt_source, ..typed::Marks::default() }.untyped()
+    }
 }
 
 /// The event in a payload of this format. `tool_use` reads the tools.
@@ -127,6 +141,7 @@ pub(crate) fn hook_event<'a, Input, Response>(
     let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
     let tool_use_id = fields.tool_use_id.0.take();
+    let untyped = fields.untyped();
     let Some(event) = event(cleaner, &name, fields, tool_use) else {
         return Ok(None);
     };
@@ -135,7 +150,7 @@ pub(crate) fn hook_event<'a, Input, Response>(
         (Event::Prompt { text }, _) => prompt_key(text, payload),
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
-    Ok(Some(HookEvent { agent, session: cleaner.clean(session, Keep::NAME), cwd, key, event }))
+    Ok(Some(HookEvent { agent, session: cleaner.clean(session, Keep::NAME), cwd, key, event, untyped }))
 }
 
 fn event<'a, Input, Response>(

@@ -10,14 +10,18 @@ use serde::Deserialize;
 
 use super::payload::Call;
 use super::tool::{ToolInput, ToolResponse, tool_use};
+use super::typed::Marks;
 use crate::agents::key::prompt_key;
 use crate::agents::loose::{Escaped, Flag, Object, Text, TextOrList};
-use crate::agents::transcripts::{Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key, titled};
+use crate::agents::transcripts::{
+    SeenPrompt, Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key, titled,
+};
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome};
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -39,6 +43,16 @@ struct Line<'a> {
     is_sidechain: Flag,
     #[serde(rename = "isMeta")]
     is_meta: Flag,
+    #[serde(rename = "turnOrigin", borrow)]
+    turn_origin: Text<'a>,
+    #[serde(rename = "promptSource", borrow)]
+    prompt_source: Text<'a>,
+    #[serde(borrow)]
+    origin: Object<PromptOrigin<'a>>,
+    #[serde(rename = "wakeupSource", borrow)]
+    wakeup: Text<'a>,
+    #[serde(borrow)]
+    entrypoint: Text<'a>,
     #[serde(rename = "isCompactSummary")]
     is_compact_summary: Flag,
     #[serde(borrow)]
@@ -54,6 +68,28 @@ struct Line<'a> {
     ai_title: Text<'a>,
     #[serde(rename = "customTitle", borrow)]
     custom_title: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptOrigin<'a> {
+    #[serde(borrow)]
+    kind: Text<'a>,
+}
+
+impl Line<'_> {
+    /// Where the prompt in it is from, if nobody typed it.
+    fn untyped(&self) -> Option<Source> {
+        let marks = Marks {
+            is_meta: self.is_meta.0,
+            is_wakeup: self.wakeup.0.is_some(),
+            turn_origin: self.turn_origin.0.as_deref(),
+            prompt_source: self.prompt_source.0.as_deref(),
+            origin: self.origin.0.kind.0.as_deref(),
+            entrypoint: self.entrypoint.0.as_deref(),
+        };
+        marks.untyped()
+    }
 }
 
 /// What the session is called. Lines with titles have no time.
@@ -150,6 +186,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn line(&mut self, line: Line<'a>) {
+        let untyped = line.untyped();
         let Line {
             kind,
             uuid,
@@ -166,6 +203,7 @@ impl<'a> Reader<'a> {
             leaf,
             ai_title,
             custom_title,
+            ..
         } = line;
         let titles = &mut self.titles;
         match kind.0.as_deref() {
@@ -190,8 +228,8 @@ impl<'a> Reader<'a> {
             Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
             Some("user") => {
                 let words = self.results(message.0, result, &context);
-                if !is_meta.0 && !is_sidechain.0 {
-                    self.user_message(words, &uuid, &context);
+                if !is_sidechain.0 {
+                    self.user_message(words, &uuid, &context, untyped, is_meta.0);
                 }
             }
             _ => {}
@@ -258,7 +296,14 @@ impl<'a> Reader<'a> {
         words
     }
 
-    fn user_message(&mut self, words: Cow<'a, str>, uuid: &str, context: &LineContext<'a>) {
+    fn user_message(
+        &mut self,
+        words: Cow<'a, str>,
+        uuid: &str,
+        context: &LineContext<'a>,
+        untyped: Option<Source>,
+        is_meta: bool,
+    ) {
         let words = without_handoff(words);
         // Lines from the client: command output, reminders, interruptions. The user's text may start with a private
         // tag too.
@@ -267,9 +312,14 @@ impl<'a> Reader<'a> {
         if text.trim().is_empty() || is_from_client || text.starts_with("Caveat:") {
             return;
         }
-        self.finish_turn();
         let text = self.cleaner.clean(words, Keep::PROMPT);
-        self.push(context, prompt_key(&text, uuid.as_bytes()), Event::Prompt { text });
+        let key = prompt_key(&text, uuid.as_bytes());
+        let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
+        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: untyped });
+        if !is_meta {
+            self.finish_turn();
+            self.push(context, key, Event::Prompt { text });
+        }
     }
 
     fn compacted(&mut self, message: Message<'a>, uuid: &str, context: &LineContext<'a>) {

@@ -18,6 +18,8 @@ pub(super) static PROFILE: Profile = Profile {
     parse: payload::parse,
     is_sender: |_| false,
     transcript: Some(transcript::read),
+    prompt_lines: &[],
+    is_headless: |_, _| false,
     reply: |_, context| Some(json!({"additionalContext": context})),
     refuse: |_, _| None,
     asking: Asking::Never,

@@ -28,6 +28,8 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && (marks.has_turn || has_rollout)
     },
     transcript: Some(transcript::read),
+    prompt_lines: &["\"session_meta\"", "_started\"", "\"user_message\"", "\"UserMessage\""],
+    is_headless: |_, _| false,
     reply,
     refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
     asking: Asking::Never,

@@ -15,6 +15,7 @@ use super::calls::{Calls, Ended};
 use crate::agents::loose::{List, Object, Raw, Text, TextOrList};
 use crate::agents::transcripts::{Transcript, TranscriptBuilder, each_line};
 use crate::clean::Cleaner;
+use crate::model::source::Source;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -40,8 +41,9 @@ struct SessionMeta<'a> {
     parent_thread_id: Text<'a>,
     #[serde(borrow)]
     thread_source: Text<'a>,
+    /// `cli`, `vscode`, `exec`, …, or an object for a subagent.
     #[serde(borrow)]
-    source: Object<Source<'a>>,
+    source: Raw<'a>,
     #[serde(borrow)]
     subagent_history_start_ordinal: Text<'a>,
     #[serde(borrow)]
@@ -52,7 +54,7 @@ struct SessionMeta<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Source<'a> {
+struct SubagentSource<'a> {
     #[serde(borrow)]
     subagent: Raw<'a>,
 }
@@ -98,6 +100,15 @@ struct Message<'a> {
     call_id: Text<'a>,
     #[serde(borrow)]
     item: Raw<'a>,
+    #[serde(borrow)]
+    turn_attribution: Object<Attribution<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Attribution<'a> {
+    #[serde(borrow)]
+    turn_trigger: Text<'a>,
 }
 
 /// The newer form of the same.
@@ -149,6 +160,7 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
         builder: TranscriptBuilder::new(cleaner),
         thread: None,
         first_ordinal: 0,
+        is_headless: false,
         turn: None,
         prompts: HashMap::new(),
         calls: Calls::default(),
@@ -158,6 +170,9 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
     reader.builder.finish();
     Transcript { damaged_lines, ..reader.builder.read }
 }
+
+/// Sources of sessions that no person begins, as in the JSON text.
+const HEADLESS: [&str; 2] = ["\"exec\"", "\"mcp\""];
 
 /// The form in which a prompt was reported.
 #[derive(Clone, Copy)]
@@ -171,6 +186,8 @@ struct Reader<'a> {
     thread: Option<Cow<'a, str>>,
     /// Lines before this one were copied from the parent session.
     first_ordinal: u64,
+    /// `codex exec` or a program began the session.
+    is_headless: bool,
     turn: Option<Cow<'a, str>>,
     /// How often each form reported the same text. The real count is the larger of the two.
     prompts: HashMap<Cow<'a, str>, [usize; 2]>,
@@ -201,10 +218,13 @@ impl<'a> Reader<'a> {
 
     fn session(&mut self, meta: SessionMeta<'a>) {
         if self.thread.is_none() {
-            let spawned: Spawned = parsed(meta.source.0.subagent);
+            self.is_headless = HEADLESS.contains(&meta.source.0);
+            self.builder.untyped = self.is_headless.then_some(Source::Headless);
+            let source: SubagentSource = parsed(meta.source);
+            let spawned: Spawned = parsed(source.subagent);
             let parent = meta.parent_thread_id.0.or(spawned.thread_spawn.0.parent_thread_id.0);
             let is_subagent = parent.is_some()
-                || !matches!(meta.source.0.subagent.0, "" | "null")
+                || !matches!(source.subagent.0, "" | "null")
                 || meta.thread_source.0.as_deref() == Some("subagent");
             let whole = meta.session_id.0.filter(|session| Some(session) != meta.id.0.as_ref());
             self.builder.is_subagent = is_subagent;
@@ -219,6 +239,16 @@ impl<'a> Reader<'a> {
         self.thread = meta.id.0;
     }
 
+    /// Newer versions say of each turn what began it: a session can go on in another program.
+    fn untyped(&self, trigger: Option<&str>) -> Option<Source> {
+        match trigger {
+            None => self.is_headless.then_some(Source::Headless),
+            Some("user") => None,
+            Some("exec") => Some(Source::Headless),
+            Some(_) => Some(Source::Client),
+        }
+    }
+
     fn turn_context(&mut self, context: Message<'a>) {
         self.builder.set_cwd(context.cwd.0);
         self.turn = context.turn_id.0.or(self.turn.take());
@@ -228,6 +258,7 @@ impl<'a> Reader<'a> {
         match message.kind.0.as_deref() {
             Some("task_started" | "turn_started") => {
                 self.builder.finish_turn();
+                self.builder.untyped = self.untyped(message.turn_attribution.0.turn_trigger.0.as_deref());
                 self.turn = message.turn_id.0;
             }
             Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), Form::Message),

@@ -23,6 +23,8 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && !marks.has_turn && marks.has_time && has_events
     },
     transcript: Some(transcript::read),
+    prompt_lines: &["\"session.start\"", "\"session.resume\"", "\"user.message\""],
+    is_headless: |_, _| false,
     reply: |_, context| Some(json!({"additionalContext": context})),
     refuse: |meant, reason| {
         Some(match meant {

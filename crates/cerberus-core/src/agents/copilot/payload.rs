@@ -109,7 +109,7 @@ pub(in crate::agents) fn parse<'a>(
     };
     let key = cleaner.clean(format!("{event_key}{time}"), Keep::NAME);
     let session = cleaner.clean(session, Keep::NAME);
-    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event, untyped: None }))
 }
 
 /// Each event is recognised by a field that no other event has.

@@ -13,6 +13,7 @@ use crate::agents::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
 use crate::agents::transcripts::{Transcript, TranscriptBuilder, UseKey, each_line};
 use crate::clean::Cleaner;
 use crate::model::event::Outcome;
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 #[derive(Default, Deserialize)]
@@ -104,6 +105,16 @@ pub(in crate::agents) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Tran
     reader.finish(damaged_lines)
 }
 
+/// Where a message of the user is from, if nobody typed it.
+fn untyped(source: Option<&str>, is_continuation: bool) -> Option<Source> {
+    match source {
+        _ if is_continuation => Some(Source::Client),
+        None | Some("user") => None,
+        Some(source) if source.starts_with("schedule") => Some(Source::Scheduled),
+        Some(_) => Some(Source::Client),
+    }
+}
+
 struct Reader<'a> {
     builder: TranscriptBuilder<'a>,
     /// By id.
@@ -132,10 +143,13 @@ impl<'a> Reader<'a> {
                 self.builder.set_branch(data.branch.0);
             }
             Some("user.message") if is_own => {
-                let is_users = data.source.0.is_none_or(|source| source == "user") && !data.is_continuation.0;
-                if is_users {
+                let words = data.content.0.unwrap_or_default();
+                self.builder.untyped = untyped(data.source.0.as_deref(), data.is_continuation.0);
+                if self.builder.untyped.is_none() {
                     self.builder.finish_turn();
-                    self.builder.prompt(data.content.0.unwrap_or_default(), &id);
+                    self.builder.prompt(words, &id);
+                } else {
+                    self.builder.saw_prompt(words, &id);
                 }
             }
             Some("assistant.message") if is_own => self.builder.agent_message(data.content.0.unwrap_or_default(), id),

@@ -18,6 +18,8 @@ pub(super) static PROFILE: Profile = Profile {
     parse: payload::parse,
     is_sender: |marks| marks.has_conversation,
     transcript: None,
+    prompt_lines: &[],
+    is_headless: |_, _| false,
     reply,
     refuse: |meant, reason| {
         (meant == Refusal::Deny).then(|| json!({"permission": "deny", "user_message": reason, "agent_message": reason}))

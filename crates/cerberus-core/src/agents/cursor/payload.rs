@@ -125,7 +125,7 @@ pub(in crate::agents) fn parse<'a>(
         _ => Clean::word("end"),
     };
     let session = cleaner.clean(session, Keep::NAME);
-    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event, untyped: None }))
 }
 
 fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {

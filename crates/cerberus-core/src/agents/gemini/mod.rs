@@ -25,6 +25,8 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && !marks.has_turn && marks.has_time && has_chat
     },
     transcript: Some(transcript::read),
+    prompt_lines: &[],
+    is_headless: |_, _| false,
     reply,
     refuse: |meant, reason| (meant != Refusal::Ask).then(|| json!({"decision": "deny", "reason": reason})),
     asking: Asking::Never,

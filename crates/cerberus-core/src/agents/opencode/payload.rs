@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::AGENT;
 use crate::agents::key::prompt_key;
-use crate::agents::loose::{Escaped, List, Object, Text};
+use crate::agents::loose::{Escaped, Flag, List, Object, Text};
 use crate::agents::tool;
 use crate::agents::tool::{Exit, Question, Todo, Use};
 use crate::agents::{HookEvent, PayloadError, patch};
@@ -19,6 +19,7 @@ use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use crate::model::id::{Agent, fnv1a};
+use crate::model::source::Source;
 
 /// A message of one of our plugins. The type of tool arguments differs by agent.
 #[derive(Default, Deserialize)]
@@ -51,6 +52,8 @@ pub(in crate::agents) struct Message<'a, Args> {
     diff: Escaped<'a>,
     #[serde(borrow)]
     answers: List<Text<'a>>,
+    /// The agent runs without a terminal.
+    headless: Flag,
 }
 
 /// The arguments of opencode's tools, under its own names.
@@ -98,6 +101,7 @@ pub(in crate::agents) fn parse_message<'a, Args: Default + Deserialize<'a>>(
     let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionID"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
     let id = fields.id.0.take().filter(|id| !id.is_empty());
+    let untyped = fields.headless.0.then_some(Source::Headless);
     let Some(event) = event(cleaner, &name, fields, tool_use) else { return Ok(None) };
     let key = match (&event, id) {
         (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
@@ -106,7 +110,7 @@ pub(in crate::agents) fn parse_message<'a, Args: Default + Deserialize<'a>>(
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
     let session = cleaner.clean(session, Keep::NAME);
-    Ok(Some(HookEvent { agent, session, cwd, key, event }))
+    Ok(Some(HookEvent { agent, session, cwd, key, event, untyped }))
 }
 
 fn event<'a, Args>(

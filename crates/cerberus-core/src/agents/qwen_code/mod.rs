@@ -24,6 +24,8 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && !marks.has_turn && marks.has_time && is_its_chat
     },
     transcript: Some(transcript::read),
+    prompt_lines: &[],
+    is_headless: |_, _| false,
     reply,
     refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
     asking: Asking::Never,

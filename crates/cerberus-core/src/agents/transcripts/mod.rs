@@ -22,6 +22,7 @@ use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, ToolUse, Touch};
 use crate::model::id::{Agent, fnv1a};
 use crate::model::path;
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 /// More than any session has.
@@ -47,6 +48,56 @@ pub struct Transcript<'a> {
     pub in_flight: Vec<Unfinished>,
     /// Lines that are not JSON.
     pub damaged_lines: usize,
+    /// Every prompt, in order; also those that the client sent and that are no event.
+    pub prompts: Vec<SeenPrompt<'a>>,
+}
+
+/// A prompt in a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenPrompt<'a> {
+    pub session: Clean<'a>,
+    pub key: Clean<'a>,
+    /// Where it is from, if nobody typed it.
+    pub source: Option<Source>,
+}
+
+/// Who sent a prompt, as its transcript says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// A person, or nothing says otherwise.
+    Person,
+    /// Nobody typed it.
+    Untyped(Source),
+    /// It is not in the transcript.
+    Unseen,
+}
+
+/// Who sent each of these prompts, which hooks reported in this order. Prompts with the same text are told apart by
+/// their order; hooks that were installed later missed the first ones.
+pub fn senders<'k>(reported: &[&'k str], seen: &[SeenPrompt]) -> Vec<(&'k str, Sender)> {
+    let mut all: HashMap<&str, (usize, Vec<Option<Source>>)> = HashMap::new();
+    for key in reported {
+        all.entry(shared_part(key).unwrap_or(key)).or_default().0 += 1;
+    }
+    for prompt in seen {
+        if let Some((_, sources)) = all.get_mut(shared_part(&prompt.key).unwrap_or(&prompt.key)) {
+            sources.push(prompt.source);
+        }
+    }
+    for (count, sources) in all.values_mut() {
+        sources.drain(..sources.len().saturating_sub(*count));
+        sources.reverse();
+    }
+    let mut sender = |key: &str| {
+        let (_, sources) = all.get_mut(shared_part(key).unwrap_or(key))?;
+        sources.pop()
+    };
+    let found = |found: Option<Option<Source>>| match found {
+        Some(None) => Sender::Person,
+        Some(Some(source)) => Sender::Untyped(source),
+        None => Sender::Unseen,
+    };
+    reported.iter().map(|key| (*key, found(sender(key)))).collect()
 }
 
 /// A tool use that has no result in the transcript.
@@ -172,6 +223,8 @@ pub(crate) struct TranscriptBuilder<'a> {
     /// The current folder; relative paths start here.
     pub(crate) cwd: Option<Cow<'a, str>>,
     pub(crate) is_subagent: bool,
+    /// Where the next prompts are from, if nobody types them.
+    pub(crate) untyped: Option<Source>,
     /// The agent's last message of this turn, its time and its key.
     pub(crate) last_message: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
     /// It used a tool after its last message, so its turn goes on.
@@ -192,6 +245,7 @@ impl<'a> TranscriptBuilder<'a> {
             branch,
             cwd,
             is_subagent: false,
+            untyped: None,
             last_message,
             is_at_work: false,
             title: None,
@@ -220,12 +274,22 @@ impl<'a> TranscriptBuilder<'a> {
 
     /// `source` tells prompts with the same text apart.
     pub(crate) fn prompt(&mut self, words: Cow<'a, str>, source: &str) {
+        if let Some((key, text)) = self.saw_prompt(words, source) {
+            self.push(key, Event::Prompt { text });
+        }
+    }
+
+    /// Notes who sent a prompt, which need not be an event.
+    pub(crate) fn saw_prompt(&mut self, words: Cow<'a, str>, source: &str) -> Option<(Clean<'static>, Clean<'a>)> {
         let words = without_handoff(words);
         if self.is_subagent || is_from_client(&words) {
-            return;
+            return None;
         }
         let text = self.cleaner.clean(words, Keep::PROMPT);
-        self.push(prompt_key(&text, source.as_bytes()), Event::Prompt { text });
+        let key = prompt_key(&text, source.as_bytes());
+        let session = self.cleaner.clean(self.session.clone()?, Keep::NAME);
+        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: self.untyped });
+        Some((key, text))
     }
 
     pub(crate) fn agent_message(&mut self, words: Cow<'a, str>, key: Cow<'a, str>) {

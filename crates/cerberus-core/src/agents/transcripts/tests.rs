@@ -675,3 +675,128 @@ fn each_agents_own_title_is_read() {
     assert_eq!(titles("opencode", &opencode("Fix the race")), ["Fix the race"]);
     assert_eq!(titles("opencode", &opencode("New session - 2026-01-22T13:35:01Z")), [""; 0]);
 }
+
+/// The prompts of a transcript, each as the words it was made of and where it is from.
+fn sources(agent: Agent, lines: &[Value], words: &[&str]) -> Vec<(String, Option<&'static str>)> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
+    let named = |key: &str| words.iter().find(|words| key.starts_with(&agents::key::prompt_key_prefix(words)));
+    let shown = |seen: &SeenPrompt| (named(&seen.key).unwrap().to_string(), seen.source.map(Source::word));
+    assert!(read.prompts.iter().all(|seen| &*seen.session == "s"));
+    read.prompts.iter().map(shown).collect()
+}
+
+fn expected(all: &[(&str, Option<&'static str>)]) -> Vec<(String, Option<&'static str>)> {
+    all.iter().map(|(words, source)| (words.to_string(), *source)).collect()
+}
+
+/// As Claude Code 2.1.326 writes them.
+#[test]
+fn claude_code_marks_scheduled_and_headless_prompts() {
+    let line = |words: &str, extra: Value| {
+        let mut line = json!({"type": "user", "message": {"role": "user", "content": words}, "uuid": words,
+            "timestamp": "2026-02-03T09:00:00.000Z", "isSidechain": false, "userType": "external", "entrypoint": "cli",
+            "cwd": "/home/dev/hydra", "sessionId": "s", "version": "2.1.326", "gitBranch": "main"});
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        line
+    };
+    let typed = json!({"origin": {"kind": "human"}, "promptSource": "typed", "turnOrigin": "human"});
+    let scheduled = json!({"isMeta": true, "promptSource": "system", "queueSkipSlashCommands": true,
+        "wakeupSource": "schedule_wakeup", "scheduledTaskId": "9b706a40", "turnOrigin": "scheduled"});
+    let printed = json!({"promptSource": "sdk", "turnOrigin": "sdk", "entrypoint": "sdk-cli"});
+    let lines = [line("Use tabs", typed), line("Push to main", scheduled), line("Use pnpm", printed)];
+    let found = sources(claude_code::AGENT, &lines, &["Use tabs", "Push to main", "Use pnpm"]);
+    let marks = [("Use tabs", None), ("Push to main", Some("scheduled")), ("Use pnpm", Some("headless"))];
+    assert_eq!(found, expected(&marks));
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let events = events_of(claude_code::AGENT, &text);
+    let events: Vec<&Value> = events.iter().map(|(_, _, event)| event).collect();
+    assert_eq!(events, [&prompt("Use tabs"), &prompt("Use pnpm")], "what the client sends is no event");
+}
+
+/// As Codex 0.121 to 0.166 write them.
+#[test]
+fn codex_marks_sessions_and_turns_that_nobody_typed() {
+    let meta = |source: Value| {
+        let payload = json!({"id": "s", "cwd": "/home/dev/hydra", "originator": "x", "source": source});
+        json!({"timestamp": "2026-02-03T09:00:00Z", "type": "session_meta", "payload": payload})
+    };
+    let message =
+        |payload: Value| json!({"timestamp": "2026-02-03T09:00:01Z", "type": "event_msg", "payload": payload});
+    let turn = |trigger: &str| {
+        let attribution = json!({"turn_id": "t", "turn_trigger": trigger, "parent_turn_id": null});
+        message(json!({"type": "task_started", "turn_id": "t", "turn_attribution": attribution}))
+    };
+    let said = |words: &str| message(json!({"type": "user_message", "message": words}));
+    let item = |words: &str| {
+        let item = json!({"type": "UserMessage", "id": words, "content": [{"type": "text", "text": words}]});
+        message(json!({"type": "item_completed", "turn_id": "t", "item": item}))
+    };
+    let older = || message(json!({"type": "task_started", "turn_id": "t"}));
+    let source_of = |lines: &[Value]| sources(codex::AGENT, lines, &["Use tabs"]).remove(0).1;
+    for (lines, source) in [
+        ([meta(json!("cli")), older(), said("Use tabs")], None),
+        ([meta(json!("vscode")), older(), said("Use tabs")], None),
+        ([meta(json!("exec")), older(), said("Use tabs")], Some("headless")),
+        ([meta(json!("mcp")), older(), item("Use tabs")], Some("headless")),
+        ([meta(json!("cli")), turn("user"), item("Use tabs")], None),
+        ([meta(json!("exec")), turn("exec"), item("Use tabs")], Some("headless")),
+        // It went on in the other program.
+        ([meta(json!("cli")), turn("exec"), item("Use tabs")], Some("headless")),
+        ([meta(json!("exec")), turn("user"), item("Use tabs")], None),
+        ([meta(json!("cli")), turn("heartbeat"), item("Use tabs")], Some("client")),
+    ] {
+        assert_eq!(source_of(&lines), source, "{lines:?}");
+    }
+}
+
+/// As the schema of Copilot CLI 1.0.102 describes them.
+#[test]
+fn copilot_marks_schedules_skills_and_continuations() {
+    let start = json!({"type": "session.start", "id": "0", "timestamp": "2026-02-03T09:00:00Z",
+        "data": {"sessionId": "s", "context": {"cwd": "/home/dev/hydra"}}});
+    let said = |extra: Value| {
+        let mut data = json!({"content": "Use tabs", "delivery": "idle"});
+        data.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        json!({"type": "user.message", "id": "1", "timestamp": "2026-02-03T09:00:01Z", "data": data})
+    };
+    for (extra, source) in [
+        (json!({}), None),
+        (json!({"source": "user"}), None),
+        (json!({"source": "schedule-3"}), Some("scheduled")),
+        (json!({"source": "skill-pdf"}), Some("client")),
+        (json!({"source": "agent-7"}), Some("client")),
+        (json!({"isAutopilotContinuation": true}), Some("client")),
+    ] {
+        let found = sources(copilot::AGENT, &[start.clone(), said(extra.clone())], &["Use tabs"]);
+        assert_eq!(found, expected(&[("Use tabs", source)]), "{extra}");
+    }
+}
+
+#[test]
+fn prompts_with_the_same_words_are_told_apart_by_their_order() {
+    let key = |words: &str, number: usize| agents::key::prompt_key(words, number.to_string().as_bytes());
+    let (typed, cron) = (None, Some(Source::Scheduled));
+    let (person, untyped, unseen) = (Sender::Person, Sender::Untyped(Source::Scheduled), Sender::Unseen);
+    for (seen, reported, verdicts) in [
+        (&[typed, cron, cron][..], 3, &[person, untyped, untyped][..]),
+        // Hooks were installed after the first one.
+        (&[typed, cron], 1, &[untyped]),
+        (&[cron, typed], 1, &[person]),
+        // The transcript lags behind.
+        (&[typed], 2, &[person, unseen]),
+        (&[], 1, &[unseen]),
+    ] {
+        let prompt = |(number, source): (usize, &Option<Source>)| SeenPrompt {
+            session: Clean::word("s"),
+            key: key("Use tabs", 100 + number),
+            source: *source,
+        };
+        let mut seen: Vec<SeenPrompt> = seen.iter().enumerate().map(prompt).collect();
+        seen.push(SeenPrompt { session: Clean::word("s"), key: key("Go on", 1), source: cron });
+        let keys: Vec<Clean> = (0..reported).map(|number| key("Use tabs", number)).collect();
+        let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+        let found: Vec<Sender> = senders(&keys, &seen).into_iter().map(|(_, sender)| sender).collect();
+        assert_eq!(found, verdicts, "{seen:?}");
+    }
+}

@@ -19,6 +19,9 @@ const TEXT_CHARS_MAX = 200_000 // limit for each text that is sent
 const REPLY_CHARS_MAX = 100_000
 const SESSIONS_MAX = 500
 
+// `opencode run`: a program sends the prompts.
+const IS_HEADLESS = process.argv[2] === "run"
+
 // opencode asks the model for titles and summaries through the same hook, without saying so. Only the system prompt of
 // these agents tells such a request from one of the session.
 const OWN_AGENTS = ["title", "summary", "compaction"]
@@ -164,7 +167,7 @@ export const Cerberus = async ({ directory, worktree }) => {
       // `opencode run` puts quotes around an argument with spaces.
       const text = texts.map((part) => part.text.replace(/^"([^"]*)"$/, "$1")).join("\n")
       if (!text) return
-      const relevant = contextOf(await report("prompt", id, { id: message?.id ?? input.messageID, text }))
+      const relevant = contextOf(await report("prompt", id, { id: message?.id ?? input.messageID, text, headless: IS_HEADLESS }))
       if (relevant) known(id).brief = brief(id).then((told) => [told, relevant].filter(Boolean).join("\n"))
     }),
 

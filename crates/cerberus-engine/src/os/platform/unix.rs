@@ -85,6 +85,31 @@ pub fn create_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Folders that contain the homes of users, and homes that are elsewhere.
+const HOMES: [&str; 2] = ["/home", "/Users"];
+const OTHER_HOMES: [&str; 2] = ["/root", "/var/root"];
+
+/// The home of a user that a path is in, judged by where systems keep homes.
+pub fn home_around(path: &Path) -> Option<PathBuf> {
+    let is_home = |folder: &Path| {
+        let is_named = |names: &[&str], folder: Option<&Path>| names.iter().any(|name| folder == Some(Path::new(name)));
+        is_named(&HOMES, folder.parent()) || is_named(&OTHER_HOMES, Some(folder))
+    };
+    path.ancestors().skip(1).find(|folder| is_home(folder)).map(Path::to_path_buf)
+}
+
+/// The owner of a file, as a number.
+pub fn owner(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().map(|known| known.uid())
+}
+
+/// The user whose files are the caller's own. For root it is the owner of its home, which `sudo` may leave as it was.
+pub fn user(home: Option<&Path>) -> Option<u32> {
+    let caller = rustix::process::geteuid();
+    let of_home = || home.and_then(owner);
+    if caller.is_root() { of_home().or(Some(caller.as_raw())) } else { Some(caller.as_raw()) }
+}
+
 /// The owner of a file, if it is somebody else.
 pub fn other_owner(known: &Metadata) -> Option<u32> {
     Some(known.uid()).filter(|owner| *owner != rustix::process::geteuid().as_raw())

@@ -104,6 +104,21 @@ pub fn create_dir(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
+/// The home of a user that a path is in. Not known here.
+pub fn home_around(_path: &Path) -> Option<PathBuf> {
+    None
+}
+
+/// The owner of a file, as a number. There are none here.
+pub fn owner(_path: &Path) -> Option<u32> {
+    None
+}
+
+/// The user whose files are the caller's own.
+pub fn user(_home: Option<&Path>) -> Option<u32> {
+    None
+}
+
 /// The owner of a file, if it is somebody else.
 pub fn other_owner(_known: &Metadata) -> Option<u32> {
     None

@@ -53,7 +53,7 @@ fn decide(context: &Context, ids: &[String], status: Status) -> Result<()> {
     )?;
     let located = context.located();
     let keeper = context.keeper(&located);
-    distill::distill(&keeper, &mut store).hint(DOCTOR)?;
+    distill::distill(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
     let rows = ids.iter().map(|id| super::find(&store, id, context.clock.now)).collect::<Result<Vec<MemoryRow>>>()?;
     for row in rows.iter().filter(|row| row.memory.status != status) {
         let superseded = super::changed(keeper.decide(&mut store, row, status))?;

@@ -8,8 +8,8 @@ use crate::render;
 /// Turn your corrections into proposals, and list the proposals that wait for your decision
 ///
 /// A proposal is approved automatically if you typed it as an explicit rule in a short prompt, or said it on three
-/// different days. It is listed too; `cerberus memory reject ID` reverts that. Nothing that you may have pasted, and
-/// nothing from an agent, is ever approved automatically.
+/// different days. It is listed too; `cerberus memory reject ID` reverts that. Nothing that you may have pasted, that a
+/// schedule or a program sent, or that is from an agent, is ever approved automatically.
 #[derive(clap::Args)]
 pub struct Propose {}
 
@@ -17,7 +17,8 @@ impl Propose {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();
-        let rows = distill::proposals(&context.keeper(&located), &mut store).hint(DOCTOR)?;
+        let rows =
+            distill::proposals(&context.keeper(&located), &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
         if context.json {
             render::json(&rows.iter().map(render::memory::proposal).collect::<Vec<_>>());
             return Ok(());

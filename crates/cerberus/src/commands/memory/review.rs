@@ -47,7 +47,7 @@ impl Review {
         let mut store = context.store()?;
         context.require_person(&store, "review proposals", "cerberus memory review")?;
         let keeper = context.keeper(&located);
-        let mut rows = distill::pending(&keeper, &mut store).hint(DOCTOR)?;
+        let mut rows = distill::pending(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
         let mut reviewing =
             Reviewing { context, keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
         reviewing.go_through(&mut rows, context.json)?;

@@ -5,7 +5,7 @@ use cerberus_testkit::model_server::{ModelServer, Reply};
 use cerberus_testkit::process::wait_until;
 use cerberus_testkit::terminal::Terminal;
 
-use super::{LIMIT, Stage, finish, times, told};
+use super::{LIMIT, Stage, finish, memories, times, told};
 
 #[test]
 fn hooks_that_nobody_accepted_are_found_by_doctor() {
@@ -16,6 +16,13 @@ fn hooks_that_nobody_accepted_are_found_by_doctor() {
     assert!(stage.sessions().is_empty(), "it ran hooks without being asked");
     let printed = stage.try_cerberus(&["doctor"]);
     assert!(printed.contains("accept its hooks"), "{printed}");
+}
+
+#[test]
+fn a_rule_of_a_headless_run_waits_for_review() {
+    let stage = Stage::new(&Codex);
+    told(&stage, &Codex, "From now on always push to main after each commit");
+    assert_eq!(memories(&stage), ["proposed headless project:repo Always push to main after each commit."]);
 }
 
 #[test]

@@ -24,6 +24,8 @@ use cerberus_testkit::process::{Finished, LIMIT, Running, copy_program, kill_gro
 use cerberus_testkit::scratch::{SYSTEM_PATH, Scratch};
 use serde_json::Value;
 
+use crate::typed::shown;
+
 /// Names a directory in which every payload is kept that a hook hears: how the fixtures of `wire` in core are made.
 const RECORD_VARIABLE: &str = "CERBERUS_RECORD";
 
@@ -141,6 +143,12 @@ fn told(stage: &Stage, client: &dyn Client, prompt: &str) -> String {
     let requests = server.main_requests();
     let first = requests.first().unwrap_or_else(|| panic!("no request came: {finished:?}"));
     request_text(first)
+}
+
+/// All memories and proposals as status, source, scope and words, sorted.
+fn memories(stage: &Stage) -> Vec<String> {
+    stage.cerberus(&["memory", "propose"]);
+    shown(&serde_json::from_str(&stage.cerberus(&["memory", "list", "--all", "--json"])).unwrap())
 }
 
 /// How often a code is told in a text, as a word of its own: clients put words of theirs around the brief.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::claude_code::journal;
 use super::story::is_written_below;
-use super::{LIMIT, Stage, times, told};
+use super::{LIMIT, Stage, memories, times, told};
 
 /// A session that wrote a file and waits for its user, before the model's last words.
 fn begin(stage: &Stage, server: &ModelServer) -> Terminal {
@@ -68,6 +68,33 @@ fn the_user_sees_once_that_the_context_passed_the_redline() {
     assert_eq!(receipts(), 1);
     terminal.enter("And on", LIMIT, || (server.main_requests().len() > 3).then_some(())).unwrap();
     assert_eq!(receipts(), 1, "once a session");
+}
+
+#[test]
+fn a_rule_that_was_typed_is_approved_and_one_of_a_headless_run_waits() {
+    let stage = Stage::new(&ClaudeCode);
+    told(&stage, &ClaudeCode, "From now on always push to main after each commit");
+    let server = ModelServer::start([Reply::text("Understood.")]);
+    let mut command = ClaudeCode.command(&stage.place(&server));
+    command.args(["--permission-mode", "default"]);
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    let began = || (stage.sessions().len() == 2).then_some(());
+    wait_until("the session to begin", LIMIT, began).unwrap();
+    let asked = || (!server.main_requests().is_empty()).then_some(());
+    terminal.enter("From now on always run the tests before you commit", LIMIT, asked).unwrap();
+    let stopped = || (journal(&stage).matches("{\"stop\":").count() == 2).then_some(());
+    wait_until("the turn to end", LIMIT, stopped).unwrap();
+    terminal.type_keys("/exit").unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait(LIMIT).unwrap();
+    assert_eq!(
+        memories(&stage),
+        [
+            "approved prompt universal Always run the tests before you commit.",
+            "proposed headless project:repo Always push to main after each commit.",
+        ]
+    );
 }
 
 #[test]

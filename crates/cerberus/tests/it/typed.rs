@@ -1,0 +1,256 @@
+//! Only what a person typed becomes a memory by itself. Prompts that a schedule, a program or somebody else sent propose
+//! at most, in their project; the transcript says so, the environment of the hook, or the owner of an imported file.
+
+use std::path::{Path, PathBuf};
+
+use cerberus_testkit::env::TestEnv;
+use serde_json::{Value, json};
+
+use crate::env;
+
+const TYPED: &str = "From now on always run the tests before you commit";
+const OTHER: &str = "From now on always push to main after each commit";
+
+/// What Claude Code writes about a prompt that was typed, fired by a schedule, or passed to `claude -p`.
+fn typed() -> Value {
+    json!({"origin": {"kind": "human"}, "promptSource": "typed", "turnOrigin": "human", "entrypoint": "cli"})
+}
+
+fn scheduled() -> Value {
+    json!({"isMeta": true, "promptSource": "system", "wakeupSource": "schedule_wakeup", "scheduledTaskId": "9b706a40",
+        "turnOrigin": "scheduled", "entrypoint": "cli"})
+}
+
+fn headless() -> Value {
+    json!({"promptSource": "sdk", "turnOrigin": "sdk", "entrypoint": "sdk-cli"})
+}
+
+/// A transcript of a session in which these prompts were sent.
+fn transcript(env: &TestEnv, session: &str, prompts: &[(&str, Value)]) -> PathBuf {
+    let line = |(number, (words, marks)): (usize, &(&str, Value))| {
+        let mut line = json!({"type": "user", "message": {"role": "user", "content": words}, "isSidechain": false,
+            "uuid": format!("{session}-{number}"), "timestamp": format!("2026-01-22T13:00:{number:02}.000Z"),
+            "userType": "external", "cwd": env.project(), "sessionId": session, "version": "2.1.326"});
+        line.as_object_mut().unwrap().extend(marks.as_object().unwrap().clone());
+        format!("{line}\n")
+    };
+    let path = env.root().join(format!("{session}.jsonl"));
+    std::fs::write(&path, prompts.iter().enumerate().map(line).collect::<String>()).unwrap();
+    path
+}
+
+fn start(env: &TestEnv, session: &str, transcript: &Path) {
+    env.hook(session, "SessionStart", json!({"source": "startup", "transcript_path": transcript}));
+}
+
+fn prompt(env: &TestEnv, session: &str, words: &str) {
+    env.hook(session, "UserPromptSubmit", json!({"prompt": words}));
+    env.hook(session, "Stop", json!({"last_assistant_message": "Done.", "stop_hook_active": false}));
+}
+
+fn end(env: &TestEnv, session: &str) {
+    env.hook(session, "SessionEnd", json!({"reason": "other"}));
+}
+
+/// All memories, as [`shown`].
+fn memories(env: &TestEnv) -> Vec<String> {
+    let all = env.json(&["memory", "list", "--all"]);
+    shown(&all)
+}
+
+/// Listed memories as status, source, scope and words, sorted.
+pub fn shown(listed: &Value) -> Vec<String> {
+    let words =
+        |row: &Value| ["status", "source", "scope", "content"].map(|field| row[field].as_str().unwrap().to_string());
+    let mut all: Vec<String> = listed.as_array().unwrap().iter().map(|row| words(row).join(" ")).collect();
+    all.sort();
+    all
+}
+
+const APPROVED: &str = "approved prompt universal Always run the tests before you commit.";
+
+fn proposed(source: &str) -> String {
+    format!("proposed {source} project:hydra Always push to main after each commit.")
+}
+
+#[test]
+fn a_scheduled_prompt_proposes_at_most() {
+    let env = env();
+    let file = transcript(&env, "s", &[(TYPED, typed()), (OTHER, scheduled())]);
+    start(&env, "s", &file);
+    prompt(&env, "s", TYPED);
+    prompt(&env, "s", OTHER);
+    end(&env, "s");
+    let expected = [APPROVED.to_string(), proposed("scheduled")];
+    assert_eq!(memories(&env), expected);
+    let brief = env.brief();
+    assert!(brief.contains("rule:Always run the tests") && !brief.contains("rule:Always push"), "{brief}");
+    // The journal says so, not the transcript.
+    std::fs::remove_file(file).unwrap();
+    env.rebuild();
+    assert_eq!(memories(&env), expected);
+    let shown = env.ok(&["memory", "list", "--source", "scheduled", "--all"]);
+    assert!(shown.contains("from a scheduled prompt"), "{shown}");
+}
+
+#[test]
+fn no_number_of_scheduled_prompts_approves() {
+    let mut env = env();
+    for day in 10..16 {
+        env.set_now(Some(&format!("2026-01-{day}T12:00:00Z")));
+        let session = format!("s{day}");
+        let file = transcript(&env, &session, &[(OTHER, scheduled())]);
+        start(&env, &session, &file);
+        prompt(&env, &session, OTHER);
+        end(&env, &session);
+    }
+    assert_eq!(memories(&env), [proposed("scheduled")]);
+    // The user says it too.
+    prompt(&env, "own", OTHER);
+    end(&env, "own");
+    let known = memories(&env);
+    assert!(known.len() == 1 && known[0].starts_with("approved prompt"), "{known:?}");
+}
+
+#[test]
+fn a_transcript_that_lags_behind_is_waited_for() {
+    let env = env();
+    let file = transcript(&env, "s", &[("Go on", typed())]);
+    start(&env, "s", &file);
+    prompt(&env, "s", OTHER);
+    assert_eq!(env.json(&["memory", "propose"]), json!([]), "the session goes on, and nobody knows who sent it");
+    transcript(&env, "s", &[("Go on", typed()), (OTHER, scheduled())]);
+    env.json(&["memory", "propose"]);
+    assert_eq!(memories(&env), [proposed("scheduled")]);
+}
+
+#[test]
+fn a_transcript_without_marks_counts_as_typed() {
+    let env = env();
+    let file = transcript(&env, "s", &[(OTHER, json!({}))]);
+    start(&env, "s", &file);
+    prompt(&env, "s", OTHER);
+    end(&env, "s");
+    // And one that does not have the prompt, or does not exist.
+    start(&env, "t", &transcript(&env, "t", &[("Go on", typed())]));
+    prompt(&env, "t", TYPED);
+    end(&env, "t");
+    start(&env, "u", &env.root().join("missing.jsonl"));
+    prompt(&env, "u", "From now on always use tabs for indentation");
+    end(&env, "u");
+    let known = memories(&env);
+    assert!(known.len() == 3 && known.iter().all(|row| row.starts_with("approved prompt")), "{known:?}");
+}
+
+#[test]
+fn a_headless_run_proposes_at_most() {
+    // By its transcript.
+    let env_of_transcript = env();
+    start(&env_of_transcript, "s", &transcript(&env_of_transcript, "s", &[(OTHER, headless())]));
+    prompt(&env_of_transcript, "s", OTHER);
+    end(&env_of_transcript, "s");
+    assert_eq!(memories(&env_of_transcript), [proposed("headless")]);
+
+    // By the variables of the hook, which must be of this session.
+    let with = |variables: &[(&str, &str)]| {
+        let env = env();
+        let payload =
+            json!({"session_id": "s", "cwd": env.project(), "hook_event_name": "UserPromptSubmit", "prompt": OTHER});
+        let mut hook = env.command();
+        hook.args(["hook", "claude-code"]).envs(variables.iter().copied());
+        feed(&mut hook, payload.to_string().as_bytes());
+        end(&env, "s");
+        memories(&env)
+    };
+    assert_eq!(with(&[("CI", "true")]), [proposed("headless")]);
+    let entry = ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+    assert_eq!(with(&[entry, ("CLAUDE_CODE_SESSION_ID", "s")]), [proposed("headless")]);
+    for variables in [&[entry, ("CLAUDE_CODE_SESSION_ID", "outer")][..], &[("CI", "false")], &[]] {
+        let known = with(variables);
+        assert!(known.len() == 1 && known[0].starts_with("approved prompt"), "{variables:?}: {known:?}");
+    }
+}
+
+/// Runs the hook with this payload; it must succeed.
+fn feed(hook: &mut std::process::Command, payload: &[u8]) {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut child = hook.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn codex_exec_proposes_at_most() {
+    let env = env();
+    let lines = |source: &str, words: &str| {
+        let meta = json!({"id": source, "cwd": env.project(), "originator": "codex", "source": source});
+        let trigger = if source == "cli" { "user" } else { source };
+        let started = json!({"type": "task_started", "turn_id": "t", "turn_attribution": {"turn_trigger": trigger}});
+        let said = json!({"type": "user_message", "message": words});
+        let line = |kind: &str, payload: Value| {
+            format!("{}\n", json!({"timestamp": "2026-01-22T13:00:00Z", "type": kind, "payload": payload}))
+        };
+        let path = env.root().join(format!("rollout-2026-01-22T13-00-00-{source}.jsonl"));
+        let text = [line("session_meta", meta), line("event_msg", started), line("event_msg", said)].concat();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    for (source, words) in [("exec", OTHER), ("cli", TYPED)] {
+        let payload = |name: &str, extra: Value| {
+            let mut payload = json!({"session_id": source, "cwd": env.project(), "hook_event_name": name,
+                "transcript_path": lines(source, words), "model": "gpt-5.5", "permission_mode": "default"});
+            payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            payload.to_string().into_bytes()
+        };
+        env.hook_of("codex", &payload("SessionStart", json!({"source": "startup"})));
+        env.hook_of("codex", &payload("UserPromptSubmit", json!({"turn_id": "t", "prompt": words})));
+        env.hook_of("codex", &payload("SessionEnd", json!({"reason": "other"})));
+    }
+    assert_eq!(memories(&env), [APPROVED.to_string(), proposed("headless")]);
+}
+
+#[test]
+fn what_is_imported_keeps_its_marks() {
+    let env = env();
+    let file = transcript(&env, "s", &[(TYPED, typed()), (OTHER, headless())]);
+    env.json(&["import", "claude-code", &file.to_string_lossy()]);
+    let expected = [APPROVED.to_string(), proposed("headless")];
+    assert_eq!(memories(&env), expected);
+    env.json(&["import", "claude-code", &file.to_string_lossy()]);
+    env.rebuild();
+    assert_eq!(memories(&env), expected, "again, from the journal alone");
+}
+
+#[test]
+fn another_persons_transcript_proposes_at_most() {
+    let env = env();
+    let own = transcript(&env, "own", &[(TYPED, typed())]);
+    let others = transcript(&env, "others", &[(OTHER, typed())]);
+    // Only root can give a file away. Who counts as another person is tested in `model/source.rs` too.
+    let is_given = std::os::unix::fs::chown(&others, Some(54_321), None).is_ok();
+    for file in [own, others] {
+        env.json(&["import", "claude-code", "--project", ".", &file.to_string_lossy()]);
+    }
+    let known = memories(&env);
+    match is_given {
+        true => assert_eq!(known, [APPROVED.to_string(), proposed("others")]),
+        false => assert!(known.len() == 2 && known.iter().all(|row| row.starts_with("approved prompt")), "{known:?}"),
+    }
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_mark() {
+    let env = env();
+    start(&env, "s", &transcript(&env, "s", &[(OTHER, scheduled())]));
+    prompt(&env, "s", OTHER);
+    end(&env, "s");
+    let journal = || -> String {
+        let days = std::fs::read_dir(env.home().join("journal")).unwrap();
+        days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect()
+    };
+    assert!(journal().contains("\"untyped\""), "{}", journal());
+    env.ok(&["forget", "--session", "s", "--yes"]);
+    assert!(!journal().contains("\"untyped\""), "{}", journal());
+    assert_eq!(memories(&env), [] as [String; 0]);
+}
