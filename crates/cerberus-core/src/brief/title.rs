@@ -15,8 +15,10 @@ use crate::language::outline;
 pub const TITLE_CHARS_MAX: usize = 120;
 /// Fewer words do not say what a session was about.
 const REQUEST_WORDS_MIN: usize = 2;
-/// So many words that name something make a request that needs no other words.
+/// So many words that name something make a request of the first sentence,
 const NAMING_WORDS_MIN: usize = 2;
+/// and so many of a later one, or of what the agent says.
+const NAMING_LATER_MIN: usize = 3;
 /// A request that names something is near the beginning of a prompt.
 const SENTENCES_MAX: usize = 6;
 /// Japanese and Chinese have no blanks; this many characters count as a word.
@@ -160,8 +162,11 @@ pub fn of_prompt(prompt: &str) -> Option<(Rank, String)> {
     }
     let asked = stopped::request(prompt);
     let requests: Vec<&str> = asked.lines().flat_map(sentences).filter_map(request).take(SENTENCES_MAX).collect();
-    let (rank, chosen) = match requests.iter().find(|request| names_something(request)) {
-        Some(naming) => (Rank::Request, Some(naming)),
+    let is_naming = |(at, request): &(usize, &&str)| {
+        extract::content_words(request) >= if *at == 0 { NAMING_WORDS_MIN } else { NAMING_LATER_MIN }
+    };
+    let (rank, chosen) = match requests.iter().enumerate().find(is_naming) {
+        Some((_, naming)) => (Rank::Request, Some(naming)),
         None => (Rank::Vague, requests.first()),
     };
     if let Some(title) = chosen.and_then(|request| shortened(request)) {
@@ -180,7 +185,8 @@ pub fn of_commit(fact: &str) -> Option<String> {
 
 /// The title by what the agent said when it finished: its first sentence that names something.
 pub fn of_reply(message: &str) -> Option<String> {
-    let says = |sentence: &String| names_something(sentence) && !outline::is_offer(sentence);
+    let is_naming = |sentence: &str| extract::content_words(sentence) >= NAMING_LATER_MIN;
+    let says = |sentence: &String| is_naming(sentence) && !outline::is_offer(sentence);
     stopped::sentences_of(message).find(says).and_then(|sentence| shortened(&sentence))
 }
 
@@ -263,11 +269,6 @@ fn without_opening(words: &str) -> Option<&str> {
     Some(rest.trim_start_matches([',', '!', ' ', '.', '-', '—', ':', '、', '，', '！', '。']))
 }
 
-/// Whether words alone say what a text is about.
-fn names_something(text: &str) -> bool {
-    extract::content_words(text) >= NAMING_WORDS_MIN
-}
-
 fn wide_chars(text: &str) -> usize {
     text.chars().filter(|c| *c >= '\u{2e80}').count()
 }
@@ -275,8 +276,13 @@ fn wide_chars(text: &str) -> usize {
 /// One line of at most [`TITLE_CHARS_MAX`] characters, cut between words, with a capital letter.
 fn shortened(words: &str) -> Option<String> {
     let whole = text::line(words, 4 * TITLE_CHARS_MAX);
-    let whole = whole.trim_matches(|c: char| matches!(c, '"' | '“' | '”' | '`' | '*' | '#' | ' '));
+    let whole = whole.trim_matches(|c: char| matches!(c, '*' | '#' | ' '));
     let whole = whole.trim_end_matches(['.', ',', ';', ':', '!', ' ', '。']);
+    let quoted = [('"', '"'), ('“', '”'), ('`', '`')].into_iter().find_map(|(open, close)| {
+        let inside = whole.strip_prefix(open)?.strip_suffix(close)?;
+        (!inside.contains([open, close])).then_some(inside)
+    });
+    let whole = quoted.unwrap_or(whole);
     if !whole.chars().any(char::is_alphanumeric) {
         return None;
     }
@@ -294,7 +300,7 @@ fn shortened(words: &str) -> Option<String> {
 /// A name such as `process.go` or `fooBar` keeps its spelling.
 fn capitalized(title: &str) -> String {
     let first = title.split_whitespace().next().unwrap_or_default();
-    let is_word = first.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’' | ',' | '…'));
+    let is_word = first.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’' | ',' | ':' | '…'));
     let mut chars = title.chars();
     match chars.next() {
         Some(initial) if is_word => initial.to_uppercase().chain(chars).collect(),
@@ -323,7 +329,7 @@ mod tests {
             ("/review the uploader protocol", "/review the uploader protocol"),
             ("修复登录页面的错误。谢谢", "修复登录页面的错误"),
             (
-                "I got this. Fix this issue:\nThe uploader loses the last part when the network is slow",
+                "Look at this. Fix this issue:\nThe uploader loses the last part when the network is slow",
                 "The uploader loses the last part when the network is slow",
             ),
             ("Review pr 227 for me", "Review pr 227 for me"),
@@ -402,7 +408,7 @@ mod tests {
         let message =
             "Done!\n\n## Summary\nThe uploader now retries with jitter. Should I add a test for the uploader?";
         assert_eq!(of_reply(message).as_deref(), Some("The uploader now retries with jitter"));
-        assert_eq!(of_reply("Done. All good!"), None);
+        assert_eq!(of_reply("Review complete. All good!"), None);
         assert_eq!(of_continued("Fix the race"), "Fix the race (continued)");
         assert_eq!(of_continued(&of_continued("Fix the race")), "Fix the race (continued)");
     }
@@ -418,6 +424,7 @@ mod tests {
     #[test]
     fn a_given_title_is_one_line() {
         assert_eq!(given("\"E2E checkpoint tests\"\n"), Some("E2E checkpoint tests".to_string()));
+        assert_eq!(given("Create `limits.md`."), Some("Create `limits.md`".to_string()));
         assert_eq!(given("\u{1b}[2J  "), Some("[2J".to_string()));
         assert_eq!(given(" \n"), None);
     }

@@ -40,7 +40,9 @@ fn unique_lengths(names: &[(i64, String, String)]) -> Lengths {
         let before = sorted[..at].iter().rev().find(|(_, of)| of != row);
         let after = sorted[at..].iter().find(|(_, of)| of != row);
         let longest = before.into_iter().chain(after).map(|(name, _)| shared(name, id)).max().unwrap_or(0);
-        (*row, (longest + 1).max(START_CHARS_MIN).min(id.chars().count()))
+        // Nobody reads a hyphen at the end as a part of it.
+        let ends_with_hyphen = id.chars().nth(longest) == Some('-');
+        (*row, (longest + 1 + usize::from(ends_with_hyphen)).max(START_CHARS_MIN).min(id.chars().count()))
     };
     names.iter().map(length).collect()
 }
@@ -73,7 +75,7 @@ mod tests {
         let ids = [("20260120-100001", "a"), ("20260120-113000", "b"), ("20260121-090000", "c")];
         assert_eq!(named(&ids), ["20260120-10", "20260120-11", "20260121"]);
         let ids = [("20260120-100001", "20260120-100001"), ("20260120-100001-2", "b")];
-        assert_eq!(named(&ids), ["20260120-100001", "20260120-100001-"], "an exact id is the only one");
+        assert_eq!(named(&ids), ["20260120-100001", "20260120-100001-2"], "an exact id is the only one");
         assert_eq!(named(&[("abcdef", "1"), ("xyz123", "abcd99")]), ["abcde", "xyz1"], "an agent's own id counts");
     }
 }

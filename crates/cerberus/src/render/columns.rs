@@ -3,10 +3,11 @@
 //! The title gets its room first. What else a list can say comes in by its value while room is left, so whatever is
 //! missing is less important than everything that is there. Without a limit everything is there.
 
-/// The title gets this many tenths of a line before anything else does, if it needs them,
-const TITLE_TENTHS: usize = 6;
-/// and on a short line this many columns.
+/// Before anything else, the title gets what it needs, up to this many columns,
 const TITLE_COLUMNS_MIN: usize = 50;
+/// or on a long line this many tenths of it without its beginning.
+const TITLE_TENTHS: usize = 6;
+const BEGINNING_COLUMNS: usize = 20;
 
 /// What a list may say about a session beside its title and the sign of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,8 @@ impl Fit<'_> {
 /// Decides for a list whose titles have up to `longest` columns. `beside` is the width of a line without its title if
 /// these parts are shown.
 pub fn fit<'a>(columns: usize, longest: usize, parts: &'a [Part], beside: impl Fn(&[Part]) -> usize) -> Fit<'a> {
-    let wanted = longest.min((columns / 10).saturating_mul(TITLE_TENTHS).max(TITLE_COLUMNS_MIN));
+    let share = columns.saturating_sub(BEGINNING_COLUMNS).saturating_mul(TITLE_TENTHS) / 10;
+    let wanted = longest.min(share.max(TITLE_COLUMNS_MIN));
     let shown = (0..=parts.len()).map(|count| &parts[..count]);
     let fitting = shown.take_while(|parts| parts.is_empty() || beside(parts).saturating_add(wanted) <= columns);
     let parts = fitting.last().unwrap_or_default();
@@ -105,14 +107,16 @@ mod tests {
             for longest in [0, 10, 30, 50, 60, 90, 120] {
                 let fit = fit(columns, longest, &parts, beside);
                 assert!(beside(fit.parts) + fit.title <= columns, "{columns}: {fit:?}");
-                let promised = longest.min(columns - beside(&[])).min((columns / 10 * 6).max(50));
+                let promised = longest.min(columns - beside(&[])).min(50);
                 assert!(fit.title >= promised, "{columns}, {longest}: {fit:?}");
                 let is_all = fit.parts.len() == parts.len();
-                let next = || beside(&parts[..fit.parts.len() + 1]) + promised;
+                let share = ((columns - 20) * 6 / 10).max(50);
+                let next = || beside(&parts[..fit.parts.len() + 1]) + longest.min(share);
                 assert!(is_all || next() > columns, "{columns}, {longest}: there is room for more: {fit:?}");
             }
         }
-        assert_eq!(fit(80, 90, &parts, beside).title, 57);
+        assert_eq!(fit(80, 90, &parts, beside).title, 50);
+        assert!(fit(120, 90, &parts, beside).title >= 60);
         assert_eq!(fit(200, 90, &parts, beside), Fit { parts: &parts, title: 90 }, "nothing is cut that would fit");
         assert_eq!(fit(usize::MAX, 500, &parts, beside), Fit { parts: &parts, title: 500 });
     }

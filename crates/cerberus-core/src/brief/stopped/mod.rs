@@ -169,14 +169,14 @@ pub fn request(prompt: &str) -> String {
     title.map(|title| format!("Implement the plan: {}", title.trim())).unwrap_or_default()
 }
 
-/// The heading of a plan or another document that a prompt hands over: it is all of the prompt, or follows a line that
+/// The heading of a plan or another document that a prompt hands over: it is all of the prompt, or all but one line that
 /// ends with a colon. A label such as `Plan:` is no part of it.
 pub fn heading(prompt: &str) -> Option<String> {
     let typed = own::without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
     let lines = outline::prose(&typed);
     let first = lines.iter().position(|line| outline::heading(line).is_some())?;
-    let before = lines[..first].iter().rev().find(|line| !line.trim().is_empty());
-    if before.is_some_and(|line| !line.trim_end().ends_with([':', '：'])) {
+    let mut before = lines[..first].iter().filter(|line| !line.trim().is_empty());
+    if before.next().is_some_and(|line| !line.trim_end().ends_with([':', '：'])) || before.next().is_some() {
         return None;
     }
     let headings = lines[first..].iter().filter_map(|line| outline::heading(line));
