@@ -300,7 +300,7 @@ fn shortened(words: &str) -> Option<String> {
 /// A name such as `process.go` or `fooBar` keeps its spelling.
 fn capitalized(title: &str) -> String {
     let first = title.split_whitespace().next().unwrap_or_default();
-    let is_word = first.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’' | ',' | ':' | '…'));
+    let is_word = first.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '’' | ',' | '…'));
     let mut chars = title.chars();
     match chars.next() {
         Some(initial) if is_word => initial.to_uppercase().chain(chars).collect(),
