@@ -325,7 +325,7 @@ mod tests {
             ("hello\n\ninvestigate why CI failed on main: it is red", "Investigate why CI failed on main: it is red"),
             ("Goal: make the uploader faster", "Make the uploader faster"),
             ("process.go has a race, find it", "process.go has a race, find it"),
-            ("claude mcp list fails in this folder", "claude mcp list fails in this folder"),
+            ("claude mcp list fails in this folder", "Claude mcp list fails in this folder"),
             ("/review the uploader protocol", "/review the uploader protocol"),
             ("修复登录页面的错误。谢谢", "修复登录页面的错误"),
             (
