@@ -1,7 +1,7 @@
 //! Answers that decide nothing on their own: "yes", "option 2", "let's go with B", "continue".
 
 use crate::clean::text::words;
-use crate::language::lexicon::{Hit, Lexicon, Reading, tokens};
+use crate::language::lexicon::{self, Hit, Lexicon, Reading, tokens};
 
 /// Words that agree, point or connect. A decision that has no others says nothing without what it answers.
 const EMPTY: &[&str] = &[
@@ -162,6 +162,26 @@ const ROUTINE: &[&str] = &[
 pub fn is_routine(text: &str) -> bool {
     let is_routine = |word: &String| [ROUTINE, NAVIGATION].iter().any(|list| list.contains(&word.as_str()));
     words(text).all(|word| is_routine(&word) || is_empty(&word))
+}
+
+/// Fewer letters are seldom the name of something.
+const CONTENT_CHARS_MIN: usize = 4;
+/// So many characters without blanks, as in Japanese and Chinese, are about a word.
+const CHARS_PER_WORD: usize = 3;
+
+/// How many words say what a text is about: neither frequent in a language, nor answers, nor work that is done anyway.
+pub fn content_words(text: &str) -> usize {
+    let count = |word: String| match word.chars().filter(|c| *c >= '\u{2e80}').count() {
+        0 => usize::from(is_content(&word)),
+        wide => wide.div_ceil(CHARS_PER_WORD),
+    };
+    words(text).map(count).sum()
+}
+
+fn is_content(word: &str) -> bool {
+    let is_known = [EMPTY, ROUTINE, NAVIGATION].iter().any(|list| list.contains(&word));
+    let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
+    has_digit || (word.chars().count() >= CONTENT_CHARS_MIN && !is_known && !lexicon::is_frequent(word))
 }
 
 /// Words for doing what was offered, whatever it is.

@@ -9,7 +9,7 @@ pub mod runs;
 pub mod symbols;
 pub mod words;
 
-pub use self::assent::is_bare as is_bare_answer;
+pub use self::assent::{content_words, is_bare as is_bare_answer};
 use self::words::Before;
 use self::words::unit::Units;
 use crate::clean::text::{Clean, line};

@@ -58,7 +58,7 @@ const TEXTS: &str = "SELECT 'prompt', at, event, text FROM prompt WHERE session 
     UNION ALL SELECT kind, min(at), min(row), coalesce(path || ' ', '') || text FROM fact WHERE session = ?1
         AND kind NOT IN ('last', 'asked', 'said', 'git') GROUP BY kind, code
     UNION ALL SELECT 'command', min(at), min(event), text FROM command WHERE session = ?1 GROUP BY text
-    UNION ALL SELECT * FROM (SELECT 'title', at, event, text FROM title WHERE session = ?1 AND rank <= 2
+    UNION ALL SELECT * FROM (SELECT 'title', at, event, text FROM title WHERE session = ?1 AND rank <= 3
         ORDER BY rank, iif(rank < 2, -at, at), iif(rank < 2, -event, event) LIMIT 1)";
 
 impl Store {

@@ -188,6 +188,12 @@ impl Store {
         Ok(rows)
     }
 
+    /// The row of each session, its id, and its agent's own id for it.
+    pub fn session_names(&self, now: Timestamp) -> Result<Vec<(i64, String, String)>> {
+        let sql = "SELECT row, id, agent_session_id FROM session WHERE started_at <= ?1";
+        self.rows(sql, [now.millis()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    }
+
     /// The sessions with these rows, newest first.
     pub fn sessions_at(&self, sessions: &[i64], now: Timestamp) -> Result<Vec<SessionRow>> {
         let list = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");

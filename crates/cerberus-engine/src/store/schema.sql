@@ -162,6 +162,8 @@ CREATE TABLE IF NOT EXISTS title (
     text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS title_by_session ON title (session, rank);
+-- Whether another session has the same.
+CREATE INDEX IF NOT EXISTS title_by_text ON title (text);
 
 -- The last activity of sessions whose transcript was searched for a title. Not from the journal.
 CREATE TABLE IF NOT EXISTS title_asked (

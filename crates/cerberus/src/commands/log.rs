@@ -3,6 +3,7 @@ use std::time::Duration;
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::span::Span;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::find;
 use cerberus_engine::browse::log::{self, Listed, LogFilter};
 use cerberus_engine::project::identity;
 use cerberus_engine::same_project::joined::joined;
@@ -165,7 +166,8 @@ impl Log {
             return Ok(());
         }
         let screen = Screen::of_stdout();
-        let mut lines = sessions::list(&screen, &Local::new(context.clock.now), &found.sessions);
+        let ids = find::id_lengths(&store, context.clock.now).hint(DOCTOR)?;
+        let mut lines = sessions::list(&screen, &Local::new(context.clock.now), &found.sessions, &ids);
         if found.total > found.sessions.len() {
             let more = format!("{} of {}; -n {} shows all", found.sessions.len(), found.total, found.total);
             lines.push(Line::new().faint(more));

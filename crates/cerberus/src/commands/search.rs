@@ -1,6 +1,7 @@
 use cerberus_core::model::memory::Scope;
 use cerberus_core::search::entry;
 use cerberus_core::search::query::Query;
+use cerberus_engine::browse::find;
 use cerberus_engine::browse::search::{self, Hit, SearchQuery};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -121,7 +122,9 @@ impl Search {
             return Ok(());
         }
         let screen = Screen::of_stdout();
-        page::page(&screen, &sessions::hits(&screen, &Local::new(context.clock.now), &Query::parse(&text), &hits));
+        let ids = find::id_lengths(&context.view()?, context.clock.now).hint(DOCTOR)?;
+        let local = Local::new(context.clock.now);
+        page::page(&screen, &sessions::hits(&screen, &local, &Query::parse(&text), &hits, &ids));
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! All output goes through this module. Any text may contain names and output from outside, so control characters are
 //! made visible here. One call prints one line, except for [`block`].
 
+pub mod columns;
 pub mod loops;
 pub mod memory;
 pub mod overview;

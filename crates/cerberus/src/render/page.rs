@@ -9,9 +9,8 @@ use super::style::{Line, Screen};
 
 /// Prints the lines. If they are more than the screen has, they go through the user's pager.
 pub fn page(screen: &Screen, lines: &[Line]) {
-    // Nothing is cut for a file or a pipe, unless its width is known.
-    let columns = if screen.is_bounded { screen.columns } else { usize::MAX };
-    let text: String = lines.iter().map(|line| line.clone().cut(columns).shown(screen.is_colored) + "\n").collect();
+    let text: String =
+        lines.iter().map(|line| line.clone().cut(screen.room()).shown(screen.is_colored) + "\n").collect();
     let is_long = screen.rows.is_some_and(|rows| lines.len() >= rows);
     if is_long && !is_run_by_agent() && through_pager(&text) {
         return;

@@ -1,21 +1,26 @@
 //! How the list of sessions, the page of one session and search results are printed.
 
+use cerberus_core::clean::text::{self, printable};
 use cerberus_core::model::session::Status;
 use cerberus_core::search::query::Query;
+use cerberus_engine::browse::find::Lengths;
 use cerberus_engine::browse::log::Listed;
 use cerberus_engine::browse::page::{Page, Said};
 use cerberus_engine::browse::search::Hit;
 use cerberus_engine::store::SessionRow;
+use unicode_width::UnicodeWidthStr;
 
+use super::columns::{self, Part};
 use super::style::{Line, Screen, Style, wrapped};
 use super::time::{Local, duration};
 use super::{count, counted};
 
-/// Below this width a session takes two lines.
-const ONE_LINE_COLUMNS: usize = 80;
-/// A title gets at least this much, if it needs it; less important facts make room for it.
-const TITLE_COLUMNS: usize = 44;
-const PROJECT_COLUMNS_MAX: usize = 16;
+/// A title with less room than this gets a line of its own.
+const TITLE_COLUMNS_MIN: usize = 40;
+const PROJECT_COLUMNS: usize = 12;
+const BRANCH_CHARS_MAX: usize = 40;
+/// Between two columns.
+const GAP: usize = 2;
 /// How many lines of one text, and how many items of one list, a page shows.
 const TEXT_LINES_MAX: usize = 6;
 const ITEMS_MAX: usize = 20;
@@ -33,85 +38,166 @@ pub fn sign(screen: &Screen, status: Status) -> Line {
 }
 
 /// The state for people: that a session is too old for a brief says nothing about how it went.
-fn state(session: &SessionRow) -> Status {
+pub fn state(session: &SessionRow) -> Status {
     match session.state.status {
         Status::Archived => Status::Ended,
         status => status,
     }
 }
 
-/// The list, newest first, one or two lines for each session.
-pub fn list(screen: &Screen, local: &Local, sessions: &[Listed]) -> Vec<Line> {
-    let widest = |of: &dyn Fn(&Listed) -> String| {
-        sessions.iter().map(|listed| Line::new().plain(of(listed)).width()).max().unwrap_or(0)
-    };
-    let id = widest(&|listed| listed.session.id.to_string());
-    let when = widest(&|listed| local.when(listed.session.started_at));
-    let status = widest(&|listed| state(&listed.session).word().to_string());
-    let project = widest(&|listed| listed.session.project_name.clone()).min(PROJECT_COLUMNS_MAX);
-    let start = id + 2 + 2 + status + 2 + when + 2 + project + 2;
-    let longest = widest(&|listed| listed.title.clone());
-    let title = longest.min(TITLE_COLUMNS);
-    let fits = |detail: &&Detail| start + title + 2 + widest(&|listed| facts(**detail, listed)) <= screen.columns;
-    let detail = match screen.columns < ONE_LINE_COLUMNS {
-        true => Detail::Duration,
-        false => Detail::ALL.iter().find(fits).copied().unwrap_or(Detail::Counts),
-    };
-    let facts_columns = widest(&|listed| facts(detail, listed));
-    let mut lines = Vec::new();
-    for listed in sessions {
-        let session = &listed.session;
-        let start = Line::new().faint(session.id.to_string()).pad(id + 2).join(sign(screen, state(session)));
-        if screen.columns < ONE_LINE_COLUMNS {
-            lines.push(start.plain(format!(" {}", local.when(session.started_at))));
-            let about = Line::new().plain("  ").add(Style::Strong, listed.title.clone());
-            lines.push(about.cut(screen.columns));
-            let about = format!("  {} · {}", session.project_name, facts(detail, listed));
-            lines.push(Line::new().faint(about).cut(screen.columns));
-            continue;
+/// The texts of one session in a list.
+pub struct Cells {
+    pub word: Line,
+    pub when: String,
+    pub project: String,
+    /// `9 files · 1 failing · 2 h · AGENT`.
+    pub facts: String,
+}
+
+impl Cells {
+    pub fn of(local: &Local, listed: &Listed, parts: &[Part]) -> Cells {
+        let has = |part: Part| parts.contains(&part);
+        let (session, state) = (&listed.session, state(&listed.session));
+        let style = if state == Status::Crashed { Style::Bad } else { Style::Plain };
+        let name = Line::new().plain(session.project_name.clone());
+        let name = if has(Part::WholeProject) { name } else { name.cut(PROJECT_COLUMNS) };
+        Cells {
+            word: match has(if state == Status::Ended { Part::Ended } else { Part::Word }) {
+                true => Line::of(style, state.word()),
+                false => Line::new(),
+            },
+            when: match (has(Part::Date), has(Part::Clock)) {
+                (true, _) => local.when(session.started_at),
+                (false, true) => local.clock(session.started_at),
+                (false, false) => String::new(),
+            },
+            project: if has(Part::Project) { name.shown(false) } else { String::new() },
+            facts: facts(listed, parts),
         }
-        let word = if state(session) == Status::Crashed { Style::Bad } else { Style::Plain };
-        let start = start.plain(" ").add(word, state(session).word()).pad(id + 2 + 2 + status + 2);
-        let start = start.plain(local.when(session.started_at)).pad(id + 2 + 2 + status + 2 + when + 2);
-        let name = Line::new().faint(session.project_name.clone()).cut(project).pad(project + 2);
-        let start = start.join(name);
-        let title = screen.columns.saturating_sub(start.width() + facts_columns + 2).min(longest);
-        let line = start.join(Line::of(Style::Strong, listed.title.clone()).cut(title).pad(title + 2));
-        lines.push(line.faint(facts(detail, listed)).cut(screen.columns));
+    }
+}
+
+fn facts(listed: &Listed, shown: &[Part]) -> String {
+    let has = |part: Part| shown.contains(&part);
+    let session = &listed.session;
+    let mut parts = Vec::new();
+    if listed.files > 0 && has(Part::Files) {
+        parts.push(count(listed.files, "file"));
+    }
+    if listed.failing > 0 && has(Part::Failing) {
+        parts.push(format!("{} failing", listed.failing));
+    }
+    if has(Part::Duration) {
+        parts.push(duration(listed.duration()));
+    }
+    if has(Part::Agent) {
+        parts.push(session.agent.clone());
+        parts.extend(session.device.as_ref().map(|_| "other device".to_string()));
+    }
+    let branch = session.branch.as_deref().filter(|_| has(Part::Branch));
+    parts.extend(branch.map(|branch| text::line(branch, BRANCH_CHARS_MAX)));
+    parts.join(" · ")
+}
+
+/// The width of each column.
+pub struct Widths {
+    pub word: usize,
+    pub when: usize,
+    pub project: usize,
+    pub facts: usize,
+}
+
+impl Widths {
+    pub fn of(local: &Local, sessions: &[&Listed], parts: &[Part]) -> Widths {
+        let cells: Vec<Cells> = sessions.iter().map(|listed| Cells::of(local, listed, parts)).collect();
+        let widest = |of: &dyn Fn(&Cells) -> &str| cells.iter().map(|cells| of(cells).width()).max().unwrap_or(0);
+        Widths {
+            word: cells.iter().map(|cells| cells.word.width()).max().unwrap_or(0),
+            when: widest(&|cells| &cells.when),
+            project: widest(&|cells| &cells.project),
+            facts: widest(&|cells| &cells.facts),
+        }
+    }
+
+    /// All columns, each with the gap beside it.
+    pub fn total(&self) -> usize {
+        let all = [self.word, self.when, self.project, self.facts].into_iter();
+        all.filter(|width| *width > 0).map(|width| width + GAP).sum()
+    }
+}
+
+/// A cell with the gap behind it; nothing if the column is empty.
+fn before_title(line: Line, width: usize) -> Line {
+    if width > 0 { line.pad(width + GAP) } else { Line::new() }
+}
+
+/// A cell with the gap in front of it; nothing if the column is empty.
+pub fn after_title(line: Line, width: usize) -> Line {
+    if width > 0 { Line::new().pad(GAP).join(line.pad(width)) } else { Line::new() }
+}
+
+/// `✓ `, `✗ crashed  `.
+pub fn state_cell(screen: &Screen, listed: &Listed, word: Line, width: usize) -> Line {
+    sign(screen, state(&listed.session)).plain(" ").join(before_title(word, width))
+}
+
+pub fn longest_title(sessions: &[&Listed]) -> usize {
+    sessions.iter().map(|listed| printable(&listed.title).width()).max().unwrap_or(0)
+}
+
+/// The list, newest first.
+pub fn list(screen: &Screen, local: &Local, sessions: &[Listed], ids: &Lengths) -> Vec<Line> {
+    let all: Vec<&Listed> = sessions.iter().collect();
+    let parts = Part::all_but(&[Part::Branch]);
+    let id_width = |parts: &[Part]| {
+        all.iter().map(|listed| id(&listed.session, ids, parts.contains(&Part::WholeId)).width()).max().unwrap_or(0)
+    };
+    // The id with its gap, and the sign of the state.
+    let beside = |parts: &[Part]| id_width(parts) + GAP + 2 + Widths::of(local, &all, parts).total();
+    let fit = columns::fit(screen.room(), longest_title(&all), &parts, beside);
+    if fit.title < longest_title(&all).min(TITLE_COLUMNS_MIN) {
+        return two_lines(screen, local, sessions, ids);
+    }
+    let (widths, id_width) = (Widths::of(local, &all, fit.parts), id_width(fit.parts));
+    let mut lines = Vec::new();
+    let mut day = String::new();
+    for listed in sessions {
+        if !fit.has(Part::Date) && day != local.day(listed.session.started_at) {
+            day = local.day(listed.session.started_at);
+            lines.push(Line::of(Style::Heading, day.clone()));
+        }
+        let cells = Cells::of(local, listed, fit.parts);
+        let line = Line::new().faint(id(&listed.session, ids, fit.has(Part::WholeId))).pad(id_width + GAP);
+        let line = line.join(state_cell(screen, listed, cells.word, widths.word));
+        let line = line.join(before_title(Line::new().plain(cells.when), widths.when));
+        let line = line.join(before_title(Line::new().faint(cells.project), widths.project));
+        let title = Line::of(Style::Strong, listed.title.clone()).cut(fit.title).pad(fit.title);
+        lines.push(line.join(title).join(after_title(Line::new().faint(cells.facts), widths.facts)));
     }
     lines
 }
 
-/// How much is said about a session beside its title.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum Detail {
-    Counts,
-    Duration,
-    Agent,
+/// On a narrow terminal the title has a line of its own.
+fn two_lines(screen: &Screen, local: &Local, sessions: &[Listed], ids: &Lengths) -> Vec<Line> {
+    let parts = [Part::Word, Part::Project, Part::Date, Part::Failing, Part::Files];
+    let about = |listed: &Listed| {
+        let cells = Cells::of(local, listed, &parts);
+        let word = cells.word.shown(false);
+        let texts = [id(&listed.session, ids, false).to_string(), word, cells.when, cells.project, cells.facts];
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ")
+    };
+    let lines = sessions.iter().flat_map(|listed| {
+        let title = sign(screen, state(&listed.session)).plain(" ").add(Style::Strong, listed.title.clone());
+        [title, Line::new().plain("  ").faint(about(listed))]
+    });
+    lines.map(|line| line.cut(screen.columns)).collect()
 }
 
-impl Detail {
-    /// The most first.
-    const ALL: [Detail; 3] = [Detail::Agent, Detail::Duration, Detail::Counts];
-}
-
-/// `2 h · 9 files · 1 failing · AGENT`.
-fn facts(detail: Detail, listed: &Listed) -> String {
-    let mut parts = Vec::new();
-    if detail >= Detail::Duration {
-        parts.push(duration(listed.duration()));
-    }
-    if listed.files > 0 {
-        parts.push(count(listed.files, "file"));
-    }
-    if listed.failing > 0 {
-        parts.push(format!("{} failing", listed.failing));
-    }
-    if detail >= Detail::Agent {
-        parts.push(listed.session.agent.clone());
-        parts.extend(listed.session.device.as_ref().map(|_| "other device".to_string()));
-    }
-    parts.join(" · ")
+/// The id or its shortest unique beginning.
+fn id<'a>(session: &'a SessionRow, ids: &Lengths, is_whole: bool) -> &'a str {
+    let id = session.id.as_str();
+    let len = ids.get(&session.row).filter(|_| !is_whole);
+    len.and_then(|len| id.get(..*len)).unwrap_or(id)
 }
 
 /// The page of one session.
@@ -266,7 +352,7 @@ impl Pen<'_> {
 }
 
 /// Search results, the hits of one session together.
-pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit]) -> Vec<Line> {
+pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit], ids: &Lengths) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut shown: Vec<&str> = Vec::new();
     for hit in hits {
@@ -275,19 +361,14 @@ pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit]) -> Vec<
             Some(session) => {
                 shown.push(session.id.as_str());
                 let title = hit.title.clone().unwrap_or_default();
-                let start = Line::new().faint(format!("{}  ", session.id)).faint(format!("{}  ", session.project_name));
-                let when = local.when(session.started_at);
-                let room = screen.columns.saturating_sub(start.width() + when.len() + 2);
-                match room >= MATCH_COLUMNS_MIN {
-                    true => {
-                        let title = marked(query, &title, Style::Strong).cut(room);
-                        lines.push(start.join(title).plain("  ").faint(when));
-                    }
-                    false => {
-                        lines.push(start.faint(when).cut(screen.columns));
-                        lines.push(marked(query, &title, Style::Strong).cut(screen.columns));
-                    }
-                }
+                let start = Line::new().faint(format!("{}  ", id(session, ids, !screen.is_bounded)));
+                let end = Line::new().faint(format!("  {}", session.project_name));
+                let end = end.faint(format!("  {}", local.when(session.started_at)));
+                let title = marked(query, &title, Style::Strong);
+                let room = screen.room().saturating_sub(start.width());
+                // The title is cut last.
+                let rest = room.saturating_sub(title.width());
+                lines.push(start.join(title.cut(room)).join(if rest > 2 { end.cut(rest) } else { Line::new() }));
                 let own = hits.iter().filter(|other| {
                     other.session.as_ref().is_some_and(|of| of.id == session.id) && other.kind != "title"
                 });
@@ -307,8 +388,6 @@ pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit]) -> Vec<
     }
     lines
 }
-
-const MATCH_COLUMNS_MIN: usize = 20;
 
 fn found(query: &Query, hit: &Hit) -> Line {
     Line::new().faint(format!("  {:<9} ", hit.kind)).join(marked(query, &hit.snippet, Style::Plain))

@@ -188,10 +188,14 @@ pub struct Screen {
 }
 
 impl Screen {
+    /// The columns of a line: nothing is cut for a file or a pipe, unless its width is known.
+    pub fn room(&self) -> usize {
+        if self.is_bounded { self.columns } else { usize::MAX }
+    }
+
     /// A text after a label, in as many lines as it needs.
     pub fn labelled(&self, label: &str, text: &str) -> Vec<Line> {
-        let columns = if self.is_bounded { self.columns.saturating_sub(LABEL_COLUMNS) } else { usize::MAX };
-        let texts = wrapped(&text.replace('\n', " "), columns);
+        let texts = wrapped(&text.replace('\n', " "), self.room().saturating_sub(LABEL_COLUMNS));
         let label = |at: usize| Line::new().faint(if at == 0 { label } else { "" }).pad(LABEL_COLUMNS);
         texts.into_iter().enumerate().map(|(at, text)| label(at).plain(text)).collect()
     }

@@ -269,13 +269,13 @@ fn the_log_fills_an_ordinary_terminal() {
  all projects   5 sessions   / search
 {rule}
  Today
- ● active    Add retry with jitter to the uploader         nimbus 14:02 2 files
- ✓ ended     Split proxy.go in three files                 hydra  11:40 12 files
- ✗ crashed   Fix the race in process.go                    hydra  09:15 5 files
+ ● active   Add retry with jitter to the uploader  nimbus  14:02  2 files
+ ✓ ended    Split proxy.go in three files          hydra   11:40  12 files
+ ✗ crashed  Fix the race in process.go             hydra   09:15  5 files
  Yesterday
->✓ ended     Investigate why CI failed on main             atlas  16:20 3 files
+>✓ ended    Investigate why CI failed on main      atlas   16:20  3 files
  Tue 10 Nov
- ◌ archived  Adopt the new evaluation contract             atlas  10:05 27 files
+ ✓ ended    Adopt the new evaluation contract      atlas   10:05  27 files
 "
     );
     assert!(screen.starts_with(&expected), "{screen}");
@@ -302,12 +302,36 @@ fn every_page_fits_every_size() {
         shows("4", size, &["● running", "hydra", "TASK.md"]);
         shows("?", size, &["Keys", "Enter, Esc"]);
     }
-    shows("", (120, 40), &["2 files  codex  main"]);
+    shows("", (120, 40), &["2 files · under 1 min · codex · main"]);
     let narrow = shown(&full(), 42, 20);
     assert!(!narrow.contains("ended") && !narrow.contains("cerberus"), "{narrow}");
     assert_eq!(shown(&full(), 30, 8).trim_end(), "40x10 is needed, this is 30x8\nq quits");
     let tiny = shown(&full(), 1, 1);
     assert_eq!(tiny, "…");
+}
+
+#[test]
+fn a_title_has_its_room_at_every_width() {
+    let title = "Make the uploader retry with jitter and resume after the network was gone, then measure it";
+    let name = "a-project-with-a-long-name";
+    let wide = "修复上传程序在网络断开之后丢失最后一部分的错误";
+    let mut state = full();
+    let sessions = vec![
+        listed(2, title, name, "2026-11-15T14:02:00Z", Status::Crashed, 12),
+        listed(1, wide, name, "2026-11-15T13:02:00Z", Status::Ended, 1),
+    ];
+    state.take(Data { sessions, ..Data::default() });
+    for columns in 40..=200_u16 {
+        let screen = shown(&state, columns, 24);
+        let row = screen.lines().nth(4).unwrap();
+        let readable = usize::from(columns).saturating_sub(3).min(50) - 1;
+        assert!(row.contains(title[..readable].trim_end()), "{columns}: {row}");
+    }
+    let screen = shown(&state, 200, 24);
+    let row = screen.lines().nth(4).unwrap();
+    assert!([title, name, "crashed", "12 files", "codex", "main"].iter().all(|text| row.contains(text)), "{row}");
+    let row = shown(&state, 40, 24).lines().nth(5).unwrap().replace(' ', "");
+    assert!(row.starts_with("✓修复上传程序在网络断开之后丢失最") && row.ends_with('…'), "{row}");
 }
 
 #[test]
@@ -507,7 +531,7 @@ fn without_utf_8_everything_is_ascii() {
     let mut state = full();
     state.is_utf8 = false;
     let screen = shown(&state, 80, 24);
-    for row in [">* active ", " + ended ", " x crashed ", " o archived "] {
+    for row in [">* active ", " + ended ", " x crashed ", " + ended    Adopt"] {
         assert!(screen.contains(row), "{row}:\n{screen}");
     }
 }

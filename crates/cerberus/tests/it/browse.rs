@@ -180,6 +180,81 @@ fn a_session_is_resumed_by_its_own_agent() {
 }
 
 #[test]
+fn a_title_says_what_the_session_did() {
+    let env = env();
+    let plan = |heading: &str| format!("Implement the following plan:\n\n# {heading}\n\n## Context\n\nMore.");
+    import(&env, "a", &transcript("aaaa-1", 14, &plan("Plan: Add a limiter to the API"), "src/limiter.rs", &[]));
+    import(&env, "b", &transcript("bbbb-2", 15, &plan("Fix: the limiter floods the log"), "src/log.rs", &[]));
+    import(&env, "c", &transcript("cccc-3", 16, "pick up where we left off", "src/log.rs", &[]));
+    import(&env, "d", &transcript("dddd-4", 17, "good morning", "src/log.rs", &[]));
+    import(&env, "e", &transcript("eeee-5", 18, "measure the limiter under load", "src/bench.rs", &[]));
+    import(&env, "f", &transcript("ffff-6", 19, "measure the limiter under load", "src/bench.rs", &[]));
+    let committed = json!([
+        {"type": "assistant", "uuid": "g1", "sessionId": "9999-7", "timestamp": "2026-01-20T10:00:07.000Z", "message":
+            {"content": [{"type": "tool_use", "id": "g", "name": "Bash", "input": {"command": "git commit -am x"}}]}},
+        {"type": "user", "uuid": "g2", "sessionId": "9999-7", "timestamp": "2026-01-20T10:00:08.000Z", "message":
+            {"content": [{"type": "tool_result", "tool_use_id": "g", "is_error": false,
+            "content": "[main 3f2a1bc] ci: pin bun to 1.3.11\n 1 file changed, 1 insertion(+)"}]}},
+    ]);
+    import(&env, "g", &transcript("9999-7", 20, "fix ci", "ci.yml", committed.as_array().unwrap()));
+    let titles = || -> Vec<String> {
+        let log = env.json(&["log"]);
+        log.as_array().unwrap().iter().map(|one| one["title"].as_str().unwrap().to_string()).collect()
+    };
+    let expected = [
+        "ci: pin bun to 1.3.11",
+        "The supervisor still deadlocks",
+        "Measure the limiter under load",
+        "Fix: the limiter floods the log (continued)",
+        "Fix: the limiter floods the log (continued)",
+        "Fix: the limiter floods the log",
+        "Add a limiter to the API",
+    ];
+    assert_eq!(titles(), expected);
+    env.rebuild();
+    assert_eq!(titles(), expected, "a rebuilt view says the same");
+    env.ok(&["forget", "--session", "20260115", "--yes"]);
+    assert_eq!(
+        titles()[3..],
+        ["Add a limiter to the API (continued)", "Add a limiter to the API (continued)", expected[6]]
+    );
+}
+
+#[test]
+fn the_title_is_readable_at_every_width() {
+    let env = env();
+    let asked = "make the uploader retry with jitter and resume after the network was gone, then measure it";
+    let title = "Make the uploader retry with jitter and resume after the network was gone, then measure it";
+    import(&env, "a", &transcript("aaaa-1", 20, asked, "src/upload.rs", &[]));
+    import(&env, "b", &transcript("bbbb-2", 21, "修复登录页面的错误。谢谢", "src/login.rs", &[]));
+    let log = |args: &[&str], columns: usize| {
+        let output = env.command().args(args).env("COLUMNS", columns.to_string()).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for columns in 40..=200 {
+        for args in [&["log"][..], &["search", "uploader jitter"]] {
+            let text = log(args, columns);
+            let readable = if columns < 66 { (columns - 12).min(36) } else { 49 };
+            assert!(text.contains(title[..readable].trim_end()), "{columns}: {text}");
+        }
+    }
+    let narrow = log(&["log"], 80);
+    let id =
+        narrow.lines().find(|line| line.contains("Make the")).unwrap().split_whitespace().next().unwrap().to_string();
+    assert_eq!(id, "20260120", "the shortest beginning that no other session has");
+    assert_eq!(env.json(&["show", &id])["id"], "20260120-100001");
+    assert!(narrow.contains("\n20 Jan\n") || narrow.contains("Tue 20 Jan\n"), "a heading for each day: {narrow}");
+    assert!(!narrow.contains("ended"), "{narrow}");
+    let wide = log(&["log"], 200);
+    for part in [title, "20260120-100001", "✓ ended", "hydra", "1 file", "1 failing", "10:00"] {
+        assert!(wide.contains(part), "{part}: {wide}");
+    }
+    let piped = env.ok(&["log"]);
+    assert!([title, "20260120-100001", "claude-code"].iter().all(|part| piped.contains(part)), "{piped}");
+    assert!(piped.lines().all(|line| line.starts_with("2026")), "one line for each session: {piped}");
+}
+
+#[test]
 fn a_title_follows_hooks_privacy_and_forgetting() {
     let env = env();
     env.start("s", "startup");

@@ -55,13 +55,13 @@ fn a_user_looks_around_and_leaves() {
     env.start("cccc", "startup");
     env.hook("cccc", "UserPromptSubmit", json!({"prompt": "add jitter to the retries"}));
     let mut terminal = open(&command(&env));
-    for text in ["1 Log", "3 sessions", ">● active    Add jitter", "Tue 20 Jan", "Fix the race in process.rs"] {
+    for text in ["1 Log", "3 sessions", ">● active  Add jitter", "Tue 20 Jan", "Fix the race in process.rs"] {
         terminal.wait_for_text(text, LIMIT).unwrap();
     }
     assert!(terminal.screen().alternate_screen() && terminal.is_raw().unwrap());
     assert!(terminal.screen().cell(4, 40).unwrap().inverse(), "the selected row is reversed");
     terminal.type_keys("jj").unwrap();
-    terminal.wait_for_text(">✓ ended     Write the checkpoint tests", LIMIT).unwrap();
+    terminal.wait_for_text(">✓ ended   Write the checkpoint tests", LIMIT).unwrap();
     terminal.type_keys("/supervsor").unwrap();
     terminal.wait_for_text("2 of 3 sessions   / supervsor", LIMIT).unwrap();
     terminal.type_keys("\r\r").unwrap();
@@ -223,7 +223,7 @@ fn it_can_be_suspended_and_continued() {
     terminal.wait_for_text("stopped with", LIMIT).unwrap();
     is_restored(&terminal);
     terminal.type_keys("\n").unwrap();
-    terminal.wait_for_text(">✓ ended     Write the checkpoint tests", LIMIT).unwrap();
+    terminal.wait_for_text(">✓ ended   Write the checkpoint tests", LIMIT).unwrap();
     assert!(terminal.is_raw().unwrap());
     terminal.type_keys("q").unwrap();
     terminal.wait_for_text("ended with 0", LIMIT).unwrap();

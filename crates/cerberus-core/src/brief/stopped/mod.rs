@@ -13,7 +13,7 @@ use super::{Item, Section};
 use crate::clean::text;
 use crate::extract::injected::without_ours;
 use crate::extract::words::own;
-use crate::language::tokens;
+use crate::language::{outline, tokens};
 use crate::model::fact::Kind;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
@@ -167,6 +167,40 @@ pub fn request(prompt: &str) -> String {
     }
     let title = typed.lines().find_map(|line| line.trim().strip_prefix("# "));
     title.map(|title| format!("Implement the plan: {}", title.trim())).unwrap_or_default()
+}
+
+/// The heading of a plan or another document that a prompt hands over: it is all of the prompt, or all but one line that
+/// ends with a colon. A label such as `Plan:` is no part of it.
+pub fn heading(prompt: &str) -> Option<String> {
+    let typed = own::without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
+    let lines = outline::prose(&typed);
+    let first = lines.iter().position(|line| outline::heading(line).is_some())?;
+    let mut before = lines[..first].iter().filter(|line| !line.trim().is_empty());
+    if before.next().is_some_and(|line| !line.trim_end().ends_with([':', '：'])) || before.next().is_some() {
+        return None;
+    }
+    let headings = lines[first..].iter().filter_map(|line| outline::heading(line));
+    let mut named = headings.map(|(_, heading)| match heading.split_once([':', '：']) {
+        Some((label, rest)) if is_plan(label) && !rest.trim().is_empty() => rest.trim(),
+        _ => heading,
+    });
+    named.find(|heading| !is_plan(heading)).map(str::to_string)
+}
+
+/// `Plan`, `Implementation plan`, `План`: the word is nearly the same in many languages.
+fn is_plan(label: &str) -> bool {
+    let mut words = label.split_whitespace();
+    let says_plan =
+        words.clone().any(|word| matches!(word.to_lowercase().as_str(), "plan" | "plano" | "piano" | "план"));
+    says_plan && words.nth(PLAN_WORDS_MAX).is_none()
+}
+
+/// A heading with more words says which plan.
+const PLAN_WORDS_MAX: usize = 2;
+
+/// The sentences of an agent's message, without code, headings and what we told it.
+pub fn sentences_of(message: &str) -> impl Iterator<Item = String> {
+    sentences::sentences(&without_ours(message)).into_iter().map(|sentence| sentence.text)
 }
 
 /// What is older is marked with its age.

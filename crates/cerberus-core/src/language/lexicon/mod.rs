@@ -107,6 +107,11 @@ impl Lexicon {
     }
 }
 
+/// Whether a word is frequent in some language.
+pub fn is_frequent(word: &str) -> bool {
+    languages_of(word) != 0
+}
+
 /// The languages in which a word is frequent, as bits.
 fn languages_of(word: &str) -> u16 {
     FREQUENT.of(word).find(|(known, _)| *known == word).and_then(|(_, languages)| languages.parse().ok()).unwrap_or(0)

@@ -4,6 +4,7 @@ use std::time::Duration;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::session::IDLE_AFTER;
 use cerberus_core::model::time::Timestamp;
+use cerberus_engine::browse::find;
 use cerberus_engine::browse::log::{self, LogFilter};
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::derive_state;
@@ -63,7 +64,8 @@ impl SessionHistory {
         let filter = LogFilter { projects, since: self.since(now), ..LogFilter::default() };
         let listed = log::log(&mut store, &context.clock, &filter).hint(DOCTOR)?.sessions;
         let screen = Screen::of_stdout();
-        let mut lines = sessions::list(&screen, &Local::new(now), &listed);
+        let ids = find::id_lengths(&store, now).hint(DOCTOR)?;
+        let mut lines = sessions::list(&screen, &Local::new(now), &listed, &ids);
         let per_day = self.sparkline(context, &rows);
         lines.push(Line::new());
         lines.push(

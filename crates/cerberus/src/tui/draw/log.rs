@@ -1,21 +1,18 @@
 //! The log: sessions of all projects by day, and a preview of the selected one.
 
 use cerberus_core::clean::text;
-use cerberus_core::model::session::Status;
 use cerberus_engine::browse::log::Listed;
 
 use super::{Row, around, rule, signs};
-use crate::render::sessions::sign;
+use crate::render::columns::{self, Part};
+use crate::render::sessions::{Cells, Widths, after_title, longest_title, state_cell};
 use crate::render::style::{Line, Screen, Style};
 use crate::render::time::duration;
 use crate::render::{count, counted};
 use crate::tui::state::State;
 
-/// Below this width the word of the state is left out.
-const WORD_COLUMNS: usize = 60;
-/// From this width on, the agent and the branch are shown.
-const WIDE_COLUMNS: usize = 100;
-const PROJECT_COLUMNS_MAX: usize = 12;
+/// Below this width the preview has no agent and no duration.
+const ABOUT_COLUMNS: usize = 60;
 /// Below this height there is no preview.
 const PREVIEW_ROOM: usize = 14;
 const PREVIEW_ROWS: usize = 5;
@@ -66,11 +63,11 @@ fn nothing(state: &State) -> Vec<Row> {
 fn list(state: &State, screen: &Screen, sessions: &[&Listed], room: usize) -> Vec<Row> {
     let first = state.log_at.saturating_sub(room);
     let window = &sessions[first..sessions.len().min(state.log_at + room + 1)];
-    let widest = |of: &dyn Fn(&Listed) -> String| {
-        window.iter().map(|listed| Line::new().plain(of(listed)).width()).max().unwrap_or(0)
-    };
-    let project = widest(&|listed| listed.session.project_name.clone()).min(PROJECT_COLUMNS_MAX);
-    let more = widest(&|listed| more(screen, listed));
+    let parts = Part::all_but(&[Part::Date, Part::WholeId]);
+    // The mark of the selected session, and the sign of the state.
+    let beside = |parts: &[Part]| 3 + Widths::of(&state.local, window, parts).total();
+    let fit = columns::fit(screen.columns, longest_title(window), &parts, beside);
+    let widths = Widths::of(&state.local, window, fit.parts);
     let mut rows: Vec<Row> = Vec::new();
     let mut day = String::new();
     for (at, listed) in window.iter().enumerate() {
@@ -80,41 +77,16 @@ fn list(state: &State, screen: &Screen, sessions: &[&Listed], room: usize) -> Ve
             day = own;
         }
         let is_chosen = first + at == state.log_at;
-        let start = Line::new().plain(if is_chosen { ">" } else { " " });
-        let start = start.join(state_of(screen, listed.session.state.status));
-        let name = Line::new().faint(listed.session.project_name.clone()).cut(project).pad(project + 1);
-        let end = name.plain(format!("{} ", state.local.clock(listed.session.started_at)));
-        let end = end.faint(self::more(screen, listed)).pad(project + 7 + more);
-        let title = screen.columns.saturating_sub(start.width() + end.width() + 1);
-        let title = Line::new().plain(listed.title.clone()).cut(title).pad(title + 1);
-        rows.push(Row { line: start.join(title).join(end), is_chosen });
+        let cells = Cells::of(&state.local, listed, fit.parts);
+        let line = Line::new().plain(if is_chosen { ">" } else { " " });
+        let line = line.join(state_cell(screen, listed, cells.word, widths.word));
+        let title = Line::new().plain(listed.title.clone()).cut(fit.title).pad(fit.title);
+        let end = after_title(Line::new().faint(cells.project), widths.project);
+        let end = end.join(after_title(Line::new().plain(cells.when), widths.when));
+        let end = end.join(after_title(Line::new().faint(cells.facts), widths.facts));
+        rows.push(Row { line: line.join(title).join(end), is_chosen });
     }
     rows
-}
-
-/// `✓ ended   `, or only the sign on a narrow screen.
-fn state_of(screen: &Screen, status: Status) -> Line {
-    let line = sign(screen, status).plain(" ");
-    if screen.columns < WORD_COLUMNS {
-        return line;
-    }
-    let style = if status == Status::Crashed { Style::Bad } else { Style::Plain };
-    line.add(style, status.word()).pad(12)
-}
-
-/// What is told about a session after its time.
-fn more(screen: &Screen, listed: &Listed) -> String {
-    let mut parts = Vec::new();
-    if listed.failing > 0 {
-        parts.push(format!("{} failing", listed.failing));
-    } else if listed.files > 0 {
-        parts.push(count(listed.files, "file"));
-    }
-    if screen.columns >= WIDE_COLUMNS {
-        parts.push(listed.session.agent.clone());
-        parts.extend(listed.session.branch.as_deref().map(|branch| text::line(branch, 16)));
-    }
-    parts.join("  ")
 }
 
 /// The selected session in four lines.
@@ -123,7 +95,7 @@ fn preview(state: &State, screen: &Screen) -> Vec<Row> {
     if let Some(listed) = state.selected() {
         let session = &listed.session;
         let branch = session.branch.as_deref().map(|branch| format!("  {branch}")).unwrap_or_default();
-        let about = match screen.columns < WORD_COLUMNS {
+        let about = match screen.columns < ABOUT_COLUMNS {
             true => String::new(),
             false => format!("   {}  {}{branch}", session.agent, duration(listed.duration())),
         };

@@ -1,0 +1,138 @@
+//! Which columns a list of sessions has on a line of a given width.
+//!
+//! The title gets its room first. What else a list can say comes in by its value while room is left, so whatever is
+//! missing is less important than everything that is there. Without a limit everything is there.
+
+/// Before anything else, the title gets what it needs, up to this many columns,
+const TITLE_COLUMNS_MIN: usize = 50;
+/// or on a long line this many tenths of it without its beginning.
+const TITLE_TENTHS: usize = 6;
+const BEGINNING_COLUMNS: usize = 20;
+
+/// What a list may say about a session beside its title and the sign of its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The word of a state that is not the usual one.
+    Word,
+    /// The name of the project, cut if it is long.
+    Project,
+    /// The time, under a heading for each day.
+    Clock,
+    /// How many tests and commands fail.
+    Failing,
+    /// The day and the time; there are no headings.
+    Date,
+    WholeProject,
+    Files,
+    /// The word of the usual state.
+    Ended,
+    /// The id. Where it is shown without this, it is its shortest unique beginning.
+    WholeId,
+    Duration,
+    Agent,
+    Branch,
+}
+
+impl Part {
+    /// The most valuable first.
+    const ALL: [Part; 12] = [
+        Part::Word,
+        Part::Project,
+        Part::Clock,
+        Part::Failing,
+        Part::Date,
+        Part::WholeProject,
+        Part::Files,
+        Part::Ended,
+        Part::WholeId,
+        Part::Duration,
+        Part::Agent,
+        Part::Branch,
+    ];
+
+    /// The parts of a list without these, the most valuable first.
+    pub fn all_but(others: &[Part]) -> Vec<Part> {
+        Part::ALL.into_iter().filter(|part| !others.contains(part)).collect()
+    }
+}
+
+/// What is shown, and how many columns the title has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit<'a> {
+    pub parts: &'a [Part],
+    pub title: usize,
+}
+
+impl Fit<'_> {
+    pub fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
+    }
+}
+
+/// Decides for a list whose titles have up to `longest` columns. `beside` is the width of a line without its title if
+/// these parts are shown.
+pub fn fit<'a>(columns: usize, longest: usize, parts: &'a [Part], beside: impl Fn(&[Part]) -> usize) -> Fit<'a> {
+    let share = columns.saturating_sub(BEGINNING_COLUMNS).saturating_mul(TITLE_TENTHS) / 10;
+    let wanted = longest.min(share.max(TITLE_COLUMNS_MIN));
+    let shown = (0..=parts.len()).map(|count| &parts[..count]);
+    let fitting = shown.take_while(|parts| parts.is_empty() || beside(parts).saturating_add(wanted) <= columns);
+    let parts = fitting.last().unwrap_or_default();
+    Fit { parts, title: longest.min(columns.saturating_sub(beside(parts))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The columns that each part adds.
+    fn added(part: Part) -> usize {
+        match part {
+            Part::Clock | Part::Date | Part::Project | Part::Files => 7,
+            Part::Word | Part::Failing | Part::Duration => 8,
+            Part::Ended => 0,
+            Part::WholeProject | Part::WholeId => 4,
+            Part::Agent | Part::Branch => 12,
+        }
+    }
+
+    /// With an id of 11 columns and a sign.
+    fn beside(parts: &[Part]) -> usize {
+        13 + 2 + parts.iter().map(|part| added(*part)).sum::<usize>()
+    }
+
+    #[test]
+    fn the_title_has_its_room_on_every_terminal() {
+        let parts = Part::all_but(&[]);
+        for columns in 40..=200 {
+            for longest in [0, 10, 30, 50, 60, 90, 120] {
+                let fit = fit(columns, longest, &parts, beside);
+                assert!(beside(fit.parts) + fit.title <= columns, "{columns}: {fit:?}");
+                let promised = longest.min(columns - beside(&[])).min(50);
+                assert!(fit.title >= promised, "{columns}, {longest}: {fit:?}");
+                let is_all = fit.parts.len() == parts.len();
+                let share = ((columns - 20) * 6 / 10).max(50);
+                let next = || beside(&parts[..fit.parts.len() + 1]) + longest.min(share);
+                assert!(is_all || next() > columns, "{columns}, {longest}: there is room for more: {fit:?}");
+            }
+        }
+        assert_eq!(fit(80, 90, &parts, beside).title, 50);
+        assert!(fit(120, 90, &parts, beside).title >= 60);
+        assert_eq!(fit(200, 90, &parts, beside), Fit { parts: &parts, title: 90 }, "nothing is cut that would fit");
+        assert_eq!(fit(usize::MAX, 500, &parts, beside), Fit { parts: &parts, title: 500 });
+    }
+
+    #[test]
+    fn the_least_valuable_is_dropped_first() {
+        let parts = Part::all_but(&[]);
+        let mut shown = parts.len();
+        let mut dropped = Vec::new();
+        for columns in (40..=200).rev() {
+            let fit = fit(columns, 60, &parts, beside);
+            dropped.extend(parts[fit.parts.len()..shown].iter().rev().copied());
+            shown = fit.parts.len();
+        }
+        let place = |part: Part| dropped.iter().position(|one| *one == part).unwrap();
+        let order = [Part::Branch, Part::Agent, Part::WholeId, Part::Ended, Part::Files, Part::Date, Part::Word];
+        assert!(order.windows(2).all(|two| place(two[0]) < place(two[1])), "{dropped:?}");
+    }
+}
