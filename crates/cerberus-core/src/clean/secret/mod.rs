@@ -12,12 +12,16 @@
 //! nothing of what it removed.
 
 mod assign;
+mod call;
 mod flag;
+mod grid;
+mod invisible;
 mod key;
 mod numbers;
 mod opaque;
 mod own;
 mod pairs;
+mod places;
 mod position;
 mod rules;
 mod shape;
@@ -61,7 +65,7 @@ pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a
         let Some(next) = opaque.or(spoken) else { break };
         out = Cow::Owned(redact_with(&next, own).into_owned());
     }
-    match spoken::without_invisible(text) {
+    match invisible::without_invisible(text) {
         // A key that invisible characters split is only found without them.
         Some(plain) => match redact_words(&plain, own) {
             Cow::Owned(redacted) if kinds(&redacted).count() > kinds(&out).count() => Cow::Owned(redacted),
