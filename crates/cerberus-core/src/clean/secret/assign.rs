@@ -7,7 +7,7 @@ use super::Cut;
 use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
-use super::spoken::is_ordinary;
+use super::sentence::is_ordinary;
 use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_random, is_secret, names_itself};

@@ -5,7 +5,7 @@ use super::assign::{Value, is_quote, value_at};
 use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
 use super::places::{self, CODES};
 use super::position;
-use super::spoken::{ends_line, may_be_name};
+use super::sentence::{ends_line, may_be_name};
 use super::text::{ALNUM, DIGIT, DOT, DOTTED, LOWER, Text, URL64, WORD, is};
 use super::value::{Bar, Written, is_placeholder, is_secret};
 

@@ -3,7 +3,7 @@
 use super::Cut;
 use super::assign::{is_quote, value_at};
 use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces};
-use super::spoken::is_ordinary;
+use super::sentence::is_ordinary;
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 

@@ -4,7 +4,7 @@ use super::Cut;
 use super::assign::{Value, value_at};
 use super::key::{KEY_BYTES, announces};
 use super::position;
-use super::spoken::{ends_line, is_ordinary};
+use super::sentence::{ends_line, is_ordinary};
 use super::text::{ALNUM, ALPHA, DIGIT, Text, URL64, is};
 use super::value::{Bar, Written, is_placeholder};
 
