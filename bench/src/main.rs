@@ -69,8 +69,8 @@ Benchmarks:
   prompts   how well the user's words are understood, on labelled prompts (--data)
   train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
   secrets   how many generated attacks pass (--seed), how well secrets are found on labelled texts and attacks
-            (--data DIR), what is cut from the prompts and
-            commands of transcripts (--sessions DIR), and the time per megabyte
+            (--data DIR), what is cut from the prompts and commands of transcripts (--sessions DIR), and the time per
+            megabyte
   attack    every attack class through every door: tried and passed (--data: attacks of your own, as a file)
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
