@@ -68,8 +68,9 @@ Benchmarks:
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
   prompts   how well the user's words are understood, on labelled prompts (--data)
   train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
-  secrets   how well secrets are found on labelled texts and attacks (--data DIR), what is cut from the prompts and
-            commands of transcripts (--sessions DIR), and the time per megabyte
+  secrets   how many generated attacks pass (--seed), how well secrets are found on labelled texts and attacks
+            (--data DIR), what is cut from the prompts and commands of transcripts (--sessions DIR), and the time per
+            megabyte
   attack    every attack class through every door: tried and passed (--data: attacks of your own, as a file)
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
@@ -87,6 +88,7 @@ Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
   --sessions PATH a folder of transcripts, for `secrets`
+  --seed NUMBER   another set of generated attacks, for `secrets`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
   --help          print this help
@@ -115,7 +117,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("prompts", prompts::run),
     ("train", prompts::train::run),
     ("attack", attack::run),
-    ("secrets", |programs| secrets::run(programs.data.as_deref(), None)),
+    ("secrets", |programs| secrets::run(programs.data.as_deref(), None, 0)),
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
     ("checks", |programs| checks::run(programs.data.as_deref())),
@@ -130,6 +132,7 @@ struct Arguments {
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
     sessions: Option<PathBuf>,
+    seed: u64,
     sizes: Sizes,
     help: bool,
 }
@@ -166,7 +169,7 @@ fn run() -> Result<()> {
         return checks::run(arguments.data.as_deref());
     }
     if wanted == "secrets" {
-        return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref());
+        return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref(), arguments.seed);
     }
     // This is not part of `all`: it downloads programs of others.
     if wanted == "peers" {
@@ -194,6 +197,10 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--large" => arguments.sizes = Sizes::Large,
             "--data" => arguments.data = Some(path()?),
             "--sessions" => arguments.sessions = Some(path()?),
+            "--seed" => {
+                let seed = path()?;
+                arguments.seed = seed.to_string_lossy().parse().context("--seed needs a number")?;
+            }
             option if option.starts_with('-') => bail!("no option is called {option:?}; --help lists them"),
             _ if arguments.benchmark.is_some() => bail!("one benchmark at a time, or `all`"),
             _ => arguments.benchmark = Some(argument),

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing about events or agents, so every other folder can depend on it.
 
+pub mod code;
 pub mod glob;
 pub mod instruction;
 pub mod secret;

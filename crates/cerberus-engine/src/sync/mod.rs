@@ -8,7 +8,6 @@
 mod ahead;
 mod base;
 pub mod batch;
-pub mod code;
 pub mod crypto;
 pub mod document;
 pub mod exchange;
@@ -28,6 +27,8 @@ pub mod transport;
 
 use std::io;
 use std::path::PathBuf;
+
+pub use cerberus_core::clean::code;
 
 use crate::journal::JournalError;
 use crate::store::StoreError;

@@ -6,10 +6,12 @@
 
 mod attacks;
 mod drive;
+mod grammar;
 
 use std::path::Path;
 
 pub use attacks::{all, given};
+pub use grammar::{Generated, generated};
 
 use crate::doors::{AGENTS, IMPORTED};
 

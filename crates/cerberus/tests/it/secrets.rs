@@ -78,6 +78,62 @@ fn no_secret_passes_any_door() {
     }
 }
 
+/// One place of each class, with a value that looks like nothing: `#` is where it stands.
+const PLACES: [&str; 14] = [
+    "export API_KEY=#",
+    "Authorization: Bearer #",
+    "git clone https://#@github.com/acme/app.git",
+    "mysql -u root -p# app",
+    "vault kv put secret/app anything=#",
+    "echo # | docker login -u bob --password-stdin",
+    "client.login(\"bob\", \"#\")",
+    "INSERT INTO users (name, password) VALUES ('bob', '#')",
+    "otpauth://totp/Acme:bob?secret=#&issuer=Acme",
+    "WIFI:T:WPA;S:home;P:#;;",
+    "the password is #",
+    "Das Passwort lautet #",
+    "| user | password |\n|---|---|\n| bob | # |",
+    "services:\n  db:\n    password: #",
+];
+
+#[test]
+fn a_secret_is_known_by_its_place_through_the_hooks() {
+    let secret = "moonlightpath";
+    let text = PLACES.map(|place| place.replace('#', secret)).join("\n\n");
+    let env = env();
+    let output = format!("{text}\ntest result: FAILED. 1 passed; 1 failed");
+    for place in PLACES {
+        let prompt = place.replace('#', secret);
+        let command = format!("cargo test && {prompt}");
+        let story = Story {
+            prompt: &prompt,
+            command: &command,
+            output: &output,
+            path: "deploy.rs",
+            content: &text,
+            message: &text,
+        };
+        let replies = hooks(&env, "claude-code", &env.project(), story);
+        assert!(!replies.contains(secret), "{place}");
+    }
+    assert_eq!(holding(&env, secret), Vec::<PathBuf>::new());
+    assert!(!holding(&env, "[redacted:").is_empty(), "the rest is kept");
+}
+
+#[test]
+fn a_code_for_pairing_or_recovery_is_not_stored() {
+    use cerberus_engine::sync::code::{Code, SECRET_BYTES};
+    let code = Code { space: "00112233445566ff".to_string(), secret: [0x5a; SECRET_BYTES] }.written().unwrap();
+    let env = env();
+    for typed in [code.clone(), code.to_uppercase(), code.replace('-', " ")] {
+        let prompt = format!("join the other machine with {typed}");
+        env.hook("s1", "UserPromptSubmit", json!({"prompt": prompt, "prompt_id": "p"}));
+        env.ok(&["record", "note", &prompt]);
+        assert_eq!(holding(&env, &typed[..20]), Vec::<PathBuf>::new(), "{typed}");
+    }
+    assert!(!holding(&env, "[redacted:cerberus-code]").is_empty());
+}
+
 #[test]
 fn no_secret_passes_a_command_the_server_or_an_old_file() {
     let (env, text) = (env(), text());

@@ -4,11 +4,13 @@
 //! therefore linear in the text.
 
 use super::Cut;
-use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
+use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
+use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
+use super::sentence::is_ordinary;
 use super::table::SCHEMES;
-use super::text::{ALNUM, ALPHA, DASH, DOTTED, SPACE, Text, UPPER, WORD, is};
-use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
+use super::text::{ALNUM, ALPHA, DASH, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
+use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_random, is_secret, names_itself};
 
 const QUOTED_BYTES: usize = 256;
 const SCHEME_BYTES: usize = 16;
@@ -42,7 +44,8 @@ impl Value {
 pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
     let prefix =
         usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
-    let escape = usize::from(text.at(from) == b'\\');
+    // A string inside a string, perhaps inside another: `\\\"x\\\"`.
+    let escape = text.scan(from, 3, |byte| byte == b'\\') - from;
     let open = from + prefix + escape;
     let quote = text.at(open);
     if !is_quote(quote) {
@@ -52,7 +55,7 @@ pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
     let window = text.slice(start, start + QUOTED_BYTES);
     let mut escaped = false;
     let close = window.iter().position(|&byte| {
-        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape == 1 && byte == b'\\');
+        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape > 0 && byte == b'\\');
         escaped = byte == b'\\' && !escaped;
         ends
     });
@@ -98,10 +101,19 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     if elsewhere || (from < text.judged_end.get() && !is_quote(text.at(from))) {
         return None;
     }
-    let announced = announces(text.back(name_end, KEY_BYTES))
+    let announced = in_address(text, at, name_end)
+        .or_else(|| announces(text.back(name_end, KEY_BYTES)))
         .or_else(|| named_elsewhere(text, name_end))
         .or_else(|| named_after(text, name_end, from))?;
     announced_value(text, at, from, from > after, announced)
+}
+
+/// `?key=x`, `&sig=x`: short names that announce a secret only in an address.
+fn in_address(text: &Text, at: usize, name_end: usize) -> Option<Announced> {
+    let start = text.run_back(name_end, WORD, 12);
+    let is_part = text.at(at) == b'=' && matches!(text.before(start), b'?' | b'&');
+    let name = text.slice(start, name_end);
+    (is_part && URL_PARAMS.iter().any(|known| name == known.as_bytes())).then_some(KEY)
 }
 
 /// The value at `from`, after the operator at `at` and a name that announces a secret.
@@ -113,7 +125,9 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     let name = text.slice(key.start, key.end);
     let spaced = key_end < operator || spaced;
     let mut value = value_at(text, from, Written::Bare);
-    if value.written == Written::Bare && (is_literal(text, &key, spaced) || in_connection_string(text, value.end)) {
+    if value.written == Written::Bare
+        && (is_literal(text, &key, at, &value, spaced) || in_connection_string(text, value.end))
+    {
         value.written = Written::Literal;
     }
     // `--- PASS: TestName` is a test result; in `these pass: x` it is a verb.
@@ -128,6 +142,7 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     match announced.place {
         Place::AfterScheme => authorization(text, &value, announced),
         Place::Cookie if !is_cookie(text, &key) => None,
+        Place::Cookie => Value { written: Written::Literal, ..value }.cut(text, announced),
         _ if announced.name == "credential" && text.starts_with(from, b"new") => credential_pair(text, from),
         _ => value.cut(text, announced),
     }
@@ -205,7 +220,7 @@ fn key_end_before(text: &Text, end: usize) -> usize {
     let end = end - bracket;
     let quoted = is_quote(text.before(end)) && end > text.floor;
     let end = end - usize::from(quoted);
-    if quoted && text.before(end) == b'\\' && end > text.floor { end - 1 } else { end }
+    if quoted { text.scan_back(end, 3, |byte| byte == b'\\') } else { end }
 }
 
 /// The name before `end`, which may contain blanks: `api key`.
@@ -301,20 +316,54 @@ fn last_word(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// Must this be a literal? True for a flag, a line of an environment file, a connection string.
-fn is_literal(text: &Text, key: &Key, spaced: bool) -> bool {
+/// Must this be a literal? True for a flag, a line of an environment file, a header, a line of YAML, a part of an
+/// address or of a connection string.
+fn is_literal(text: &Text, key: &Key, at: usize, value: &Value, spaced: bool) -> bool {
     // In `export DB_PASSWORD` and `tool --password` only the last word counts.
     let name = text.slice(key.start, key.end);
     let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
     let start = key.end - name.len();
     let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
     let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
-    let own_line = matches!(text.before(start), b'\n' | b' ' | b'#' | b'&' | b'?') && {
-        let value = text.slice(key.end, key.end + JUDGED_BYTES);
-        value.first() == Some(&b'=')
-            && value.iter().find(|&&byte| is_end(byte)).is_none_or(|&byte| byte == b'\n' || byte == b'\r')
-    };
-    (!spaced && !key.quoted && (shell || own_line || name.first() == Some(&b'-'))) || listed
+    if (!spaced && !key.quoted && (shell || name.first() == Some(&b'-'))) || listed {
+        return true;
+    }
+    let bytes = text.slice(value.start, value.end);
+    let is_code = is_code_word(bytes) || bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'[' | b'>' | b'|'));
+    if is_code || key.quoted {
+        return false;
+    }
+    let next = text.at(value.end);
+    match text.at(at) {
+        b'=' if !spaced => matches!(next, b' ' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'&' | b'\\' | b'<'),
+        b'=' => begins_line(text, start) && ends_line(text, value.end),
+        _ => {
+            let quote = text.before(key.start);
+            let is_header = is_quote(quote) && next == quote;
+            let is_short = !spaced && name.contains(&b'-') && matches!(next, b' ' | b'\n' | b'\r' | b'"' | b'\'');
+            is_header || is_short || (spaced && begins_line(text, key.start) && ends_line(text, value.end))
+        }
+    }
+}
+
+/// A type, a variable of the same name or another word of code: `password: string`, `token: accessToken`.
+fn is_code_word(value: &[u8]) -> bool {
+    let known = CODE_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
+    let humps = value.windows(2).filter(|pair| is(pair[0], LOWER) && is(pair[1], UPPER)).count();
+    let is_word = value.iter().all(|&byte| is(byte, ALPHA | UNDERSCORE | DOT));
+    known || (is_word && !is_random(value, 3) && (humps > 0 || value.contains(&b'.') || names_itself(value)))
+}
+
+/// Only a list mark, a quotation mark or a comment sign stands before it on its line.
+fn begins_line(text: &Text, start: usize) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/');
+    text.before(text.scan_back(start, 24, is_mark)) == b'\n'
+}
+
+/// Nothing but a comment follows on its line.
+fn ends_line(text: &Text, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    matches!(text.at(next), b'\n' | b'\r') || (next > end && text.at(next) == b'#')
 }
 
 /// `Password =x;Initial Catalog=`: the value is followed by the next part of a connection string.
@@ -326,24 +375,26 @@ fn in_connection_string(text: &Text, end: usize) -> bool {
     text.at(next) == b'=' && is(text.before(next), ALPHA)
 }
 
-fn is_end(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\n' | b'\r' | b',' | b';' | b')' | b'(' | b'"' | b'\'')
-}
-
 /// `Authorization: Bearer x`, `Basic x`, `token x`, or the value directly.
 fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
     let from = text.skip_spaces(scheme);
     let word = text.slice(value.start, scheme);
-    if from == scheme || !SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())) {
+    let ends = |end: usize| matches!(text.at(end), b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\');
+    let is_known = SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let end = text.until_stop(from, JUDGED_BYTES);
+    // A scheme of their own: one word, then the value to the end of the line.
+    if from == scheme || !(is_known || (announced.name == "authorization" && word.len() > 2 && ends(end))) {
         return value.cut(text, announced);
     }
-    let end = text.until_stop(from, JUDGED_BYTES);
     let bytes = text.slice(from, end);
-    let word =
-        bytes.len() < 8 || bytes.iter().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-' | b'.'));
     let code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
+    let is_word = bytes.len() < 6 || is_ordinary(bytes) || names_itself(bytes);
     let end = text.until_stop(end, usize::MAX);
     let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
-    (!word && !code && !is_placeholder(bytes)).then_some(Cut { name, start: from, end })
+    (!is_word && !code && !is_placeholder(bytes) && !text.holds_cut(from, end)).then_some(Cut {
+        name,
+        start: from,
+        end,
+    })
 }

@@ -2,7 +2,8 @@
 
 use super::Cut;
 use super::assign::{is_quote, value_at};
-use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
+use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces};
+use super::sentence::is_ordinary;
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 
@@ -54,9 +55,10 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if dashed || variable || from == end || text.at(from) == b'-' {
         return None;
     }
-    let announced = announces(name)?;
+    let announced = announces(name).filter(|found| found.place != Place::Cookie)?;
     let value = value_at(text, from, Written::Literal);
-    if PROSE.contains(&text.slice(value.start, value.end)) {
+    let bytes = text.slice(value.start, value.end);
+    if is_ordinary(bytes) || PROSE.contains(&bytes) {
         return None;
     }
     value.cut(text, announced)
@@ -178,5 +180,7 @@ fn after_login(text: &Text, at: usize) -> bool {
     let lowest = at.saturating_sub(KEY_BYTES).max(text.floor);
     let before = text.slice(lowest, at);
     let mut words = before.split(|&byte| blank(byte)).rev().filter(|word| !word.is_empty());
-    at > lowest && blank(text.at(at - 1)) && words.nth(1) == Some(b"login")
+    at > lowest
+        && blank(text.at(at - 1))
+        && words.nth(1).is_some_and(|word| [&b"login"[..], b"user", b"username", b"account"].contains(&word))
 }

@@ -3,6 +3,7 @@
 //! Names are compared from their end (`stripe_api_key` and `key_id` differ there), so an ordinary name costs only a
 //! few comparisons.
 
+use super::places::URL_PARAMS;
 use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, SECRET_KEYS, TAILS, last_byte};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
 use super::value::Bar;
@@ -31,7 +32,7 @@ const fn announced(name: &'static str, bar: Bar) -> Announced {
 
 pub(super) const PASSWORD: Announced = announced("password", Bar::Password);
 const TOKEN: Announced = announced("token", Bar::Token);
-const KEY: Announced = announced("key", Bar::Token);
+pub(super) const KEY: Announced = announced("key", Bar::Token);
 const VAGUE_KEY: Announced = announced("key", Bar::Strong);
 
 /// The names that end in a given letter: `BY_LAST[letter % 32]..BY_LAST[letter % 32 + 1]` in [`NAMES`].
@@ -78,6 +79,11 @@ const ENDINGS: [(u32, u32); 32] = {
     add_ending(&mut table, "value");
     add_ending(&mut table, "str");
     add_ending(&mut table, "string");
+    at = 0;
+    while at < URL_PARAMS.len() {
+        add_ending(&mut table, URL_PARAMS[at]);
+        at += 1;
+    }
     table
 };
 

@@ -3,23 +3,29 @@
 //! [`Cleaner::redact`](super::Cleaner::redact) is the only entry point; it accepts any text and is linear in its
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
 //! extend (`own`). The rest is decided from the context of a value (`assign`, `flag`, `shape`), what its name
-//! announces (`key`) and how random it looks (`value`). In words, as opposed to names and ids, random tokens are cut by
-//! their look alone (`opaque`), and passwords by what announces them: a sentence (`spoken`) or the position in a
-//! command (`position`). Card and account numbers are recognised by their check digits (`numbers`).
+//! announces (`key`) and whether it is a placeholder (`value`). In words, as opposed to names and ids, secrets are also
+//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`), a command (`position`), a
+//! call, an element or a code (`call`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
+//! look alone (`opaque`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals redacting once; the
 //! name of a secret and everything around it are kept. Never reads a clock, a file or the environment, and keeps
 //! nothing of what it removed.
 
 mod assign;
+mod call;
 mod flag;
+mod grid;
+mod invisible;
 mod key;
 mod numbers;
 mod opaque;
 mod own;
 mod pairs;
+mod places;
 mod position;
 mod rules;
+mod sentence;
 mod shape;
 mod spoken;
 mod table;
@@ -61,7 +67,7 @@ pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a
         let Some(next) = opaque.or(spoken) else { break };
         out = Cow::Owned(redact_with(&next, own).into_owned());
     }
-    match spoken::without_invisible(text) {
+    match invisible::without_invisible(text) {
         // A key that invisible characters split is only found without them.
         Some(plain) => match redact_words(&plain, own) {
             Cow::Owned(redacted) if kinds(&redacted).count() > kinds(&out).count() => Cow::Owned(redacted),

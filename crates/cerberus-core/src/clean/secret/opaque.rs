@@ -2,14 +2,16 @@
 //!
 //! A random token is worth nothing to a later session, so it is cut without knowing what it opens. A table of letter
 //! pairs ([`PAIRS`]) tells how much likelier each pair is in a random token than in ordinary text. The stretch of a run
-//! with the best sum is judged: it must be long, with digits or odd capitals spread over it. Commit hashes and UUIDs
-//! are kept where the words around them say what they are; paths, file names and versions are kept by their shape.
+//! with the best sum is judged: it must be long, with digits or odd capitals spread over it. Where the place says that
+//! it is a name, it is kept: in a path, a file name, a host name, after a name that ends in `id`. UUIDs and commit
+//! hashes are always kept, other hashes where the words around them say what they are.
 //!
 //! Text without a run of [`TOKEN_BYTES`] costs one look at every sixteenth byte. Every other look is bounded.
 
 use super::Cut;
 use super::pairs::PAIRS;
-use super::text::{ALNUM, ALPHA, DIGIT, HEX, LOWER, Text, UPPER, is};
+use super::places::SECRET_PATHS;
+use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, HEX, LOWER, MARK, Text, UPPER, URL64, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
 
 /// No shorter token is cut.
@@ -23,7 +25,7 @@ const FIT: i32 = 96;
 const DROP: i32 = 80;
 /// How far back words and the beginning of a path are looked for.
 const WORDS_BYTES: usize = 64;
-const PATH_BYTES: usize = 256;
+const NAME_BYTES: usize = 128;
 
 /// Words that announce a hash or an id. `commit` also in `commits` and `committed`.
 const HASH_WORDS: [&str; 38] = [
@@ -65,35 +67,6 @@ const HASH_WORDS: [&str; 38] = [
     "trace",
     "tree",
     "uuid",
-];
-/// Where the path of a file begins.
-const ROOTS: [&str; 21] = [
-    "/app/",
-    "/c/",
-    "/data/",
-    "/etc/",
-    "/home/",
-    "/mnt/",
-    "/nix/",
-    "/opt/",
-    "/private/",
-    "/root/",
-    "/srv/",
-    "/tmp/",
-    "/users/",
-    "/usr/",
-    "/var/",
-    "/workspace",
-    "~/",
-    "./",
-    "../",
-    "$home/",
-    "\\users\\",
-];
-/// Endings of file names.
-const ENDINGS: [&str; 32] = [
-    "css", "csv", "db", "dll", "exe", "go", "gz", "html", "jpg", "js", "json", "jsonl", "lock", "log", "map", "md",
-    "nix", "pdf", "png", "py", "rs", "so", "sqlite", "svg", "tar", "toml", "ts", "tsx", "txt", "wasm", "yaml", "yml",
 ];
 /// The first part of a target triple.
 const MACHINES: [&str; 8] = ["x86_64-", "aarch64-", "arm64-", "armv7-", "i686-", "wasm32-", "riscv64gc-", "linux-x64-"];
@@ -257,18 +230,18 @@ fn is_mixed(token: &[u8]) -> bool {
     mixed >= 14 && mixed * 2 >= token.len() && longest >= FIT_BYTES
 }
 
-/// Is this something else than a secret, by its shape or by what is around it?
+/// Tokens that are ids, hashes or names: by their shape, or by what stands around them.
 fn is_kept(text: &Text, start: usize, end: usize) -> bool {
     let token = text.slice(start, end);
-    let is_uuid = ends_in_uuid(token);
-    let is_hash = is_uuid || ends_in_hash(token);
     (token.len() < HEX_BYTES && token.iter().all(|&byte| is(byte, HEX)))
         || is_placeholder(&token[..token.len().min(JUDGED_BYTES)])
+        || ends_in_uuid(token)
+        || is_object_id(token)
         || is_known_shape(token)
-        || is_file_name(text, end)
-        || is_in_path(text, start)
-        || (is_hash && (is_resource(text, start) || is_announced(text, start)))
-        || (is_uuid && (goes_on(text, end) || is_listed(text, start)))
+        || is_in_path(text, start, end)
+        || is_in_dotted_name(text, end)
+        || is_id(text, start)
+        || (ends_in_hash(token) && is_announced(text, start))
 }
 
 fn ends_in_uuid(token: &[u8]) -> bool {
@@ -277,6 +250,11 @@ fn ends_in_uuid(token: &[u8]) -> bool {
         _ => byte.is_ascii_hexdigit(),
     };
     (36..=56).contains(&token.len()) && token[token.len() - 36..].iter().enumerate().all(fits)
+}
+
+/// A commit of git or an object of MongoDB.
+fn is_object_id(token: &[u8]) -> bool {
+    matches!(token.len(), 24 | 40) && token.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// All hexadecimal, or a hash of a usual length after a short prefix.
@@ -297,29 +275,63 @@ fn is_known_shape(token: &[u8]) -> bool {
     is_version || ["sha1-", "sha256-", "sha384-", "sha512-"].iter().chain(&MACHINES).any(begins)
 }
 
-fn is_file_name(text: &Text, end: usize) -> bool {
-    let ending = text.slice(end + 1, text.scan(end + 1, 8, |byte| is(byte, LOWER | DIGIT)));
-    text.at(end) == b'.' && ENDINGS.iter().any(|known| ending == known.as_bytes())
+/// Is it part of a file name or a host name? Then what follows it ends in letters: `-x3f9.min.js`, `-x3f9.vercel.app`.
+fn is_in_dotted_name(text: &Text, end: usize) -> bool {
+    let stop = text.scan(end, NAME_BYTES, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'-' | b'_'));
+    let last = text.scan_back(stop, stop - end, |byte| is(byte, ALNUM));
+    let label = text.slice(last, stop);
+    text.at(end) == b'.'
+        && text.before(last) == b'.'
+        && (1..=12).contains(&label.len())
+        && is(label[0], ALPHA)
+        && label.iter().filter(|&&byte| is(byte, DIGIT)).count() <= 1
 }
 
-/// Is it part of the path of a file?
-fn is_in_path(text: &Text, start: usize) -> bool {
-    let ends = |byte: u8| {
-        byte <= b' '
-            || matches!(byte, b'"' | b'\'' | b'`' | b'=' | b'(' | b'<' | b'>' | b'[')
-            || matches!(byte, b',' | b';' | b':' | b'@')
-    };
-    let path = text.slice(text.scan_back(start, PATH_BYTES, |byte| !ends(byte)), start);
-    let begins = |root: &&str| path.get(..root.len()).is_some_and(|head| head.eq_ignore_ascii_case(root.as_bytes()));
-    let is_hidden = path.first() == Some(&b'.') && path.len() > 3 && path.contains(&b'/');
-    is_hidden || ROOTS.iter().any(begins)
+/// Is it part of a path, of a file or in an address? Except where a part of the path announces a secret: `/webhook/x`.
+fn is_in_path(text: &Text, start: usize, end: usize) -> bool {
+    let ends =
+        |byte: u8| byte <= b' ' || matches!(byte, b'"' | b'\'' | b'`' | b'=' | b'(' | b'<' | b'>' | b'[' | b',' | b';');
+    let before = text.slice(text.scan_back(start, NAME_BYTES, |byte| !ends(byte)), start);
+    let is_rooted = matches!(before.first(), Some(b'/' | b'~' | b'.' | b'$'))
+        || before.windows(2).any(|part| matches!(part, b"//" | b":\\" | b":/"));
+    let is_folder = |part: &[u8]| !is_random_part(part) && (is_rooted || part.len() >= 3);
+    if matches!(text.before(start), b'/' | b'\\') {
+        let slash = start - 1;
+        let word = text.slice(text.run_back(slash, DOTTED, 24), slash);
+        return is_folder(word) && !SECRET_PATHS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    }
+    let goes_on = text.at(end) == b'/' && is_folder(text.slice(end + 1, text.run(end + 1, DOTTED | MARK, 24)));
+    // `host/image:HASH`, `src/a.rs@HASH`.
+    let is_tag = matches!(text.before(start), b':' | b'@' | b'#') && before.contains(&b'/');
+    let is_word = |part: &[u8]| part.len() >= 4 && part.iter().all(|&byte| is(byte, ALPHA)) && !is_random_part(part);
+    let token = text.slice(start, end);
+    goes_on
+        || (is_tag && ends_in_hash(token))
+        || (token.contains(&b'/') && token.split(|&byte| byte == b'/').any(is_word))
 }
 
-/// `/users/ID`: the id of a resource in an address.
-fn is_resource(text: &Text, start: usize) -> bool {
-    let slash = start.saturating_sub(1);
-    let word = text.scan_back(slash, 32, |byte| is(byte, LOWER) || matches!(byte, b'-' | b'_'));
-    text.before(start) == b'/' && slash - word >= 3 && text.before(word) == b'/'
+/// Capitals where no word has them, or all kinds of characters: a piece of base64, not a folder.
+fn is_random_part(part: &[u8]) -> bool {
+    let has = |class| part.iter().any(|&byte| is(byte, class));
+    let is_odd = |three: &[u8]| is(three[0], LOWER) && is(three[1], UPPER) && !is(three[2], LOWER);
+    let ends_odd = part.last_chunk::<2>().is_some_and(|pair| is(pair[0], LOWER) && is(pair[1], UPPER));
+    part.windows(3).any(is_odd) || ends_odd || (has(DIGIT) && has(LOWER) && has(UPPER))
+}
+
+/// Does a name that ends in `id` stand before it: `sessionId: x`, `"item_ids": ["x`, `same id x`?
+fn is_id(text: &Text, start: usize) -> bool {
+    let end = text.scan_back(start, 16, |byte| !is(byte, ALNUM) && byte != b']');
+    let name = text.slice(text.run_back(end, URL64, 32), end);
+    let name = name.strip_suffix(b"s").or(name.strip_suffix(b"S")).unwrap_or(name);
+    let Some((rest, id)) = name.split_last_chunk::<2>() else { return false };
+    let begins = rest.last().is_none_or(|&byte| !is(byte, ALPHA) || (is(byte, LOWER) && id[0] == b'I'));
+    let is_upper = rest.iter().all(|&byte| !is(byte, LOWER)) && id == b"ID";
+    let is_known =
+        [&b"uu"[..], b"gu"].iter().any(|word| rest.len() >= 2 && rest[rest.len() - 2..].eq_ignore_ascii_case(word));
+    let holds = |part: &[u8]| rest.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
+    id.eq_ignore_ascii_case(b"id")
+        && (begins || is_upper || is_known)
+        && ![&b"secret"[..], b"token"].iter().any(|part| holds(part))
 }
 
 /// Do the words before it say that it is a hash or an id?
@@ -330,33 +342,11 @@ fn is_announced(text: &Text, start: usize) -> bool {
     if line.split(|&byte| !is(byte, ALNUM)).any(|word| names(word) || commits(word)) {
         return true;
     }
-    let name_end = text.scan_back(start, 8, |byte| !is(byte, ALNUM));
-    let name = text.back(name_end, 24);
-    let holds = |part: &[u8]| name.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
-    let name_ends = |end: &[u8]| name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end);
-    let is_id = [&b"id"[..], b"ids", b"sha256", b"version"].iter().any(|end| name_ends(end))
-        && ![&b"secret"[..], b"token", b"key"].iter().any(|p| holds(p));
+    let name = text.back(text.scan_back(start, 8, |byte| !is(byte, ALNUM)), 24);
+    let ends = |end: &&[u8]| name.len() >= end.len() && name[name.len() - end.len()..].eq_ignore_ascii_case(end);
     // `package-1.2.0.tgz#HASH`, `git+https://host/a.git#HASH`.
-    let is_locked =
-        text.before(start) == b'#' && [&b".tgz"[..], b".git", b".zip", b".gz"].iter().any(|end| name_ends(end));
-    is_id || is_locked || name.ends_with(b" -r")
-}
-
-/// Does another UUID come before it in a list?
-fn is_listed(text: &Text, start: usize) -> bool {
-    let end = text.scan_back(start, 8, |byte| !is(byte, ALNUM) && byte != b']');
-    let is_list = text.slice(end, start).contains(&b',');
-    is_list && (ends_in_uuid(text.back(end, 36)) || text.back(end, 14).ends_with(b"opaque-token]"))
-}
-
-/// Does the sentence or log line go on after it? A key that somebody pastes is usually the last word.
-fn goes_on(text: &Text, end: usize) -> bool {
-    let next = text.at(end + 1);
-    match text.at(end) {
-        b':' => is(next, DIGIT) || next == b' ',
-        b' ' => is(next, ALNUM) || next == b'(',
-        _ => false,
-    }
+    let is_locked = text.before(start) == b'#' && [&b".tgz"[..], b".git", b".zip", b".gz"].iter().any(ends);
+    is_locked || [&b"sha256"[..], b"version", b" -r"].iter().any(ends)
 }
 
 #[cfg(test)]

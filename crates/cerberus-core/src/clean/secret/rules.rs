@@ -7,6 +7,7 @@ use super::Cut;
 use super::table::{ANY, RULES, Rule};
 use super::text::{ALNUM, DASH, DIGIT, DOTTED, HEX, LOWER, Text, UNDERSCORE, UPPER, URL64, WORD, is};
 use super::value::is_mask;
+use crate::clean::code::code_end;
 
 /// At most this much of a body is judged; the rest of the run is cut with it.
 const JUDGED_BYTES: usize = 64;
@@ -155,9 +156,19 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
         }
         _ => {}
     }
+    // Codes of our own, which pair a device or recover a space.
+    if let Some(end) = code_end(text.bytes, at) {
+        return cut("cerberus-code", at, end);
+    }
     // Azure DevOps has its marker near the end: 76 characters, `AZDO`, four more.
     if text.at(at + 76) == b'A' && text.starts_with(at + 76, b"AZDO") && text.run(at, ALNUM, 85) == at + 84 {
         return cut("azure-devops-token", at, at + 84);
+    }
+    // Google's ids of clients: a number, a dash, 32 characters, their host.
+    const CLIENT: &[u8] = b".apps.googleusercontent.com";
+    let number = text.run(at, DIGIT, 24);
+    if number > at && text.at(number) == b'-' && text.starts_with(number + 33, CLIENT) {
+        return cut("google-client", at, number + 33);
     }
     // Mailchimp and Mailgun: 32 hexadecimal digits, then a data centre, or twice eight more.
     if text.at(at + 32) == b'-' && text.run(at, HEX, 33) == at + 32 {
@@ -170,8 +181,8 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
         return if (place || halves) && !is(text.at(end), WORD) { cut(name, at, end) } else { None };
     }
     // TrueNAS: a number, a dash, 64 characters of both cases.
-    let number = text.run(at, DIGIT, 4);
-    let shape = number > at && text.at(number) == b'-' && text.run(number + 1, ALNUM, 65) == number + 65;
+    let shape =
+        (1..5).contains(&(number - at)) && text.at(number) == b'-' && text.run(number + 1, ALNUM, 65) == number + 65;
     let mixed = shape && text.slice(number, number + 65).iter().any(|&byte| is(byte, UPPER));
     if mixed { cut("truenas-key", at, number + 65) } else { None }
 }

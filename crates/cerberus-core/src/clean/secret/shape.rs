@@ -3,6 +3,7 @@
 //! Each is anchored at one byte inside it and looks only a bounded distance around that byte.
 
 use super::Cut;
+use super::places::URL_USERS;
 use super::text::{ALNUM, BASE64, DIGIT, DOT, DOTTED, Text, URL64, WORD, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
 
@@ -25,12 +26,34 @@ pub(super) fn address(text: &Text, at: usize) -> Option<Cut> {
     // In the address of a database, a password may contain what would end it elsewhere.
     let authority = if is_database(text, at) { unescaped_authority(window, authority) } else { authority };
     let host = authority.iter().rposition(|&byte| byte == b'@')?;
-    let colon = authority[..host].iter().position(|&byte| byte == b':')?;
+    let Some(colon) = authority[..host].iter().position(|&byte| byte == b':') else {
+        return user(text, at, host, &window[authority.len()..]);
+    };
     let password = &authority[colon + 1..host];
+    // `https://TOKEN:x-oauth-basic@github.com`: the user is the secret.
+    if matches!(password, b"" | b"x-oauth-basic" | b"x") {
+        return user(text, at, colon, &[]);
+    }
     if text.holds_cut(from, from + host) || is_placeholder(&password[..password.len().min(JUDGED_BYTES)]) {
         return None;
     }
     Some(Cut { name: "url-password", start: from + colon + 1, end: from + host })
+}
+
+/// A token in the place of the user: `https://x@host/repository`. A name is no secret, but worth nothing either.
+fn user(text: &Text, at: usize, length: usize, path: &[u8]) -> Option<Cut> {
+    let from = at + 3;
+    let user = text.slice(from, from + length);
+    let is_web = text.back(at, 5).ends_with(b"http") || text.back(at, 5) == b"https";
+    let owner = path.get(1..).unwrap_or_default().split(|&byte| byte == b'/').next().unwrap_or_default();
+    let is_name =
+        user.eq_ignore_ascii_case(owner) || URL_USERS.iter().any(|known| user.eq_ignore_ascii_case(known.as_bytes()));
+    let fits = is_web && user.len() >= 8 && !is_name && !is_placeholder(&user[..user.len().min(JUDGED_BYTES)]);
+    (fits && !text.holds_cut(from, from + length)).then_some(Cut {
+        name: "url-password",
+        start: from,
+        end: from + length,
+    })
 }
 
 /// Is the scheme before `at` that of a database or a queue?

@@ -51,8 +51,16 @@ impl Words {
         }
     }
 
+    /// What is left of the line.
+    pub(super) const fn rest(&self) -> &'static str {
+        match std::str::from_utf8(self.rest.trim_ascii()) {
+            Ok(rest) => rest,
+            Err(_) => "",
+        }
+    }
+
     /// The next line that is neither empty nor a comment.
-    const fn line(&mut self) -> Option<Words> {
+    pub(super) const fn line(&mut self) -> Option<Words> {
         while !self.rest.is_empty() {
             let mut end = 0;
             while end < self.rest.len() && self.rest[end] != b'\n' {
@@ -68,7 +76,7 @@ impl Words {
     }
 }
 
-const fn same(a: &str, b: &str) -> bool {
+pub(super) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
@@ -156,9 +164,9 @@ pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
     Some(Announced { name, bar, place })
 }
 
-/// The number of keys or names in the file (by the first word of their lines), or of words in a list.
-const fn count(kind: &str, list: &str) -> usize {
-    let (mut lines, mut found) = (Words::of(FILE), 0);
+/// The number of keys or names in a file (by the first word of their lines), or of words in a list.
+pub(super) const fn count(file: &'static str, kind: &str, list: &str) -> usize {
+    let (mut lines, mut found) = (Words::of(file), 0);
     while let Some(mut words) = lines.line() {
         if !matches!(words.next(), Some(first) if same(first, kind)) {
             continue;
@@ -173,17 +181,19 @@ const fn count(kind: &str, list: &str) -> usize {
         while words.next().is_some() {
             found += 1;
         }
-        // Skip its name and its weight.
-        if same(kind, "word") {
-            found -= 2;
-        }
+        // Skip what stands before the words.
+        found -= match kind.as_bytes() {
+            b"word" => 2,
+            b"said" => 1,
+            _ => 0,
+        };
     }
     found
 }
 
-pub(super) const RULES: [Rule; count("key", "")] = {
+pub(super) const RULES: [Rule; count(FILE, "key", "")] = {
     let empty = Rule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
-    let (mut rules, mut lines, mut at) = ([empty; count("key", "")], Words::of(FILE), 0);
+    let (mut rules, mut lines, mut at) = ([empty; count(FILE, "key", "")], Words::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(kind) if same(kind, "key")) {
             let rule = key_rule(&mut words);
@@ -215,9 +225,9 @@ const fn sorts_before(a: &Rule, b: &Rule) -> bool {
 }
 
 /// The names that announce a secret, ordered by their last letter.
-pub(super) const NAMES: [(&str, Announced); count("word", "")] = {
+pub(super) const NAMES: [(&str, Announced); count(FILE, "word", "")] = {
     let empty = Announced { name: "", bar: Bar::Strong, place: Place::Anywhere };
-    let (mut names, mut lines, mut at) = ([("", empty); count("word", "")], Words::of(FILE), 0);
+    let (mut names, mut lines, mut at) = ([("", empty); count(FILE, "word", "")], Words::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(kind) if same(kind, "word")) {
             let announced = announced(&mut words);
@@ -247,8 +257,8 @@ pub(super) const fn last_byte(word: &str) -> u8 {
 }
 
 /// The words of a list, ordered by their first byte.
-const fn words_of<const N: usize>(list: &str) -> [&'static str; N] {
-    let (mut found, mut lines, mut at) = ([""; N], Words::of(FILE), 0);
+pub(super) const fn words_of<const N: usize>(file: &'static str, list: &str) -> [&'static str; N] {
+    let (mut found, mut lines, mut at) = ([""; N], Words::of(file), 0);
     while let Some(mut words) = lines.line() {
         let is_list = matches!(words.next(), Some(kind) if same(kind, "list"));
         if is_list && matches!(words.next(), Some(name) if same(name, list)) {
@@ -258,7 +268,7 @@ const fn words_of<const N: usize>(list: &str) -> [&'static str; N] {
             }
         }
     }
-    assert!(N > 0, "rules.txt has no list of that name");
+    assert!(N > 0, "there is no list of that name");
     let mut sorted = 1;
     while sorted < N {
         let mut at = sorted;
@@ -271,19 +281,21 @@ const fn words_of<const N: usize>(list: &str) -> [&'static str; N] {
     found
 }
 
-/// The words of a list in the file, as a constant.
+/// The words of a list in a file, as a constant.
 macro_rules! list {
-    ($name:literal) => {{
-        const WORDS: [&str; count("list", $name)] = words_of($name);
+    ($file:ident, $name:literal) => {{
+        const WORDS: [&str; $crate::clean::secret::table::count($file, "list", $name)] =
+            $crate::clean::secret::table::words_of($file, $name);
         &WORDS
     }};
 }
+pub(super) use list;
 
-pub(super) const TAILS: &[&str] = list!("tails");
-pub(super) const SECRET_KEYS: &[&str] = list!("secret-keys");
-pub(super) const HARMLESS_KEYS: &[&str] = list!("harmless-keys");
-pub(super) const HARMLESS_TOKENS: &[&str] = list!("harmless-tokens");
-pub(super) const SCHEMES: &[&str] = list!("schemes");
-pub(super) const PLACEHOLDER_PARTS: &[&str] = list!("placeholder-parts");
-pub(super) const PLACEHOLDER_WORDS: &[&str] = list!("placeholder-words");
-pub(super) const MASKS: &[&str] = list!("masks");
+pub(super) const TAILS: &[&str] = list!(FILE, "tails");
+pub(super) const SECRET_KEYS: &[&str] = list!(FILE, "secret-keys");
+pub(super) const HARMLESS_KEYS: &[&str] = list!(FILE, "harmless-keys");
+pub(super) const HARMLESS_TOKENS: &[&str] = list!(FILE, "harmless-tokens");
+pub(super) const SCHEMES: &[&str] = list!(FILE, "schemes");
+pub(super) const PLACEHOLDER_PARTS: &[&str] = list!(FILE, "placeholder-parts");
+pub(super) const PLACEHOLDER_WORDS: &[&str] = list!(FILE, "placeholder-words");
+pub(super) const MASKS: &[&str] = list!(FILE, "masks");

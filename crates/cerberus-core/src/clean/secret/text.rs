@@ -20,8 +20,8 @@ pub(super) const SPACE: u16 = 1 << 9;
 const STOP: u16 = 1 << 10;
 /// A byte that needs a closer look.
 pub(super) const TRIGGER: u16 = 1 << 11;
-
-const MARK: u16 = 1 << 12;
+/// `~` and `$`.
+pub(super) const MARK: u16 = 1 << 12;
 
 pub(super) const LOWER: u16 = HEX_LOWER | REST_LOWER;
 pub(super) const UPPER: u16 = HEX_UPPER | REST_UPPER;

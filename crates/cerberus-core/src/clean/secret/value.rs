@@ -3,6 +3,7 @@
 //! There are three thresholds. A password is nearly any literal that is not a placeholder or code; a token must look
 //! random; a value under a vague key must look very random. Never judges more than [`JUDGED_BYTES`].
 
+use super::key::{PASSWORD, announces};
 use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 
@@ -107,21 +108,13 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
     let value = &value[..value.len().min(JUDGED_BYTES)];
     let plausible = match bar {
         Bar::Password => is_password(value, written),
-        Bar::Token => (value.len() >= 10 && is_random(value, 3)) || (written == Written::Quoted && is_marked(value)),
+        Bar::Token if written == Written::Bare => value.len() >= 10 && is_random(value, 3),
+        Bar::Token => value.len() >= 8 && !value.contains(&b' ') && !names_itself(value) && is_password(value, written),
         Bar::Strong => value.len() >= 16 && is_random(value, 4),
     };
     let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
     let code = bar != Bar::Password && written != Written::Quoted && value.iter().any(opens);
     plausible && !code && !is_placeholder(value)
-}
-
-/// `development#product`: quoted words joined by punctuation were made up as a secret.
-fn is_marked(value: &[u8]) -> bool {
-    let inner = value.get(1..value.len().saturating_sub(1)).unwrap_or_default();
-    let plain = |&byte: &u8| is(byte, WORD) || matches!(byte, b'-' | b'#' | b'!');
-    value.len() >= 12
-        && value.iter().all(plain)
-        && inner.iter().filter(|&&byte| matches!(byte, b'#' | b'!')).count() == 1
 }
 
 fn is_password(value: &[u8], written: Written) -> bool {
@@ -132,16 +125,33 @@ fn is_password(value: &[u8], written: Written) -> bool {
         return false;
     }
     match written {
-        // A label or a message has blanks or is one capitalised word; a password rarely is.
+        // A label or a message has blanks or is the word for what it labels.
         Written::Quoted => {
             let joined = matches!(value[0], b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\');
             let blank = value.contains(&b' ') || !value.is_ascii();
-            let word = is(value[0], UPPER) && value[1..].iter().all(|&byte| is(byte, LOWER));
-            !(joined || word || (blank && !(digit && mark)) || (!digit && is_dotted_name(value)))
+            !(joined
+                || names_a(value, PASSWORD.name)
+                || (blank && !(digit && mark))
+                || (!digit && is_dotted_name(value)))
         }
         Written::Literal => digit || mark || !is_dotted_name(value),
         Written::Bare => value.len() >= 6 && (digit || mark) && !is_code(value),
     }
+}
+
+/// `Token`, `accessToken`, `API_KEY`: the name of a secret, in any spelling.
+pub(super) fn names_itself(value: &[u8]) -> bool {
+    names_a(value, "")
+}
+
+/// The same for one kind of secret, or for any.
+fn names_a(value: &[u8], kind: &str) -> bool {
+    let is_name = value.iter().all(|&byte| is(byte, WORD) || matches!(byte, b'-' | b'.' | b' '));
+    let is_plain = value.iter().all(|&byte| is(byte, LOWER)) && value.len() > 10;
+    is_name
+        && !is_plain
+        && !value.iter().any(|&byte| is(byte, DIGIT))
+        && announces(value).is_some_and(|found| kind.is_empty() || found.name == kind)
 }
 
 /// `a.b`, `self.password`: a name in code or a translation key.
@@ -174,8 +184,10 @@ fn names_a_password(value: &[u8]) -> bool {
 
 /// Random strings alternate between digits, upper and lower case far more often than words, names, versions and paths
 /// do. Their bytes also repeat little (Shannon entropy).
-fn is_random(value: &[u8], least_turns: usize) -> bool {
-    if value.contains(&b' ') || is_path(value) || !value.is_ascii() {
+pub(super) fn is_random(value: &[u8], least_turns: usize) -> bool {
+    let is_word = |part: &[u8]| part.len() >= 4 && part.iter().all(|&byte| is(byte, ALPHA));
+    let has_words = value.contains(&b'/') && value.split(|&byte| byte == b'/').filter(|part| is_word(part)).count() > 1;
+    if value.contains(&b' ') || is_path(value) || has_words || !value.is_ascii() {
         return false;
     }
     let turns = turns(value);

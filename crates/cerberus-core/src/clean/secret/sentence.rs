@@ -1,0 +1,362 @@
+//! What a sentence says is a secret: after `the password is`, before `is the password`, in a pair of a user and a
+//! password. Everything that is looked at is bounded.
+
+use super::Cut;
+use super::assign::{Value, is_quote, value_at};
+use super::key::{PASSWORD, announces, may_end_name};
+use super::places::{LINKS, ORDINARY, SAID};
+use super::spoken::{is_letter, is_said};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
+use super::value::{self, Bar, Written, is_placeholder};
+
+/// How many linking words there may be between a cue and the secret.
+const LINKS_MAX: usize = 2;
+/// How far away a link may be: `the password for the database is x`.
+const AWAY_BYTES: usize = 48;
+/// The longest word that is judged.
+const WORD_BYTES: usize = 128;
+/// Words with digits that are not passwords.
+const TERMS: [&str; 18] = [
+    "argon2", "argon2id", "argon2i", "base32", "base64", "bcrypt2", "ed25519", "http2", "ipv4", "ipv6", "k8s", "md5",
+    "oauth2", "pbkdf2", "sha1", "sha256", "sha512", "utf8",
+];
+
+/// What counts as a secret after a cue: how long it is at least, and a plain word.
+#[derive(Clone, Copy)]
+pub(super) struct Said {
+    name: &'static str,
+    least_bytes: usize,
+    word_bytes: usize,
+}
+
+pub(super) const PASSWORD_SAID: Said = Said { name: PASSWORD.name, least_bytes: 4, word_bytes: 5 };
+pub(super) const KEY_SAID: Said = Said { name: "key", least_bytes: 8, word_bytes: 10 };
+pub(super) const VAGUE_SAID: Said = Said { name: "key", least_bytes: 10, word_bytes: 16 };
+pub(super) const SEED_SAID: Said = Said { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
+
+/// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
+pub(super) fn after(text: &Text, end: usize, said: Said) -> Option<Cut> {
+    let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
+    let end = text.scan(end, 4, is_closer);
+    let mut from = text.skip_spaces(end);
+    let mut links = 0;
+    while links < LINKS_MAX
+        && let Some(link) = link_at(text, from)
+    {
+        // The emphasis may end after the colon: `**Password:** x`.
+        from = text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*'));
+        links += 1;
+    }
+    match links {
+        0 => away(text, end, said),
+        _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
+        _ => secret(text, from, said).or_else(|| phrase(text, from, said)).or_else(|| away(text, end, said)),
+    }
+}
+
+/// The secret on a line of its own, below the words that announce it.
+fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
+    let is_gap = |byte: u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'>' | b'`');
+    let cut = secret(text, text.scan(from, 12, is_gap), said)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let is_key = matches!(bytes.last(), Some(b':' | b'{' | b'(')) || bytes.first() == Some(&b'-');
+    (ends_line(text, cut.end) && !is_key).then_some(cut)
+}
+
+/// `correct horse battery staple`: four or more plain words to the end of the line, none of which makes a sentence.
+fn phrase(text: &Text, from: usize, said: Said) -> Option<Cut> {
+    let line =
+        text.slice(from, text.scan(from, WORD_BYTES, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'`' | b'.')));
+    let is_sentence = |word: &[u8]| word.len() <= 4 && is_ordinary(word);
+    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
+    let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
+    let fits = said.name == PASSWORD.name && (4..=12).contains(&words.clone().count()) && words.clone().all(is_word);
+    fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
+}
+
+/// A link some words later. The secret is then quoted, or ends its line or sentence.
+fn away(text: &Text, end: usize, said: Said) -> Option<Cut> {
+    if text.at(end) != b' ' {
+        return None;
+    }
+    let window = text.slice(end, end + AWAY_BYTES);
+    let line = &window[..window.iter().position(|byte| matches!(byte, b'\n' | b'.' | b';')).unwrap_or(window.len())];
+    let far = [
+        &b" is "[..],
+        b" ist ",
+        b" lautet ",
+        b" est ",
+        b" es ",
+        b" = ",
+        b": ",
+        " — ".as_bytes(),
+        " é ".as_bytes(),
+        b" to ",
+    ];
+    let find = |link: &&[u8]| line.windows(link.len()).position(|part| part == *link).map(|at| at + link.len());
+    let from = end + far.iter().filter_map(find).min()?;
+    let cut = secret(text, from, said)?;
+    let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
+    let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
+    let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+    // A plain word only where the words between say whose password it is.
+    let owner = [
+        &b" for "[..],
+        b" of ",
+        b" on ",
+        b" you ",
+        b" we ",
+        b" to ",
+        b" (",
+        " für ".as_bytes(),
+        b" der ",
+        b" de ",
+        b" para ",
+    ];
+    let is_owned = said.name == PASSWORD.name && owner.iter().any(|word| line.starts_with(word));
+    let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
+    let tells = has_digit || is_owned || is_quoted;
+    (ends && tells && cut.end - cut.start >= 6).then_some(cut)
+}
+
+/// `пароль x`, `password x`, and a heading with the password below it: the word itself must tell.
+pub(super) fn alone(text: &Text, end: usize) -> Option<Cut> {
+    let is_heading = matches!(text.at(end), b'\n' | b'\r') && {
+        let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
+        text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
+    };
+    let gap = |byte: u8| byte == b' ' || (is_heading && matches!(byte, b'\n' | b'\r'));
+    let from = text.scan(end, 3, gap);
+    if from == end {
+        return None;
+    }
+    let cut = secret(text, from, PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'-' | b'=' | b':'));
+    let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
+    // No sentence in another script goes on with a Latin word.
+    let is_other = text.before(end) >= 0x80 && ends_line(text, cut.end);
+    let word = text.back(text.skip_spaces_back(text.run_back(end, ALPHA, 16)), 6);
+    let is_given = [&b" with"[..], b" and", b"using", b" mit", b" und"].iter().any(|link| word.ends_with(link))
+        && ends_line(text, cut.end);
+    (tells || is_other || is_given || (is_heading && ends_line(text, cut.end))).then_some(cut)
+}
+
+/// The length of the linking word at `from`.
+fn link_at(text: &Text, from: usize) -> Option<usize> {
+    // In a table, the bar is the second of its line; a pipe is not.
+    if text.at(from) == b'|' {
+        let line = text.back(from, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+        let is_table = line.contains(&b'|') && text.before(from) == b' ' && text.at(from + 1) == b' ';
+        return is_table.then_some(1);
+    }
+    // A dash between blanks; in a name it joins.
+    if text.at(from) == b'-' && text.at(from + 1) != b'>' && (text.before(from) != b' ' || text.at(from + 1) != b' ') {
+        return None;
+    }
+    let is_whole = |link: &str| {
+        !is_letter(link.as_bytes()[0]) || link.as_bytes()[0] >= 0xe0 || !is_letter(text.at(from + link.len()))
+    };
+    let first = text.at(from).to_ascii_lowercase();
+    let known = |link: &&&str| {
+        link.as_bytes()[0].to_ascii_lowercase() == first
+            && (is_said(text.slice(from, from + link.len()), link)
+                || text.slice(from, from + link.len()).eq_ignore_ascii_case(link.as_bytes()))
+            && is_whole(link)
+    };
+    LINKS.iter().filter(known).map(|link| link.len()).max()
+}
+
+/// `use x as the password`, `x is the password`.
+pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let words = text.back(at, 16);
+    let asked = [&b" as the "[..], b" as my ", b" as ", b" for the "].into_iter().find(|link| words.ends_with(link));
+    let told = [&b" is the "[..], b" is my ", b" is our ", b" is your "].into_iter().find(|link| words.ends_with(link));
+    let link = asked.or(told)?;
+    let stop = at - link.len();
+    let start = text.scan_back(stop, 64, |byte| byte > b' ');
+    let stop = if is_quote(text.before(stop)) { stop - 1 } else { stop };
+    let word = text.back(start, 8);
+    let is_use = [&b"use "[..], b"try ", b"enter ", b"type ", b"using ", b"set ", b"with "]
+        .iter()
+        .any(|verb| word.len() >= verb.len() && word[word.len() - verb.len()..].eq_ignore_ascii_case(verb));
+    let begins = matches!(text.before(start), b'\n' | b'\r') || word.ends_with(b". ");
+    let is_plain = text.slice(start, stop).iter().all(|&byte| is(byte, ALPHA));
+    // `as the password field` is about a field.
+    let goes_on = text.at(end) == b' ' && is(text.at(end + 1), LOWER) && {
+        let next = text.slice(end + 1, text.run(end + 1, ALPHA, 8));
+        ![&b"for"[..], b"on", b"to", b"in", b"of", b"and", b"when", b"at", b"here", b"please"].contains(&next)
+    };
+    if goes_on || (is_plain && !if told.is_some() { begins } else { is_use }) {
+        return None;
+    }
+    said_word(text, start, PASSWORD_SAID, Ends::Anywhere).filter(|cut| cut.end <= stop)
+}
+
+/// Whether a plain word must end its sentence to be a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Anywhere,
+    Sentence,
+}
+
+/// The secret at `from`: one word, or quoted. A plain word must end its sentence, and not be one that sentences have.
+fn secret(text: &Text, from: usize, said: Said) -> Option<Cut> {
+    said_word(text, from, said, if said.name == SEED_SAID.name { Ends::Anywhere } else { Ends::Sentence })
+}
+
+fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
+    let mut value = value_at(text, from, Written::Literal);
+    let is_quoted = value.written == Written::Quoted;
+    if !is_quoted {
+        value.end = text.scan(from, WORD_BYTES, |byte| byte > b' ' && !matches!(byte, b'"' | b'`' | b'<'));
+        trim(text, &mut value);
+    }
+    let bytes = text.slice(value.start, value.end);
+    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+    let is_number = bytes.iter().all(|&byte| is(byte, DIGIT));
+    let is_term = TERMS.iter().any(|term| bytes.eq_ignore_ascii_case(term.as_bytes()));
+    let has_mark =
+        bytes.iter().any(|&byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?'));
+    let is_code = is_call(bytes) && (!has_digit || said.name != PASSWORD.name);
+    let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
+        _ if bytes.len() < said.least_bytes || is_term || is_code => false,
+        (true, true) => is_number || value::is_secret(bytes, Bar::Password, value.written),
+        (true, false) => {
+            bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, Bar::Password, value.written)
+        }
+        (false, _) => {
+            let is_end = is_quoted || ends == Ends::Anywhere || ends_sentence(text, value.end);
+            bytes.len() >= said.word_bytes && is_end && is_plain_secret(bytes, value.written)
+        }
+    };
+    (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
+        name: said.name,
+        start: value.start,
+        end: value.end,
+    })
+}
+
+/// A word without digits that no sentence about a password would have here.
+fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
+    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\''));
+    let folded = bytes.to_ascii_lowercase();
+    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| folded.ends_with(end));
+    let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
+    let is_name = announces(bytes).is_some();
+    is_word && !is_participle && !is_name && !is_ordinary(&folded) && value::is_secret(bytes, Bar::Password, written)
+}
+
+/// Is this a word that follows `the password is` in sentences that reveal nothing?
+pub(super) fn is_ordinary(word: &[u8]) -> bool {
+    ORDINARY.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+        || SAID.iter().any(|(known, _)| is_said(word, known))
+}
+
+fn ends_sentence(text: &Text, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    match text.at(end) {
+        b'.' | b',' | b'!' | b'?' | b';' => !is_letter(text.at(end + 1)),
+        b')' | b'"' | b'\'' | b'`' | b'*' | b'|' | b'<' => true,
+        _ => {
+            matches!(text.at(next), b'\n' | b'\r' | b'|' | 0x80..)
+                || text.starts_with(next, b"and ")
+                || text.starts_with(next, b"(")
+        }
+    }
+}
+
+pub(super) fn ends_line(text: &Text, end: usize) -> bool {
+    matches!(text.at(text.skip_spaces(text.scan(end, 2, |byte| matches!(byte, b'`' | b'*' | b'.')))), b'\n' | b'\r')
+}
+
+/// Code, a path or an address rather than a key.
+fn is_call(bytes: &[u8]) -> bool {
+    bytes.iter().any(|&byte| matches!(byte, b'(' | b'/' | b'{' | b'[' | b'<' | b'.' | b':'))
+}
+
+/// The full stop of the sentence is not part of a word; nor are words of other scripts and marks of emphasis.
+fn trim(text: &Text, value: &mut Value) {
+    value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0x80);
+    let is_tail =
+        |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
+    value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);
+}
+
+/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
+pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
+    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
+    for link in [&b"are "[..], b"is ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+        if text.starts_with(from, link) {
+            from += link.len();
+        }
+    }
+    let user = text.scan(from, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    let gap = text.skip_spaces(user);
+    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
+    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
+    if user == from || !(is_pair || and.is_some()) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+    // A path or an address has separators, a port and a size only digits.
+    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
+    (is_word && (has_digit || and.is_none())).then_some(cut)
+}
+
+/// `Bearer x` in a sentence or a header of any spelling.
+pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
+    let from = text.skip_spaces(end);
+    let mut value = value_at(text, from, Written::Literal);
+    trim(text, &mut value);
+    let bytes = text.slice(value.start, value.end);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_token = bytes.len() >= 8 && has(ALPHA) && !is_placeholder(bytes);
+    // In a sentence, a plain word is about tokens.
+    let tells = has(DIGIT) || (has(UPPER) && has(LOWER) && !is_ordinary(bytes)) || bytes.len() >= 16;
+    let is_code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'[' | b'<' | b'='));
+    (from > end && is_token && tells && !is_code && !text.holds_cut(value.start, value.end)).then_some(Cut {
+        name: "token",
+        start: value.start,
+        end: value.end,
+    })
+}
+
+/// `user: bob, pass: x`; in `these pass: x` it is a verb.
+pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let before = text.before(text.skip_spaces_back(at));
+    let has_user = || text.back(at, 40).windows(4).any(|part| part.eq_ignore_ascii_case(b"user"));
+    let is_noun = matches!(before, b',' | b';' | b'|' | b'/' | b'\n' | b'(') || has_user();
+    if !is_noun || !matches!(text.at(end), b':' | b'=') {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(end + 1), PASSWORD_SAID)?;
+    let has_letter = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, ALPHA));
+    (has_letter && cut.end - cut.start >= 6).then_some(cut)
+}
+
+/// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH plugin BY 'x'`; `at` is the `b`.
+pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let words = text.back(at, 48);
+    let says = |word: &[u8]| words.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    if !says(b"identified ") {
+        return None;
+    }
+    let mut from = text.skip_spaces(end);
+    if text.starts_with(from, b"PASSWORD ") || text.starts_with(from, b"VALUES ") {
+        from = text.skip_spaces(from + 8);
+    }
+    let value = value_at(text, from, Written::Literal);
+    super::position::cut(text, &value)
+}
+
+/// Does a name that may announce something end before `end`? A cheap filter.
+pub(super) fn may_be_name(text: &Text, end: usize) -> bool {
+    match text.back(end, 3) {
+        &[third, second, last] => may_end_name(third, second, last),
+        _ => false,
+    }
+}
