@@ -329,7 +329,7 @@ mod tests {
             ("/review the uploader protocol", "/review the uploader protocol"),
             ("修复登录页面的错误。谢谢", "修复登录页面的错误"),
             (
-                "Look at this. Fix this issue:\nThe uploader loses the last part when the network is slow",
+                "Look at this. Fix this issue.\nThe uploader loses the last part when the network is slow",
                 "The uploader loses the last part when the network is slow",
             ),
             ("Review pr 227 for me", "Review pr 227 for me"),
