@@ -338,7 +338,7 @@ mod tests {
         }
         let long = format!("Make the whole thing work with {}", "every version of every agent ".repeat(9));
         let (_, title) = of_prompt(&long).unwrap();
-        assert!(title.ends_with("every version…") && title.chars().count() > 100, "{title}");
+        assert!(title.ends_with("every agent…") && title.chars().count() > 100, "{title}");
     }
 
     #[test]
