@@ -10,6 +10,7 @@ pub fn all() -> Vec<Attack> {
         formats(),
         looks(),
         positions(),
+        places(),
         splits(),
         numbers(),
         passages(),
@@ -66,7 +67,24 @@ fn looks() -> Vec<Attack> {
     with_secret(
         Class::Look,
         RANDOM,
-        &["the thing is #", "here you are: #, thanks", "id=# done", "call it with\n#\n", "https://x.io/hook/#"],
+        &["the thing is #", "here you are: #, thanks", "got # done", "call it with\n#\n", "https://x.io/hook/#"],
+    )
+}
+
+/// What looks like a word is found by its place alone.
+fn places() -> Vec<Attack> {
+    with_secret(
+        Class::Position,
+        "moonlightpath",
+        &[
+            "export API_KEY=#",
+            "Authorization: Bearer #",
+            "git clone https://#@github.com/acme/app.git",
+            "client.login(\"bob\", \"#\")",
+            "INSERT INTO users (name, password) VALUES ('bob', '#')",
+            "WIFI:T:WPA;S:home;P:#;;",
+            "the password is #",
+        ],
     )
 }
 

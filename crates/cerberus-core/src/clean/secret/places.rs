@@ -200,30 +200,38 @@ pub(super) const URL_PARAMS: &[&str] = list!(FILE, "url-params");
 pub(super) const URL_USERS: &[&str] = list!(FILE, "url-users");
 pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
 
-/// The bytes that a program, a function, a code or a word of a sentence begins with.
-pub(super) const FIRST: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        table[byte] = PROGRAM_INDEX[byte] < PROGRAM_INDEX[byte + 1] || CALL_INDEX[byte] < CALL_INDEX[byte + 1];
-        byte += 1;
-    }
+/// For each first byte of a program, a function, a code or a word of a sentence: the bytes that may come second, one bit
+/// for each `byte % 32`. Most words of a text fail this test.
+pub(super) const SECOND: [u32; 256] = {
+    let mut table = [0; 256];
     let mut at = 0;
+    while at < PROGRAMS.len() {
+        add_begin(&mut table, PROGRAMS[at].name);
+        at += 1;
+    }
+    at = 0;
+    while at < CALLS.len() {
+        add_begin(&mut table, CALLS[at].name);
+        at += 1;
+    }
+    at = 0;
     while at < SAID.len() {
-        let first = SAID[at].0.as_bytes()[0];
-        table[first as usize] = true;
-        table[first.to_ascii_uppercase() as usize] = true;
+        add_begin(&mut table, SAID[at].0);
         at += 1;
     }
     at = 0;
     while at < CODES.len() {
-        let first = CODES[at].prefix.as_bytes()[0];
-        table[first.to_ascii_lowercase() as usize] = true;
-        table[first.to_ascii_uppercase() as usize] = true;
+        add_begin(&mut table, CODES[at].prefix);
         at += 1;
     }
     table
 };
+
+const fn add_begin(table: &mut [u32; 256], word: &str) {
+    let (first, second) = (word.as_bytes()[0], word.as_bytes()[1]);
+    table[first.to_ascii_lowercase() as usize] |= 1 << (second % 32);
+    table[first.to_ascii_uppercase() as usize] |= 1 << (second % 32);
+}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! Looks at the beginning of every word once; what follows is bounded.
 
 use super::Cut;
-use super::places::{self, Cue, SAID};
+use super::places::{Cue, SAID, SECOND};
 use super::position::{Command, command_at, next_password};
 use super::sentence::{
     self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, before, identified, login,
@@ -76,6 +76,17 @@ impl Iterator for Passwords<'_> {
             {
                 continue;
             }
+            // A code of our own that is written with blanks.
+            if self.text.at(at + 5) == b' '
+                && let Some(end) = code_end(self.text.bytes, at)
+            {
+                return self.take(Cut { name: "cerberus-code", start: at, end });
+            }
+            let is_word = SECOND[usize::from(byte)] >> (self.text.at(at + 1) % 32) & 1 == 1;
+            let is_number = matches!(byte, b'3'..=b'6' | b'A'..=b'Z') && is(self.text.at(at + 2), DIGIT);
+            if !is_word && !is_number && !matches!(byte, b'(' | b'<') {
+                continue;
+            }
             let found = self.command_from(at, byte).or_else(|| self.announced(at, byte));
             if let Some(cut) = found {
                 return self.take(cut);
@@ -115,12 +126,6 @@ impl Passwords<'_> {
                 }
             }
             _ => {}
-        }
-        // A code of our own that is written with blanks.
-        if text.at(at + 5) == b' '
-            && let Some(end) = code_end(text.bytes, at)
-        {
-            return Some(Cut { name: "cerberus-code", start: at, end });
         }
         if let Some(cut) = call::arguments(text, at).or_else(|| call::scan_code(text, at)) {
             return Some(cut);
@@ -163,8 +168,9 @@ impl Passwords<'_> {
 
 /// The bytes that cues, programs, calls, card numbers and IBANs begin with.
 const FIRST: [bool; 256] = {
-    let (mut table, mut byte) = (places::FIRST, 0);
-    while byte < 128 {
+    let (mut table, mut byte) = ([false; 256], 0);
+    while byte < 256 {
+        table[byte] = SECOND[byte] != 0;
         // A code of our own may begin with any letter or digit.
         table[byte] |= (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'(' | b'<');
         byte += 1;
