@@ -169,6 +169,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             device: c(),
             allows_once: false,
         }),
+        Event::Pause(PauseChange { everywhere: true, until: None, is_lifted: false }),
         Event::Decision(Decision { memory: c(), verdict: Verdict::Denied, tried: c(), call: c() }),
         open(Kind::Decision, "dec:use sqlite"),
     ]

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
+use cerberus_core::model::check::PauseChange;
 use cerberus_core::model::span::{NotASpan, Span};
+use cerberus_engine::checks;
 use cerberus_engine::project::privacy;
 use cerberus_engine::project::privacy::{PauseScope, StorageBlock};
 use serde_json::json;
@@ -55,6 +57,8 @@ impl PauseCommand {
     pub fn run(self, context: &Context) -> Result<()> {
         let (now, located) = (context.clock.now, context.located());
         let until = self.span.map(|span| now.plus(span));
+        let change = PauseChange { everywhere: !self.project, until, is_lifted: false };
+        checks::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
         privacy::pause(&context.home, now, &located, reach(self.project), until).hint(RETRY)?;
         print_state(context)
     }
@@ -62,7 +66,13 @@ impl PauseCommand {
 
 impl Unpause {
     pub fn run(self, context: &Context) -> Result<()> {
-        privacy::unpause(&context.home, context.clock.now, &context.located(), reach(self.project)).hint(RETRY)?;
+        let (now, located) = (context.clock.now, context.located());
+        let was_paused = context.home.paused().exists();
+        privacy::unpause(&context.home, now, &located, reach(self.project)).hint(RETRY)?;
+        if was_paused {
+            let change = PauseChange { everywhere: !self.project, until: None, is_lifted: true };
+            checks::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
+        }
         print_state(context)
     }
 }

@@ -11,7 +11,8 @@ use cerberus_core::model::memory::Scope;
 use cerberus_core::settings::shell_word;
 use cerberus_engine::checks::{self, CheckRow, Said, Tally};
 use cerberus_engine::project::guides;
-use cerberus_engine::store::{MemoryRow, Store};
+use cerberus_engine::project::privacy::{self, StorageBlock};
+use cerberus_engine::store::{MemoryRow, PauseRow, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
@@ -20,6 +21,7 @@ use super::memory::{DOCTOR, find};
 use crate::context::{self, Context};
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::time::Local;
 
 /// Make a rule hold: an agent is reminded, asked about or kept from breaking it
 ///
@@ -28,11 +30,11 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Check {
     #[command(subcommand)]
-    command: CheckCommand,
+    pub(super) command: CheckCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum CheckCommand {
+pub(super) enum CheckCommand {
     Add(Box<Add>),
     List(List),
     Show(Show),
@@ -157,19 +159,10 @@ impl Add {
         many.chain(one).flat_map(|(option, value)| [option.to_string(), value.clone()]).collect()
     }
 
-    /// The line that the user can type, for an agent that cannot.
-    fn line(&self) -> String {
-        let words = self.words();
-        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-        let level = if self.level == Level::Tell { String::new() } else { format!(" --level {}", self.level.word()) };
-        format!("cerberus check add {} {}{level}", shell_word(&self.memory), words.join(" ")).replace("  ", " ")
-    }
-
     fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         context.may_store(&located)?;
         let mut store = context.store()?;
-        context.require_person(&store, "switch on a check", &self.line())?;
         let given = self.words();
         // Nothing is learned from a sentence whose rule is wrong.
         let given = if given.is_empty() { None } else { Some(rule(Rule::parse(&given))?) };
@@ -245,7 +238,7 @@ fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level
     Ok(())
 }
 
-/// List the checks, and how often each was broken
+/// List the checks, how often each was broken, and pauses that switched them off
 #[derive(clap::Args)]
 pub struct List {
     /// List memories and sentences of guides that a check can be read from instead
@@ -261,10 +254,15 @@ impl List {
         }
         let rows = checks::all(&context.home, &store, context.clock.now).hint(DOCTOR)?;
         let tallies = checks::tallies(&store, context.clock.now).hint(DOCTOR)?;
+        let pauses = store.pauses(context.clock.now).hint(DOCTOR)?;
         let tally = |row: &CheckRow| tallies.iter().find(|(id, _)| id == row.id().as_str()).map(|(_, tally)| *tally);
         if context.json {
             let listed: Vec<Value> = rows.iter().map(|row| as_json(row, tally(row))).collect();
-            render::json(&json!({ "checks": listed }));
+            let pauses = pauses.iter().map(|pause| {
+                json!({ "at": pause.at.to_string(), "project": pause.project, "lifted": pause.is_lifted,
+                    "until": pause.until.map(|until| until.to_string()) })
+            });
+            render::json(&json!({ "checks": listed, "pauses": pauses.collect::<Vec<_>>() }));
             return Ok(());
         }
         if rows.is_empty() {
@@ -274,9 +272,14 @@ impl List {
             render::line(&shown(row));
             tally(row).iter().for_each(|tally| render::line(&format!("  {}", counted(tally))));
         }
+        let newest = pauses.iter().skip(pauses.len().saturating_sub(PAUSES_MAX));
+        newest.for_each(|pause| render::line(&pause_line(context, pause)));
         Ok(())
     }
 }
+
+/// How many of the pauses are listed for people.
+const PAUSES_MAX: usize = 5;
 
 /// What a check could be read from.
 fn list_possible(context: &Context, store: &Store) -> Result<()> {
@@ -353,8 +356,6 @@ pub struct SetLevel {
 impl SetLevel {
     fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
-        let command = format!("cerberus check level {} {}", shell_word(&self.id), self.level.word());
-        context.require_person(&store, "change a check", &command)?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         if self.level != Level::Tell {
@@ -374,8 +375,6 @@ pub struct Remove {
 impl Remove {
     fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
-        let command = format!("cerberus check remove {}", shell_word(&self.id));
-        context.require_person(&store, "remove a check", &command)?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         let said = Said { memory: &check.memory, words: &[], level: Level::Tell, allows_once: false };
@@ -402,8 +401,6 @@ pub struct AllowOnce {
 impl AllowOnce {
     fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
-        let command = format!("cerberus check allow-once {}", shell_word(&self.id));
-        context.require_person(&store, "let a check pass", &command)?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         let words = check.rule.words();
@@ -425,6 +422,39 @@ pub fn follow_memories(context: &Context) -> Result<()> {
         wire::rewire(context)?;
     }
     Ok(())
+}
+
+/// Whether hooks enforce the checks here and now; `None` if there are none.
+pub fn state(context: &Context) -> Option<String> {
+    let (home, now, located) = (&context.home, context.clock.now, context.located());
+    if !checks::are_on(home) {
+        return None;
+    }
+    let opted_out = || privacy::unconfirmed_opt_out(home, now, &located);
+    Some(match privacy::storage_block(home, now, &located) {
+        None => ON.to_string(),
+        Some(StorageBlock::Paused { .. }) => "off while paused".to_string(),
+        Some(_) => match opted_out() {
+            None => "off in this project".to_string(),
+            Some(file) => {
+                format!("on: somebody committed {}; if you agree with it: cerberus pause --project", file.display())
+            }
+        },
+    })
+}
+
+pub const ON: &str = "on";
+
+/// `paused 16 Nov 10:00 in all projects`.
+fn pause_line(context: &Context, pause: &PauseRow) -> String {
+    let local = Local::new(context.clock.now);
+    let place = match &pause.project {
+        None => "in all projects".to_string(),
+        Some(project) if *project == context.located().project => "in this project".to_string(),
+        Some(project) => format!("in project {}", project.as_str()),
+    };
+    let until = pause.until.map_or_else(String::new, |until| format!(" until {}", local.when(until)));
+    format!("{} {} {place}{until}", if pause.is_lifted { "unpaused" } else { "paused" }, local.when(pause.at))
 }
 
 /// The check of a memory.
