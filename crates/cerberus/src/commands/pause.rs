@@ -16,14 +16,15 @@ use crate::render::time::{Local, rough};
 ///
 /// During a pause, hooks store nothing and tell the agent nothing, and agents cannot record anything. A pause applies
 /// to all projects, survives a restart, and lasts until it is lifted or its time is over; `status` and `doctor` show
-/// it. The agents still write their own transcripts, so a later `import` can include that time.
+/// it. The agents still write their own transcripts, so a later `import` can include that time. Checks are off during a
+/// pause, and if any are on, the pause itself is recorded. An agent cannot pause.
 #[derive(clap::Args)]
 pub struct PauseCommand {
     /// How long: 30m, 2h, 1d [default: until `cerberus unpause`]
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     span: Option<Duration>,
 
-    /// Pause only this project
+    /// Pause only this project; confirms a `.nocerberus` that somebody committed
     #[arg(long)]
     project: bool,
 }

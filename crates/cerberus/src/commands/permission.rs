@@ -52,6 +52,7 @@ fn unless<'a>(is_harmless: bool, permission: Permission<'a>) -> Permission<'a> {
     if is_harmless { Anyone } else { permission }
 }
 
+const OWN: Only = Only { what: "forget this session", why: "an agent may forget only the one that it runs in" };
 const FORGET: Only = Only { what: "forget this", why: "it is deleted for good, on all devices" };
 
 impl Command {
@@ -219,7 +220,7 @@ pub fn require(context: &Context, permission: Permission) -> Result<()> {
     let Only { what, why } = match permission {
         Anyone => return Ok(()),
         NotAnAgent(only) => only,
-        OwnSession(_) => Only { what: "forget this session", why: "an agent may forget only the one that it runs in" },
+        OwnSession(_) => OWN,
     };
     if context.caller()? == CalledBy::Person {
         return Ok(());
@@ -242,3 +243,195 @@ fn typed() -> String {
 }
 
 const TYPED_CHARS_MAX: usize = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use clap::ArgMatches;
+
+    use super::*;
+    use crate::commands::{parsed, program};
+    use crate::mcp;
+
+    /// One line for each command that anybody may run, and more where an option decides.
+    const ANYONE: &[&str] = &[
+        "status",
+        "log",
+        "show",
+        "search x",
+        "resume",
+        "stats",
+        "report",
+        "brief",
+        "record next x",
+        "learn x",
+        "check list",
+        "check show m-1",
+        "forget --project --dry-run",
+        "forget --session s --dry-run",
+        "install",
+        "install --repair-json --dry-run",
+        "import",
+        "doctor",
+        "doctor --rebuild",
+        "try",
+        "loop status",
+        "loop stop",
+        "loop list",
+        "loop logs",
+        "loop diff",
+        "loop history",
+        "loop restore 1",
+        "loop prune --dry-run",
+        "loop guard -- true",
+        "run -- true",
+        "handoff",
+        "memory session-start",
+        "memory session-end",
+        "memory session-status",
+        "memory session-history",
+        "memory session-cleanup --dry-run --older-than 30d",
+        "memory recover --list",
+        "memory recover s",
+        "memory propose",
+        "memory learn x",
+        "memory search x",
+        "memory list",
+        "memory show m-1",
+        "memory forget m-1",
+        "memory forget --source mcp --dry-run",
+        "memory stats",
+        "memory publish --dry-run",
+        "memory unpublish --dry-run",
+        "memory export -",
+        "memory import -",
+        "session complete",
+        "session export",
+        "session import x",
+        "project",
+        "summarize --detached -- s",
+        "sync",
+        "sync --detached",
+        "sync status",
+        "sync hub-sql",
+        "share --dry-run",
+        "uninstall --dry-run",
+        "hook claude-code",
+        "mcp",
+        "statusline",
+        "watch",
+        "scan",
+        "completions bash",
+        "man",
+    ];
+
+    /// The lines that `docs/commands.md` says an agent may not run, each with the reason.
+    fn documented() -> Vec<(&'static str, &'static str)> {
+        let page = include_str!("../../../../docs/commands.md");
+        let (_, section) = page.split_once("## What an agent may not run").unwrap();
+        let block = section.split("```\n").nth(1).unwrap();
+        let lines = block.lines().map(|line| line.strip_prefix("cerberus ").unwrap().split_once("  ").unwrap());
+        lines.map(|(line, why)| (line.trim_end(), why.trim())).collect()
+    }
+
+    fn words(line: &str) -> impl Iterator<Item = String> {
+        std::iter::once("cerberus").chain(line.split_whitespace()).map(|word| word.trim_matches('\'').to_string())
+    }
+
+    fn with_permission<T>(line: &str, look: impl Fn(Permission) -> T) -> T {
+        let arguments = parsed(words(line)).unwrap_or_else(|wrong| panic!("{line}: {wrong}"));
+        look(arguments.command.permission())
+    }
+
+    /// The command that a line names, as clap calls it.
+    fn named(line: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        let matches = program().try_get_matches_from(words(line)).unwrap_or_else(|wrong| panic!("{line}: {wrong}"));
+        let mut at: Option<&ArgMatches> = Some(&matches);
+        while let Some((name, below)) = at.and_then(ArgMatches::subcommand) {
+            names.push(name.to_string());
+            at = Some(below);
+        }
+        names
+    }
+
+    /// Every command that can be run, hidden ones and aliases too.
+    fn runnable(command: &clap::Command, above: &[String], found: &mut Vec<Vec<String>>) {
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
+            for name in std::iter::once(one.get_name()).chain(one.get_all_aliases()) {
+                let path = [above, &[name.to_string()]].concat();
+                runnable(one, &path, found);
+                if !one.has_subcommands() || !one.is_subcommand_required_set() {
+                    found.push(path);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_is_decided_about() {
+        let known: Vec<Vec<String>> =
+            ANYONE.iter().copied().chain(documented().iter().map(|(line, _)| *line)).map(named).collect();
+        let mut all = Vec::new();
+        runnable(&program(), &[], &mut all);
+        assert!(all.len() > 60, "{all:?}");
+        for command in all {
+            assert!(known.contains(&command), "may an agent run `cerberus {}`? say so here", command.join(" "));
+        }
+    }
+
+    #[test]
+    fn an_agent_may_run_what_is_not_documented_as_the_users() {
+        for line in ANYONE {
+            with_permission(line, |permission| assert_eq!(permission, Anyone, "{line}"));
+        }
+        for (line, why) in documented() {
+            with_permission(line, |permission| match permission {
+                Anyone => panic!("{line} is not refused"),
+                OwnSession(_) => assert_eq!(OWN.why, why, "{line}"),
+                NotAnAgent(only) => assert_eq!(only.why, why, "{line}"),
+            });
+        }
+    }
+
+    #[test]
+    fn options_do_not_get_around_it() {
+        for line in [
+            "forget --session s --memory m-1",
+            "forget --since 2026-01-01T00:00:00Z --until 2026-02-01T00:00:00Z --yes",
+            "import claude-code --forgotten x.jsonl",
+            "memory session-cleanup --older-than 30d --yes",
+            "memory session-cleanup --now 2099-01-01T00:00:00Z",
+            "sync pair --for-project",
+            "sync init /tmp/hub --code x",
+            "summarize s",
+            "pause --project --for 2h",
+            "unpause --project",
+            "uninstall --scope project --agent codex",
+            "loop run --dry-run",
+            "--json share --team x",
+        ] {
+            with_permission(line, |permission| {
+                let is_refused = matches!(permission, NotAnAgent(_)) || matches!(permission, OwnSession(_));
+                assert!(is_refused, "{line}: {permission:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn the_tools_for_agents_do_nothing_that_is_refused() {
+        const SAME: &[(&str, &str)] = &[
+            ("session_context", "brief"),
+            ("session_record", "record next x"),
+            ("session_history", "memory session-history"),
+            ("search", "search x"),
+            ("memory_learn", "learn x"),
+            ("memory_search", "memory search x"),
+            ("memory_forget", "memory forget m-1"),
+        ];
+        let tools = mcp::tool_names();
+        assert_eq!(tools, SAME.iter().map(|(tool, _)| tool.to_string()).collect::<Vec<_>>());
+        for (tool, line) in SAME {
+            with_permission(line, |permission| assert_eq!(permission, Anyone, "{tool}"));
+        }
+    }
+}

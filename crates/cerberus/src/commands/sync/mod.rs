@@ -33,7 +33,7 @@ pub struct Sync {
     #[command(subcommand)]
     pub(in crate::commands) command: Option<SyncCommand>,
 
-    /// In a container: join with the key in CERBERUS_SYNC and read the newest records of this project
+    /// In a container, before an agent runs: join with the key in CERBERUS_SYNC, read the newest records of this project
     #[arg(long)]
     pub(in crate::commands) for_project: bool,
 
