@@ -396,7 +396,6 @@ mod tests {
     #[test]
     fn options_do_not_get_around_it() {
         for line in [
-            "forget --session s --memory m-1",
             "forget --since 2026-01-01T00:00:00Z --until 2026-02-01T00:00:00Z --yes",
             "import claude-code --forgotten x.jsonl",
             "memory session-cleanup --older-than 30d --yes",

@@ -349,7 +349,9 @@ fn what_a_loop_starts_is_an_agents() {
 
 #[test]
 fn doctor_says_what_leaves_this_machine() {
-    let env = env();
+    let mut env = env();
+    env.set_now(None);
+    env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "-m", "first"]);
     let leaves = || {
         let report = env.doctor();
         let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "leaves").cloned();
@@ -358,7 +360,6 @@ fn doctor_says_what_leaves_this_machine() {
     assert_eq!(leaves(), "nothing leaves this machine");
     let hub = tempfile::tempdir().unwrap();
     let url = hub.path().to_str().unwrap();
-    env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "-m", "first"]);
     env.ok(&["sync", "init", url]);
     assert_eq!(leaves(), format!("no project is shared yet with own devices at {url}"));
     env.ok(&["share"]);
