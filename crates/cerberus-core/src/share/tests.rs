@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clean::BUILT_IN;
-use crate::model::check::{CheckChange, Decision, Level, Verdict};
+use crate::model::check::{CheckChange, Decision, Level, PauseChange, Verdict};
 use crate::model::event::{
     AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, Named, Note,
     OpenFact, OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch,

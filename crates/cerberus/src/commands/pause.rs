@@ -5,6 +5,7 @@ use cerberus_core::model::span::{NotASpan, Span};
 use cerberus_engine::checks;
 use cerberus_engine::project::privacy;
 use cerberus_engine::project::privacy::{PauseScope, StorageBlock};
+use cerberus_engine::store::PauseRow;
 use serde_json::json;
 
 use crate::context::Context;
@@ -88,6 +89,39 @@ pub fn storing(context: &Context, shut: &StorageBlock) -> String {
         }
         shut => shut.to_string(),
     }
+}
+
+/// Whether hooks enforce the checks here and now; `None` if there are none.
+pub fn checks(context: &Context) -> Option<String> {
+    let (home, now, located) = (&context.home, context.clock.now, context.located());
+    if !checks::are_on(home) {
+        return None;
+    }
+    let opted_out = || privacy::unconfirmed_opt_out(home, now, &located);
+    Some(match privacy::storage_block(home, now, &located) {
+        None => CHECKS_ON.to_string(),
+        Some(StorageBlock::Paused { .. }) => "off while paused".to_string(),
+        Some(_) => match opted_out() {
+            None => "off in this project".to_string(),
+            Some(file) => {
+                format!("on: somebody committed {}; if you agree with it: cerberus pause --project", file.display())
+            }
+        },
+    })
+}
+
+pub const CHECKS_ON: &str = "on";
+
+/// `paused 16 Nov 10:00 in all projects`.
+pub fn line(context: &Context, pause: &PauseRow) -> String {
+    let local = Local::new(context.clock.now);
+    let place = match &pause.project {
+        None => "in all projects".to_string(),
+        Some(project) if *project == context.located().project => "in this project".to_string(),
+        Some(project) => format!("in project {}", project.as_str()),
+    };
+    let until = pause.until.map_or_else(String::new, |until| format!(" until {}", local.when(until)));
+    format!("{} {} {place}{until}", if pause.is_lifted { "unpaused" } else { "paused" }, local.when(pause.at))
 }
 
 fn print_state(context: &Context) -> Result<()> {

@@ -17,9 +17,8 @@ use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::{FactFilter, Store};
 use serde_json::{Value, json};
 
-use super::check;
 use super::log::ListedJson;
-use super::pause::storing;
+use super::pause::{self, storing};
 use super::project::Folders;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -107,7 +106,7 @@ impl Glance {
             kept: Kept::of(context, store)?,
             folders: Folders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
-            checks: check::state(context),
+            checks: pause::checks(context),
             settings_problem: context.settings_problem(),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
@@ -192,7 +191,9 @@ impl Glance {
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
-        lines.extend(self.checks.iter().filter(|state| *state != check::ON).map(|state| ("checks", state.clone())));
+        lines.extend(
+            self.checks.iter().filter(|state| *state != pause::CHECKS_ON).map(|state| ("checks", state.clone())),
+        );
         lines
     }
 }

@@ -11,17 +11,16 @@ use cerberus_core::model::memory::Scope;
 use cerberus_core::settings::shell_word;
 use cerberus_engine::checks::{self, CheckRow, Said, Tally};
 use cerberus_engine::project::guides;
-use cerberus_engine::project::privacy::{self, StorageBlock};
-use cerberus_engine::store::{MemoryRow, PauseRow, Store};
+use cerberus_engine::store::{MemoryRow, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use self::replayed::Replayed;
 use super::memory::{DOCTOR, find};
+use super::pause;
 use crate::context::{self, Context};
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::time::Local;
 
 /// Make a rule hold: an agent is reminded, asked about or kept from breaking it
 ///
@@ -273,7 +272,7 @@ impl List {
             tally(row).iter().for_each(|tally| render::line(&format!("  {}", counted(tally))));
         }
         let newest = pauses.iter().skip(pauses.len().saturating_sub(PAUSES_MAX));
-        newest.for_each(|pause| render::line(&pause_line(context, pause)));
+        newest.for_each(|pause| render::line(&pause::line(context, pause)));
         Ok(())
     }
 }
@@ -422,39 +421,6 @@ pub fn follow_memories(context: &Context) -> Result<()> {
         wire::rewire(context)?;
     }
     Ok(())
-}
-
-/// Whether hooks enforce the checks here and now; `None` if there are none.
-pub fn state(context: &Context) -> Option<String> {
-    let (home, now, located) = (&context.home, context.clock.now, context.located());
-    if !checks::are_on(home) {
-        return None;
-    }
-    let opted_out = || privacy::unconfirmed_opt_out(home, now, &located);
-    Some(match privacy::storage_block(home, now, &located) {
-        None => ON.to_string(),
-        Some(StorageBlock::Paused { .. }) => "off while paused".to_string(),
-        Some(_) => match opted_out() {
-            None => "off in this project".to_string(),
-            Some(file) => {
-                format!("on: somebody committed {}; if you agree with it: cerberus pause --project", file.display())
-            }
-        },
-    })
-}
-
-pub const ON: &str = "on";
-
-/// `paused 16 Nov 10:00 in all projects`.
-fn pause_line(context: &Context, pause: &PauseRow) -> String {
-    let local = Local::new(context.clock.now);
-    let place = match &pause.project {
-        None => "in all projects".to_string(),
-        Some(project) if *project == context.located().project => "in this project".to_string(),
-        Some(project) => format!("in project {}", project.as_str()),
-    };
-    let until = pause.until.map_or_else(String::new, |until| format!(" until {}", local.when(until)));
-    format!("{} {} {place}{until}", if pause.is_lifted { "unpaused" } else { "paused" }, local.when(pause.at))
 }
 
 /// The check of a memory.

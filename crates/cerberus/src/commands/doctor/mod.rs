@@ -19,7 +19,6 @@ use cerberus_engine::store::{self, Store};
 use serde::Serialize;
 use serde_json::json;
 
-use super::check;
 use super::pause;
 use super::project::Folders;
 use crate::context::{Context, home_repair};
@@ -180,7 +179,7 @@ fn storing(context: &Context) -> Check {
 
 /// Whether the user's checks are enforced here, and how often a pause switched them off.
 fn checked(context: &Context, store: Option<&Store>) -> Option<Check> {
-    let mut detail = check::state(context)?;
+    let mut detail = pause::checks(context)?;
     let pauses = store.and_then(|store| store.pauses(context.clock.now).ok()).unwrap_or_default();
     let begun: Vec<_> = pauses.iter().filter(|pause| !pause.is_lifted).collect();
     if let Some(last) = begun.last() {
