@@ -13,6 +13,7 @@ use cerberus_engine::agents;
 use cerberus_engine::browse::find;
 use cerberus_engine::config::{self, Config, ConfigError, Key};
 use cerberus_engine::erase::retention;
+use cerberus_engine::loops::is_below_a_loop;
 use cerberus_engine::memory::change::MemoryWriter;
 use cerberus_engine::memory::distill;
 use cerberus_engine::os::clock::Clock;
@@ -121,10 +122,21 @@ impl Context {
         }
     }
 
-    /// Who runs this command.
+    /// Who runs this command. Everything that a loop's agent starts is an agent's.
     pub fn called_by(&self, store: &Store) -> Result<CalledBy> {
-        caller::called_by(store, &|name| Some(env::var_os(name)?.to_string_lossy().into_owned()))
-            .hint("run `cerberus doctor` to see what is wrong")
+        match is_below_a_loop() {
+            true => Ok(CalledBy::Agent),
+            false => caller::called_by(store, &variable).hint(DOCTOR),
+        }
+    }
+
+    /// The same, where no view is open. Without a home no session is known, and none is made for the question.
+    pub fn caller(&self) -> Result<CalledBy> {
+        match () {
+            () if is_below_a_loop() || caller::is_marked(&variable) => Ok(CalledBy::Agent),
+            () if !self.home.journal_dir().exists() => Ok(CalledBy::Person),
+            () => self.called_by(&self.view()?),
+        }
     }
 
     /// Fails if an agent runs this command. `what` completes "only the user can …"; `command` is what they can type.
@@ -305,6 +317,10 @@ pub fn surroundings() -> Environment {
         openai_key: key("OPENAI_API_KEY"),
         ollama_host: env::var("OLLAMA_HOST").ok(),
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    Some(env::var_os(name)?.to_string_lossy().into_owned())
 }
 
 fn set(name: &str) -> Option<PathBuf> {

@@ -161,6 +161,11 @@ impl Rule {
         }
     }
 
+    /// Whether it is about what the session did before, so that it cannot be judged where nothing is recorded.
+    pub fn needs_past(&self) -> bool {
+        matches!(self, Rule::Order { .. } | Rule::Stop { .. })
+    }
+
     /// The highest level that it may have. What a text means is too often misjudged.
     pub fn level_max(&self) -> Level {
         match self {

@@ -85,6 +85,7 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::SameProject { .. }
         | Event::SeparateProject { .. }
         | Event::Check(_)
+        | Event::Pause(_)
         | Event::Decision(_)
         | Event::Open(_)
         | Event::Pulse

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
+use crate::model::time::Timestamp;
 
 /// How much a rule binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,6 +54,18 @@ pub struct CheckChange<'a> {
     /// The next violation passes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allows_once: bool,
+}
+
+/// The user paused while checks were on, so that they are off from then on, or lifted a pause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PauseChange {
+    /// In all projects, not only in the one of the record.
+    pub everywhere: bool,
+    /// `None`: until it is lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_lifted: bool,
 }
 
 /// What was decided about a tool use that breaks a rule. What was tried is not part of it.

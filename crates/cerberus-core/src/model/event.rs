@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
-pub use crate::model::check::{CheckChange, Decision};
+pub use crate::model::check::{CheckChange, Decision, PauseChange};
 use crate::model::fact::Kind;
 pub use crate::model::forgotten::{Forgotten, ForgottenRecord};
 use crate::model::id::{Agent, ProjectId};
@@ -211,6 +211,8 @@ pub enum Event<'a> {
     /// The user changed the check of a memory. Belongs to no session.
     #[serde(borrow)]
     Check(CheckChange<'a>),
+    /// The user switched the checks off or on with a pause. Belongs to no session.
+    Pause(PauseChange),
     /// What was decided about a tool use that breaks a rule of the user.
     #[serde(borrow)]
     Decision(Decision<'a>),

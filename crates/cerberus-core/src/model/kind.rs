@@ -52,6 +52,7 @@ kinds! {
     SameProject "same_project",
     SeparateProject "separate_project",
     Check "check",
+    Pause "pause",
     Decision "decision",
     Open "open",
 }
@@ -89,6 +90,7 @@ impl EventKind {
             Event::SameProject { .. } => EventKind::SameProject,
             Event::SeparateProject { .. } => EventKind::SeparateProject,
             Event::Check(_) => EventKind::Check,
+            Event::Pause(_) => EventKind::Pause,
             Event::Decision(_) => EventKind::Decision,
             Event::Open(_) => EventKind::Open,
         }
@@ -110,10 +112,10 @@ impl EventKind {
         !self.is_ours() && !matches!(self, EventKind::Start | EventKind::End)
     }
 
-    /// Memories and their checks belong to no session, nor do lists of what was forgotten and records about projects.
+    /// Memories, their checks and pauses belong to no session, nor do lists of what was forgotten and records about projects.
     pub fn is_of_a_session(self) -> bool {
-        use EventKind::{Check, Forgotten, Memory, Open, Repository, SameProject, SeparateProject, Used};
-        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject | Check | Open)
+        use EventKind::{Check, Forgotten, Memory, Open, Pause, Repository, SameProject, SeparateProject, Used};
+        !matches!(self, Memory | Used | Forgotten | Repository | SameProject | SeparateProject | Check | Pause | Open)
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
         let of_none = words(|kind| !kind.is_of_a_session());
         assert_eq!(
             of_none,
-            ["memory", "used", "forgotten", "repository", "same_project", "separate_project", "check", "open"]
+            ["memory", "used", "forgotten", "repository", "same_project", "separate_project", "check", "pause", "open"]
         );
     }
 }

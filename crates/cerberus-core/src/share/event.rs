@@ -54,8 +54,8 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Forgotten(_) => return None,
         // Which projects are the same is decided by each device for its own folders.
         Event::Repository(_) | Event::SameProject { .. } | Event::SeparateProject { .. } => return None,
-        // A check binds only on the device where the user set it.
-        Event::Check(_) => return None,
+        // A check binds only on the device where the user set it, and is paused there alone.
+        Event::Check(_) | Event::Pause(_) => return None,
         // Other devices of the user have the sessions themselves.
         Event::Open(_) => return None,
     })

@@ -82,6 +82,7 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         | Event::SameProject { .. }
         | Event::SeparateProject { .. }
         | Event::Check(_)
+        | Event::Pause(_)
         | Event::Decision(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::clean::BUILT_IN;
-use crate::model::check::{CheckChange, Decision, Level, Verdict};
+use crate::model::check::{CheckChange, Decision, Level, PauseChange, Verdict};
 use crate::model::event::{
     AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, Named, Note,
     OpenFact, OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch, Untyped,
@@ -170,6 +170,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             device: c(),
             allows_once: false,
         }),
+        Event::Pause(PauseChange { everywhere: true, until: None, is_lifted: false }),
         Event::Decision(Decision { memory: c(), verdict: Verdict::Denied, tried: c(), call: c() }),
         open(Kind::Decision, "dec:use sqlite"),
     ]

@@ -2,7 +2,8 @@
 //!
 //! No SQLite: the rules are in one file, what was denied lately in another, and what happened before is at the end of the
 //! journal. That is read only if a rule is about what happened before, or if the user let a violation pass. Where nothing
-//! may be stored, nothing is enforced.
+//! may be stored, nothing is enforced, unless somebody else said so: a `.nocerberus` that was committed leaves the checks
+//! on until the user confirms it.
 
 use std::cell::OnceCell;
 use std::io;
@@ -77,15 +78,17 @@ pub fn before_tool(
     let Some(known) = known(home)? else { return Ok(None) };
     let Some(before) = before::before(agent, payload) else { return Ok(None) };
     let located = identity::locate(Path::new(&before.cwd));
-    if privacy::storage_block(home, clock.now, &located).is_some() {
+    let is_recorded = privacy::storage_block(home, clock.now, &located).is_none();
+    if !is_recorded && privacy::unconfirmed_opt_out(home, clock.now, &located).is_none() {
         return Ok(None);
     }
+    let known = known.into_iter().filter(|(check, _)| is_recorded || !check.rule.needs_past());
     let scene = Now { user_home: variable("HOME"), ..Now::new(home, clock, &located, before.agent, &before.session) };
-    let (checks, allowed): (Vec<Check>, Vec<Option<Timestamp>>) = known.into_iter().unzip();
+    let (checks, allowed): (Vec<Check>, Vec<Option<Timestamp>>) = known.unzip();
     let Some(hit) = decide(&checks, &before.action, &scene) else { return Ok(None) };
     let check = &checks[hit.check];
     let tried = format!("{:016x}", fnv1a(format!("{} {:?}", check.id, tried_text(&before)).as_bytes()));
-    let asker = Asker { home, clock, located: &located, agent: before.agent, session: &before.session };
+    let asker = Asker { home, clock, located: &located, agent: before.agent, session: &before.session, is_recorded };
     let attempt = Try::new(before.agent.name(), &before.session, &tried, &before.call);
     let denied = attempt.denied(home);
     let permission = allowed[hit.check].filter(|at| clock.now.since(*at) <= ALLOWED_MAX);
@@ -155,7 +158,7 @@ pub fn at_stop(home: &Home, clock: &Clock, ending: &Ending) -> Result<Option<Str
     if earlier.has("stop", &turn, Verdict::Denied) {
         return Ok(None);
     }
-    let asker = Asker { home, clock, located, agent: *agent, session };
+    let asker = Asker { home, clock, located, agent: *agent, session, is_recorded: true };
     asker.record(check, Verdict::Denied, "stop".to_string(), &turn)?;
     Ok(Some(reply))
 }
@@ -167,6 +170,8 @@ struct Asker<'a> {
     located: &'a Located,
     agent: Agent,
     session: &'a str,
+    /// Whether anything may be stored here.
+    is_recorded: bool,
 }
 
 impl Asker<'_> {
@@ -185,6 +190,9 @@ impl Asker<'_> {
     }
 
     fn record(&self, check: &Check, verdict: Verdict, tried: String, call: &str) -> Result<(), JournalError> {
+        if !self.is_recorded {
+            return Ok(());
+        }
         let clean = |text: &str| self.home.cleaner().clean(text.to_string(), Keep::NAME);
         let own = if call.is_empty() {
             format!("{}-{}", self.clock.wall.millis(), std::process::id())

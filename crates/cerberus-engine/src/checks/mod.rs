@@ -15,17 +15,18 @@ use std::path::PathBuf;
 
 use cerberus_core::checks::{Check, Rule};
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::check::{CheckChange, Level, Verdict};
+use cerberus_core::model::check::{CheckChange, Level, PauseChange, Verdict};
 use cerberus_core::model::event::{Event, Location};
 use cerberus_core::model::id::{Agent, MemoryId, ProjectId, fnv1a};
 use cerberus_core::model::memory::{Scope, Status};
 use cerberus_core::model::time::Timestamp;
 
-use crate::journal::{self, own_record};
+use crate::journal::{self, JournalError, own_record};
 use crate::os::clock::Clock;
 use crate::os::device;
 use crate::os::home::Home;
 use crate::project::identity::Located;
+use crate::project::privacy;
 use crate::same_project::joined::Projects;
 use crate::store::fold::{self, FoldError};
 use crate::store::{self, MemoryRow, RuleRow, Store, StoreError};
@@ -167,6 +168,28 @@ pub fn say(home: &Home, clock: &Clock, store: &mut Store, located: &Located, sai
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
     compile(home, clock, store)
+}
+
+/// Whether hooks enforce any rule.
+pub fn are_on(home: &Home) -> bool {
+    home.checks().exists()
+}
+
+/// Records that the user switches the checks off or on with a pause, if any are on here. To be called before the pause
+/// begins, or after it is lifted.
+pub fn record_pause(home: &Home, clock: &Clock, located: &Located, change: PauseChange) -> Result<(), JournalError> {
+    let are_off_here = privacy::permanent_block(home, located).is_some()
+        && privacy::unconfirmed_opt_out(home, clock.now, located).is_none();
+    if !are_on(home) || !change.everywhere && are_off_here {
+        return Ok(());
+    }
+    let nowhere = || Clean::word("");
+    // A pause everywhere says nothing about the project in which it was typed.
+    let project = if change.everywhere { ProjectId::of_name("") } else { located.project.clone() };
+    let location = Location { project, name: nowhere(), root: nowhere(), cwd: nowhere(), branch: None };
+    let key = format!("pause-{}-{}", clock.wall.millis(), std::process::id());
+    let record = own_record(home, clock, Agent::MANUAL, "", location, key, Event::Pause(change));
+    journal::append(home, clock.wall, &record)
 }
 
 /// Writes the file that hooks read; removes it if nothing binds. Nothing is written if nothing changed.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::os::home::{Home, create_dir};
 use crate::project::identity::Located;
+use crate::project::tracked;
 
 /// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project, and no brief is given in it.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
@@ -66,6 +67,18 @@ pub fn permanent_block(home: &Home, located: &Located) -> Option<StorageBlock> {
         return Some(StorageBlock::PrivateProject(folder.clone()));
     }
     roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(StorageBlock::OptedOut)
+}
+
+/// The `.nocerberus` that somebody committed and the user has not confirmed. Nothing is stored then, but checks stay on:
+/// whoever writes to a repository must not switch off what the user wants. A pause confirms it. Reads git's index, but
+/// only if the file is there.
+pub fn unconfirmed_opt_out(home: &Home, now: Timestamp, located: &Located) -> Option<PathBuf> {
+    let Some(StorageBlock::OptedOut(file)) = permanent_block(home, located) else { return None };
+    let Located { root, git_dir, main_root, common_dir, .. } = located;
+    let trees = [Some((root, git_dir)), main_root.as_ref().map(|root| (root, common_dir))];
+    let mut with_file = trees.into_iter().flatten().filter(|(root, _)| is_there(&root.join(OPT_OUT_FILE)));
+    let is_committed = with_file.all(|(_, git)| git.as_ref().is_some_and(|git| tracked::may_hold(git, OPT_OUT_FILE)));
+    (is_committed && paused(home, now, located).is_none()).then_some(file)
 }
 
 pub(super) fn is_there(path: &Path) -> bool {

@@ -5,6 +5,7 @@
 //! as far as the sessions' own files allow.
 
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -16,6 +17,8 @@ const INDEX_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// Stat data, hash and flags before each name, with SHA-1.
 const FIXED_BYTES: usize = 62;
 const EXTENDED_FLAG: u16 = 0x4000;
+/// What is left after the entries and the extensions.
+const CHECKSUM_BYTES: usize = 20;
 
 /// Everything git tracks in one worktree.
 #[derive(Debug, Default)]
@@ -61,6 +64,19 @@ pub fn read(git_dir: &Path) -> Tracked {
     index.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
 }
 
+/// Whether git tracks this name at the top of the worktree, as a file or a folder; in doubt, it does.
+pub fn may_hold(git_dir: &Path, name: &str) -> bool {
+    let is_it = |path: &str| {
+        // Where letters have no case, another spelling is the same file.
+        let (top, _) = path.split_once('/').unwrap_or((path, ""));
+        top.eq_ignore_ascii_case(name)
+    };
+    match outside::bytes(&git_dir.join("index"), INDEX_BYTES_MAX) {
+        Ok(bytes) => parse(&bytes).is_none_or(|tracked| tracked.paths.iter().any(|path| is_it(path))),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
 fn parse(bytes: &[u8]) -> Option<Tracked> {
     let mut rest = bytes.strip_prefix(b"DIRC")?;
     let version = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?);
@@ -91,6 +107,15 @@ fn parse(bytes: &[u8]) -> Option<Tracked> {
         let padding = if version == 4 { 1 } else { 8 - (FIXED_BYTES + 2 * usize::from(extended) + end) % 8 };
         take(&mut rest, padding)?;
         tracked.paths.push(String::from_utf8_lossy(&name).into_owned());
+    }
+    while rest.len() > CHECKSUM_BYTES {
+        let signature = take(&mut rest, 4)?;
+        // The other paths are in another file.
+        if signature == b"link" {
+            return None;
+        }
+        let bytes = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?);
+        take(&mut rest, bytes as usize)?;
     }
     Some(tracked)
 }
@@ -148,10 +173,20 @@ mod tests {
             std::fs::write(dir.path().join("README.md"), "longer").unwrap();
             assert!(is_changed(), "version {version}");
 
+            for (name, is_held) in
+                [("README.md", true), ("readme.MD", true), ("src", true), ("sr", false), ("a.rs", false)]
+            {
+                assert_eq!(may_hold(&dir.path().join(".git"), name), is_held, "{name}, version {version}");
+            }
             let whole = std::fs::read(dir.path().join(".git/index")).unwrap();
             for cut in 0..whole.len() {
                 parse(&whole[..cut]);
             }
+            git(&["update-index", "--split-index"]);
+            assert_eq!(read(&dir.path().join(".git")).paths, [""; 0], "version {version}");
+            assert!(may_hold(&dir.path().join(".git"), "nobody knows"), "version {version}");
+            std::fs::remove_file(dir.path().join(".git/index")).unwrap();
+            assert!(!may_hold(&dir.path().join(".git"), "README.md"), "nothing is tracked yet");
         }
     }
 }

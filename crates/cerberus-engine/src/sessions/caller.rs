@@ -18,20 +18,36 @@ pub enum CalledBy {
 
 /// Who runs this process. `variable` reads the environment.
 pub fn called_by(store: &Store, variable: &dyn Fn(&str) -> Option<String>) -> store::Result<CalledBy> {
-    if agents::command_variables().any(|name| variable(name).is_some_and(|value| is_set(&value))) {
+    if is_marked(variable) {
         return Ok(CalledBy::Agent);
     }
-    of_chain(store, &process::ancestors())
+    Ok(if of_chain(store, &process::ancestors())?.is_empty() { CalledBy::Person } else { CalledBy::Agent })
+}
+
+/// Whether a variable is set that agents set for their commands.
+pub fn is_marked(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    agents::command_variables().any(|name| variable(name).is_some_and(|value| is_set(&value)))
 }
 
 fn is_set(value: &str) -> bool {
     !matches!(value.trim(), "" | "0" | "false")
 }
 
-fn of_chain(store: &Store, ancestors: &[AgentProcess]) -> store::Result<CalledBy> {
+/// The row of the session that this process runs in; `None` if that is not certain. Variables are not asked: whoever runs
+/// a command chooses them.
+pub fn own_session(store: &Store) -> store::Result<Option<i64>> {
+    let rows = of_chain(store, &process::ancestors())?;
+    Ok(if let [row] = rows[..] { Some(row) } else { None })
+}
+
+/// The rows of the live sessions whose agent is the nearest of these processes. One agent may have several.
+fn of_chain(store: &Store, ancestors: &[AgentProcess]) -> store::Result<Vec<i64>> {
     let recorded = store.agent_processes(&ancestors.iter().map(|one| one.pid).collect::<Vec<_>>())?;
-    let is_agent = recorded.iter().any(|process| ancestors.contains(process));
-    Ok(if is_agent { CalledBy::Agent } else { CalledBy::Person })
+    let rows = ancestors.iter().map(|one| {
+        let own = recorded.iter().filter(|(_, process)| process == one);
+        own.map(|(row, _)| *row).collect::<Vec<_>>()
+    });
+    Ok(rows.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default())
 }
 
 #[cfg(test)]

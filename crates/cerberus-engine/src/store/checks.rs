@@ -1,6 +1,8 @@
 //! Checks in the view: what the user said about each, and what was decided because of them.
 
-use cerberus_core::model::check::{CheckChange, Decision, Level, Verdict};
+use cerberus_core::model::check::{CheckChange, Decision, Level, PauseChange, Verdict};
+use cerberus_core::model::event::Record;
+use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{Row, params};
 
@@ -33,6 +35,16 @@ pub struct DecisionRow {
     pub verdict: Verdict,
 }
 
+/// A pause that began while checks were on, or was lifted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseRow {
+    pub at: Timestamp,
+    /// `None` for all projects.
+    pub project: Option<ProjectId>,
+    pub until: Option<Timestamp>,
+    pub is_lifted: bool,
+}
+
 impl FoldTransaction<'_> {
     /// What somebody else brought does not bind.
     pub(super) fn rule(&self, source: &Source, change: &CheckChange, is_foreign: bool) -> Result<()> {
@@ -46,6 +58,14 @@ impl FoldTransaction<'_> {
         let CheckChange { memory, level, content, device, allows_once, .. } = change;
         let (event, at, level) = (source.event, source.at.millis(), level.word());
         self.run(sql, params![event, at, &**memory, words, level, &**content, &**device, allows_once])?;
+        Ok(())
+    }
+
+    pub(super) fn pause(&self, source: &Source, record: &Record, change: &PauseChange) -> Result<()> {
+        let sql = "INSERT INTO pause (event, at, project, until, is_lifted) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let project = (!change.everywhere).then(|| record.location.project.as_str());
+        let until = change.until.map(Timestamp::millis);
+        self.run(sql, params![source.event, source.at.millis(), project, until, change.is_lifted])?;
         Ok(())
     }
 
@@ -65,6 +85,21 @@ impl Store {
             AND NOT EXISTS (SELECT 1 FROM rule AS later WHERE later.memory = known.memory AND later.at <= ?1
             AND (later.at, later.event) > (known.at, known.event)) ORDER BY memory";
         self.rows(sql, [now.millis()], rule_row)
+    }
+
+    /// Every pause up to `now` while checks were on, oldest first.
+    pub fn pauses(&self, now: Timestamp) -> Result<Vec<PauseRow>> {
+        let sql = "SELECT at, project, until, is_lifted FROM pause WHERE at <= ?1 ORDER BY at, event";
+        let read = |row: &Row| {
+            let (project, until): (Option<String>, Option<i64>) = (row.get(1)?, row.get(2)?);
+            Ok(PauseRow {
+                at: time(row, 0)?,
+                project: project.map(ProjectId::from_stored),
+                until: until.map(Timestamp::from_millis),
+                is_lifted: row.get(3)?,
+            })
+        };
+        self.rows(sql, [now.millis()], read)
     }
 
     /// Every decision up to `now`, oldest first.

@@ -42,7 +42,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-pub use checks::{DecisionRow, RuleRow};
+pub use checks::{DecisionRow, PauseRow, RuleRow};
 pub use corrections::CorrectionRow;
 pub use entries::{EntryQuery, FoundEntry};
 pub use facts::{Carried, FactFilter, UnnamedEdit};

@@ -102,18 +102,18 @@ impl Store {
         Ok(rows)
     }
 
-    /// The processes with these ids that hooks recorded, of sessions whose end no hook reported. Sessions are not
-    /// limited to a time: a process is identified beyond doubt.
-    pub fn agent_processes(&self, pids: &[u32]) -> Result<Vec<AgentProcess<'static>>> {
+    /// The processes with these ids that hooks recorded, each with the row of its session, of sessions whose end no hook
+    /// reported. Sessions are not limited to a time: a process is identified beyond doubt.
+    pub fn agent_processes(&self, pids: &[u32]) -> Result<Vec<(i64, AgentProcess<'static>)>> {
         let pids = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
-            "SELECT agent, process FROM session WHERE process IS NOT NULL AND json_extract(process, '$.pid') IN ({pids})
+            "SELECT agent, row, process FROM session WHERE process IS NOT NULL AND json_extract(process, '$.pid') IN ({pids})
              AND NOT coalesce((SELECT what = 'ended' AND detail NOT IN ('{TIMEOUT}', '{EXPLICIT}') FROM mark
              WHERE mark.session = session.row ORDER BY at DESC, mark.row DESC LIMIT 1), 0)"
         );
-        let found = self.rows(&sql, [], |row| Ok((row.get::<_, String>(0)?, process(row.get(1)?))))?;
-        let of_hooks = found.into_iter().filter(|(agent, _)| agents::find(agent).is_some());
-        Ok(of_hooks.filter_map(|(_, process)| process).collect())
+        let found = self.rows(&sql, [], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, process(row.get(2)?))))?;
+        let of_hooks = found.into_iter().filter(|(agent, ..)| agents::find(agent).is_some());
+        Ok(of_hooks.filter_map(|(_, row, process)| Some((row, process?))).collect())
     }
 
     /// The last prompt up to `now`, if the agent has not answered it yet.

@@ -400,6 +400,16 @@ CREATE TABLE IF NOT EXISTS rule (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS rule_by_memory ON rule (memory, at, event);
 
+-- When the user paused while checks were on, and when a pause was lifted.
+CREATE TABLE IF NOT EXISTS pause (
+    event INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    -- NULL for all projects.
+    project TEXT,
+    until INTEGER,
+    is_lifted INTEGER NOT NULL
+) STRICT;
+
 -- What was decided about tool uses that broke a rule.
 CREATE TABLE IF NOT EXISTS decision (
     event INTEGER PRIMARY KEY,

@@ -92,7 +92,7 @@ impl<'a> FoldTransaction<'a> {
         let tables =
             "segment session event mark fact run digest lesson mention prompt message title command unnamed closing receipt file
             correction untyped memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
-            repository project_answer rule decision open_list root_asked title_asked entry unindexed";
+            repository project_answer rule pause decision open_list root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
         let clear = format!("{clear} INSERT INTO entry_terms (entry_terms) VALUES ('delete-all');");
@@ -123,6 +123,7 @@ impl<'a> FoldTransaction<'a> {
             "DELETE FROM repository",
             "DELETE FROM project_answer",
             "DELETE FROM rule",
+            "DELETE FROM pause",
             "DELETE FROM open_list",
             "DELETE FROM memory_progress",
         ] {
@@ -200,6 +201,7 @@ impl<'a> FoldTransaction<'a> {
             // A rule of another device or of a teammate binds nobody here.
             Event::Check(_) if record.origin.is_some() => Ok(()),
             Event::Check(change) => self.rule(source, change, record.imported || record.by_agent),
+            Event::Pause(change) => self.pause(source, record, change),
             Event::Open(list) => self.open_list(source, record, list),
             _ => Ok(()),
         }

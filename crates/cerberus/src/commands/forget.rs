@@ -7,7 +7,7 @@ use cerberus_engine::erase::forget;
 use cerberus_engine::erase::forget::Forgotten;
 use cerberus_engine::os::clock::Clock;
 use cerberus_engine::same_project::joined::{Joined, joined};
-use cerberus_engine::store::Store;
+use cerberus_engine::store::{SessionRow, Store};
 use serde_json::json;
 
 use super::memory::DOCTOR;
@@ -27,35 +27,35 @@ use crate::render;
 pub struct Forget {
     /// A session with everything captured from it, by our id or the agent's own; may be repeated
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
-    session: Vec<String>,
+    pub(super) session: Vec<String>,
 
     /// This project in all its folders (see `cerberus project`): all its sessions, and the memories of its scope
     #[arg(long, group = "what", conflicts_with_all = ["path", "since", "until", "memory"])]
-    project: bool,
+    pub(super) project: bool,
 
     /// Files of this project that match a pattern (*.pem, secrets/, src/**/plan.md), and sentences that name them
     #[arg(long, value_name = "GLOB", group = "what", value_parser = glob, conflicts_with_all = ["since", "until", "memory"])]
-    path: Option<Glob>,
+    pub(super) path: Option<Glob>,
 
     /// Everything captured at or after this time (RFC 3339), in all projects
     #[arg(long, value_name = "TIME", group = "what", value_parser = Timestamp::parse, conflicts_with = "memory")]
-    since: Option<Timestamp>,
+    pub(super) since: Option<Timestamp>,
 
     /// Everything captured before this time; with --since, everything between the two
     #[arg(long, value_name = "TIME", group = "what", value_parser = Timestamp::parse, conflicts_with = "memory")]
-    until: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
 
     /// A memory, by its id or the start of its id; may be repeated
     #[arg(long, value_name = "ID", group = "what")]
-    memory: Vec<String>,
+    pub(super) memory: Vec<String>,
 
     /// Do not ask for confirmation
     #[arg(long)]
-    yes: bool,
+    pub(super) yes: bool,
 
     /// Only show what would be forgotten
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 fn glob(pattern: &str) -> std::result::Result<Glob, String> {
@@ -76,7 +76,10 @@ impl Forget {
         if self.dry_run || is_nothing(&meant) {
             return self.tell(context, &meant, &folders);
         }
-        self.require_person(context, &store, &meant)?;
+        // Proposals that were learned from a session are the user's to decide about.
+        if !meant.memories.is_empty() {
+            context.require_person(&store, "forget memories", "cerberus forget … (with the same options)")?;
+        }
         folders.iter().for_each(|folder| render::talk(&format!("{SAME_PROJECT}{folder}")));
         render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
         const AGAIN: &str = "some of it may already be deleted; run the command again to forget the rest";
@@ -87,14 +90,6 @@ impl Forget {
         gone.checkpoints = meant.checkpoints;
         super::sync::after_forget(context)?;
         self.tell(context, &gone, &folders)
-    }
-
-    /// An agent may have sessions forgotten, but not together with memories.
-    fn require_person(&self, context: &Context, store: &Store, meant: &Forgotten) -> Result<()> {
-        match meant.memories.is_empty() {
-            true => Ok(()),
-            false => context.require_person(store, "forget memories", "cerberus forget … (with the same options)"),
-        }
     }
 
     /// The other folders of the project to forget.
@@ -119,19 +114,7 @@ impl Forget {
             let (since, until) = (self.since.unwrap_or(Timestamp::EPOCH), self.until.unwrap_or(END));
             return Ok(ForgetRequest::Between(since, until));
         }
-        let mut sessions = Vec::new();
-        for id in &self.session {
-            // Two agents may use the same id of their own.
-            let own = store.agent_sessions(id, END).hint(DOCTOR)?;
-            if !own.is_empty() {
-                sessions.extend(own);
-                continue;
-            }
-            // Also one that began after the time that the command is asked about.
-            let found = find::by_id(store, &Clock::new(Some(END)), id).hint(DOCTOR)?;
-            sessions.push(the_one(found, id)?);
-        }
-        Ok(forget::of_sessions(&sessions))
+        Ok(forget::of_sessions(&sessions(store, &self.session)?))
     }
 
     fn memories(&self, context: &Context) -> Result<()> {
@@ -140,7 +123,6 @@ impl Forget {
         let rows = self.memory.iter().map(|id| super::memory::find(&store, id, now)).collect::<Result<Vec<_>>>()?;
         let meant = Forgotten { memories: rows.into_iter().map(|row| row.id).collect(), ..Forgotten::default() };
         if !self.dry_run {
-            self.require_person(context, &store, &meant)?;
             drop(store);
             render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
             ForgetMemories::of(self.memory.clone()).forget(context, false)?;
@@ -182,6 +164,23 @@ impl Forget {
         }
         Ok(())
     }
+}
+
+/// The sessions with these ids, ours or the agents' own.
+pub fn sessions(store: &Store, ids: &[String]) -> Result<Vec<SessionRow>> {
+    let mut sessions = Vec::new();
+    for id in ids {
+        // Two agents may use the same id of their own.
+        let own = store.agent_sessions(id, END).hint(DOCTOR)?;
+        if !own.is_empty() {
+            sessions.extend(own);
+            continue;
+        }
+        // Also one that began after the time that the command is asked about.
+        let found = find::by_id(store, &Clock::new(Some(END)), id).hint(DOCTOR)?;
+        sessions.push(the_one(found, id)?);
+    }
+    Ok(sessions)
 }
 
 /// Followed by the path of another folder of the same project.

@@ -34,18 +34,18 @@ use crate::render::time::Local;
 pub struct Import {
     #[arg(value_name = "AGENT", value_parser = agent)]
     #[arg(help = format!("The agent: {} [default: all agents with transcripts on this machine]", names()))]
-    agent: Option<Agent>,
+    pub(super) agent: Option<Agent>,
 
     /// Import into the project in this folder instead of the one named in the transcripts
     #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
+    pub(super) project: Option<PathBuf>,
 
     /// Also import forgotten events, which are then no longer forgotten
     #[arg(long)]
-    forgotten: bool,
+    pub(super) forgotten: bool,
 
     /// Transcripts (plain, .gz, .zst), databases, or folders that contain them [default: everything the agent keeps]
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
 }
 
 const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";

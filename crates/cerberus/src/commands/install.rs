@@ -22,16 +22,16 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Install {
     #[command(flatten)]
-    selection: Selection,
+    pub(super) selection: Selection,
 
     /// Remove comments and trailing commas from a settings file that its agent ignores because of them; the file as it
     /// was is kept in the backups
     #[arg(long)]
-    repair_json: bool,
+    pub(super) repair_json: bool,
 
     /// Also show a status line where the agent has one; one that you already have is kept and shown first
     #[arg(long)]
-    statusline: bool,
+    pub(super) statusline: bool,
 }
 
 /// Remove Cerberus from the agents' settings
@@ -41,23 +41,23 @@ pub struct Install {
 #[derive(clap::Args)]
 pub struct Uninstall {
     #[command(flatten)]
-    selection: Selection,
+    pub(super) selection: Selection,
 }
 
 #[derive(clap::Args)]
-struct Selection {
+pub(super) struct Selection {
     #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
     #[arg(help = format!("The agents: {} [default: every agent found]", names(|_| true)))]
     #[arg(value_parser = PossibleValuesParser::new(agents::ALL.map(|profile| profile.agent.name())))]
-    agents: Vec<String>,
+    pub(super) agents: Vec<String>,
 
     /// user: your own settings; project: the settings in this project's folder
     #[arg(long, value_name = "SCOPE", default_value = "user", value_parser = ["user", "project"])]
-    scope: String,
+    pub(super) scope: String,
 
     /// Only show what would change
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 /// The result for one file.

@@ -14,6 +14,7 @@ mod man;
 mod mcp;
 pub mod memory;
 mod pause;
+mod permission;
 mod project;
 pub mod record;
 mod report;
@@ -189,6 +190,7 @@ pub fn run() -> ExitCode {
         if arguments.command.needs_home() {
             context.require_safe_home()?;
         }
+        permission::require(&context, arguments.command.permission())?;
         let may_change_memories = arguments.command.may_change_memories();
         let done = match arguments.command {
             Command::Try(command) => command.run(json),

@@ -1,8 +1,11 @@
 use std::time::Duration;
 
+use cerberus_core::model::check::PauseChange;
 use cerberus_core::model::span::{NotASpan, Span};
+use cerberus_engine::checks;
 use cerberus_engine::project::privacy;
 use cerberus_engine::project::privacy::{PauseScope, StorageBlock};
+use cerberus_engine::store::PauseRow;
 use serde_json::json;
 
 use crate::context::Context;
@@ -14,14 +17,15 @@ use crate::render::time::{Local, rough};
 ///
 /// During a pause, hooks store nothing and tell the agent nothing, and agents cannot record anything. A pause applies
 /// to all projects, survives a restart, and lasts until it is lifted or its time is over; `status` and `doctor` show
-/// it. The agents still write their own transcripts, so a later `import` can include that time.
+/// it. The agents still write their own transcripts, so a later `import` can include that time. Checks are off during a
+/// pause, and if any are on, the pause itself is recorded. An agent cannot pause.
 #[derive(clap::Args)]
 pub struct PauseCommand {
     /// How long: 30m, 2h, 1d [default: until `cerberus unpause`]
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     span: Option<Duration>,
 
-    /// Pause only this project
+    /// Pause only this project; confirms a `.nocerberus` that somebody committed
     #[arg(long)]
     project: bool,
 }
@@ -55,6 +59,8 @@ impl PauseCommand {
     pub fn run(self, context: &Context) -> Result<()> {
         let (now, located) = (context.clock.now, context.located());
         let until = self.span.map(|span| now.plus(span));
+        let change = PauseChange { everywhere: !self.project, until, is_lifted: false };
+        checks::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
         privacy::pause(&context.home, now, &located, reach(self.project), until).hint(RETRY)?;
         print_state(context)
     }
@@ -62,7 +68,13 @@ impl PauseCommand {
 
 impl Unpause {
     pub fn run(self, context: &Context) -> Result<()> {
-        privacy::unpause(&context.home, context.clock.now, &context.located(), reach(self.project)).hint(RETRY)?;
+        let (now, located) = (context.clock.now, context.located());
+        let was_paused = context.home.paused().exists();
+        privacy::unpause(&context.home, now, &located, reach(self.project)).hint(RETRY)?;
+        if was_paused {
+            let change = PauseChange { everywhere: !self.project, until: None, is_lifted: true };
+            checks::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
+        }
         print_state(context)
     }
 }
@@ -77,6 +89,39 @@ pub fn storing(context: &Context, shut: &StorageBlock) -> String {
         }
         shut => shut.to_string(),
     }
+}
+
+/// Whether hooks enforce the checks here and now; `None` if there are none.
+pub fn checks(context: &Context) -> Option<String> {
+    let (home, now, located) = (&context.home, context.clock.now, context.located());
+    if !checks::are_on(home) {
+        return None;
+    }
+    let opted_out = || privacy::unconfirmed_opt_out(home, now, &located);
+    Some(match privacy::storage_block(home, now, &located) {
+        None => CHECKS_ON.to_string(),
+        Some(StorageBlock::Paused { .. }) => "off while paused".to_string(),
+        Some(_) => match opted_out() {
+            None => "off in this project".to_string(),
+            Some(file) => {
+                format!("on: somebody committed {}; if you agree with it: cerberus pause --project", file.display())
+            }
+        },
+    })
+}
+
+pub const CHECKS_ON: &str = "on";
+
+/// `paused 16 Nov 10:00 in all projects`.
+pub fn line(context: &Context, pause: &PauseRow) -> String {
+    let local = Local::new(context.clock.now);
+    let place = match &pause.project {
+        None => "in all projects".to_string(),
+        Some(project) if *project == context.located().project => "in this project".to_string(),
+        Some(project) => format!("in project {}", project.as_str()),
+    };
+    let until = pause.until.map_or_else(String::new, |until| format!(" until {}", local.when(until)));
+    format!("{} {} {place}{until}", if pause.is_lifted { "unpaused" } else { "paused" }, local.when(pause.at))
 }
 
 fn print_state(context: &Context) -> Result<()> {

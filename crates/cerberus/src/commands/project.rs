@@ -18,11 +18,11 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Project {
     #[command(subcommand)]
-    command: Option<ProjectCommand>,
+    pub(super) command: Option<ProjectCommand>,
 }
 
 #[derive(clap::Subcommand)]
-enum ProjectCommand {
+pub(super) enum ProjectCommand {
     /// Treat another folder as the same project
     SameAs {
         /// The other folder, which may no longer exist, or the id of its project
@@ -80,9 +80,6 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     let located = context.located();
     context.may_store(&located)?;
     let mut store = context.store()?;
-    let verb = if is_same { "same-as" } else { "separate" };
-    let command = format!("cerberus project {verb} {}", shell_word(meant));
-    context.require_person(&store, "join or separate projects", &command)?;
     let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
     let missing = || anyhow::anyhow!("no project is known at {meant:?}");
     let other =

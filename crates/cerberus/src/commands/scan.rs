@@ -15,7 +15,7 @@ pub struct Scan {
     /// Redact them in place: in the journal, in the view including its free pages, in backups and outputs of loops; remove
     /// checkpoints with a secret
     #[arg(long)]
-    redact: bool,
+    pub(super) redact: bool,
 }
 
 impl Scan {

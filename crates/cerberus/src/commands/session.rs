@@ -22,11 +22,11 @@ use crate::render::time::Local;
 #[derive(clap::Args)]
 pub struct Session {
     #[command(subcommand)]
-    command: SessionCommand,
+    pub(super) command: SessionCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum SessionCommand {
+pub(super) enum SessionCommand {
     /// Mark a session as completed, so that its open items no longer carry over
     ///
     /// Without an id, all sessions of this project; on a terminal it asks first. `--undo` takes it back.

@@ -18,7 +18,7 @@ use cerberus_engine::store::{FactFilter, Store};
 use serde_json::{Value, json};
 
 use super::log::ListedJson;
-use super::pause::storing;
+use super::pause::{self, storing};
 use super::project::Folders;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -61,6 +61,8 @@ struct Glance {
     kept: Kept,
     folders: Folders,
     shut: Option<StorageBlock>,
+    /// Whether the user's checks are enforced here; `None` if there are none.
+    checks: Option<String>,
     settings_problem: Option<String>,
     failures: Vec<Failure>,
     sync: Vec<(&'static str, String)>,
@@ -104,6 +106,7 @@ impl Glance {
             kept: Kept::of(context, store)?,
             folders: Folders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
+            checks: pause::checks(context),
             settings_problem: context.settings_problem(),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
@@ -129,6 +132,7 @@ impl Glance {
             "memories": {"approved": self.approved, "proposed": self.proposed},
             "home": render::path(context.home.root()), "failures": failed,
             "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
+            "checks": self.checks,
             "store": self.kept.json(), "folders": self.folders.json(), "sync": self.sync_json,
         })
     }
@@ -187,6 +191,9 @@ impl Glance {
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
+        lines.extend(
+            self.checks.iter().filter(|state| *state != pause::CHECKS_ON).map(|state| ("checks", state.clone())),
+        );
         lines
     }
 }

@@ -23,11 +23,11 @@ use crate::render;
 pub struct Summarize {
     /// The session [default: the last session of this project with captured facts]
     #[arg(value_name = "SESSION")]
-    id: Option<String>,
+    pub(super) id: Option<String>,
 
     /// Run as after the end of a session: once for the same facts, silently, within a time limit
     #[arg(long, hide = true, requires = "id")]
-    detached: bool,
+    pub(super) detached: bool,
 }
 
 const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";

@@ -19,6 +19,11 @@ use stdio::Requests;
 
 const REPORT: &str = "start it again; if the problem persists, please report it";
 
+#[cfg(test)]
+pub fn tool_names() -> Vec<String> {
+    tools::all().iter().map(|offer| offer.tool.name.to_string()).collect()
+}
+
 /// Answers until the input ends.
 pub fn serve(context: &Context) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().hint(REPORT)?;

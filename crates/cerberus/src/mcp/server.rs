@@ -28,7 +28,8 @@ and failing tests (block:), next steps (next:) and remembered rules (rule:, pref
 work and after a compaction; with the task as query, the result is ranked for that task. session_record stores what \
 only the agent knows: a decision and its reason, a blocker, a next step, completed work. memory_learn proposes a rule \
 or preference that the user states; it is told to later sessions once the user approves it. memory_search finds approved \
-memories, memory_forget takes back a proposal of an agent. session_history lists recent sessions. Everything stays on this machine.";
+memories, memory_forget takes back a proposal of an agent. session_history lists recent sessions. `cerberus \
+doctor` says what leaves this machine.";
 
 pub struct Server {
     context: Context,

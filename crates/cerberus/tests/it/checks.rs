@@ -490,3 +490,108 @@ fn review_shows_what_a_proposal_would_stop_and_names_checks_to_lower() {
     );
     assert!(review.contains(&format!("the check of {id} is mostly overridden")), "{review}");
 }
+
+#[test]
+fn a_pause_while_checks_are_on_leaves_a_record() {
+    let env = env();
+    let pauses = || env.json(&["check", "list"])["pauses"].as_array().unwrap().clone();
+    env.ok(&["pause"]);
+    env.ok(&["unpause"]);
+    checked(&env, "Use pnpm, not npm.", "block");
+    assert!(pauses().is_empty(), "no check was on");
+    env.ok(&["pause", "--for", "2h"]);
+    assert_eq!(shell(&env, "s1", "t1", "npm i"), "", "as before, nothing is enforced");
+    assert_eq!(env.json(&["status"])["checks"], "off while paused");
+    assert!(env.ok(&["status"]).contains("off while paused"));
+    assert!(env.doctor().to_string().contains("off while paused; switched off by a pause 1 time, the last at"));
+    env.ok(&["unpause"]);
+    env.ok(&["unpause"]);
+    env.ok(&["pause", "--project"]);
+    let expected = |env: &TestEnv| {
+        let rows = env.json(&["check", "list"])["pauses"].as_array().unwrap().clone();
+        rows.iter().map(|row| (row["project"].is_null(), row["lifted"] == true, row["until"].is_null())).collect()
+    };
+    let seen: Vec<(bool, bool, bool)> = expected(&env);
+    assert_eq!(seen, [(true, false, false), (true, true, true), (false, false, true)]);
+    env.rebuild();
+    let again: Vec<(bool, bool, bool)> = expected(&env);
+    assert_eq!(again, seen);
+    let listed = env.ok(&["check", "list"]);
+    assert!(listed.contains("in all projects until") && listed.contains("in this project"), "{listed}");
+    env.ok(&["unpause"]);
+    assert_eq!(env.json(&["status"])["checks"], "on");
+}
+
+#[test]
+fn a_committed_opt_out_leaves_the_checks_on_until_the_user_confirms_it() {
+    let env = env();
+    let id = checked(&env, "Use pnpm, not npm.", "block");
+    env.ok(&[
+        "check",
+        "add",
+        "Run cargo test before every commit.",
+        "--before",
+        "git commit",
+        "--need",
+        "cargo test",
+        "--level",
+        "block",
+    ]);
+    let opt_out = env.project().join(".nocerberus");
+    // The user's own file works as ever, ignored or not.
+    fs::write(&opt_out, "").unwrap();
+    assert_eq!(shell(&env, "s1", "t1", "npm i"), "");
+    assert_eq!(env.json(&["status"])["checks"], "off in this project");
+    let before = journal(&env);
+    env.git(&env.project(), &["add", ".nocerberus"]);
+    env.git(&env.project(), &["commit", "--quiet", "-m", "x"]);
+    reason(&shell(&env, "s1", "t2", "npm i"));
+    // What depends on what the session did is not known, because nothing is recorded.
+    assert_eq!(shell(&env, "s1", "t3", "git commit -m x"), "");
+    env.start("s1", "startup");
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "Paint it", "prompt_id": "p"}));
+    env.hook("s1", "Stop", json!({"last_assistant_message": "Painted."}));
+    assert_eq!(journal(&env), before, "nothing is recorded");
+    let waits = "if you agree with it: cerberus pause --project";
+    assert!(env.ok(&["status"]).contains(waits) && env.doctor().to_string().contains(waits));
+    // A worktree has a file of its own.
+    let side = env.root().join("side");
+    env.git(&env.project(), &["worktree", "add", "--quiet", "-b", "side", side.to_str().unwrap()]);
+    let there = |call: &str| {
+        let extra = json!({"tool_name": "Bash", "tool_use_id": call, "tool_input": {"command": "npm i"}, "cwd": side});
+        env.hook("s2", "PreToolUse", extra)
+    };
+    reason(&there("t4"));
+    // `allow-once` lets it pass here too.
+    env.ok(&["check", "allow-once", &id]);
+    assert_eq!(shell(&env, "s1", "t5", "npm i"), "");
+    let mut by_agent = env.command();
+    by_agent.args(["pause", "--project"]).env("CLAUDECODE", "1");
+    assert!(!by_agent.output().unwrap().status.success());
+    env.ok(&["pause", "--project"]);
+    assert_eq!((shell(&env, "s3", "t6", "npm i"), there("t7")), (String::new(), String::new()));
+    assert_eq!(
+        env.json(&["check", "list"])["pauses"].as_array().unwrap().len(),
+        1,
+        "it is recorded that it was switched off"
+    );
+    assert_eq!(env.json(&["status"])["checks"], "off in this project");
+}
+
+#[test]
+fn no_form_of_a_committed_opt_out_switches_checks_off() {
+    for (number, name) in [".nocerberus", ".nocerberus/x", ".nocerberus/deep/x"].iter().enumerate() {
+        let env = env();
+        checked(&env, "Use pnpm, not npm.", "block");
+        let path = env.project().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        env.git(&env.project(), &["add", "."]);
+        reason(&shell(&env, "s1", &format!("t{number}"), "npm i"));
+        // What cannot be read is not the user's word.
+        env.git(&env.project(), &["update-index", "--split-index"]);
+        reason(&shell(&env, "s1", &format!("u{number}"), "npm i"));
+        fs::write(env.project().join(".git/index"), "damaged").unwrap();
+        reason(&shell(&env, "s1", &format!("v{number}"), "npm i"));
+    }
+}

@@ -177,7 +177,8 @@ fn what_is_written_for_a_shell_runs_in_one() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cerberus"), programs.join("cerberus")).unwrap();
     let all = [&["install", "--agent"], &AGENTS[..]].concat();
     assert!(env.command().args(all).env("PATH", &programs).output().unwrap().status.success());
-    let cwd = env.project();
+    let (cwd, client) = (env.project(), env.root().join("client"));
+    std::os::unix::fs::symlink("/bin/sh", &client).unwrap();
     for (agent, file, pointer, payload) in [
         (
             "claude-code",
@@ -221,7 +222,10 @@ fn what_is_written_for_a_shell_runs_in_one() {
         let settings: Value = serde_json::from_str(&fs::read_to_string(user(&env).join(file)).unwrap()).unwrap();
         let line = settings.pointer(pointer).and_then(Value::as_str).unwrap().to_string();
         assert!(line.contains("my '\\''own'\\'' \"programs\""), "{line}");
-        let mut child = env.command_for("sh").args(["-c", &line]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        // Not the test is the agent, which uninstalls in the end, but this process.
+        let line = format!("{line}\nexit $?");
+        let mut child =
+            env.command_for(&client).args(["-c", &line]).stdin(std::process::Stdio::piped()).spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
         assert!(child.wait().unwrap().success());
         let detail = check(&env, agent)["detail"].to_string();

@@ -248,7 +248,7 @@ fn an_agent_takes_back_its_own_proposal_and_cannot_bury_the_users() {
 }
 
 /// A program that is an agent: it reports the start of a session through a hook, then runs a command of ours.
-fn as_agent(env: &TestEnv, args: &[&str]) -> Output {
+pub fn as_agent(env: &TestEnv, args: &[&str]) -> Output {
     std::fs::write(env.root().join("start.json"), env.payload("live", "SessionStart", json!({"source": "startup"})))
         .unwrap();
     agent(env, "\"$0\" hook claude-code < ../start.json > /dev/null; \"$0\" \"$@\"; exit $?", args)
@@ -265,7 +265,7 @@ fn agent(env: &TestEnv, script: &str, args: &[&str]) -> Output {
     command.args(["-c", script]).arg(binary).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()).into_owned()
 }
 

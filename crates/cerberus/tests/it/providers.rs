@@ -360,7 +360,7 @@ fn doctor_shows_the_providers_state() {
         let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "summary").unwrap();
         (check["ok"].as_bool().unwrap(), check["detail"].as_str().unwrap().to_string())
     };
-    assert_eq!(state(None), (true, "off; briefs use codes, and nothing leaves this machine".to_string()));
+    assert_eq!(state(None), (true, "off; briefs use codes".to_string()));
     configure(&env, "provider = 'anthropic'\nmodel = 'small'");
     assert!(!state(None).0 && state(None).1.contains("set ANTHROPIC_API_KEY"));
 

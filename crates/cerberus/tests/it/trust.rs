@@ -1,5 +1,5 @@
 //! What is not ours is not trusted: a home that others can write to, a git directory that does not know the folder. And
-//! a limit on the size of files disturbs nobody.
+//! a limit on the size of files disturbs nobody. An agent runs none of the commands that are the user's.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 use crate::forget::holding;
+use crate::poison::{as_agent, said};
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -234,4 +235,135 @@ fn a_repository_that_names_its_worktree_is_believed() {
     assert!(!brief_in(&env, &copy).contains("painted red"), "it names another folder");
     assert_eq!(project(&copy)["root"], copy.to_str().unwrap());
     assert!(!holding(&env, "painted red").is_empty());
+}
+
+/// The commands that `docs/commands.md` says an agent may not run. The unit tests of `commands/permission.rs` compare them
+/// with the table.
+fn commands_of_the_user() -> Vec<Vec<String>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## What an agent may not run").unwrap();
+    let block = section.split("```\n").nth(1).unwrap();
+    let line = |line: &str| {
+        let (line, _) = line.strip_prefix("cerberus ").unwrap().split_once("  ").unwrap();
+        line.split(' ').map(|word| word.trim_matches('\'').to_string()).collect()
+    };
+    let found: Vec<Vec<String>> = block.lines().map(line).collect();
+    assert!(found.len() > 30, "{found:?}");
+    found
+}
+
+/// A home with a session, a memory, a check, settings of an agent.
+fn in_use() -> (TestEnv, String) {
+    let env = env();
+    fs::create_dir_all(env.root().join("user/.claude")).unwrap();
+    env.ok(&["install", "--agent", "claude-code"]);
+    let id = env.json(&["learn", "Use pnpm, not npm.", "--scope", "project"])["id"].as_str().unwrap().to_string();
+    env.ok(&["check", "add", &id, "--level", "block"]);
+    env.start("s1", "startup");
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "Paint the lighthouse red", "prompt_id": "p"}));
+    env.hook("s1", "SessionEnd", json!({"reason": "other"}));
+    env.ok(&["status"]);
+    (env, id)
+}
+
+/// The arguments, with the ids of what is there.
+fn meant(words: &[String], memory: &str) -> Vec<String> {
+    let is_session = words[0] == "forget" || words.contains(&"recover".to_string());
+    let id = if is_session && !words.contains(&"--memory".to_string()) { "s1" } else { memory };
+    let asks = ["forget", "remove", "--discard", "session-cleanup", "--source"];
+    let yes = words.iter().any(|word| asks.contains(&word.as_str())) && words[0] != "check";
+    let words = words.iter().map(|word| if word == "ID" { id.to_string() } else { word.clone() });
+    words.chain(yes.then(|| "--yes".to_string())).collect()
+}
+
+#[test]
+fn an_agent_runs_none_of_the_users_commands_and_changes_nothing() {
+    let (env, memory) = in_use();
+    let settings = env.root().join("user/.claude");
+    let state = || (contents(&env.home()), contents(&settings), contents(&env.project()));
+    let before = state();
+    let all = commands_of_the_user();
+    for words in &all {
+        let args = meant(words, &memory);
+        let output = env.command().args(&args).env("CLAUDECODE", "1").stdin(Stdio::null()).output().unwrap();
+        let told = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {told}");
+        assert!(
+            told.contains("only the user can") && told.contains("terminal of their own: cerberus"),
+            "{args:?}: {told}"
+        );
+        assert!(args.iter().all(|word| told.contains(word.as_str())), "the line to type, {args:?}: {told}");
+    }
+    assert_eq!(state(), before, "nothing was changed");
+    // Nor is it the variable alone that tells: the process of its session does too.
+    for words in &all {
+        let args = meant(words, &memory);
+        let output = as_agent(&env, &args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(output.status.code() == Some(1) && said(&output).contains("only the user can"), "{args:?}");
+    }
+    assert!(!holding(&env, "lighthouse").is_empty());
+    assert!(env.home().join("checks").exists() && !env.home().join("paused.json").exists());
+}
+
+#[test]
+fn a_script_runs_all_of_the_users_commands() {
+    let (env, memory) = in_use();
+    for words in commands_of_the_user().iter().filter(|words| words[..2.min(words.len())] != ["loop", "run"]) {
+        let mut command = env.command_for("/bin/sh");
+        command.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_cerberus")]).args(meant(words, &memory));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(!said(&output).contains("only the user can"), "{words:?}: {}", said(&output));
+    }
+    assert!(holding(&env, "lighthouse").is_empty(), "it was forgotten");
+    assert!(!fs::read_to_string(env.root().join("user/.claude/settings.json")).is_ok_and(|text| text.contains("hook")));
+}
+
+#[test]
+fn an_agent_forgets_only_the_session_that_it_runs_in() {
+    let (env, _) = in_use();
+    let refused = as_agent(&env, &["forget", "--session", "s1", "--yes"]);
+    assert!(said(&refused).contains("only the one that it runs in"), "{}", said(&refused));
+    // Together with another one, neither.
+    let both = as_agent(&env, &["forget", "--session", "live", "--session", "s1", "--yes"]);
+    assert!(said(&both).contains("only the one that it runs in"), "{}", said(&both));
+    // A variable says who calls, but not which session is its own.
+    let output = env.command().args(["forget", "--session", "live", "--yes"]).env("CODEX_THREAD_ID", "live").output();
+    assert!(said(&output.unwrap()).contains("only the one that it runs in"));
+    assert!(!holding(&env, "lighthouse").is_empty());
+    let is_known = || env.sessions().iter().any(|session| session["agent_session_id"] == "live");
+    assert!(is_known());
+    let own = as_agent(&env, &["forget", "--session", "live", "--yes"]);
+    assert!(own.status.success(), "{}", said(&own));
+    assert!(!is_known() && !holding(&env, "lighthouse").is_empty());
+}
+
+#[test]
+fn what_a_loop_starts_is_an_agents() {
+    let (env, memory) = in_use();
+    for args in [&["pause"][..], &["check", "remove", &memory], &["loop", "run", "--agent", "command", "--", "true"]] {
+        let output = env.command().args(args).env("CERBERUS_LOOP", "1-1").output().unwrap();
+        assert!(output.status.code() == Some(1) && said(&output).contains("only the user can"), "{args:?}");
+    }
+}
+
+#[test]
+fn doctor_says_what_leaves_this_machine() {
+    let mut env = env();
+    env.set_now(None);
+    env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    let leaves = || {
+        let report = env.doctor();
+        let check = report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "leaves").cloned();
+        check.unwrap()["detail"].as_str().unwrap().to_string()
+    };
+    assert_eq!(leaves(), "nothing leaves this machine");
+    let hub = tempfile::tempdir().unwrap();
+    let url = hub.path().to_str().unwrap();
+    env.ok(&["sync", "init", url]);
+    assert_eq!(leaves(), format!("no project is shared yet with own devices at {url}"));
+    env.ok(&["share"]);
+    assert_eq!(leaves(), format!("hydra shared with own devices at {url}"));
+    fs::write(env.home().join("config.toml"), "[summary]\nprovider = \"command\"\ncommand = [\"true\"]\n").unwrap();
+    assert!(leaves().contains("; facts of each session go to command"), "{}", leaves());
 }

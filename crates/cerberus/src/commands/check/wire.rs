@@ -6,6 +6,7 @@ use cerberus_core::model::id::Agent;
 use cerberus_core::settings::{Target, check_events};
 use cerberus_engine::agents::wiring::{self, Repair};
 use cerberus_engine::agents::{self, Scope};
+use cerberus_engine::checks;
 
 use crate::commands::install::client;
 use crate::context::Context;
@@ -22,7 +23,7 @@ pub struct Wired {
 
 /// Whether hooks enforce rules.
 pub fn is_enforcing(context: &Context) -> bool {
-    context.home.checks().exists()
+    checks::are_on(&context.home)
 }
 
 /// Brings the settings of all agents that run our hooks in line with the rules. Returns what changed.

@@ -82,6 +82,8 @@ impl Doctor {
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
         checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
+        checks.extend(checked(context, store.as_ref()));
+        checks.push(leaves(context));
         checks.extend(store.as_ref().and_then(|store| project(context, store)));
         checks.extend(store.iter().flat_map(|store| sync(context, store)));
         checks.push(latency::check(context));
@@ -176,6 +178,28 @@ fn storing(context: &Context) -> Check {
         }
         Some(shut) => good("storing", shut.to_string()),
         None => good("storing", "on"),
+    }
+}
+
+/// Whether the user's checks are enforced here, and how often a pause switched them off.
+fn checked(context: &Context, store: Option<&Store>) -> Option<Check> {
+    let mut detail = pause::checks(context)?;
+    let pauses = store.and_then(|store| store.pauses(context.clock.now).ok()).unwrap_or_default();
+    let begun: Vec<_> = pauses.iter().filter(|pause| !pause.is_lifted).collect();
+    if let Some(last) = begun.last() {
+        let times = render::count(begun.len(), "time");
+        detail.push_str(&format!("; switched off by a pause {times}, the last at {}", last.at));
+    }
+    Some(good("checks", detail))
+}
+
+/// Everything that leaves this machine, and where it goes. The user wants it, so it is never a failure.
+fn leaves(context: &Context) -> Check {
+    let destinations: Vec<String> =
+        super::sync::destinations(context).into_iter().chain(summary::destination(context)).collect();
+    match destinations.is_empty() {
+        true => good("leaves", "nothing leaves this machine"),
+        false => good("leaves", destinations.join("; ")),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn check(context: &Context, store: Option<&Store>) -> Check {
     };
     let config = config.summary;
     let provider = match Provider::new(&config, &surroundings()) {
-        Ok(None) => return good(NAME, "off; briefs use codes, and nothing leaves this machine"),
+        Ok(None) => return good(NAME, "off; briefs use codes"),
         Ok(Some(provider)) => provider,
         Err(error) => {
             return bad(NAME, error.to_string(), "complete [summary] in config.toml; until then, briefs use codes");
@@ -48,6 +48,13 @@ pub fn check(context: &Context, store: Option<&Store>) -> Check {
         (Some((at, _)), _) => good(NAME, format!("{shown}: reachable, last summary {at}")),
         (None, _) => good(NAME, format!("{shown}: reachable, no summary yet")),
     }
+}
+
+/// Where sessions are sent to be summarized; `None` if they are not.
+pub fn destination(context: &Context) -> Option<String> {
+    let config = config::load(&context.home).ok()?.summary;
+    let provider = Provider::new(&config, &surroundings()).ok()??;
+    Some(format!("facts of each session go to {}", provider.describe()))
 }
 
 fn is_there(program: &str) -> bool {

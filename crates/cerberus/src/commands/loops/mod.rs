@@ -28,11 +28,11 @@ use crate::failure::Result;
 #[derive(clap::Args)]
 pub struct Loop {
     #[command(subcommand)]
-    command: LoopCommand,
+    pub(super) command: LoopCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum LoopCommand {
+pub(super) enum LoopCommand {
     Run(Box<run::Run>),
     Status(status::Status),
     Stop(stop::Stop),

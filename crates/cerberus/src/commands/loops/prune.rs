@@ -18,7 +18,7 @@ pub struct Prune {
 
     /// Only show what would be removed
     #[arg(long)]
-    dry_run: bool,
+    pub(in crate::commands) dry_run: bool,
 }
 
 impl Prune {

@@ -29,7 +29,7 @@ pub struct SessionCleanup {
 
     /// Only show what would be done
     #[arg(long)]
-    dry_run: bool,
+    pub(in crate::commands) dry_run: bool,
 }
 
 fn age(text: &str) -> std::result::Result<Duration, String> {

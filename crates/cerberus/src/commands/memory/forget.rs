@@ -60,9 +60,6 @@ impl Forget {
         let by_agent = context.called_by(&store)? == CalledBy::Agent;
         drop(store);
         if self.source.is_some() {
-            if by_agent {
-                return Err(only_the_user("forget memories by their source", "cerberus memory forget --source …"));
-            }
             rows.iter().for_each(|row| render::talk(&render::memory::line(row, context.clock.now)));
             let memories = render::counted(rows.len(), "memory", "memories");
             render::confirm(&format!("Permanently forget {memories}?"), self.yes)?;

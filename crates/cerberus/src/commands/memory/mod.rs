@@ -36,11 +36,11 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Memory {
     #[command(subcommand)]
-    command: MemoryCommand,
+    pub(super) command: MemoryCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum MemoryCommand {
+pub(super) enum MemoryCommand {
     SessionStart(live::SessionStart),
     SessionEnd(live::SessionEnd),
     SessionStatus(status::SessionStatus),

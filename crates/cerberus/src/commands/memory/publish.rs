@@ -16,7 +16,7 @@ use crate::render;
 pub struct Publish {
     /// Show what would be written, and write nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(in crate::commands) dry_run: bool,
 }
 
 /// Remove the block that `memory publish` wrote
@@ -24,14 +24,13 @@ pub struct Publish {
 pub struct Unpublish {
     /// Show what would change, and write nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(in crate::commands) dry_run: bool,
 }
 
 impl Publish {
     pub fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         let store = context.store()?;
-        context.require_person(&store, "publish memories", "cerberus memory publish")?;
         let rows = publish::publishable(&store, &located, context.clock.now).hint(DOCTOR)?;
         let rules: Vec<&str> = rows.iter().map(|row| &*row.memory.content).collect();
         write(context, &rules, self.dry_run)
@@ -40,8 +39,6 @@ impl Publish {
 
 impl Unpublish {
     pub fn run(self, context: &Context) -> Result<()> {
-        let store = context.store()?;
-        context.require_person(&store, "remove published memories", "cerberus memory unpublish")?;
         write(context, &[], self.dry_run)
     }
 }

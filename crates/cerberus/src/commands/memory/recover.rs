@@ -30,7 +30,7 @@ pub struct Recover {
 
     /// Permanently delete everything captured from the session
     #[arg(long, requires = "id")]
-    discard: bool,
+    pub(in crate::commands) discard: bool,
 
     /// Do not ask for confirmation
     #[arg(long)]

@@ -45,7 +45,6 @@ impl Review {
     pub fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         let mut store = context.store()?;
-        context.require_person(&store, "review proposals", "cerberus memory review")?;
         let keeper = context.keeper(&located);
         let mut rows = distill::pending(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
         let mut reviewing =

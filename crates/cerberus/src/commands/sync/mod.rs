@@ -17,7 +17,7 @@ use cerberus_engine::sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
 pub use self::share::{Share, Unshare};
-pub use self::status::{checks, json_of, lines};
+pub use self::status::{checks, destinations, json_of, lines};
 use super::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Failure, Hint, Result};
@@ -31,19 +31,19 @@ use crate::render;
 #[derive(clap::Args)]
 pub struct Sync {
     #[command(subcommand)]
-    command: Option<SyncCommand>,
+    pub(in crate::commands) command: Option<SyncCommand>,
 
-    /// In a container: join with the key in CERBERUS_SYNC and read the newest records of this project
+    /// In a container, before an agent runs: join with the key in CERBERUS_SYNC, read the newest records of this project
     #[arg(long)]
-    for_project: bool,
+    pub(in crate::commands) for_project: bool,
 
     /// Run as after the end of a session: silently, within a time limit
     #[arg(long, hide = true)]
-    detached: bool,
+    pub(in crate::commands) detached: bool,
 }
 
 #[derive(clap::Subcommand)]
-enum SyncCommand {
+pub(in crate::commands) enum SyncCommand {
     Init(pair::Init),
     Pair(pair::Pair),
     Remove(pair::Remove),
@@ -53,7 +53,7 @@ enum SyncCommand {
 
 /// Print the SQL that makes a PostgreSQL database a hub, for its administrator
 #[derive(clap::Args)]
-struct HubSql {}
+pub(in crate::commands) struct HubSql {}
 
 /// Nobody waits for a detached exchange, but it must end.
 const DETACHED_MAX: Duration = Duration::from_secs(30);

@@ -47,7 +47,6 @@ pub struct Init {
 
 impl Init {
     pub fn run(self, context: &Context) -> Result<()> {
-        context.require_person(&context.view()?, "set up sync", "cerberus sync init URL")?;
         let files = Files::new(&context.home);
         let lock = files.lock().hint(DOCTOR)?;
         let address = absolute(context, &self.url);
@@ -180,7 +179,6 @@ pub struct Pair {
 
 impl Pair {
     pub fn run(self, context: &Context) -> Result<()> {
-        context.require_person(&context.view()?, "let devices in", "cerberus sync pair")?;
         let files = Files::new(&context.home);
         let lock = files.lock().hint(DOCTOR)?;
         let mut spaces = files.spaces().hint(DOCTOR)?;
@@ -252,7 +250,6 @@ pub struct Remove {
 
 impl Remove {
     pub fn run(self, context: &Context) -> Result<()> {
-        context.require_person(&context.view()?, "remove devices", "cerberus sync remove DEVICE")?;
         let files = Files::new(&context.home);
         let _lock = files.lock().hint(DOCTOR)?;
         let mut all = files.spaces().hint(DOCTOR)?;

@@ -3,6 +3,7 @@ use cerberus_engine::store::Store;
 use cerberus_engine::sync::forget;
 use cerberus_engine::sync::local::{Files, Space};
 use cerberus_engine::sync::status::{self, SpaceStatus};
+use cerberus_engine::sync::transport::redacted;
 use serde_json::{Value, json};
 
 use super::failed;
@@ -111,6 +112,23 @@ pub fn json_of(context: &Context, store: &Store) -> Value {
     match status::status(&context.home, store) {
         Ok(spaces) => json!(spaces),
         Err(error) => json!([{ "problems": [error.to_string()] }]),
+    }
+}
+
+/// What leaves this machine for each hub.
+pub fn destinations(context: &Context) -> Vec<String> {
+    let one = |space: &Space| {
+        let shared = space.projects.iter().filter(|shared| !shared.is_space()).map(|shared| shared.name.as_str());
+        let shared: Vec<&str> = shared.collect();
+        let (hub, label) = (redacted(&space.hub), space.label());
+        match shared.is_empty() {
+            true => format!("no project is shared yet with {label} at {hub}"),
+            false => format!("{} shared with {label} at {hub}", shared.join(", ")),
+        }
+    };
+    match Files::new(&context.home).spaces() {
+        Ok(spaces) => spaces.spaces.iter().map(one).collect(),
+        Err(error) => vec![error.to_string()],
     }
 }
 

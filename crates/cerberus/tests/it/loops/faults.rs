@@ -129,7 +129,7 @@ fn children_that_hide_do_not_survive_a_program_that_ends() {
 #[test]
 fn what_marks_an_agent_as_nested_is_not_passed_on() {
     let stage = Stage::new(Tongue::ClaudeCode, &[works("echo x > a")]);
-    let output = stage.command(&["--max-iterations", "1"]).env("CLAUDECODE", "1").env("KEPT", "1").output().unwrap();
+    let output = stage.command(&["--max-iterations", "1"]).env("CLAUDECODE", "0").env("KEPT", "1").output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let variables = std::fs::read_to_string(stage.env.root().join("agent/variables-1")).unwrap();
     let names: Vec<&str> = variables.lines().collect();

@@ -12,7 +12,7 @@ use cerberus_engine::project::identity;
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
 
-use super::{Hub, decide, init, join, machine, problems};
+use super::{Hub, decide, init, join, machine, pair, problems};
 
 #[test]
 fn a_container_reads_and_writes_one_project() {
@@ -54,6 +54,32 @@ fn a_container_reads_and_writes_one_project() {
         let output = machine().command().args(["sync", "--for-project"]).env("CERBERUS_SYNC", wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{wrong}");
     }
+}
+
+#[test]
+fn an_agent_cannot_send_a_project_to_a_hub_of_its_choice() {
+    let (hub, attacker, _) = pair();
+    let token = printed_key(&attacker);
+    let (before, victim) = (hub.files(), machine());
+    decide(&victim, "the lighthouse is painted red");
+    let join = |marker: Option<&str>| {
+        let mut command = victim.command();
+        command.args(["sync", "--for-project"]).env("CERBERUS_SYNC", &token);
+        marker.map(|marker| command.env(marker, "1"));
+        command.output().unwrap()
+    };
+    let output = join(Some("CLAUDECODE"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && said.contains("only the user can join"), "{said}");
+    assert!(!victim.home().join("sync").exists() && hub.files() == before, "nothing was set up or sent");
+    let leaves = || victim.doctor().to_string();
+    assert!(leaves().contains("nothing leaves this machine"), "{}", leaves());
+    // The start of a container is not an agent; then `doctor` names the hub.
+    let output = join(None);
+    assert!(output.status.success(), "{output:?}");
+    assert!(leaves().contains(&format!("hydra shared with own devices at {}", hub.url())), "{}", leaves());
+    // What is shared already, an agent may exchange.
+    assert!(victim.command().arg("sync").env("CLAUDECODE", "1").output().unwrap().status.success());
 }
 
 pub fn printed_key(env: &TestEnv) -> String {
