@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use cerberus_engine::sync::SyncError;
 use cerberus_engine::sync::document::{Card, SPACE_PLACE};
-use cerberus_engine::sync::exchange::read_members;
 use cerberus_engine::sync::local::{Files, Space};
+use cerberus_engine::sync::membership::read_members;
 use cerberus_engine::sync::{spaces, token};
 use serde_json::json;
 
@@ -214,7 +214,8 @@ impl Pair {
 
     fn for_project(&self, context: &Context, space: &Space) -> Result<()> {
         let located = context.located();
-        let shared = space.projects.iter().find(|shared| shared.project == located.project.as_str());
+        let shared =
+            space.projects.iter().find(|shared| shared.project == located.project.as_str() && shared.ended.is_none());
         let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
         let files = Files::new(&context.home);
         let device = files.device().map_err(failed)?;
