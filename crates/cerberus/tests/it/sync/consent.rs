@@ -136,6 +136,21 @@ fn a_hub_that_is_away_does_not_keep_sharing_alive() {
 }
 
 #[test]
+fn what_was_stored_before_an_opt_out_can_be_forgotten() {
+    let (_hub, a, b) = pair();
+    decide(&a, "zanzibar by a");
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    fs::write(b.project().join(".nocerberus"), "").unwrap();
+    b.ok(&["sync"]);
+    assert!(journal(&b).contains("zanzibar"), "it stays");
+    b.ok(&["forget", "--project", "--yes"]);
+    assert!(!journal(&b).contains("zanzibar"));
+    b.ok(&["sync"]);
+    assert!(!journal(&b).contains("zanzibar"));
+}
+
+#[test]
 fn a_team_hears_nothing_more_of_an_opted_out_project_and_sends_nothing_into_it() {
     let (hub, a, b) = (Hub::new(), machine(), machine());
     a.json(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
