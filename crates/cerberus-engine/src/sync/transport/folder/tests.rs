@@ -174,14 +174,13 @@ fn what_is_no_file_is_named_and_keeps_nobody_waiting() {
     for name in [format!("heads/{OTHER}"), format!("{OTHER}/0000000000000001/0000000000000002")] {
         let beside = Beside::new();
         let planted = beside.hub().join("s/p").join(&name);
-        let pipe = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
-        let large = |path: &Path| fs::File::create(path).unwrap().set_len(64 * 1024 * 1024).unwrap();
-        let folder = |path: &Path| fs::create_dir(path).unwrap();
-        let kinds: [(&dyn Fn(&Path), &str); 3] =
-            [(&pipe, "neither a file nor a folder"), (&folder, "a folder"), (&large, "larger than")];
-        for (plant, what) in kinds {
+        for what in ["neither a file nor a folder", "a folder", "larger than"] {
             remove(&planted);
-            plant(&planted);
+            match what {
+                "a folder" => fs::create_dir(&planted).unwrap(),
+                "larger than" => fs::File::create(&planted).unwrap().set_len(64 * 1024 * 1024).unwrap(),
+                _ => rustix::fs::mkfifoat(rustix::fs::CWD, &planted, rustix::fs::Mode::RWXU).unwrap(),
+            }
             let mut hub = beside.open();
             let question = Question::After(Range { stream: stream(OTHER), generation: 1, sequence: 0, limit: 5 });
             let answers = hub.ask(&[question, Question::Heads(place())]).unwrap();
