@@ -34,7 +34,7 @@ use crate::os::home::{Access, Home, create_dir};
 use crate::os::platform;
 use crate::project::opted_out::OptedOut;
 
-/// A write that was cut short is repeated whole; the torn line stays, alone on its line.
+/// A write that was cut short is repeated from its torn line on, which stays, alone on its line.
 const TRIES_MAX: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +168,7 @@ fn end_of(file: &File) -> io::Result<Vec<u8>> {
     Ok(end)
 }
 
-fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
+fn write(file: &mut File, mut lines: &[u8]) -> io::Result<()> {
     for _ in 0..TRIES_MAX {
         let written = match fault::point("journal-write")? {
             Writing::Whole => file.write(lines)?,
@@ -180,6 +180,8 @@ fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
             fault::point("journal-done")?;
             return Ok(());
         }
+        // Whole lines before the torn one are there.
+        lines = &lines[lines[..written].iter().rposition(|byte| *byte == b'\n').unwrap_or(0)..];
     }
     Err(io::Error::other("the record could not be written in one piece; is the disk full?"))
 }

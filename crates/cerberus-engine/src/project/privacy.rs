@@ -56,7 +56,7 @@ impl std::fmt::Display for StorageBlock {
 
 /// Why hooks store and tell nothing here and now; `None` if they may.
 pub fn storage_block(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
-    permanent_block(home, located).or_else(|| paused(home, now, located))
+    permanent_block(home, located).or_else(|| paused(home, now, Some(&located.project)))
 }
 
 /// Why nothing of this project may ever be stored, not even by a command; `None` if it may.
@@ -117,7 +117,12 @@ struct ProjectPause {
     pause: Pause,
 }
 
-fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
+/// Why nothing is stored anywhere now; `None` unless everything is paused.
+pub fn paused_everywhere(home: &Home, now: Timestamp) -> Option<StorageBlock> {
+    paused(home, now, None)
+}
+
+fn paused(home: &Home, now: Timestamp, project: Option<&ProjectId>) -> Option<StorageBlock> {
     if !is_there(&home.paused()) {
         return None;
     }
@@ -126,7 +131,7 @@ fn paused(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock
     let Ok(paused) = serde_json::from_slice::<Paused>(text.as_bytes()) else {
         return Some(StorageBlock::Paused { scope: PauseScope::Everywhere, until: None });
     };
-    let of_project = paused.projects.iter().filter(|known| known.project == located.project).map(|known| known.pause);
+    let of_project = paused.projects.iter().filter(|known| Some(&known.project) == project).map(|known| known.pause);
     let pauses = paused.everywhere.into_iter().map(|pause| (PauseScope::Everywhere, pause));
     let mut pauses = pauses.chain(of_project.map(|pause| (PauseScope::Project, pause)));
     let (scope, pause) = pauses.find(|(_, pause)| pause.holds(now))?;

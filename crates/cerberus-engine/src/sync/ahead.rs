@@ -112,4 +112,8 @@ impl Transport for Ahead<'_> {
     fn removes(&self) -> bool {
         self.hub.removes()
     }
+
+    fn oddities(&mut self) -> Vec<TransportError> {
+        self.hub.oddities()
+    }
 }

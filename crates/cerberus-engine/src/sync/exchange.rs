@@ -5,19 +5,19 @@ use std::path::Path;
 
 use super::ahead::Ahead;
 use super::base;
-use super::crypto::{self, Secrets, hex};
-use super::document::{self, CARD, Card, Founding, Papers, REQUEST, SPACE_DOCUMENT, SPACE_PLACE, Secret};
+use super::consent;
+use super::document::{Card, SPACE_PLACE};
 use super::listing::{self, RECENT_MAX};
-use super::local::{Device, Files, Shared, Space, SpaceKey, SpaceState, Spaces, StreamState};
-use super::members::{self, Members};
+use super::local::{Device, Files, Shared, Space, SpaceState, Spaces, StreamState};
+use super::members::Members;
+use super::membership::names;
 use super::pull::{self, Problem, Reading};
 use super::push::{self, Sent, pass};
 use super::replica;
-use super::spaces::{self, Request, Welcome, unreadable};
-use super::transport::{Document, Question, Transport, TransportError};
-use super::{CONTAINER_RECORDS_MAX, Result, SyncError, local};
+use super::spaces;
+use super::transport::{Question, Transport, TransportError};
+use super::{CONTAINER_RECORDS_MAX, Result, SyncError};
 use crate::brief::open;
-use crate::journal::forgotten;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::{identity, privacy};
@@ -33,6 +33,10 @@ pub struct Report {
     pub received: usize,
     /// Names of devices that were let in.
     pub let_in: Vec<String>,
+    /// Projects whose sharing ended here, because they were opted out or made private.
+    pub ended: Vec<String>,
+    /// What is paused: nothing of it was sent or stored.
+    pub paused: BTreeSet<String>,
     pub problems: Vec<String>,
     /// This home was a copy of another one and is now a device of its own.
     pub is_new_device: bool,
@@ -53,13 +57,19 @@ impl Exchange<'_> {
     /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
     /// is remembered for `status` and `doctor` until an exchange succeeds.
     pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
-        self.exchange(hub, number).inspect_err(|error| note_refusal(self.home, number, error))
+        let exchanged = self.exchange(hub, number).map_err(|error| match error {
+            // Something else stands where the space should be.
+            SyncError::UnknownSpace { .. } => hub.oddities().into_iter().next().map_or(error, SyncError::from),
+            error => error,
+        });
+        exchanged.inspect_err(|error| note_refusal(self.home, number, error))
     }
 
     fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
         let files = Files::new(self.home);
         let mut spaces = files.spaces()?;
         let mut report = Report::default();
+        consent::end_sharing(self.home, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
         hub.prepare(self.first_questions(&files, find(&spaces, number)?)?)?;
         let members = self.membership(hub, &mut spaces, number, &mut report)?;
@@ -81,6 +91,7 @@ impl Exchange<'_> {
                 }
             }
         }
+        report.problems.extend(hub.oddities().iter().map(ToString::to_string));
         (state.problems, state.refused) = (report.problems.clone(), None);
         files.save_state(&space, &state)?;
         Ok(report)
@@ -91,7 +102,8 @@ impl Exchange<'_> {
     fn first_questions(&self, files: &Files, space: &Space) -> Result<Vec<Question>> {
         let state = files.state(space)?;
         let mut questions = vec![Question::Heads(space.place(SPACE_PLACE))];
-        let pulled = space.projects.iter().filter(|shared| self.is_wanted(shared) && !shared.is_ending);
+        let is_pulled = |shared: &&Shared| self.is_wanted(shared) && !shared.is_ending && !shared.is_over();
+        let pulled = space.projects.iter().filter(is_pulled);
         for shared in pulled.take(PROJECTS_AT_ONCE) {
             let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
             let place = space.place(&shared.id);
@@ -122,123 +134,6 @@ impl Exchange<'_> {
         Ok(skipped)
     }
 
-    /// Finds out who belongs to the space, lets others in, and takes new keys. Nothing was sent before.
-    fn membership(
-        &mut self,
-        hub: &mut dyn Transport,
-        spaces: &mut Spaces,
-        number: u32,
-        report: &mut Report,
-    ) -> Result<Members> {
-        let files = Files::new(self.home);
-        let device = files.device()?;
-        let at = spaces.spaces.iter().position(|space| space.number == number);
-        let at = at.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
-        let space = &mut spaces.spaces[at];
-        let before = space.clone();
-        let documents = hub.heads(&space.place(SPACE_PLACE))?;
-        let is_welcomed = space.card.is_none();
-        if is_welcomed {
-            take_welcome(&device, space, &documents)?;
-        }
-        check_key(self.home, space, &documents)?;
-        let (mut members, papers) = read_members(space, &documents);
-        let own = device.id.to_string();
-        let is_key_removed =
-            space.is_inline && space.card.as_ref().is_some_and(|card| members.removed.contains(&card.by));
-        if members.removed.contains(&own) || is_key_removed {
-            return Err(SyncError::Removed(space.label()));
-        }
-        if !space.is_container() {
-            for key in unwrapped(space, &own, &device.secrets, &papers) {
-                if !space.keys.contains(&key) {
-                    space.keys.push(key);
-                }
-            }
-            if space.team.is_none() {
-                forgotten::learn(self.home, &spaces::opened_names(space, &papers))?;
-            }
-            self.let_in(&device, space, &documents, &mut members, report)?;
-            spaces::wrap_keys(space, &device, &members)?;
-            space.codes.retain(|code| code.until > self.clock.wall);
-        }
-        if before != *space {
-            files.save_spaces(spaces)?;
-        }
-        let space = &spaces.spaces[at];
-        let published = documents.iter().find(|document| document.name == format!("{CARD}{own}"));
-        let wanted = spaces::own_papers(&device, space).filter(|_| !space.is_inline);
-        if wanted.is_some() && published.map(|document| &document.bytes) != wanted.as_ref() {
-            spaces::publish(hub, &device, space)?;
-        }
-        if is_welcomed {
-            hub.replace(&space.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
-        }
-        if let Some(card) = space.card.clone().filter(|_| !space.is_inline) {
-            members.devices.entry(own).or_insert(card);
-        }
-        Ok(members)
-    }
-
-    /// Lets in whoever asks with a code that this device printed. A code lets in one device.
-    fn let_in(
-        &self,
-        device: &Device,
-        space: &mut Space,
-        documents: &[Document],
-        members: &mut Members,
-        report: &mut Report,
-    ) -> Result<()> {
-        for (asking, bytes) in documents.iter().filter_map(|one| Some((one.name.strip_prefix(REQUEST)?, &one.bytes))) {
-            if bytes.is_empty() || members.devices.contains_key(asking) || members.removed.contains(asking) {
-                continue;
-            }
-            let purpose = [b"request".as_slice(), space.id.as_bytes(), asking.as_bytes()];
-            let open = |code: &local::Pending| -> Option<(Vec<u8>, Request)> {
-                let secret = hex::bytes(&code.secret).filter(|_| code.until > self.clock.wall)?;
-                let key = crypto::derive(&secret, b"", &[b"pair"]);
-                let request: Request = serde_json::from_slice(&crypto::open_with(&key, &purpose, bytes)?).ok()?;
-                (request.device == asking).then_some((secret, request))
-            };
-            let Some((at, (secret, request))) =
-                space.codes.iter().enumerate().find_map(|(at, code)| Some((at, open(code)?)))
-            else {
-                continue;
-            };
-            space.codes.remove(at);
-            let newest = space.key().ok_or(SyncError::Waiting)?.key;
-            let name: String = request.name.chars().filter(|c| !c.is_control()).take(64).collect();
-            let card = Card {
-                device: request.device.clone(),
-                sign: request.sign,
-                agree: request.agree,
-                name: spaces::sealed_name(&space.id, &newest, asking, &name)?,
-                project: None,
-                is_key: false,
-                by: device.id.to_string(),
-                certificate: [0; 64],
-            };
-            let card = card.certified(&space.id, &device.secrets).ok_or(SyncError::NoRandomBytes)?;
-            let welcome = Welcome {
-                founder: space.founder.clone(),
-                founder_sign: space.founder_sign,
-                keys: space.keys.clone(),
-                card: card.clone(),
-            };
-            let welcome = serde_json::to_vec(&welcome).map_err(unreadable)?;
-            let context = [b"welcome".as_slice(), space.id.as_bytes(), &secret];
-            let wrapped = crypto::wrap(&card.agree, local::random()?, &context, &welcome);
-            let wrapped = wrapped.ok_or_else(|| unreadable("a request to be let in is invalid"))?;
-            space.welcome.insert(card.device.clone(), hex::text(&wrapped));
-            members.devices.insert(card.device.clone(), card);
-            report.let_in.push(name);
-        }
-        // Once a device has published its card, it has been welcomed.
-        let names: BTreeSet<&str> = documents.iter().filter_map(|one| one.name.strip_prefix(CARD)).collect();
-        space.welcome.retain(|device, _| !names.contains(device.as_str()));
-        Ok(())
-    }
-
     #[expect(clippy::too_many_arguments, reason = "one call; each is used by every project")]
     fn projects(
         &mut self,
@@ -254,7 +149,13 @@ impl Exchange<'_> {
         state.hub_keeps = !hub.removes();
         let names = state.names.clone();
         for shared in space.projects.clone() {
-            if !self.is_wanted(&shared) {
+            if !self.is_wanted(&shared) || shared.is_over() {
+                continue;
+            }
+            if !shared.is_ending
+                && let Some(line) = self.paused(&shared)?
+            {
+                report.paused.insert(line);
                 continue;
             }
             let mut stream = state.streams.remove(&shared.number).unwrap_or_default();
@@ -272,18 +173,28 @@ impl Exchange<'_> {
             let exchanged = self.project(hub, &reading, &mut stream, report);
             state.streams.insert(shared.number, stream);
             files.save_state(space, state)?;
-            if exchanged? == Sent::Forked {
-                return Ok(Sent::Forked);
+            match exchanged {
+                Ok(Sent::All) => {}
+                Ok(Sent::Forked) => return Ok(Sent::Forked),
+                // The other projects go on.
+                Err(SyncError::Transport(error @ TransportError::InTheWay { .. })) => {
+                    report.problems.push(error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error),
             }
             if let Some(stream) = state.streams.get(&shared.number) {
                 push::forget_sent(self.home, space, &shared, stream)?;
             }
             if shared.is_ending {
                 self.end(&files, space, &shared, state)?;
+                report.ended.extend(consent::ended_line(space, &shared));
             }
         }
-        state.pulled_at = Some(self.clock.wall);
-        state.pushed_at = Some(self.clock.wall);
+        if privacy::paused_everywhere(self.home, self.clock.now).is_none() {
+            state.pulled_at = Some(self.clock.wall);
+            state.pushed_at = Some(self.clock.wall);
+        }
         Ok(Sent::All)
     }
 
@@ -328,15 +239,30 @@ impl Exchange<'_> {
         root.is_dir() && privacy::storage_block(self.home, self.clock.now, &identity::locate(root)).is_none()
     }
 
-    /// The stream of a project that is no longer shared is empty now: nothing of it is kept here either.
+    /// Why nothing of a project is exchanged now, for people.
+    fn paused(&self, shared: &Shared) -> Result<Option<String>> {
+        let found = consent::pause(self.home, self.clock.now, self.store, shared)?;
+        let is_everywhere = privacy::paused_everywhere(self.home, self.clock.now).is_some();
+        Ok(found.map(|block| if is_everywhere { block.to_string() } else { format!("{}: {block}", shared.name) }))
+    }
+
+    /// The stream of a project that is no longer shared is empty now. After `unshare`, nothing of it is kept here either;
+    /// of a project that was opted out or made private, what was stored before stays.
     fn end(&mut self, files: &Files, space: &Space, shared: &Shared, state: &mut SpaceState) -> Result<()> {
-        replica::drop_all(self.home, self.store, space, shared)?;
-        state.streams.remove(&shared.number);
+        let is_kept = shared.ended.is_some();
+        if !is_kept {
+            replica::drop_all(self.home, self.store, space, shared)?;
+            state.streams.remove(&shared.number);
+        } else if let Some(stream) = state.streams.get_mut(&shared.number) {
+            stream.forgotten_in = None;
+        }
         files.save_state(space, state)?;
         files.clear_sent(space, shared)?;
         let mut spaces = files.spaces()?;
         if let Some(space) = spaces.spaces.iter_mut().find(|one| one.number == space.number) {
-            space.projects.retain(|one| one.number != shared.number);
+            space.projects.retain(|one| one.number != shared.number || is_kept);
+            let over = space.projects.iter_mut().filter(|one| one.number == shared.number);
+            over.for_each(|one| one.is_ending = false);
         }
         files.save_spaces(&spaces)
     }
@@ -365,8 +291,8 @@ impl Exchange<'_> {
             let mut state = files.state(space)?;
             for (number, stream) in &mut state.streams {
                 let seen = std::mem::take(&mut stream.seen);
-                let listing = std::mem::take(&mut stream.listing);
-                *stream = StreamState { seen, listing, ..StreamState::default() };
+                let (listing, replica_bytes) = (std::mem::take(&mut stream.listing), stream.replica_bytes);
+                *stream = StreamState { seen, replica_bytes, listing, ..StreamState::default() };
                 if let Some(shared) = space.projects.iter().find(|shared| shared.number == *number) {
                     files.drop_kept(space, shared, |_, _| true)?;
                     files.clear_sent(space, shared)?;
@@ -381,9 +307,8 @@ impl Exchange<'_> {
 
 /// Remembers that the hub of a space is full or refused, until an exchange succeeds.
 pub fn note_refusal(home: &Home, number: u32, error: &SyncError) {
-    let SyncError::Transport(error @ (TransportError::Full { .. } | TransportError::Refused { .. })) = error else {
-        return;
-    };
+    use TransportError::{Full, InTheWay, Refused};
+    let SyncError::Transport(error @ (Full { .. } | Refused { .. } | InTheWay { .. })) = error else { return };
     let note = || -> Result<()> {
         let files = Files::new(home);
         let space = find(&files.spaces()?, number)?.clone();
@@ -408,89 +333,4 @@ pub(super) fn save_stream(files: &Files, space: &Space, shared: &Shared, stream:
     let mut state = files.state(space)?;
     state.streams.insert(shared.number, stream.clone());
     files.save_state(space, &state)
-}
-
-/// The members of a space, and their papers.
-pub fn read_members(space: &Space, documents: &[Document]) -> (Members, Vec<Papers>) {
-    let place = space.place(SPACE_PLACE);
-    let read = |document: &Document| -> Option<Papers> {
-        let device = document.name.strip_prefix(CARD)?;
-        let papers: Papers = document::claimed(&document.bytes).ok()?;
-        if papers.card.device != device {
-            return None;
-        }
-        document::verified(&papers.card.sign, &place, &document.name, &document.bytes).ok()
-    };
-    let papers: Vec<Papers> = documents.iter().filter_map(read).collect();
-    let members = members::members(&space.id, &space.founder(), &papers);
-    let papers = papers.into_iter().filter(|one| members.devices.contains_key(&one.card.device)).collect();
-    (members, papers)
-}
-
-/// The keys that members wrapped for a device.
-pub fn unwrapped(space: &Space, device: &str, secrets: &Secrets, papers: &[Papers]) -> Vec<SpaceKey> {
-    let mut found = Vec::new();
-    for wrapped in papers.iter().flat_map(|papers| &papers.keys) {
-        let context = spaces::key_context(&space.id, wrapped.epoch);
-        let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
-        let key = || crypto::unwrap(secrets, &context, &hex::bytes(wrapped.to.get(device)?)?)?.try_into().ok();
-        if let Some(key) = key() {
-            let key = SpaceKey { epoch: wrapped.epoch, key };
-            if key.id() == wrapped.id && !found.contains(&key) {
-                found.push(key);
-            }
-        }
-    }
-    found
-}
-
-/// Takes what the device that printed our code has left for us.
-fn take_welcome(device: &Device, space: &mut Space, documents: &[Document]) -> Result<()> {
-    let secret = space.asked_with.as_deref().and_then(hex::bytes).ok_or(SyncError::Waiting)?;
-    let own = device.id.to_string();
-    let context = [b"welcome".as_slice(), space.id.as_bytes(), &secret];
-    let read = |document: &Document| -> Option<Welcome> {
-        document.name.strip_prefix(CARD)?;
-        let papers: Papers = document::claimed(&document.bytes).ok()?;
-        let welcome = crypto::unwrap(&device.secrets, &context, &hex::bytes(papers.welcome.get(&own)?)?)?;
-        serde_json::from_slice(&welcome).ok()
-    };
-    let Welcome { founder, founder_sign, keys, card } = documents.iter().find_map(read).ok_or(SyncError::Waiting)?;
-    (space.founder, space.founder_sign, space.keys) = (founder, founder_sign, keys);
-    space.card = Some(card);
-    space.asked_with = None;
-    Ok(())
-}
-
-/// Fails unless the hub holds this space and our key is its key. Learns what only its devices know.
-pub fn check_key(home: &Home, space: &mut Space, documents: &[Document]) -> Result<()> {
-    let hub = super::transport::redacted(&space.hub);
-    let found = documents.iter().find(|document| document.name == SPACE_DOCUMENT);
-    let found = found.ok_or_else(|| SyncError::UnknownSpace { hub: hub.clone() })?;
-    let place = space.place(SPACE_PLACE);
-    let founding: Founding = document::verified(&space.founder_sign, &place, SPACE_DOCUMENT, &found.bytes)
-        .map_err(|_| SyncError::WrongKey { hub: hub.clone() })?;
-    if space.is_container() {
-        return Ok(());
-    }
-    let first =
-        space.keys.iter().find(|one| one.epoch == 1 && Founding::check_of(&one.key, &space.id) == founding.check);
-    let first = first.ok_or_else(|| SyncError::WrongKey { hub: hub.clone() })?;
-    let purpose = [b"founding".as_slice(), space.id.as_bytes()];
-    let opened = hex::bytes(&founding.sealed).and_then(|sealed| crypto::open_with(&first.key, &purpose, &sealed));
-    let secret: Option<Secret> = opened.and_then(|opened| serde_json::from_slice(&opened).ok());
-    let Secret { team, names } = secret.ok_or(SyncError::WrongKey { hub })?;
-    space.team = team;
-    if space.team.is_none() {
-        forgotten::adopt(home, names)?;
-        if space.earlier_names.is_none() {
-            space.earlier_names = Some(forgotten::earlier(home)?.iter().map(|key| hex::text(key)).collect());
-        }
-    }
-    Ok(())
-}
-
-fn names(space: &Space, members: &Members) -> (BTreeMap<String, String>, Vec<String>) {
-    let name = |card: &Card| (card.device.clone(), spaces::opened_name(space, card).unwrap_or_default());
-    (members.people().map(name).collect(), members.removed.iter().cloned().collect())
 }

@@ -3,8 +3,8 @@
 //! Everything is below `sync/` in the home, readable by its owner only. Names of files are numbers that this home gave.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 
 use cerberus_core::model::id::ProjectId;
@@ -20,15 +20,13 @@ use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Card, Reach, Removal, SPACE_PLACE, Wrapped};
 use super::listing::Listing;
 use super::members::Founder;
-use super::transport::{Place, Sealed, Stream};
+use super::transport::{Place, Stream};
 use super::{Result, SyncError};
 use crate::os::device;
 use crate::os::fault;
-use crate::os::home::{Access, Home, create_dir};
-use crate::os::outside;
+use crate::os::home::{Home, create_dir};
 
-const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-const OUTBOX: &str = "outbox";
+pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
@@ -81,11 +79,24 @@ pub struct Shared {
     /// The user stopped sharing it: its stream is to be emptied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ending: bool,
+    /// Why its sharing ended here without `unshare`: the project was opted out or made private. `share` begins it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 impl Shared {
     pub fn project(&self) -> ProjectId {
         ProjectId::from_stored(self.project.clone())
+    }
+
+    /// Whether nothing of it is exchanged any more.
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some() && !self.is_ending
+    }
+
+    /// The user shares it, perhaps again.
+    pub fn begin(&mut self) {
+        (self.is_ending, self.ended) = (false, None);
     }
 
     /// Whether this stands for the space itself and not for a project.
@@ -194,13 +205,13 @@ impl Space {
     /// Adds a project, or returns the one that has this name already.
     pub fn add_project(&mut self, id: &str, project: &ProjectId, name: &str, root: &str) -> &mut Shared {
         if let Some(at) = self.projects.iter().position(|known| known.id == id) {
-            self.projects[at].is_ending = false;
+            self.projects[at].begin();
             return &mut self.projects[at];
         }
         let number = self.next_project;
         self.next_project += 1;
         let [id, project, name, root] = [id, project.as_str(), name, root].map(str::to_string);
-        self.projects.push(Shared { number, id, project, name, root, is_ending: false });
+        self.projects.push(Shared { number, id, project, name, root, is_ending: false, ended: None });
         let last = self.projects.len() - 1;
         &mut self.projects[last]
     }
@@ -266,6 +277,9 @@ pub struct StreamState {
     pub forgotten_in: Option<u64>,
     #[serde(default)]
     pub seen: BTreeMap<String, Seen>,
+    /// How long the replicas were when `seen` was noted. If they are longer, a process was killed in between.
+    #[serde(default)]
+    pub replica_bytes: u64,
     /// The last head that was written, without its time.
     #[serde(default)]
     pub head: String,
@@ -289,6 +303,7 @@ impl Default for StreamState {
             is_to_rewrite: false,
             forgotten_in: None,
             seen: BTreeMap::new(),
+            replica_bytes: 0,
             head: String::new(),
             listing: Listing::default(),
             base: BaseState::default(),
@@ -322,7 +337,7 @@ pub struct SpaceState {
 }
 
 pub struct Files<'h> {
-    home: &'h Home,
+    pub(super) home: &'h Home,
 }
 
 impl<'h> Files<'h> {
@@ -336,7 +351,7 @@ impl<'h> Files<'h> {
         self.home.lock(&path).map_err(|source| SyncError::Local { path, source })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.home.sync_dir().join(name)
     }
 
@@ -403,98 +418,5 @@ impl<'h> Files<'h> {
         let written = self.home.replace(&path, id.to_string().as_bytes());
         written.map_err(|source| SyncError::Local { path, source })?;
         Ok(device)
-    }
-
-    /// Keeps a sealed batch until the hub has it. A retry sends the same bytes.
-    pub fn keep(&self, space: &Space, project: &Shared, generation: u64, batch: &Sealed) -> Result<()> {
-        let path =
-            self.path(OUTBOX).join(format!("{}-{}-{generation}-{}", space.number, project.number, batch.sequence));
-        let write = || -> io::Result<()> {
-            create_dir(&self.path(OUTBOX))?;
-            fault::point("sync-seal")?;
-            self.home.replace(&path, &batch.bytes)
-        };
-        write().map_err(|source| SyncError::Local { path: path.clone(), source })
-    }
-
-    /// The batches of a stream that wait, in order: generation and batch.
-    pub fn kept(&self, space: &Space, project: &Shared) -> Result<Vec<(u64, Sealed)>> {
-        let mut found = Vec::new();
-        for (generation, sequence, path) in self.kept_files(space, project)? {
-            let read = self.home.open(&path, Access::Read).and_then(|file| outside::whole(file, FILE_BYTES_MAX));
-            let bytes = read.map_err(|source| SyncError::Local { path, source })?;
-            found.push((generation, Sealed { sequence, bytes }));
-        }
-        Ok(found)
-    }
-
-    fn kept_files(&self, space: &Space, project: &Shared) -> Result<Vec<(u64, u64, PathBuf)>> {
-        let entries = match fs::read_dir(self.path(OUTBOX)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|source| SyncError::Local { path: self.path(OUTBOX), source })?,
-        };
-        let prefix = format!("{}-{}-", space.number, project.number);
-        let mut found = Vec::new();
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let Some((generation, sequence)) = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('-')) else {
-                continue;
-            };
-            if let (Ok(generation), Ok(sequence)) = (generation.parse(), sequence.parse()) {
-                found.push((generation, sequence, entry.path()));
-            }
-        }
-        found.sort();
-        Ok(found)
-    }
-
-    /// Drops the batches of a stream that `is_done`.
-    pub fn drop_kept(&self, space: &Space, project: &Shared, is_done: impl Fn(u64, u64) -> bool) -> Result<()> {
-        for (generation, sequence, path) in self.kept_files(space, project)? {
-            if is_done(generation, sequence) {
-                fs::remove_file(&path).map_err(|source| SyncError::Local { path, source })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn sent_path(&self, space: &Space, project: &Shared) -> PathBuf {
-        self.path(&format!("sent-{}-{}", space.number, project.number))
-    }
-
-    /// What the current generation of a stream holds: the place and a checksum of each of its `count` records.
-    pub fn sent(&self, space: &Space, project: &Shared, count: u64) -> Result<Vec<(u64, u32)>> {
-        let path = self.sent_path(space, project);
-        let read = self.home.open(&path, Access::Read).and_then(|file| outside::whole(file, 1 << 30));
-        let bytes = match read {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read.map_err(|source| SyncError::Local { path, source })?,
-        };
-        let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
-        let all = bytes.chunks_exact(12).map(|one| (number(&one[..8]), number(&one[8..]) as u32));
-        Ok(all.take(usize::try_from(count).unwrap_or(usize::MAX)).collect())
-    }
-
-    /// Adds records after the first `count`; what a killed process left behind them is cut off.
-    pub fn add_sent(&self, space: &Space, project: &Shared, count: u64, records: &[(u64, u32)]) -> Result<()> {
-        let path = self.sent_path(space, project);
-        let bytes: Vec<u8> =
-            records.iter().flat_map(|(seq, crc)| [seq.to_be_bytes().as_slice(), &crc.to_be_bytes()].concat()).collect();
-        let write = || -> io::Result<()> {
-            create_dir(&self.home.sync_dir())?;
-            let mut file = self.home.open(&path, Access::AppendOrCreate)?;
-            file.set_len(file.metadata()?.len().min(count * 12))?;
-            file.write_all(&bytes)?;
-            file.sync_data()
-        };
-        write().map_err(|source| SyncError::Local { path: path.clone(), source })
-    }
-
-    pub fn clear_sent(&self, space: &Space, project: &Shared) -> Result<()> {
-        let path = self.sent_path(space, project);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(SyncError::Local { path, source }),
-            _ => Ok(()),
-        }
     }
 }

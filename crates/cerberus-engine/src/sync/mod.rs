@@ -8,6 +8,8 @@
 mod ahead;
 mod base;
 pub mod batch;
+mod compare;
+mod consent;
 pub mod crypto;
 pub mod document;
 pub mod exchange;
@@ -16,6 +18,8 @@ mod gather;
 pub mod listing;
 pub mod local;
 pub mod members;
+pub mod membership;
+mod outbox;
 pub mod preview;
 pub mod pull;
 pub mod push;

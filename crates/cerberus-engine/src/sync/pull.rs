@@ -15,7 +15,7 @@ use super::listing::{self, Listed, Listing};
 use super::local::{Device, Seen, Shared, Space, StreamState};
 use super::members::Members;
 use super::push::pass;
-use super::replica::{self, Arriving};
+use super::replica::{self, Arriving, Held};
 use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream, Transport};
 use super::{Result, SyncError};
 use crate::journal::rewrite;
@@ -127,6 +127,11 @@ impl Reading<'_> {
         let covers = base.as_ref().map(|base| &base.covers);
         let covered = covers.map(|covers| self.covered(covers, &heads, is_whole)).unwrap_or_default();
         let new = self.new_streams(&heads, &covered, state);
+        let is_new = !new.is_empty() || base.is_some();
+        let held = match is_new {
+            true => Held::unless(state.replica_bytes, self.home, self.space, self.shared)?,
+            false => None,
+        };
         let based = self.take(base, covered, &mut lines, &mut pulled)?;
         let mut budget = self.records_max;
         for (number, New { device, head, seen }) in new.iter().enumerate() {
@@ -138,14 +143,13 @@ impl Reading<'_> {
             match self.read(hub, &self.place(), device, head, seen.as_ref(), &mut budget)? {
                 Err(problem) => pulled.problems.push(problem),
                 Ok(entries) => {
-                    let is_new_generation = seen.as_ref().is_some_and(|seen| seen.generation != head.reach.generation);
                     let arriving = self.arriving(device)?;
                     let (arrived, unread) = arriving.lines(&entries)?;
                     pulled.records += entries.len();
                     if unread > 0 {
                         pulled.problems.push(Problem::Unread { device: self.name(device), count: unread });
                     }
-                    match is_new_generation {
+                    match self.begins_again(device, head, seen.as_ref(), held.as_ref()) {
                         true => {
                             state.base.is_outdated = true;
                             arriving.replace(store, arrived)?;
@@ -157,6 +161,30 @@ impl Reading<'_> {
                 }
             }
         }
+        if let Some(held) = &held {
+            lines.retain(|line| !held.has(line));
+        }
+        self.append(store, &lines, !read.is_empty())?;
+        state.base.since += pulled.records as u64;
+        state.seen.extend(based);
+        state.seen.extend(read);
+        if is_new {
+            state.replica_bytes = replica::length(self.home, self.space, self.shared)?;
+        }
+        Ok(pulled)
+    }
+
+    /// Whether what is stored of a stream is replaced by what was read of it: it began again, because something was
+    /// forgotten, or a killed process stored something of it, perhaps of another generation.
+    fn begins_again(&self, device: &str, head: &Head, seen: Option<&Reach>, held: Option<&Held>) -> bool {
+        match seen {
+            Some(seen) => seen.generation != head.reach.generation,
+            None => self.records_max.is_none() && held.is_some_and(|held| held.has_any_of(device)),
+        }
+    }
+
+    /// Stores what arrived, and folds it.
+    fn append(&self, store: &mut Store, lines: &[Vec<u8>], is_any_read: bool) -> Result<()> {
         // What other devices forgot must leave the view and its free pages here too, even if this process is killed.
         let is_forgetting =
             self.shared.is_space() && !lines.is_empty() && lines.iter().any(|line| replica::is_list(line));
@@ -164,17 +192,14 @@ impl Reading<'_> {
             rewrite::begin(self.home)?;
         }
         pass(self.home, "sync-append")?;
-        replica::append(self.home, self.wall, self.space, self.shared, &lines)?;
+        replica::append(self.home, self.wall, self.space, self.shared, lines)?;
         pass(self.home, "sync-appended")?;
         if is_forgetting {
             fold::finish_rewrite(self.home, store)?;
-        } else if !read.is_empty() || !lines.is_empty() {
+        } else if is_any_read || !lines.is_empty() {
             fold::fold_all(self.home, store)?;
         }
-        state.base.since += pulled.records as u64;
-        state.seen.extend(based);
-        state.seen.extend(read);
-        Ok(pulled)
+        Ok(())
     }
 
     /// The streams that have something new, those written last first. Notes what the others say.
@@ -357,89 +382,6 @@ impl Reading<'_> {
             }
         }
         heads
-    }
-
-    /// Whether somebody else wrote our own stream. A stream that is not begun here, but is on the hub, begins again: it
-    /// was shared before, or its state was lost.
-    fn is_forked(&self, heads: &BTreeMap<String, Head>, state: &mut StreamState) -> bool {
-        let own = self.device.id.to_string();
-        let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
-        let is_other = |reach: &&Reach| {
-            reach.is_after(&ours)
-                || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
-        };
-        let own_head = heads.get(&own).map(|head| &head.reach);
-        let others = heads.iter().filter(|(device, _)| **device != own).filter_map(|(_, head)| head.seen.get(&own));
-        let Some(other) = own_head.into_iter().chain(others).filter(is_other).map(|reach| reach.generation).max()
-        else {
-            return false;
-        };
-        let is_begun = (state.generation, state.sealed) != (1, 0);
-        if !is_begun {
-            state.generation = other + 1;
-        }
-        is_begun
-    }
-
-    /// If the hub has lost something of our own stream, all of it is sent again.
-    fn repair(&self, heads: &BTreeMap<String, Head>, is_whole: bool, state: &mut StreamState) {
-        let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
-        if shown.map_or(is_whole, |shown| shown < (state.generation, state.published)) {
-            state.head.clear();
-            state.is_to_rewrite |= state.published > 0;
-        }
-    }
-
-    /// Compares what the hub shows with what was seen before, here and by others.
-    fn compare(
-        &self,
-        heads: &BTreeMap<String, Head>,
-        is_whole: bool,
-        state: &StreamState,
-        problems: &mut Vec<Problem>,
-    ) {
-        for (device, seen) in &state.seen {
-            let is_removed = |device: &String| self.members.removed.contains(device);
-            let is_over =
-                is_removed(device) || seen.by.as_ref().is_some_and(is_removed) || self.skipped.contains(device);
-            let is_back = match heads.get(device) {
-                Some(head) => {
-                    let same =
-                        (head.reach.generation, head.reach.sequence) == (seen.reach.generation, seen.reach.sequence);
-                    seen.reach.is_after(&head.reach) || same && head.reach.hash != seen.reach.hash
-                }
-                None => is_whole && !problems.contains(&Problem::Newer(self.name(device))),
-            };
-            if is_back && !is_over {
-                problems.push(Problem::Rollback(self.name(device)));
-            }
-        }
-        for (by, head) in heads {
-            for (device, reach) in &head.seen {
-                let shown = heads.get(device);
-                if *device != self.device.id.to_string() && shown.is_some_and(|shown| reach.is_after(&shown.reach)) {
-                    problems.push(Problem::Withheld { device: self.name(device), by: self.name(by) });
-                }
-            }
-            problems.extend(self.clock(by, head, heads));
-        }
-    }
-
-    /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<Problem> {
-        let problem = |difference: Duration, direction| {
-            let difference = format!("{} days", difference.as_secs() / 86_400);
-            Some(Problem::Clock { device: self.name(device), difference, direction })
-        };
-        let ahead = head.at.since(self.wall);
-        if ahead > CLOCK_MAX {
-            return problem(ahead, "ahead");
-        }
-        let later = head.seen.iter().filter_map(|(other, reach)| {
-            let shown = heads.get(other).filter(|shown| shown.reach == *reach && shown.at <= self.wall)?;
-            Some(shown.at.since(head.at))
-        });
-        later.max().filter(|behind| *behind > CLOCK_MAX).and_then(|behind| problem(behind, "behind"))
     }
 
     fn note_unchanged(&self, device: &str, head: &Head, confirmed: u64, state: &mut StreamState) {

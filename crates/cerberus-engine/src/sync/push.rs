@@ -67,10 +67,10 @@ fn unsent(
     }
     if state.sealed > 0 {
         let seen = std::mem::take(&mut state.seen);
-        let (listing, base) = (state.listing.clone(), state.base.clone());
+        let (listing, base, replica_bytes) = (state.listing.clone(), state.base.clone(), state.replica_bytes);
         let generation = state.generation + 1;
         let forgotten_in = if is_kept { state.forgotten_in } else { Some(generation) };
-        *state = StreamState { generation, seen, forgotten_in, listing, base, ..StreamState::default() };
+        *state = StreamState { generation, seen, replica_bytes, forgotten_in, listing, base, ..StreamState::default() };
         files.drop_kept(space, shared, |_, _| true)?;
         files.clear_sent(space, shared)?;
     }

@@ -11,9 +11,10 @@ use cerberus_core::share::{self, Arrival};
 
 use super::Result;
 use super::batch::Entry;
+use super::crypto::{self, Key};
+use super::gather;
 use super::local::{Shared, Space};
-use super::{crypto, gather};
-use crate::journal::{self, Line, Position, rewrite};
+use crate::journal::{self, Line, Position, Segment, rewrite};
 use crate::os::home::Home;
 use crate::project::opted_out::OptedOut;
 use crate::store::Store;
@@ -157,6 +158,63 @@ impl Arriving<'_> {
         })?;
         Ok(())
     }
+}
+
+/// What the replicas of a project hold, so that nothing is stored twice.
+#[derive(Default)]
+pub struct Held {
+    records: HashSet<Key>,
+    devices: HashSet<DeviceId>,
+}
+
+impl Held {
+    /// `None` if the replicas are as long as they were when it was last noted how far streams were read: then nothing
+    /// that arrives is there yet.
+    pub fn unless(bytes: u64, home: &Home, space: &Space, shared: &Shared) -> Result<Option<Held>> {
+        if length(home, space, shared)? == bytes {
+            return Ok(None);
+        }
+        let mut held = Held::default();
+        for segment in segments(home, space, shared)? {
+            for stretch in journal::stretches(home, &segment.name) {
+                for (_, line) in stretch?.lines() {
+                    let Some((device, record)) = identity(line) else { continue };
+                    held.devices.insert(device);
+                    held.records.insert(record);
+                }
+            }
+        }
+        Ok(Some(held))
+    }
+
+    pub fn has(&self, line: &[u8]) -> bool {
+        identity(line).is_some_and(|(_, record)| self.records.contains(&record))
+    }
+
+    /// Whether anything of this device is there.
+    pub fn has_any_of(&self, device: &str) -> bool {
+        DeviceId::parse(device).is_some_and(|device| self.devices.contains(&device))
+    }
+}
+
+/// What identifies a record of another device. Its place and its time do not: if that device's clock is ahead, they
+/// depend on when it arrived.
+fn identity(line: &[u8]) -> Option<(DeviceId, Key)> {
+    let sealed = journal::decode(line.trim_ascii())?;
+    let (device, record) = (sealed.order?.device, sealed.record()?);
+    let event = serde_json::to_vec(&record.event).ok()?;
+    let names = format!("{device}\n{}\n{}\n{}\n", record.agent.name(), &*record.session, &*record.key);
+    Some((device, crypto::sha256(&[names.as_bytes(), &event])))
+}
+
+fn segments(home: &Home, space: &Space, shared: &Shared) -> Result<impl Iterator<Item = Segment> + use<>> {
+    let (space, project) = (space.number, shared.number);
+    Ok(journal::segments(home)?.into_iter().filter(move |one| journal::is_replica_of(&one.name, space, project)))
+}
+
+/// How long the replicas of a project are together.
+pub fn length(home: &Home, space: &Space, shared: &Shared) -> Result<u64> {
+    Ok(segments(home, space, shared)?.map(|segment| segment.bytes).sum())
 }
 
 /// Whether a line lists what was forgotten.

@@ -309,13 +309,13 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     (space.founder, space.founder_sign) = (founding.device, founding.sign);
     let secrets = Secrets::of(&code.secret);
     let key_id = key_device(&code.secret);
-    let (_, all) = super::exchange::read_members(&space, &documents);
-    space.keys = super::exchange::unwrapped(&space, &key_id, &secrets, &all);
+    let (_, all) = super::membership::read_members(&space, &documents);
+    space.keys = super::membership::unwrapped(&space, &key_id, &secrets, &all);
     let newest = space.key().ok_or_else(unknown)?.key;
     let own = device.id.to_string();
     let card = Card { name: sealed_name(&space.id, &newest, &own, name)?, ..card(&own, &device.secrets, &key_id)? };
     space.card = Some(card.certified(&space.id, &secrets).ok_or(SyncError::NoRandomBytes)?);
-    super::exchange::check_key(home, &mut space, &documents)?;
+    super::membership::check_key(home, &mut space, &documents)?;
     if let Some(known) = spaces.named(space.team.as_deref()) {
         return Err(SyncError::SpaceExists(known.label()));
     }
@@ -396,7 +396,7 @@ pub fn share(
 ) -> Result<Shared> {
     if let Some(known) = space.projects.iter_mut().find(|known| known.project == project.as_str() && !known.is_space())
     {
-        known.is_ending = false;
+        known.begin();
         return Ok(known.clone());
     }
     let repository = store.repository(project)?.ok_or(SyncError::NoIdentity)?;

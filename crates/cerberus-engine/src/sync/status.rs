@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::local::{Files, Space, SpaceState};
 use super::transport::redacted;
-use super::{Result, forget, gather};
+use super::{Result, consent, forget, gather};
 use crate::os::home::Home;
 use crate::store::Store;
 
@@ -53,6 +53,10 @@ pub struct ProjectStatus {
     pub root: String,
     pub generation: u64,
     pub batches: u64,
+    /// Why it is no longer shared, without `unshare`.
+    pub ended: Option<String>,
+    /// Why nothing of it is exchanged now.
+    pub paused: Option<String>,
 }
 
 fn written<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -64,19 +68,26 @@ pub fn label(team: Option<&str>) -> String {
 }
 
 /// Everything about the spaces of this home.
-pub fn status(home: &Home, store: &Store) -> Result<Vec<SpaceStatus>> {
+pub fn status(home: &Home, store: &Store, now: Timestamp) -> Result<Vec<SpaceStatus>> {
     let files = Files::new(home);
     let spaces = files.spaces()?.spaces;
     if spaces.is_empty() {
         return Ok(Vec::new());
     }
     let own = files.device()?.id.to_string();
-    spaces.iter().map(|space| one(home, store, space, &files.state(space)?, &own)).collect()
+    spaces.iter().map(|space| one(home, store, now, space, &files.state(space)?, &own)).collect()
 }
 
-fn one(home: &Home, store: &Store, space: &Space, state: &SpaceState, own: &str) -> Result<SpaceStatus> {
+fn one(
+    home: &Home,
+    store: &Store,
+    now: Timestamp,
+    space: &Space,
+    state: &SpaceState,
+    own: &str,
+) -> Result<SpaceStatus> {
     let mut unsent = 0;
-    for shared in &space.projects {
+    for shared in space.projects.iter().filter(|shared| !shared.is_over()) {
         let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
         unsent += gather::gather(home, store, space, shared, &stream.folded)?.entries.len();
         if stream.sealed > stream.sent {
@@ -93,10 +104,14 @@ fn one(home: &Home, store: &Store, space: &Space, state: &SpaceState, own: &str)
         is_this: device == own,
         last_head: last_head(device),
     });
-    let projects = space.projects.iter().filter(|shared| !shared.is_space()).map(|shared| {
+    let projects = space.projects.iter().filter(|shared| !shared.is_space()).map(|shared| -> Result<ProjectStatus> {
         let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
-        let (name, root) = (shared.name.clone(), shared.root.clone());
-        ProjectStatus { name, root, generation: stream.generation, batches: stream.sent }
+        let (name, root, ended) = (shared.name.clone(), shared.root.clone(), shared.ended.clone());
+        let paused = match ended {
+            None => consent::pause(home, now, store, shared)?.map(|block| block.to_string()),
+            Some(_) => None,
+        };
+        Ok(ProjectStatus { name, root, generation: stream.generation, batches: stream.sent, ended, paused })
     });
     Ok(SpaceStatus {
         space: space.id.clone(),
@@ -107,7 +122,7 @@ fn one(home: &Home, store: &Store, space: &Space, state: &SpaceState, own: &str)
         waiting: space.card.is_none(),
         epoch: space.key().map_or(0, |key| key.epoch),
         devices: devices.collect(),
-        projects: projects.collect(),
+        projects: projects.collect::<Result<_>>()?,
         last_push: state.pushed_at,
         last_pull: state.pulled_at,
         unsent,

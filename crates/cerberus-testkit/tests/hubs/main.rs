@@ -59,6 +59,7 @@ fn told<T>(result: Result<T, TransportError>) -> (&'static str, String) {
                 TransportError::Refused { .. } => "refused",
                 TransportError::Full { .. } => "full",
                 TransportError::Unexpected { .. } => "unexpected",
+                TransportError::InTheWay { .. } => "in the way",
             };
             (kind, error.to_string())
         }

@@ -12,11 +12,14 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Timestamps, UTIME_NOW, openat, utimensat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Timestamps, UTIME_NOW, linkat, mkdirat, openat, renameat, statat,
+    unlinkat, utimensat,
+};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
 
-use super::End;
+use super::{End, Kind};
 use crate::os::home::Access;
 use crate::os::output::OutputError;
 
@@ -135,30 +138,103 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 /// Opens the file `name` in the folder `inside`, a path relative to `root`. Follows no symbolic link below the root.
 pub fn open_below(root: &Path, inside: &Path, name: &OsStr, access: Access) -> io::Result<File> {
-    let flags = match access {
-        Access::Read => OFlags::RDONLY,
-        Access::Overwrite => OFlags::WRONLY,
-        // Appending also reads the last record.
-        Access::Append => OFlags::RDWR | OFlags::APPEND,
-        Access::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
-        Access::UpdateOrCreate => OFlags::RDWR | OFlags::CREATE,
-    };
-    // If the path is a pipe, opening must not block.
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    Ok(File::from(openat(descend(root, inside)?, name, flags, Mode::RUSR | Mode::WUSR)?))
+    descend(root, inside)?.file(name, access)
 }
 
 /// Like [`open_below`], for a folder.
 pub fn open_folder_below(root: &Path, inside: &Path, name: &OsStr) -> io::Result<File> {
-    Ok(File::from(openat(descend(root, inside)?, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?))
+    Ok(File::from(descend(root, inside)?.enter(name)?.fd))
 }
 
-fn descend(root: &Path, inside: &Path) -> io::Result<OwnedFd> {
-    let mut folder = openat(CWD, root, FOLDER, Mode::empty())?;
-    for part in inside {
-        folder = openat(&folder, part, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+fn descend(root: &Path, inside: &Path) -> io::Result<OpenFolder> {
+    inside.iter().try_fold(OpenFolder::open(root)?, |folder, part| folder.enter(part))
+}
+
+/// An open folder. It stays the same one, whatever its path leads to later. Names are those of things in it, and no
+/// symbolic link among them is followed.
+#[derive(Debug)]
+pub struct OpenFolder {
+    fd: OwnedFd,
+}
+
+impl OpenFolder {
+    /// The path itself may be a link.
+    pub fn open(path: &Path) -> io::Result<OpenFolder> {
+        Ok(OpenFolder { fd: openat(CWD, path, FOLDER, Mode::empty())? })
     }
-    Ok(folder)
+
+    pub fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<OpenFolder> {
+        Ok(OpenFolder { fd: openat(&self.fd, name.as_ref(), FOLDER | OFlags::NOFOLLOW, Mode::empty())? })
+    }
+
+    /// Makes a folder, unless something has this name already.
+    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        match mkdirat(&self.fd, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+            Err(Errno::EXIST) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+
+    pub fn file(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<File> {
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Overwrite => OFlags::WRONLY,
+            // Appending also reads the last record.
+            Access::Append => OFlags::RDWR | OFlags::APPEND,
+            Access::AppendOrCreate => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+            Access::UpdateOrCreate => OFlags::RDWR | OFlags::CREATE,
+        };
+        // If the path is a pipe, opening must not block.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        Ok(File::from(openat(&self.fd, name.as_ref(), flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
+    /// Makes a file that must be new.
+    pub fn new_file(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
+    /// Gives a file a second name, which must be new.
+    pub fn link(&self, name: &str, second: &str) -> io::Result<()> {
+        Ok(linkat(&self.fd, name, &self.fd, second, AtFlags::empty())?)
+    }
+
+    /// Gives a file another name. What had that name is replaced; if it was a link, the link itself.
+    pub fn rename(&self, name: &str, new: &str) -> io::Result<()> {
+        Ok(renameat(&self.fd, name, &self.fd, new)?)
+    }
+
+    pub fn remove_file(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, name, AtFlags::empty())?)
+    }
+
+    /// Removes a folder, which must be empty.
+    pub fn remove_folder(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
+    }
+
+    pub fn kind(&self, name: &str) -> io::Result<Kind> {
+        let known = statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(match FileType::from_raw_mode(known.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        })
+    }
+
+    /// The names in it, in no order.
+    pub fn names(&self) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+        let names = Dir::read_from(&self.fd)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+        let is_own = |name: &io::Result<Vec<u8>>| !name.as_ref().is_ok_and(|name| name == b"." || name == b"..");
+        Ok(names.filter(is_own).map(|name| name.map(OsString::from_vec)))
+    }
+
+    /// Makes the names in it as durable as the contents of its files.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
 }
 
 /// Whether the system may have refused to open a path because of a symbolic link.

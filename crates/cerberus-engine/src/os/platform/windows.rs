@@ -3,7 +3,7 @@
 //! The folder of a user is closed to other users by the system, so modes are not set and owners not compared. There are
 //! no signals: to ask a process to end is to end it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 
 use cerberus_core::model::path::as_people_write;
 
-use super::{End, processes};
+use super::{End, Kind, processes};
 use crate::os::home::Access;
 use crate::os::output::OutputError;
 
@@ -141,34 +141,108 @@ pub fn open_at_once(path: &Path) -> io::Result<File> {
 
 /// Opens the file `name` in the folder `inside`, a path relative to `root`. Follows no symbolic link below the root.
 pub fn open_below(root: &Path, inside: &Path, name: &OsStr, access: Access) -> io::Result<File> {
-    let folder = descend(root, inside)?;
-    let mut options = OpenOptions::new();
-    match access {
-        Access::Read => options.read(true),
-        Access::Overwrite => options.write(true),
-        // Appending also reads the last record.
-        Access::Append => options.read(true).append(true),
-        Access::AppendOrCreate => options.read(true).append(true).create(true),
-        Access::UpdateOrCreate => options.read(true).write(true).create(true),
-    };
-    not_a_link(options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(folder.join(name))?)
+    descend(root, inside)?.file(name, access)
 }
 
 /// Like [`open_below`], for a folder.
 pub fn open_folder_below(root: &Path, inside: &Path, name: &OsStr) -> io::Result<File> {
     let flags = FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT;
-    not_a_link(OpenOptions::new().read(true).custom_flags(flags).open(descend(root, inside)?.join(name))?)
+    not_a_link(OpenOptions::new().read(true).custom_flags(flags).open(descend(root, inside)?.path.join(name))?)
 }
 
-fn descend(root: &Path, inside: &Path) -> io::Result<PathBuf> {
-    let mut folder = root.to_path_buf();
-    for part in inside {
-        folder.push(part);
-        if fs::symlink_metadata(&folder)?.is_symlink() {
-            return Err(io::ErrorKind::NotADirectory.into());
+fn descend(root: &Path, inside: &Path) -> io::Result<OpenFolder> {
+    let top = OpenFolder { path: root.to_path_buf() };
+    inside.iter().try_fold(top, |folder, part| folder.enter(part))
+}
+
+/// A folder by its path. No symbolic link in it is followed, unless somebody puts one there between two calls.
+#[derive(Debug)]
+pub struct OpenFolder {
+    path: PathBuf,
+}
+
+impl OpenFolder {
+    /// The path itself may be a link.
+    pub fn open(path: &Path) -> io::Result<OpenFolder> {
+        match fs::metadata(path)?.is_dir() {
+            true => Ok(OpenFolder { path: path.to_path_buf() }),
+            false => Err(io::ErrorKind::NotADirectory.into()),
         }
     }
-    Ok(folder)
+
+    pub fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<OpenFolder> {
+        let path = self.path.join(name.as_ref());
+        match fs::symlink_metadata(&path)?.is_dir() {
+            true => Ok(OpenFolder { path }),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// Makes a folder, unless something has this name already.
+    pub fn make_folder(&self, name: &str) -> io::Result<()> {
+        match fs::create_dir(self.path.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        }
+    }
+
+    pub fn file(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        match access {
+            Access::Read => options.read(true),
+            Access::Overwrite => options.write(true),
+            // Appending also reads the last record.
+            Access::Append => options.read(true).append(true),
+            Access::AppendOrCreate => options.read(true).append(true).create(true),
+            Access::UpdateOrCreate => options.read(true).write(true).create(true),
+        };
+        let path = self.path.join(name.as_ref());
+        not_a_link(options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path)?)
+    }
+
+    /// Makes a file that must be new.
+    pub fn new_file(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
+    }
+
+    /// Gives a file a second name, which must be new.
+    pub fn link(&self, name: &str, second: &str) -> io::Result<()> {
+        fs::hard_link(self.path.join(name), self.path.join(second))
+    }
+
+    /// Gives a file another name. What had that name is replaced; if it was a link, the link itself.
+    pub fn rename(&self, name: &str, new: &str) -> io::Result<()> {
+        fs::rename(self.path.join(name), self.path.join(new))
+    }
+
+    pub fn remove_file(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    /// Removes a folder, which must be empty.
+    pub fn remove_folder(&self, name: &str) -> io::Result<()> {
+        fs::remove_dir(self.path.join(name))
+    }
+
+    pub fn kind(&self, name: &str) -> io::Result<Kind> {
+        let known = fs::symlink_metadata(self.path.join(name))?.file_type();
+        Ok(match known {
+            known if known.is_symlink() => Kind::Link,
+            known if known.is_dir() => Kind::Folder,
+            known if known.is_file() => Kind::File,
+            _ => Kind::Other,
+        })
+    }
+
+    /// The names in it, in no order.
+    pub fn names(&self) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+        Ok(fs::read_dir(&self.path)?.map(|entry| Ok(entry?.file_name())))
+    }
+
+    /// Makes the names in it as durable as the contents of its files. The system does so itself.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn not_a_link(file: File) -> io::Result<File> {

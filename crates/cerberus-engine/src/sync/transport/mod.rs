@@ -127,6 +127,9 @@ pub enum TransportError {
     Full { hub: String, reason: String },
     #[error("{hub} answered something unexpected: {reason}")]
     Unexpected { hub: String, reason: String },
+    /// Something that we never make stands where we read or write. It was left alone.
+    #[error("{what} in {hub}; nothing was read or written there")]
+    InTheWay { hub: String, what: String },
 }
 
 /// The four verbs: `heads`, `after`, `put_if_absent`, `replace`. The first two are questions, and several questions can
@@ -177,6 +180,11 @@ pub trait Transport {
     /// bytes stay until the hub collects its garbage.
     fn removes(&self) -> bool {
         true
+    }
+
+    /// What was found on the hub that is not ours, and was left alone. Each is told once.
+    fn oddities(&mut self) -> Vec<TransportError> {
+        Vec::new()
     }
 }
 

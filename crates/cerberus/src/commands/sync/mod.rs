@@ -167,6 +167,7 @@ fn for_project(context: &Context) -> Result<()> {
     let files = Files::new(&context.home);
     let _lock = files.lock().hint(DOCTOR)?;
     let located = context.located();
+    context.may_store(&located)?;
     let root = located.root.to_string_lossy();
     let space = token::open(&context.home, &given, &located.project, &root).hint(CODE)?;
     let result = exchange(context, &space, Some(CONTAINER_RECORDS_MAX));
@@ -182,7 +183,7 @@ fn tell(context: &Context, done: &[Done]) -> Result<()> {
             match result {
                 Ok(report) => json!({
                     "team": space.team, "sent": report.sent, "received": report.received, "let_in": report.let_in,
-                    "problems": report.problems, "new_device": report.is_new_device, "error": null,
+                    "ended": report.ended, "paused": report.paused, "problems": report.problems, "new_device": report.is_new_device, "error": null,
                 }),
                 Err(error) => json!({ "team": space.team, "error": error.to_string() }),
             }
@@ -196,6 +197,7 @@ fn tell(context: &Context, done: &[Done]) -> Result<()> {
             render::line("this home is a copy of another one; it is now a device of its own");
         }
         render::line(&format!("{}: sent {}, received {}", space.label(), report.sent, report.received));
+        tell_blocked(report);
         report.problems.iter().for_each(|problem| render::talk(&format!("cerberus: {problem}")));
         status::forgotten_line(context, space).iter().for_each(|line| render::line(&format!("forgotten: {line}")));
     }
@@ -207,14 +209,21 @@ fn tell(context: &Context, done: &[Done]) -> Result<()> {
     }
 }
 
+/// Says what was not exchanged because the user said so.
+fn tell_blocked(report: &Report) {
+    report.ended.iter().for_each(|line| render::line(&format!("{line}; `cerberus share` shares it again")));
+    report.paused.iter().for_each(|line| render::line(&format!("{line}; nothing was sent or stored")));
+}
+
 /// What to do about an error.
 fn hint(error: &SyncError) -> &'static str {
-    use transport::TransportError::{Full, Refused, Unexpected, Unreachable};
+    use transport::TransportError::{Full, InTheWay, Refused, Unexpected, Unreachable};
     match error {
         SyncError::Transport(Unreachable { .. }) => "nothing is lost; run `cerberus sync` again when it can be reached",
         SyncError::Transport(Refused { .. }) => "check the address and your rights there; docs/hubs.md lists both",
         SyncError::Transport(Full { .. }) => "make room on the hub, then run `cerberus sync` again; nothing is lost",
         SyncError::Transport(Unexpected { .. }) => "check the address: docs/hubs.md says what each hub must be",
+        SyncError::Transport(InTheWay { .. }) => "find out who put it there, remove it, then run `cerberus sync` again",
         SyncError::Address(_) => "docs/hubs.md shows the address of each hub",
         SyncError::WrongKey { .. } => "join the space again: `cerberus sync pair` on another device prints a code",
         SyncError::UnknownSpace { .. } => "check the address, and that the hub was not emptied",

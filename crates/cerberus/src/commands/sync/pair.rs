@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use cerberus_engine::sync::SyncError;
 use cerberus_engine::sync::document::{Card, SPACE_PLACE};
-use cerberus_engine::sync::exchange::read_members;
 use cerberus_engine::sync::local::{Files, Space};
+use cerberus_engine::sync::membership::read_members;
 use cerberus_engine::sync::{spaces, token};
 use serde_json::json;
 
@@ -17,7 +17,8 @@ use crate::render;
 /// Set up sync with a hub: a folder, a git repository, PostgreSQL or object storage
 ///
 /// Without a code, this makes a new space for your own devices, or with --team for a team, and prints a recovery code.
-/// With --code it joins a space, with a code that `cerberus sync pair` printed on another device.
+/// With --code it joins a space, with a code that `cerberus sync pair` printed on another device. Removing devices,
+/// container keys and teams must not be relied on yet against somebody hostile; docs/sync.md says more.
 #[derive(clap::Args)]
 pub struct Init {
     /// The address: /a/folder, git+ssh://…, git+https://…, postgres://…, s3+https://…
@@ -75,9 +76,14 @@ impl Init {
         render::talk(&format!(
             "cerberus: next: `cerberus share{team}` in a project, and `cerberus sync pair{team}` to add a device"
         ));
+        render::talk(NOT_YET);
         Ok(())
     }
 }
+
+/// What nobody should believe yet.
+const NOT_YET: &str = "cerberus: do not rely yet on removing devices, on container keys or on teams against somebody \
+    hostile; docs/sync.md says more";
 
 fn of(space: &Space) -> String {
     match &space.team {
@@ -147,6 +153,7 @@ fn tell_joined(context: &Context, space: &Space, is_in: bool) {
     match is_in {
         true => {
             render::line(&format!("joined {}; `cerberus share{}` in a project shares it", of(space), option(space)));
+            render::talk(NOT_YET);
         }
         false => {
             render::line("asked to be let in");
@@ -212,7 +219,8 @@ impl Pair {
 
     fn for_project(&self, context: &Context, space: &Space) -> Result<()> {
         let located = context.located();
-        let shared = space.projects.iter().find(|shared| shared.project == located.project.as_str());
+        let shared =
+            space.projects.iter().find(|shared| shared.project == located.project.as_str() && shared.ended.is_none());
         let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
         let files = Files::new(&context.home);
         let device = files.device().map_err(failed)?;
@@ -232,7 +240,9 @@ impl Pair {
     }
 }
 
-/// Remove a device: it can read nothing new, and what it writes is ignored
+/// Remove a device: it gets no new key, and what it writes is ignored
+///
+/// Do not rely on this yet against somebody hostile; docs/sync.md says more.
 #[derive(clap::Args)]
 pub struct Remove {
     /// The device, by its name or the beginning of its id
@@ -284,6 +294,7 @@ impl Remove {
         }
         render::line(&format!("removed {} from {label}; a new key is in use", self.device));
         render::talk("cerberus: it keeps what it has read so far");
+        render::talk(NOT_YET);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use cerberus_engine::sync::local::{Files, Space};
 use cerberus_engine::sync::{preview, spaces};
 use serde_json::json;
 
-use super::{exchange, failed, open};
+use super::{exchange, failed, open, tell_blocked};
 use crate::commands::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -78,6 +78,7 @@ impl Share {
         match report {
             Ok(report) => {
                 render::line(&format!("sent {}, received {}", report.sent, report.received));
+                tell_blocked(&report);
                 report.problems.iter().for_each(|problem| render::talk(&format!("cerberus: {problem}")));
             }
             Err(error) => render::talk(&format!("cerberus: {error}; the next `cerberus sync` sends it")),
@@ -114,7 +115,8 @@ impl Unshare {
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
         let project = context.located().project;
         let shared = space.projects.iter_mut().find(|shared| shared.project == project.as_str() && !shared.is_space());
-        shared.ok_or_else(|| failed(SyncError::NotShared))?.is_ending = true;
+        let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
+        (shared.is_ending, shared.ended) = (true, None);
         let space = space.clone();
         files.save_spaces(&all).map_err(failed)?;
         match exchange(context, &space, None) {

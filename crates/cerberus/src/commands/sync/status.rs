@@ -2,7 +2,7 @@ use cerberus_core::model::time::Timestamp;
 use cerberus_engine::store::Store;
 use cerberus_engine::sync::forget;
 use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::status::{self, SpaceStatus};
+use cerberus_engine::sync::status::{self, ProjectStatus, SpaceStatus};
 use cerberus_engine::sync::transport::redacted;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub struct SyncStatus {}
 impl SyncStatus {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.view()?;
-        let spaces = status::status(&context.home, &store).map_err(failed)?;
+        let spaces = status::status(&context.home, &store, context.clock.now).map_err(failed)?;
         if context.json {
             render::json(&json!({ "spaces": spaces }));
             return Ok(());
@@ -53,12 +53,24 @@ fn print(context: &Context, space: &SpaceStatus) {
         ));
     }
     for project in &space.projects {
-        render::line(&format!("  shared       {} ({})", project.name, project.root));
+        let (name, root) = (&project.name, &project.root);
+        match (&project.ended, &project.paused) {
+            (None, None) => render::line(&format!("  shared       {name} ({root})")),
+            (None, Some(paused)) => render::line(&format!("  shared       {name} ({root}), {paused}")),
+            (Some(ended), _) => render::line(&format!("  ended        {name} ({root}): {ended}")),
+        }
     }
     render::line(&format!("  exchanged    {}; {}", ago(space.last_pull), unsent(space)));
     render::line(&format!("  key          epoch {}", space.epoch));
     forgotten(space).iter().for_each(|line| render::line(&format!("  forgotten    {line}")));
     space.problems.iter().for_each(|problem| render::line(&format!("  PROBLEM      {problem}")));
+}
+
+/// Which projects are no longer shared, and why.
+fn ended(space: &SpaceStatus) -> impl Iterator<Item = String> {
+    let why =
+        |project: &ProjectStatus| Some(format!("{} is no longer shared: {}", project.name, project.ended.as_ref()?));
+    space.projects.iter().filter_map(why)
 }
 
 fn unsent(space: &SpaceStatus) -> String {
@@ -98,10 +110,11 @@ pub fn lines(context: &Context, store: &Store) -> Vec<(&'static str, String)> {
         let devices = render::count(space.devices.len(), "device");
         let mut lines = vec![("sync", format!("{label}: {devices}, exchanged {last}, {}", unsent(space)))];
         lines.extend(forgotten(space).map(|line| ("", line)));
+        lines.extend(ended(space).map(|line| ("", line)));
         lines.extend(space.problems.iter().map(|problem| ("", problem.clone())));
         lines
     };
-    match status::status(&context.home, store) {
+    match status::status(&context.home, store, context.clock.now) {
         Ok(spaces) => spaces.iter().flat_map(one).collect(),
         Err(error) => vec![("sync", error.to_string())],
     }
@@ -109,7 +122,7 @@ pub fn lines(context: &Context, store: &Store) -> Vec<(&'static str, String)> {
 
 /// The same for `cerberus status --json`.
 pub fn json_of(context: &Context, store: &Store) -> Value {
-    match status::status(&context.home, store) {
+    match status::status(&context.home, store, context.clock.now) {
         Ok(spaces) => json!(spaces),
         Err(error) => json!([{ "problems": [error.to_string()] }]),
     }
@@ -134,7 +147,7 @@ pub fn destinations(context: &Context) -> Vec<String> {
 
 /// What `cerberus doctor` finds: whether each space is good, what to say, and what to do.
 pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static str)> {
-    let spaces = match status::status(&context.home, store) {
+    let spaces = match status::status(&context.home, store, context.clock.now) {
         Ok(spaces) => spaces,
         Err(error) => return vec![(false, error.to_string(), "restore the file, or join again with a code")],
     };
@@ -151,6 +164,7 @@ pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static s
             space.epoch
         );
         forgotten(space).iter().for_each(|line| detail.push_str(&format!("; forgotten: {line}")));
+        ended(space).for_each(|line| detail.push_str(&format!("; {line}")));
         space.problems.iter().for_each(|problem| detail.push_str(&format!("; {problem}")));
         (space.problems.is_empty(), detail, "docs/sync.md says what each problem means")
     };

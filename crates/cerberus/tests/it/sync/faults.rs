@@ -1,14 +1,38 @@
 //! kill -9 and a full disk at every labelled point of an exchange: nothing is lost, nothing counts twice.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
 
-use cerberus_engine::os::fault::SYNC_POINTS;
+use cerberus_engine::journal::{self, Line};
+use cerberus_engine::os::fault::{FORGETTING_POINTS, POINTS, SYNC_POINTS};
+use cerberus_engine::os::home::Home;
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::harness::Dice;
 use cerberus_testkit::hubs::git::Repositories;
 use serde_json::json;
 
-use super::{decide, machine, pair, problems};
+use super::interleave::record_at;
+use super::{Hub, decide, init, machine, pair, problems};
+
+/// Every record of another device must be in the journal once. Returns how many there are.
+pub fn replica_lines(env: &TestEnv) -> usize {
+    let mut known = HashSet::new();
+    journal::each_line(&Home::new(env.home()), |position, line| {
+        let Line::Whole(sealed) = line else { return };
+        if let Some((_, replica)) = position.segment.split_once("-replica-") {
+            let (device, record) = (sealed.order.unwrap().device.to_string(), sealed.record().unwrap());
+            let names = [record.agent.name(), &record.session, &record.key].map(str::to_string);
+            let event = serde_json::to_string(&record.event).unwrap();
+            let is_new = known.insert((replica.to_string(), device, names, event.clone()));
+            assert!(is_new, "twice in {}: {} {event}", position.segment, &*record.key);
+        }
+    })
+    .unwrap();
+    known.len()
+}
 
 fn sync_with_fault(env: &TestEnv, label: &str, fault: &str) -> std::process::Output {
     env.command().args(["sync"]).env("CERBERUS_FAULT", format!("{label}={fault}")).output().unwrap()
@@ -35,6 +59,7 @@ fn survives(label: &str, fault: &str) {
     assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()), "{label}={fault}");
     assert_eq!(super::space(&a)["unsent"], 0);
     assert_eq!(fs::read_dir(a.home().join("sync/outbox")).unwrap().count(), 0, "{label}={fault}: the hub has it all");
+    assert!(replica_lines(&b) > 0);
     let before = b.brief();
     b.rebuild();
     assert_eq!(b.brief(), before, "{label}={fault}");
@@ -52,6 +77,98 @@ fn a_full_disk_at_every_labelled_point_of_an_exchange() {
     for label in SYNC_POINTS {
         survives(label, "enospc");
     }
+}
+
+/// An exchange that is killed, most of the time. Returns whether it was.
+fn sync_that_dies(env: &TestEnv, dice: &mut Dice) -> bool {
+    let mut command = env.command();
+    command.arg("sync").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let by_label = dice.below(3) > 0;
+    if by_label {
+        let points = [&SYNC_POINTS[..], &POINTS[..7], &FORGETTING_POINTS[..], &["sync-appended"; 8]].concat();
+        let label = points[dice.below(points.len() as u64) as usize];
+        command.env("CERBERUS_FAULT", format!("{label}=kill@{}", 1 + dice.below(2)));
+    }
+    let mut child = command.spawn().unwrap();
+    if !by_label {
+        // Randomizes the moment of the kill; nothing depends on this delay.
+        std::thread::sleep(Duration::from_micros(dice.below(60_000)));
+        let _ = child.kill();
+    }
+    !child.wait().unwrap().success()
+}
+
+#[test]
+fn after_hundreds_of_kills_every_record_of_another_device_is_there_once() {
+    let (_hub, a, b) = pair();
+    let (mut dice, mut kills, mut round) = (Dice(11), 0, 0);
+    while kills < 200 {
+        round += 1;
+        let (one, other) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        decide(one, &format!("decision {round}"));
+        if round % 10 == 0 {
+            one.ok(&["learn", &format!("Always use tool{round}")]);
+        }
+        if round % 20 == 0 {
+            // A stream begins again.
+            let id = one.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_string();
+            one.ok(&["forget", "--memory", &id, "--yes"]);
+        }
+        one.ok(&["sync"]);
+        for _ in 0..4 {
+            kills += usize::from(sync_that_dies(other, &mut dice));
+        }
+    }
+    for env in [&a, &b, &a, &b] {
+        env.ok(&["sync"]);
+    }
+    for (env, other) in [(&a, 0), (&b, 1)] {
+        assert!(replica_lines(env) >= round / 2, "{round} rounds");
+        let mut files = Vec::new();
+        super::each_file(&env.home().join("journal"), &mut files);
+        let text: String = files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+        let made = (1..=round).filter(|number| (number % 2 == 0) == (other == 1));
+        made.for_each(|number| assert!(text.contains(&format!("\"decision {number}\"")), "decision {number} is lost"));
+        assert_eq!(problems(env), [""; 0]);
+        let before = env.brief();
+        env.rebuild();
+        assert_eq!(env.brief(), before);
+    }
+}
+
+#[test]
+fn a_record_of_a_clock_that_is_ahead_is_there_once_after_a_kill() {
+    let (_hub, a, b) = pair();
+    let ahead = |env: &TestEnv, text: &str, hours: u64| record_at(env, Duration::from_secs(hours * 60 * 60), text);
+    ahead(&a, "made in an hour", 1);
+    ahead(&a, "made in two hours", 2);
+    a.ok(&["sync"]);
+    for label in ["sync-appended", "fold-commit", "sync-state"] {
+        assert!(!sync_with_fault(&b, label, "kill").status.success(), "{label}");
+    }
+    b.ok(&["sync"]);
+    assert!(b.brief().contains("made in an hour") && b.brief().contains("made in two hours"), "{}", b.brief());
+    replica_lines(&b);
+}
+
+#[test]
+fn what_a_killed_exchange_stored_is_replaced_when_the_stream_begins_again() {
+    let (hub, a, b) = (Hub::new(), machine(), machine());
+    init(&a, &hub, "laptop");
+    decide(&a, "zanzibar");
+    a.ok(&["sync"]);
+    let code = a.json(&["sync", "pair", "--wait", "0"])["code"].as_str().unwrap().to_string();
+    b.ok(&["sync", "init", &hub.url(), "--code", &code, "--wait", "0"]);
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    // It dies after the first records of the project are stored, before it has noted whose they are.
+    let share = b.command().arg("share").env("CERBERUS_FAULT", "sync-appended=kill@2").output().unwrap();
+    assert!(!share.status.success());
+    assert_eq!(replica_lines(&b), 1);
+    a.ok(&["unshare"]);
+    b.ok(&["sync"]);
+    assert_eq!(replica_lines(&b), 0, "nothing of the earlier generation stays");
+    assert!(!b.brief().contains("zanzibar"), "{}", b.brief());
 }
 
 /// How often `sync status`, `status` and `doctor` say this.

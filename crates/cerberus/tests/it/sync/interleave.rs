@@ -130,6 +130,25 @@ fn forget_arrivals(env: &TestEnv) {
     env.rebuild();
 }
 
+/// Records a decision on a machine whose clock is ahead.
+pub fn record_at(env: &TestEnv, ahead: Duration, text: &str) {
+    let wall = Clock::new(None).wall.plus(ahead);
+    let clock = Clock { now: wall, wall, is_given: false };
+    let home = Home::new(env.home());
+    let note = Note {
+        kind: Kind::Decision,
+        text: home.cleaner().clean(text, Keep::SUBJECT),
+        why: None,
+        sort: None,
+        severity: None,
+        custom_key: None,
+        resolved: false,
+    };
+    let location = identity::locate(&env.project()).location(home.cleaner());
+    let record = own_record(&home, &clock, Agent::MANUAL, "s", location, text.to_string(), Event::Note(note));
+    journal::append(&home, wall, &record).unwrap();
+}
+
 #[test]
 fn a_clock_that_is_off_by_a_year_is_said_and_breaks_nothing() {
     let (hub, a) = (Hub::new(), machine());
@@ -141,18 +160,7 @@ fn a_clock_that_is_off_by_a_year_is_said_and_breaks_nothing() {
     let ahead = Clock { now: wall, wall, is_given: false };
     let home = Home::new(b.home());
     for text in ["made in the future", "made even later"] {
-        let note = Note {
-            kind: Kind::Decision,
-            text: home.cleaner().clean(text, Keep::SUBJECT),
-            why: None,
-            sort: None,
-            severity: None,
-            custom_key: None,
-            resolved: false,
-        };
-        let location = identity::locate(&b.project()).location(home.cleaner());
-        let record = own_record(&home, &ahead, Agent::MANUAL, "s", location, text.to_string(), Event::Note(note));
-        journal::append(&home, wall, &record).unwrap();
+        record_at(&b, Duration::from_secs(365 * 24 * 60 * 60), text);
     }
     let exchange = || {
         let mut store = fold::open(&home).unwrap();

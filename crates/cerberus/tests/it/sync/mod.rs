@@ -1,11 +1,13 @@
 //! Several homes and one hub: what one device records, the others know, and nothing else happens.
 
 mod attack;
+mod consent;
 mod containers;
 mod faults;
 mod forget;
 mod hubs;
 mod interleave;
+mod links;
 mod machines;
 mod scale;
 mod team;

@@ -1,0 +1,93 @@
+//! What the hub shows, compared with what was seen before: here, and by other devices.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::document::{Head, Reach};
+use super::local::StreamState;
+use super::pull::{CLOCK_MAX, Problem, Reading};
+
+impl Reading<'_> {
+    /// Whether somebody else wrote our own stream. A stream that is not begun here, but is on the hub, begins again: it
+    /// was shared before, or its state was lost.
+    pub(super) fn is_forked(&self, heads: &BTreeMap<String, Head>, state: &mut StreamState) -> bool {
+        let own = self.device.id.to_string();
+        let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
+        let is_other = |reach: &&Reach| {
+            reach.is_after(&ours)
+                || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
+        };
+        let own_head = heads.get(&own).map(|head| &head.reach);
+        let others = heads.iter().filter(|(device, _)| **device != own).filter_map(|(_, head)| head.seen.get(&own));
+        let Some(other) = own_head.into_iter().chain(others).filter(is_other).map(|reach| reach.generation).max()
+        else {
+            return false;
+        };
+        let is_begun = (state.generation, state.sealed) != (1, 0);
+        if !is_begun {
+            state.generation = other + 1;
+        }
+        is_begun
+    }
+
+    /// If the hub has lost something of our own stream, all of it is sent again.
+    pub(super) fn repair(&self, heads: &BTreeMap<String, Head>, is_whole: bool, state: &mut StreamState) {
+        let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
+        if shown.map_or(is_whole, |shown| shown < (state.generation, state.published)) {
+            state.head.clear();
+            state.is_to_rewrite |= state.published > 0;
+        }
+    }
+
+    /// Compares what the hub shows with what was seen before, here and by others.
+    pub(super) fn compare(
+        &self,
+        heads: &BTreeMap<String, Head>,
+        is_whole: bool,
+        state: &StreamState,
+        problems: &mut Vec<Problem>,
+    ) {
+        for (device, seen) in &state.seen {
+            let is_removed = |device: &String| self.members.removed.contains(device);
+            let is_over =
+                is_removed(device) || seen.by.as_ref().is_some_and(is_removed) || self.skipped.contains(device);
+            let is_back = match heads.get(device) {
+                Some(head) => {
+                    let same =
+                        (head.reach.generation, head.reach.sequence) == (seen.reach.generation, seen.reach.sequence);
+                    seen.reach.is_after(&head.reach) || same && head.reach.hash != seen.reach.hash
+                }
+                None => is_whole && !problems.contains(&Problem::Newer(self.name(device))),
+            };
+            if is_back && !is_over {
+                problems.push(Problem::Rollback(self.name(device)));
+            }
+        }
+        for (by, head) in heads {
+            for (device, reach) in &head.seen {
+                let shown = heads.get(device);
+                if *device != self.device.id.to_string() && shown.is_some_and(|shown| reach.is_after(&shown.reach)) {
+                    problems.push(Problem::Withheld { device: self.name(device), by: self.name(by) });
+                }
+            }
+            problems.extend(self.clock(by, head, heads));
+        }
+    }
+
+    /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
+    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<Problem> {
+        let problem = |difference: Duration, direction| {
+            let difference = format!("{} days", difference.as_secs() / 86_400);
+            Some(Problem::Clock { device: self.name(device), difference, direction })
+        };
+        let ahead = head.at.since(self.wall);
+        if ahead > CLOCK_MAX {
+            return problem(ahead, "ahead");
+        }
+        let later = head.seen.iter().filter_map(|(other, reach)| {
+            let shown = heads.get(other).filter(|shown| shown.reach == *reach && shown.at <= self.wall)?;
+            Some(shown.at.since(head.at))
+        });
+        later.max().filter(|behind| *behind > CLOCK_MAX).and_then(|behind| problem(behind, "behind"))
+    }
+}
