@@ -78,7 +78,7 @@ pub fn unconfirmed_opt_out(home: &Home, now: Timestamp, located: &Located) -> Op
     let trees = [Some((root, git_dir)), main_root.as_ref().map(|root| (root, common_dir))];
     let mut with_file = trees.into_iter().flatten().filter(|(root, _)| is_there(&root.join(OPT_OUT_FILE)));
     let is_committed = with_file.all(|(_, git)| git.as_ref().is_some_and(|git| tracked::may_hold(git, OPT_OUT_FILE)));
-    (is_committed && paused(home, now, located).is_none()).then_some(file)
+    (is_committed && paused(home, now, Some(&located.project)).is_none()).then_some(file)
 }
 
 pub(super) fn is_there(path: &Path) -> bool {
