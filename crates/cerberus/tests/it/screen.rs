@@ -87,7 +87,7 @@ fn what_happens_meanwhile_appears() {
     env.hook("dddd", "UserPromptSubmit", json!({"prompt": "measure the cold start"}));
     terminal.wait_for_text("3 sessions", LIMIT).unwrap();
     terminal.wait_for_text("Measure the cold start", LIMIT).unwrap();
-    terminal.wait_for_text(">✓ ended     Fix the race", LIMIT).unwrap();
+    terminal.wait_for_text(">✓ ended   Fix the race", LIMIT).unwrap();
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn it_follows_the_size_of_the_terminal() {
     terminal.resize((8, 30)).unwrap();
     terminal.wait_for_text("40x10 is needed, this is 30x8", LIMIT).unwrap();
     terminal.resize((40, 120)).unwrap();
-    terminal.wait_for_text("claude-code  main", LIMIT).unwrap();
+    terminal.wait_for_text("claude-code · main", LIMIT).unwrap();
     assert_eq!(terminal.screen().contents().lines().last().map(str::trim_end), Some(KEYS));
 }
 
@@ -223,7 +223,7 @@ fn it_can_be_suspended_and_continued() {
     terminal.wait_for_text("stopped with", LIMIT).unwrap();
     is_restored(&terminal);
     terminal.type_keys("\n").unwrap();
-    terminal.wait_for_text(">✓ ended   Write the checkpoint tests", LIMIT).unwrap();
+    terminal.wait_for_text(">✓ ended  Write the checkpoint tests", LIMIT).unwrap();
     assert!(terminal.is_raw().unwrap());
     terminal.type_keys("q").unwrap();
     terminal.wait_for_text("ended with 0", LIMIT).unwrap();
@@ -234,7 +234,7 @@ fn it_can_be_suspended_and_continued() {
 fn it_works_without_colour_and_without_utf_8() {
     let env = with_sessions();
     let mut terminal = open(command(&env).env("NO_COLOR", "1").env("LANG", "C"));
-    terminal.wait_for_text(">+ ended     Fix the race", LIMIT).unwrap();
+    terminal.wait_for_text(">+ ended  Fix the race", LIMIT).unwrap();
     let screen = terminal.screen();
     assert!(screen.contents().is_ascii(), "{}", screen.contents());
     let cells = (0..24).flat_map(|y| (0..80).map(move |x| (y, x))).filter_map(|(y, x)| screen.cell(y, x));
