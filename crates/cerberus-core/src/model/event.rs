@@ -12,7 +12,7 @@ use crate::model::fact::Kind;
 pub use crate::model::forgotten::{Forgotten, ForgottenRecord};
 use crate::model::id::{Agent, ProjectId};
 pub use crate::model::lesson::Lesson;
-use crate::model::memory::Memory;
+pub use crate::model::memory::MemoryChange;
 pub use crate::model::open::{OpenFact, OpenFacts};
 use crate::model::repository::Repository;
 pub use crate::model::seed_codes::SeedCodes;
@@ -219,23 +219,6 @@ pub enum Event<'a> {
     /// What is open in the project, for teammates. Replaces the list before it. Belongs to no session.
     #[serde(borrow)]
     Open(OpenFacts<'a>),
-}
-
-/// A change to a memory. Each change is complete in one record, so it is never half applied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MemoryChange<'a> {
-    #[serde(borrow)]
-    pub id: Clean<'a>,
-    /// The memory after the change. `None` undoes the last change.
-    #[serde(rename = "stands", borrow, default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Box<Memory<'a>>>,
-    /// How many versions of the memory existed when this change was made. If there are more by now, another change
-    /// came first and this one is rejected. Records of earlier versions of the program lack it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub based_on: Option<usize>,
-    /// The version that was changed: the key of the record that made it. Two devices may change the same one.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<Clean<'a>>,
 }
 
 /// The process an agent runs in, identified so that a reused pid is not mistaken for it.

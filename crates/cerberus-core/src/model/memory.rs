@@ -95,6 +95,23 @@ pub struct Memory<'a> {
     pub background: Background<'a>,
 }
 
+/// A change to a memory. Each change is complete in one record, so it is never half applied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryChange<'a> {
+    #[serde(borrow)]
+    pub id: Clean<'a>,
+    /// The memory after the change. `None` undoes the last change.
+    #[serde(rename = "stands", borrow, default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Box<Memory<'a>>>,
+    /// How many versions of the memory existed when this change was made. If there are more by now, another change
+    /// came first and this one is rejected. Records of earlier versions of the program lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub based_on: Option<usize>,
+    /// The version that was changed: the key of the record that made it. Two devices may change the same one.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Clean<'a>>,
+}
+
 /// Why a memory exists and what else is known about it, besides its content.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Background<'a> {

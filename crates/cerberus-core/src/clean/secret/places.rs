@@ -25,6 +25,8 @@ pub(super) struct ScanCode {
 pub(super) enum Cue {
     /// A password follows, after a linking word or alone.
     Password,
+    /// A number follows. `pin x to 1.2` is a verb.
+    Pin,
     /// A key follows, after a linking word.
     Key,
     /// A key follows, if it looks like one.
@@ -52,6 +54,7 @@ pub(super) enum Cue {
 const fn cue(kind: &str) -> Option<Cue> {
     Some(match kind.as_bytes() {
         b"password" => Cue::Password,
+        b"pin" => Cue::Pin,
         b"key" => Cue::Key,
         b"vague" => Cue::Vague,
         b"seed" => Cue::Seed,

@@ -136,6 +136,8 @@ impl Passwords<'_> {
                 .or_else(|| alone(text, end))
                 .or_else(|| before(text, at, end))
                 .or_else(|| self.list(at, grid::column(&self.text, at, end, grid::Cells::Any))),
+            Cue::Pin => after(text, end, PASSWORD_SAID)
+                .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
             Cue::Key => after(text, end, KEY_SAID)
                 .or_else(|| before(text, at, end))
                 .or_else(|| self.list(at, grid::column(&self.text, at, end, grid::Cells::WithDigits))),

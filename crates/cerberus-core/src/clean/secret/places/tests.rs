@@ -197,6 +197,7 @@ fn a_sentence_announces_any_word() {
         "Password:\n#",
         "Username\nbob\nPassword\n#",
     ]);
+    assert_eq!(redact_words("my PIN is 48213", None), "my PIN is [redacted:password]");
     let phrase = redact_words("passphrase: correct horse battery staple", None).into_owned();
     assert!(!phrase.contains("horse"), "{phrase}");
     kept(&[
@@ -205,6 +206,8 @@ fn a_sentence_announces_any_word() {
         "the token is expired, please log in again",
         "reset password: see the docs",
         "the password field is broken.",
+        "ci: pin bun to 1.3.11",
+        "pin the image to sha-4f2a9c17, then go on",
         "Password\nForgot it?",
         "the key is simplicity.",
         "adding a token was successful, so we go on",
