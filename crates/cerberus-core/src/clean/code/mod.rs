@@ -49,8 +49,6 @@ impl Code {
 
 /// The end of the code that begins at `at` in a text, if one does. `at` is where a word begins.
 pub(super) fn code_end(text: &[u8], at: usize) -> Option<usize> {
-    // Nearly all words, and every name in code, are shorter.
-    text.get(at + DIGITS - 1)?;
     let is_separator = |byte: &u8| matches!(byte, b'-' | b' ');
     let group = *text.get(at + GROUP_CHARS)?;
     let is_grouped = is_separator(&group) && text.get(at + 2 * GROUP_CHARS + 1) == Some(&group);

@@ -132,8 +132,14 @@ fn discord_token(text: &Text, at: usize, first: u8) -> Option<Cut> {
     shape.then_some(Cut { name: "discord-token", start: at, end })
 }
 
+/// The shortest key without a prefix. Nearly every name in code is shorter.
+const PLAIN_BYTES_MIN: usize = 27;
+
 /// Keys without a prefix; `at` is the start of their long word.
 fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
+    if text.bytes.len() < at + PLAIN_BYTES_MIN {
+        return None;
+    }
     let cut = |name, start, end| Some(Cut { name, start, end });
     match text.before(at) {
         // Facebook: an app id, a bar, 27 characters.
@@ -164,12 +170,6 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
     if text.at(at + 76) == b'A' && text.starts_with(at + 76, b"AZDO") && text.run(at, ALNUM, 85) == at + 84 {
         return cut("azure-devops-token", at, at + 84);
     }
-    // Google's ids of clients: a number, a dash, 32 characters, their host.
-    const CLIENT: &[u8] = b".apps.googleusercontent.com";
-    let number = text.run(at, DIGIT, 24);
-    if number > at && text.at(number) == b'-' && text.starts_with(number + 33, CLIENT) {
-        return cut("google-client", at, number + 33);
-    }
     // Mailchimp and Mailgun: 32 hexadecimal digits, then a data centre, or twice eight more.
     if text.at(at + 32) == b'-' && text.run(at, HEX, 33) == at + 32 {
         let end = text.run(at + 33, ALNUM, 9);
@@ -180,9 +180,16 @@ fn without_prefix(text: &Text, at: usize) -> Option<Cut> {
         let end = if place { end } else { at + 50 };
         return if (place || halves) && !is(text.at(end), WORD) { cut(name, at, end) } else { None };
     }
+    let number = text.run(at, DIGIT, 24);
+    if number == at || text.at(number) != b'-' {
+        return None;
+    }
+    // Google's ids of clients: a number, a dash, 32 characters, their host.
+    if text.starts_with(number + 33, b".apps.googleusercontent.com") {
+        return cut("google-client", at, number + 33);
+    }
     // TrueNAS: a number, a dash, 64 characters of both cases.
-    let shape =
-        (1..5).contains(&(number - at)) && text.at(number) == b'-' && text.run(number + 1, ALNUM, 65) == number + 65;
+    let shape = number - at < 5 && text.run(number + 1, ALNUM, 65) == number + 65;
     let mixed = shape && text.slice(number, number + 65).iter().any(|&byte| is(byte, UPPER));
     if mixed { cut("truenas-key", at, number + 65) } else { None }
 }
