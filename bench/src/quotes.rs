@@ -136,7 +136,13 @@ fn turns(path: &Path) -> Result<Vec<Turn>> {
         match event.event {
             Event::Prompt { text } => {
                 let request = text.to_string();
-                turns.push(Turn { session: session.clone(), at: event.at, request, reply: String::new() });
+                turns.push(Turn {
+                    session: session.clone(),
+                    at: event.at,
+                    request,
+                    sender: None,
+                    reply: String::new(),
+                });
             }
             Event::Stop { message } => {
                 turns.iter_mut().next_back().into_iter().for_each(|turn| turn.reply = message.to_string())

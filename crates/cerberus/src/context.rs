@@ -309,14 +309,16 @@ pub fn user_folders() -> UserFolders {
     UserFolders::of(&agents::Surroundings::new(&|name| env::var_os(name), PathBuf::new()))
 }
 
-/// What the environment configures about providers of summaries.
+/// What the environment configures about providers of summaries. Where sessions are sent is no part of it: what runs after
+/// a session has the environment of an agent, which chooses its variables.
 pub fn surroundings() -> Environment {
     let key = |name: &str| Key::new(env::var(name).ok()?);
-    Environment {
-        anthropic_key: key("ANTHROPIC_API_KEY"),
-        openai_key: key("OPENAI_API_KEY"),
-        ollama_host: env::var("OLLAMA_HOST").ok(),
-    }
+    Environment { anthropic_key: key("ANTHROPIC_API_KEY"), openai_key: key("OPENAI_API_KEY"), ollama_host: None }
+}
+
+/// The same for what only the user can run.
+pub fn users_surroundings() -> Environment {
+    Environment { ollama_host: env::var("OLLAMA_HOST").ok(), ..surroundings() }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -55,7 +55,8 @@ pub fn brief() -> anyhow::Result<Check> {
 fn turns(text: &str) -> Vec<Quotable> {
     let turn = |session: &str, request: &str, reply: &str| {
         let session = SessionId::new(session);
-        Quotable::of(&Turn { session, at: Timestamp::EPOCH, request: request.to_string(), reply: reply.to_string() })
+        let (request, reply) = (request.to_string(), reply.to_string());
+        Quotable::of(&Turn { session, at: Timestamp::EPOCH, request, sender: None, reply })
     };
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     vec![turn("a", text, first), turn("b", first, text), turn("b", rest, rest)]

@@ -13,6 +13,7 @@ use crate::model::event::Severity;
 use crate::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use crate::model::id::SessionId;
 use crate::model::packed::{Packer, Unpacker};
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 const RUN_KINDS: [runs::Kind; 3] = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
@@ -168,6 +169,7 @@ pub fn pack_turns(turns: &[Quotable]) -> Vec<u8> {
     packer.list(turns, |packer, turn| {
         packer.signed(turn.at.millis());
         packer.text(&turn.beginning);
+        packer.option(turn.sender, |packer, sender| packer.place(&Source::ALL, sender));
         for sentences in [&turn.request, &turn.reply] {
             packer.list(sentences, |packer, sentence| {
                 packer.text(&sentence.text);
@@ -189,8 +191,9 @@ pub fn unpack_turns(bytes: &[u8], session: &SessionId) -> Option<Vec<Quotable>> 
     };
     Unpacker::new(bytes)?.list(|unpacker| {
         let (at, beginning) = (time(unpacker)?, unpacker.string()?);
+        let sender = unpacker.option(|unpacker| unpacker.place(&Source::ALL))?;
         let (request, reply) = (unpacker.list(sentence)?, unpacker.list(sentence)?);
-        Some(Quotable { session: session.clone(), at, beginning, request, reply })
+        Some(Quotable { session: session.clone(), at, beginning, request, sender, reply })
     })
 }
 
@@ -363,8 +366,14 @@ mod tests {
         let request = "Repair `takeToken` in limiter.mjs. Größe prüfen!".to_string();
         let reply = "It works now.\n\n| parser.rs | is done |\n".to_string();
         let turns = [
-            Quotable::of(&Turn { session: session(), at: at(5), request, reply }),
-            Quotable::of(&Turn { session: session(), at: at(6), request: String::new(), reply: String::new() }),
+            Quotable::of(&Turn { session: session(), at: at(5), request, sender: Some(Source::Scheduled), reply }),
+            Quotable::of(&Turn {
+                session: session(),
+                at: at(6),
+                request: String::new(),
+                sender: None,
+                reply: String::new(),
+            }),
         ];
         assert_eq!((turns[0].request.len(), turns[0].reply.len()), (2, 2));
         let unpacked = unpack_turns(&pack_turns(&turns), &session()).unwrap();

@@ -5,7 +5,7 @@ use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{
     Decision, Event, FileTouch, Location, MemoryChange, Named, Note, Recovery, SeedCodes, Summary, SummaryItem, Task,
-    ToolUse,
+    ToolUse, Untyped,
 };
 use crate::model::id::ProjectId;
 use crate::model::memory::{Background, Evidence, Memory, Scope};
@@ -48,8 +48,11 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
             let (memory, tried, call) = (words.name(memory), words.name(tried), words.name(call));
             Event::Decision(Decision { memory, verdict: *verdict, tried, call })
         }
-        // What was told and looked up here concerns this device only. Every device learns from what was said there.
-        Event::Receipt { .. } | Event::Used { .. } | Event::Untyped(_) => return None,
+        Event::Untyped(Untyped { source, prompts }) => {
+            Event::Untyped(Untyped { source: *source, prompts: prompts.iter().map(|key| words.name(key)).collect() })
+        }
+        // What was told and looked up here concerns this device only.
+        Event::Receipt { .. } | Event::Used { .. } => return None,
         // It is exchanged by names that every device of the space can compute.
         Event::Forgotten(_) => return None,
         // Which projects are the same is decided by each device for its own folders.

@@ -231,6 +231,7 @@ fn every_kind_is_decided_for_every_space() {
             "summary",
             "title",
             "lesson",
+            "untyped",
             "complete",
             "reopen",
             "archive",

@@ -178,8 +178,7 @@ pub fn are_on(home: &Home) -> bool {
 /// Records that the user switches the checks off or on with a pause, if any are on here. To be called before the pause
 /// begins, or after it is lifted.
 pub fn record_pause(home: &Home, clock: &Clock, located: &Located, change: PauseChange) -> Result<(), JournalError> {
-    let are_off_here = privacy::permanent_block(home, located).is_some()
-        && privacy::unconfirmed_opt_out(home, clock.now, located).is_none();
+    let are_off_here = privacy::users_block(home, clock.now, located).is_some();
     if !are_on(home) || !change.everywhere && are_off_here {
         return Ok(());
     }

@@ -69,6 +69,11 @@ pub fn permanent_block(home: &Home, located: &Located) -> Option<StorageBlock> {
     roots().map(|root| root.join(OPT_OUT_FILE)).find(|file| is_there(file)).map(StorageBlock::OptedOut)
 }
 
+/// The same, if the user wants it so: not by a `.nocerberus` that somebody committed and the user has not confirmed.
+pub fn users_block(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
+    permanent_block(home, located).filter(|_| unconfirmed_opt_out(home, now, located).is_none())
+}
+
 /// The `.nocerberus` that somebody committed and the user has not confirmed. Nothing is stored then, but checks stay on:
 /// whoever writes to a repository must not switch off what the user wants. A pause confirms it. Reads git's index, but
 /// only if the file is there.

@@ -83,6 +83,7 @@ impl FoldTransaction<'_> {
 
     /// Notes prompts that nobody typed. They may be folded later.
     pub(super) fn untyped(&self, source: &Source, found: &Untyped) -> Result<()> {
+        self.drop_digest(source.session)?;
         for key in &found.prompts {
             let sql = "INSERT OR IGNORE INTO untyped VALUES (?1, ?2, ?3)";
             self.run(sql, params![source.session, &**key, found.source.word()])?;

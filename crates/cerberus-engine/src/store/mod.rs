@@ -278,6 +278,9 @@ impl Store {
     }
 
     /// Moves a long write-ahead log into the database. If others are using the view, this is left for next time.
+    ///
+    /// A hook whose time is over does without. Its log does not grow without end: a commit that leaves a thousand pages in
+    /// the log moves them by itself, and the next one begins the log anew. This only keeps the log shorter than that.
     pub fn checkpoint_if_long(&self) {
         self.checkpoint_above(LOG_BYTES_MAX);
     }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use cerberus_core::brief::digest;
 use cerberus_core::brief::stopped::{Quotable, SESSIONS_MAX, TURNS_MAX, Turn};
 use cerberus_core::model::id::SessionId;
+use cerberus_core::model::source::Source;
 use cerberus_core::model::time::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -37,21 +38,23 @@ impl Store {
     /// The last turns of a session, from its rows.
     pub(super) fn session_turns(&self, row: i64, id: &SessionId, now: Timestamp) -> Result<Vec<Quotable>> {
         let sql = "SELECT * FROM (
-                SELECT * FROM (SELECT event, at, text, 1 FROM prompt WHERE session = ?1 AND at <= ?2
+                SELECT * FROM (SELECT event, at, text, 1, (SELECT source FROM event JOIN untyped USING (session, key)
+                    WHERE event.row = prompt.event) FROM prompt WHERE session = ?1 AND at <= ?2
                     ORDER BY at DESC, event DESC LIMIT ?3)
-                UNION ALL SELECT * FROM (SELECT event, at, text, 0 FROM message WHERE session = ?1 AND at <= ?2
+                UNION ALL SELECT * FROM (SELECT event, at, text, 0, NULL FROM message WHERE session = ?1 AND at <= ?2
                     ORDER BY at DESC, event DESC LIMIT ?3)
             ) ORDER BY 2, 1";
         let rows = self.rows(sql, params![row, now.millis(), TURNS_MAX], |row| {
-            Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?))
+            let sender = row.get::<_, Option<String>>(4)?.map(|word| Source::from_word(&word));
+            Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?, sender))
         })?;
         let mut turns: Vec<Turn> = Vec::new();
-        for (at, text, is_prompt) in rows {
+        for (at, text, is_prompt, sender) in rows {
             match turns.last_mut() {
                 Some(turn) if !is_prompt => turn.reply = text,
                 _ => {
                     let (request, reply) = if is_prompt { (text, String::new()) } else { (String::new(), text) };
-                    turns.push(Turn { session: id.clone(), at, request, reply });
+                    turns.push(Turn { session: id.clone(), at, request, sender, reply });
                 }
             }
         }

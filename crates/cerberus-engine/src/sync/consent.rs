@@ -1,5 +1,5 @@
-//! Whether a shared project is exchanged here and now. One that was opted out or made private ends its sharing; while
-//! something is paused, nothing of it is sent or stored.
+//! Whether a shared project is exchanged here and now. One that the user opted out or made private ends its sharing; while
+//! something is paused, or somebody else opted it out, nothing of it is sent or stored.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use crate::project::privacy::{self, StorageBlock};
 use crate::same_project::joined::Projects;
 use crate::store::Store;
 
-/// Ends the sharing of projects of which nothing may be stored any more. What was stored before stays.
-pub fn end_sharing(home: &Home, store: &Store, spaces: &mut Spaces, number: u32) -> Result<()> {
+/// Ends the sharing of projects of which the user wants nothing stored any more. What was stored before stays.
+pub fn end_sharing(home: &Home, now: Timestamp, store: &Store, spaces: &mut Spaces, number: u32) -> Result<()> {
     let mut has_ended = false;
     for shared in spaces.spaces.iter_mut().filter(|space| space.number == number).flat_map(|space| &mut space.projects)
     {
         if shared.is_space() || shared.is_ending || shared.ended.is_some() {
             continue;
         }
-        if let Some(block) = block(store, shared, |root| privacy::permanent_block(home, &identity::locate(root)))? {
+        if let Some(block) = block(store, shared, |root| privacy::users_block(home, now, &identity::locate(root)))? {
             (shared.is_ending, shared.ended) = (true, Some(block.to_string()));
             has_ended = true;
         }

@@ -69,7 +69,7 @@ impl Exchange<'_> {
         let files = Files::new(self.home);
         let mut spaces = files.spaces()?;
         let mut report = Report::default();
-        consent::end_sharing(self.home, self.store, &mut spaces, number)?;
+        consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
         hub.prepare(self.first_questions(&files, find(&spaces, number)?)?)?;
         let members = self.membership(hub, &mut spaces, number, &mut report)?;

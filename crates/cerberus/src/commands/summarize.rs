@@ -8,7 +8,7 @@ use cerberus_engine::summary::provider::Provider;
 use cerberus_engine::summary::{self, FAILURE, SessionFacts, SummaryError, Written, detached};
 use serde_json::json;
 
-use crate::context::{Context, surroundings};
+use crate::context::{Context, surroundings, users_surroundings};
 use crate::failure::{Hint, Result};
 use crate::render;
 
@@ -45,7 +45,7 @@ impl Summarize {
 
 fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) -> Result<()> {
     let missing = || anyhow::anyhow!("no provider for summaries is set");
-    let provider = Provider::new(config, &surroundings()).hint(SETTINGS)?.ok_or_else(missing).hint(SETTINGS)?;
+    let provider = Provider::new(config, &users_surroundings()).hint(SETTINGS)?.ok_or_else(missing).hint(SETTINGS)?;
     let mut store = context.store()?;
     let session = match id {
         Some(id) => context.session(&store, id)?,

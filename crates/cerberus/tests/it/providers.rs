@@ -102,6 +102,21 @@ fn ollama_is_found_by_its_own_variable() {
     assert_eq!(server.requests().len(), 1);
 }
 
+/// What runs after a session has the agent's variables, and an agent can run it too.
+#[test]
+fn after_a_session_the_environment_does_not_decide_where_it_is_sent() {
+    let (env, server) = (env(), saying(SAID));
+    work(&env, 1, 0, 0);
+    configure(&env, "provider = 'ollama'\nmodel = 'small'\ntimeout_secs = 1");
+    let host = server.url();
+    for words in [&["summarize", "--detached", "--", "s1"][..], &["doctor", "--json"]] {
+        let output = env.command().args(words).env("OLLAMA_HOST", &host).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(words[0] != "doctor" || said.contains("127.0.0.1:11434") && !said.contains(&host), "{said}");
+    }
+    assert_eq!(server.requests(), [""; 0]);
+}
+
 #[test]
 fn whatever_a_provider_does_it_is_tried_twice_and_then_codes_are_told() {
     let elsewhere = saying(SAID);

@@ -240,6 +240,23 @@ fn another_persons_transcript_proposes_at_most() {
 }
 
 #[test]
+fn a_prompt_that_nobody_typed_is_not_told_as_the_users() {
+    let env = env();
+    start(&env, "s", &transcript(&env, "s", &[(TYPED, typed()), (OTHER, scheduled())]));
+    prompt(&env, "s", TYPED);
+    prompt(&env, "s", OTHER);
+    // What a brief reads of the session is packed before its transcript is asked.
+    env.hook("t", "SessionStart", json!({"source": "startup"}));
+    end(&env, "s");
+    for when in ["grown", "rebuilt"] {
+        let brief = env.brief();
+        assert!(brief.contains(&format!("last:{OTHER} [not typed: scheduled]")), "{when}: {brief}");
+        assert!(brief.lines().any(|line| line == format!("asked:{TYPED}")), "{when}: {brief}");
+        env.rebuild();
+    }
+}
+
+#[test]
 fn what_is_forgotten_leaves_no_mark() {
     let env = env();
     start(&env, "s", &transcript(&env, "s", &[(OTHER, scheduled())]));

@@ -3,7 +3,8 @@
 //!
 //! Which sentences are quoted is decided by where they stand and how they look, not by words: how many sessions and
 //! turns ago, how far from the end of the message, how long, how many names of the code. So it works in any language.
-//! A sentence that repeats what is already quoted is left out. Pasted text is never quoted as the person's request.
+//! A sentence that repeats what is already quoted is left out. Pasted text is never quoted as the person's request, and a
+//! prompt that nobody typed is marked with who sent it.
 
 mod choose;
 mod open;
@@ -16,6 +17,7 @@ use crate::extract::words::own;
 use crate::language::{outline, tokens};
 use crate::model::fact::Kind;
 use crate::model::id::SessionId;
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
@@ -36,8 +38,10 @@ pub const QUOTES_TOKENS: usize = 365;
 pub struct Turn {
     pub session: SessionId,
     pub at: Timestamp,
-    /// The person's prompt as it was typed; empty if the agent worked without one.
+    /// The prompt as it was sent; empty if the agent worked without one.
     pub request: String,
+    /// Where the prompt is from, if nobody typed it.
+    pub sender: Option<Source>,
     /// Empty if the turn was cut off.
     pub reply: String,
 }
@@ -50,6 +54,7 @@ pub struct Quotable {
     /// How the request begins.
     pub beginning: String,
     pub request: Vec<Sentence>,
+    pub sender: Option<Source>,
     pub reply: Vec<Sentence>,
 }
 
@@ -62,6 +67,7 @@ impl Quotable {
             at: turn.at,
             beginning: text::line(&turn.request, COMPARED_CHARS),
             request: sentences::sentences(&request(&turn.request)),
+            sender: turn.sender,
             reply,
         }
     }
@@ -237,7 +243,9 @@ fn item(turns: &[Quotable], index: usize, is_reply: bool, quoted: &str, now: Tim
     };
     let is_recent = is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
     let age = if is_recent { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
-    let code = format!("{}{}{age}", kind.prefix(), text::code(quoted));
+    let sender = turn.sender.filter(|_| !is_reply);
+    let mark = sender.map_or_else(String::new, |sender| format!(" [not typed: {}]", sender.word()));
+    let code = format!("{}{}{age}{mark}", kind.prefix(), text::code(quoted));
     let place = match kind {
         Kind::Said => "the agent's own words at the end of a turn",
         Kind::Last => "the last request",

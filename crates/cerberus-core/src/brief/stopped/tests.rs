@@ -3,7 +3,7 @@ use super::*;
 fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Quotable {
     let at = Timestamp::from_millis(minute * 60_000);
     let (session, request, reply) = (SessionId::new(session), request.to_string(), reply.to_string());
-    Quotable::of(&Turn { session, at, request, reply })
+    Quotable::of(&Turn { session, at, request, sender: None, reply })
 }
 
 fn told(turns: &[Quotable], budget_tokens: usize) -> Vec<String> {
@@ -119,4 +119,15 @@ fn old_quotes_are_marked_with_their_age() {
 fn what_we_told_ourselves_is_not_quoted() {
     let reply = "proj:hydra\nsaid:The limiter works in limiter.rs now.\nThe burst test passes now too.";
     assert_eq!(told(&[turn("a", 0, "Go on", reply)], 400), ["last:Go on", "said:The burst test passes now too."]);
+}
+
+#[test]
+fn a_prompt_that_nobody_typed_is_marked_and_the_reply_is_not() {
+    let reply = "The burst test passes on CI since the bucket is larger.";
+    let mut turns = [turn("a", 0, "Fix the burst test", reply), turn("a", 9, "Check CI every hour", reply)];
+    turns[1].sender = Some(Source::Scheduled);
+    let lines = told(&turns, 400);
+    assert!(lines.contains(&"last:Check CI every hour [not typed: scheduled]".to_string()), "{lines:?}");
+    assert!(lines.contains(&"asked:Fix the burst test".to_string()), "{lines:?}");
+    assert_eq!(lines.iter().filter(|line| line.contains("not typed")).count(), 1, "{lines:?}");
 }

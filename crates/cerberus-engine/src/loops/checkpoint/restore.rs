@@ -57,16 +57,22 @@ impl Checkpoints<'_> {
         kept.extend(left_out);
         kept.sort();
         kept.dedup();
-        let sizes = self.sizes(&changes)?;
-        self.refuse_loss(&changes)?;
-        self.refuse_changed(&changes)?;
+        let (written, removed) = self.replace(&changes)?;
+        Ok(Restored { written, removed, before, kept })
+    }
+
+    /// Checks everything, then changes the files. Returns those that were written and those that were removed.
+    pub(super) fn replace(&self, changes: &[Change]) -> Result<(Vec<String>, Vec<String>), CheckpointError> {
+        let sizes = self.sizes(changes)?;
+        self.refuse_loss(changes)?;
+        self.refuse_changed(changes)?;
         let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.to.is_none());
         for change in &gone {
             self.remove(&change.path)?;
         }
         self.write(&new, &sizes)?;
         let names = |changes: Vec<&Change>| changes.into_iter().map(Change::name).collect();
-        Ok(Restored { written: names(new), removed: names(gone), before, kept })
+        Ok((names(new), names(gone)))
     }
 
     /// The changes that turn one state into the other, and the submodules that differ, which stay as they are.
@@ -130,7 +136,7 @@ impl Checkpoints<'_> {
     }
 
     /// What is overwritten or removed must still be what was saved.
-    pub(super) fn refuse_changed(&self, changes: &[Change]) -> Result<(), CheckpointError> {
+    fn refuse_changed(&self, changes: &[Change]) -> Result<(), CheckpointError> {
         let saved = || changes.iter().filter_map(|change| Some((change, change.from.as_ref()?)));
         let paths: Vec<PathBuf> = saved().map(|(change, _)| change.path.clone()).collect();
         let found = self.hashed(&paths, Keep::Nothing)?;

@@ -474,9 +474,13 @@ fn what_changed_after_it_was_saved_is_not_overwritten() {
     let (home, located) = (stage.home(), stage.located());
     let checkpoints = Checkpoints::new(&home, &located).unwrap();
     let (changes, _) = checkpoints.differences(&before, &wanted).unwrap();
-    assert!(checkpoints.refuse_changed(&changes).is_ok());
     stage.write("src/a.rs", "six\n");
     fs::set_permissions(stage.root().join("later.txt"), fs::Permissions::from_mode(0o755)).unwrap();
-    let refused = checkpoints.refuse_changed(&changes).unwrap_err();
+    let now = stage.files();
+    let refused = checkpoints.replace(&changes).unwrap_err();
     assert!(matches!(&refused, CheckpointError::Changed(paths) if paths == &["later.txt", "src/a.rs"]), "{refused}");
+    assert_eq!(stage.files(), now, "nothing was changed");
+    stage.write("src/a.rs", "two\n");
+    fs::set_permissions(stage.root().join("later.txt"), fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(checkpoints.replace(&changes).unwrap(), (vec!["src/a.rs".to_string()], vec!["later.txt".to_string()]));
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cerberus_engine::config;
+use cerberus_engine::config::{self, ProviderName};
 use cerberus_engine::os::failures;
 use cerberus_engine::os::platform::{is_program, program_files};
 use cerberus_engine::store::Store;
@@ -12,7 +12,7 @@ use cerberus_engine::summary::FAILURE;
 use cerberus_engine::summary::provider::Provider;
 
 use super::{Check, bad, good};
-use crate::context::{Context, surroundings};
+use crate::context::{Context, surroundings, users_surroundings};
 
 const NAME: &str = "summary";
 
@@ -36,7 +36,12 @@ pub fn check(context: &Context, store: Option<&Store>) -> Check {
         return bad(NAME, format!("{shown}: {program} was not found"), "install it, or configure its full path");
     }
     if let Err(error) = provider.check_connection(REACH_MAX) {
-        return bad(NAME, format!("{shown}: {error}"), "start it, or fix [summary] in config.toml");
+        let is_elsewhere = config.base_url.is_none() && users_surroundings().ollama_host.is_some();
+        let hint = match provider.word() == ProviderName::Ollama.word() && is_elsewhere {
+            true => "set base_url in [summary]; OLLAMA_HOST counts for `cerberus summarize` alone",
+            false => "start it, or fix [summary] in config.toml",
+        };
+        return bad(NAME, format!("{shown}: {error}"), hint);
     }
     let now = context.clock.now;
     let written = store.and_then(|store| store.last_summary(now).ok().flatten());

@@ -171,6 +171,31 @@ fn a_team_hears_nothing_more_of_an_opted_out_project_and_sends_nothing_into_it()
     assert!(!a.brief().contains("decided by bob"), "{}", a.brief());
 }
 
+#[test]
+fn an_opt_out_that_somebody_committed_withdraws_nothing_until_the_user_confirms_it() {
+    let (_hub, a, b) = pair();
+    decide(&b, "decided by b before");
+    for env in [&b, &a] {
+        env.ok(&["sync"]);
+    }
+    fs::write(b.project().join(".nocerberus"), "").unwrap();
+    b.git(&b.project(), &["add", ".nocerberus"]);
+    decide(&a, "zanzibar by a");
+    a.ok(&["sync"]);
+    let said = b.ok(&["sync"]);
+    assert!(said.contains(".nocerberus") && said.contains("nothing was sent or stored"), "{said}");
+    assert!(!journal(&b).contains("zanzibar"), "what arrives is not stored");
+    let status = b.ok(&["sync", "status"]);
+    assert!(status.lines().any(|line| line.contains("hydra") && line.contains(".nocerberus")), "{status}");
+    a.ok(&["sync"]);
+    assert!(a.brief().contains("decided by b before"), "{}", a.brief());
+    b.ok(&["pause", "--project"]);
+    assert!(b.ok(&["sync"]).contains("hydra is no longer shared with own devices"));
+    a.ok(&["sync"]);
+    assert!(!a.brief().contains("decided by b before"), "{}", a.brief());
+    assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+}
+
 /// While `pause` holds on b, nothing of the project is sent or stored there; afterwards everything arrives.
 fn pauses(args: &[&str], is_everywhere: bool) {
     let (hub, a, b) = pair();
