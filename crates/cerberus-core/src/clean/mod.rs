@@ -40,7 +40,8 @@ impl Cleaner {
         redact_words(text, self.own.as_deref())
     }
 
-    /// Whether all of this name may be stored, as a quick look shows.
+    /// Whether all of this word may be stored, as a quick look shows. For what people write, if it is shorter than
+    /// [`NUMBER_BYTES`](secret::NUMBER_BYTES).
     fn is_harmless(&self, name: &str) -> bool {
         self.own.is_none() && is_short_name(name)
     }

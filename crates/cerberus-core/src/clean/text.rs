@@ -8,6 +8,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 use super::Cleaner;
+use super::secret::NUMBER_BYTES;
 use super::tag::without_private;
 
 /// Text that may be stored: bounded, without private passages and secrets. [`Cleaner::clean`] is the only way to make
@@ -110,7 +111,9 @@ impl Keep {
     }
 
     pub(super) fn cut<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
-        if self.random_tokens == RandomTokens::Kept && cleaner.is_harmless(text) {
+        // What people write is also searched for numbers and random tokens, of which none is as short as this.
+        let is_short = self.random_tokens == RandomTokens::Kept || text.len() < NUMBER_BYTES.min(self.head_bytes);
+        if is_short && cleaner.is_harmless(text) {
             return Cow::Borrowed(text);
         }
         match without_private(text) {
@@ -285,6 +288,13 @@ mod tests {
     use super::*;
     use crate::clean::BUILT_IN;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_quick_look_at_a_short_word_passes_no_number_and_no_limit() {
+        assert_eq!(&*BUILT_IN.clean("Write", Keep::SUBJECT), "Write");
+        assert_eq!(&*BUILT_IN.clean("4222222222222", Keep::SUBJECT), "[redacted:card-number]");
+        assert_eq!(&*BUILT_IN.clean("Write", Keep::words(3, 0)), "Wri");
+    }
 
     #[test]
     fn phrases_keep_case_and_lose_punctuation_at_their_ends() {

@@ -284,6 +284,8 @@ impl<'a> Cuts<'a> {
     }
 }
 
+/// No card number or account number is shorter, and no random token.
+pub(super) const NUMBER_BYTES: usize = 13;
 const WORD_BYTES: usize = 8;
 /// No key of a known format is shorter. It fills two consecutive words wherever it lies, except one of 20 capitals and
 /// digits, which fills one.

@@ -6,7 +6,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_a
 
 use super::table::RULES;
 use super::text::{is, steps};
-use super::{Cuts, is_short_name, pass, redact_with};
+use super::{Cuts, NUMBER_BYTES, is_short_name, pass, redact_with, redact_words};
 
 fn redact(text: &str) -> Cow<'_, str> {
     redact_with(text, None)
@@ -427,6 +427,15 @@ proptest! {
     fn a_short_name_is_never_a_secret(name in "[A-Za-z0-9_]{0,25}|[a-zA-Z_]{0,8}[sS]?[wW][a-z0-9]{0,8}|(AKIA|ghp_|sk_live_|eyJ|password)[A-Za-z0-9_]{0,20}") {
         if is_short_name(&name) {
             prop_assert_eq!(pass(&name, None, Cuts::of(&name, 0..name.len())), None);
+        }
+    }
+
+    #[test]
+    fn a_shorter_word_is_no_secret_in_a_sentence_either(
+        word in "[A-Za-z0-9_]{0,12}|[3-6][0-9]{0,12}|[0-9_]{0,4}(password|passwd|passwort|token|login|pin|bearer|mysql|curl)[0-9_]{0,6}",
+    ) {
+        if word.len() < NUMBER_BYTES && is_short_name(&word) {
+            prop_assert_eq!(&*redact_words(&word, None), word.as_str());
         }
     }
 
