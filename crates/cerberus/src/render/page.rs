@@ -5,12 +5,14 @@ use std::process::{Command, Stdio};
 
 use cerberus_core::agents;
 
-use super::style::{Line, Screen};
+use super::style::{Line, Screen, ascii};
 
 /// Prints the lines. If they are more than the screen has, they go through the user's pager.
 pub fn page(screen: &Screen, lines: &[Line]) {
     let text: String =
         lines.iter().map(|line| line.clone().cut(screen.room()).shown(screen.is_colored) + "\n").collect();
+    let shows_it = screen.rows.is_none() || screen.is_utf8;
+    let text = if shows_it { text } else { text.chars().map(ascii).collect() };
     let is_long = screen.rows.is_some_and(|rows| lines.len() >= rows);
     if is_long && !is_run_by_agent() && through_pager(&text) {
         return;

@@ -220,6 +220,24 @@ impl Screen {
     }
 }
 
+/// The character on a terminal that shows only ASCII, as wide as before.
+pub fn ascii(c: char) -> char {
+    match c {
+        c if c.is_ascii() => c,
+        '─' | '·' | '–' | '—' => '-',
+        '…' => '~',
+        '“' | '”' => '"',
+        '‘' | '’' => '\'',
+        '█' => '#',
+        '░' => '.',
+        '↑' => '^',
+        '↓' => 'v',
+        '←' => '<',
+        '→' => '>',
+        _ => '?',
+    }
+}
+
 fn is_utf8(locale: &str) -> bool {
     let locale = locale.to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")

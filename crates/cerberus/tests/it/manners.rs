@@ -24,7 +24,11 @@ fn sessions(env: &TestEnv, count: u32) {
 
 /// What a command prints in a terminal, as it is.
 fn in_terminal(command: &mut Command) -> String {
-    let mut terminal = Terminal::spawn(command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8")).unwrap();
+    in_terminal_of("C.UTF-8", command)
+}
+
+fn in_terminal_of(locale: &str, command: &mut Command) -> String {
+    let mut terminal = Terminal::spawn(command.env("TERM", "xterm").env("LC_ALL", locale)).unwrap();
     terminal.wait(LIMIT).unwrap();
     // The end of the output may arrive after the end of the process.
     terminal.close();
@@ -90,6 +94,17 @@ fn signs_are_ascii_without_utf_8() {
     };
     assert!(log("en_US.UTF-8").contains("✓ ended"));
     assert!(log("C").contains("+ ended") && !log("C").contains('✓'));
+}
+
+#[test]
+fn a_terminal_without_utf_8_gets_ascii_alone() {
+    let env = env();
+    sessions(&env, 4);
+    for args in [&["log"][..], &["show"], &["search", "uploader"]] {
+        let shown = in_terminal_of("C", env.command().args(args));
+        assert!(shown.contains("uploader") && shown.is_ascii(), "{args:?}: {shown}");
+    }
+    assert!(!in_terminal(env.command().arg("log")).is_ascii());
 }
 
 #[test]

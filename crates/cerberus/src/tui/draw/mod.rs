@@ -15,7 +15,7 @@ use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line as Drawn, Span};
 
 use super::state::{Dialog, State, Tab};
-use crate::render::style::{Line, Screen, Style, wrapped};
+use crate::render::style::{Line, Screen, Style, ascii, wrapped};
 
 /// Below this nothing useful can be shown.
 pub const COLUMNS_MIN: u16 = 40;
@@ -167,23 +167,6 @@ fn look(state: &State, style: Style) -> Look {
 fn shown(state: &State, text: &str) -> String {
     let text = text.replace('\t', " ");
     if state.is_utf8 { text } else { text.chars().map(ascii).collect() }
-}
-
-fn ascii(c: char) -> char {
-    match c {
-        c if c.is_ascii() => c,
-        '─' | '·' | '–' | '—' => '-',
-        '…' => '~',
-        '“' | '”' => '"',
-        '‘' | '’' => '\'',
-        '█' => '#',
-        '░' => '.',
-        '↑' => '^',
-        '↓' => 'v',
-        '←' => '<',
-        '→' => '>',
-        _ => '?',
-    }
 }
 
 fn rule(columns: usize) -> Line {
