@@ -164,7 +164,8 @@ mod tests {
     use cerberus_core::agents::claude_code;
     use cerberus_core::clean::BUILT_IN;
     use cerberus_core::clean::text::{Clean, Keep};
-    use cerberus_core::model::event::{self, Event, FileTouch, Location, Outcome, Record, ToolUse};
+    use cerberus_core::model::event::{self, Event, FileTouch, Location, Outcome, Record, ToolUse, Untyped};
+    use cerberus_core::model::source::Source as MemorySource;
 
     use super::super::Asks;
     use super::*;
@@ -298,6 +299,8 @@ mod tests {
         assert_eq!(fold(record("a", 10, Event::End { reason: Clean::word("other") })), 2, "an end adds nothing");
         assert_eq!(fold(record("c", 11, Event::Pulse)), 3, "a new session has nothing to read");
         assert_eq!(fold(record("a", 12, touch("z.rs", event::Touch::Edited))), 2);
+        let mark = Untyped { source: MemorySource::Scheduled, prompts: vec![Clean::word("k")] };
+        assert_eq!(fold(record("c", 13, Event::Untyped(mark))), 1, "who sent a prompt is told with it");
         let grown = readings(&store);
         assert!(
             store.history(&project(), Asks::Nothing, minute(12)).unwrap()[0]

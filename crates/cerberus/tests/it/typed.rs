@@ -245,8 +245,6 @@ fn a_prompt_that_nobody_typed_is_not_told_as_the_users() {
     start(&env, "s", &transcript(&env, "s", &[(TYPED, typed()), (OTHER, scheduled())]));
     prompt(&env, "s", TYPED);
     prompt(&env, "s", OTHER);
-    // What a brief reads of the session is packed before its transcript is asked.
-    env.hook("t", "SessionStart", json!({"source": "startup"}));
     end(&env, "s");
     for when in ["grown", "rebuilt"] {
         let brief = env.brief();
