@@ -4,7 +4,7 @@
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{PASSWORD, announces, may_end_name};
-use super::places::{LINKS, ORDINARY, SAID};
+use super::places::{LINKS, ordinary, said};
 use super::spoken::{is_letter, is_said};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{self, Bar, Written, is_placeholder};
@@ -20,6 +20,11 @@ const TERMS: [&str; 18] = [
     "argon2", "argon2id", "argon2i", "base32", "base64", "bcrypt2", "ed25519", "http2", "ipv4", "ipv6", "k8s", "md5",
     "oauth2", "pbkdf2", "sha1", "sha256", "sha512", "utf8",
 ];
+
+/// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
+const FAR_LINKS: [&[u8]; 10] =
+    [b" is ", b" ist ", b" lautet ", b" est ", b" es ", b" = ", b": ", " — ".as_bytes(), " é ".as_bytes(), b" to "];
+const OWNERS: [&str; 11] = [" for ", " of ", " on ", " you ", " we ", " to ", " (", " für ", " der ", " de ", " para "];
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
@@ -70,7 +75,7 @@ fn phrase(text: &Text, from: usize, said: Said) -> Option<Cut> {
     let is_sentence = |word: &[u8]| word.len() <= 4 && is_ordinary(word);
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
     let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
-    let fits = said.name == PASSWORD.name && (4..=12).contains(&words.clone().count()) && words.clone().all(is_word);
+    let fits = said.name == PASSWORD.name && words.clone().all(is_word) && (4..=12).contains(&words.count());
     fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
 }
 
@@ -81,39 +86,18 @@ fn away(text: &Text, end: usize, said: Said) -> Option<Cut> {
     }
     let window = text.slice(end, end + AWAY_BYTES);
     let line = &window[..window.iter().position(|byte| matches!(byte, b'\n' | b'.' | b';')).unwrap_or(window.len())];
-    let far = [
-        &b" is "[..],
-        b" ist ",
-        b" lautet ",
-        b" est ",
-        b" es ",
-        b" = ",
-        b": ",
-        " — ".as_bytes(),
-        " é ".as_bytes(),
-        b" to ",
-    ];
-    let find = |link: &&[u8]| line.windows(link.len()).position(|part| part == *link).map(|at| at + link.len());
-    let from = end + far.iter().filter_map(find).min()?;
+    let link_after = |at: usize| {
+        let rest = &line[at..];
+        let link = if matches!(rest[0], b' ' | b':') { FAR_LINKS.iter().find(|link| rest.starts_with(link)) } else { None };
+        link.map(|link| at + link.len())
+    };
+    let from = end + (0..line.len()).find_map(link_after)?;
     let cut = secret(text, from, said)?;
     let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
     let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
     let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
     // A plain word only where the words between say whose password it is.
-    let owner = [
-        &b" for "[..],
-        b" of ",
-        b" on ",
-        b" you ",
-        b" we ",
-        b" to ",
-        b" (",
-        " für ".as_bytes(),
-        b" der ",
-        b" de ",
-        b" para ",
-    ];
-    let is_owned = said.name == PASSWORD.name && owner.iter().any(|word| line.starts_with(word));
+    let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
     let tells = has_digit || is_owned || is_quoted;
     (ends && tells && cut.end - cut.start >= 6).then_some(cut)
@@ -250,8 +234,9 @@ fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
 
 /// Is this a word that follows `the password is` in sentences that reveal nothing?
 pub(super) fn is_ordinary(word: &[u8]) -> bool {
-    ORDINARY.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-        || SAID.iter().any(|(known, _)| is_said(word, known))
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    ordinary(first).iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+        || said(first).iter().any(|(known, _)| is_said(word, known))
 }
 
 fn ends_sentence(text: &Text, end: usize) -> bool {

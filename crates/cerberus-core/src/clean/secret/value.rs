@@ -4,24 +4,13 @@
 //! random; a value under a vague key must look very random. Never judges more than [`JUDGED_BYTES`].
 
 use super::key::{PASSWORD, announces};
-use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS};
+use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS, first_byte, index, indexed};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 
 pub(super) const JUDGED_BYTES: usize = 64;
 
-/// The parts that begin with a given byte: `PARTS[byte]..PARTS[byte + 1]` in [`PLACEHOLDER_PARTS`].
-const PARTS: [u8; 129] = {
-    let (mut index, mut at, mut byte) = ([0; 129], 0, 0);
-    while byte < 128 {
-        index[byte] = at as u8;
-        while at < PLACEHOLDER_PARTS.len() && PLACEHOLDER_PARTS[at].as_bytes()[0] as usize == byte {
-            at += 1;
-        }
-        byte += 1;
-    }
-    index[128] = at as u8;
-    index
-};
+/// The parts that begin with a given byte.
+const PARTS: [u16; 257] = index!(PLACEHOLDER_PARTS, part: first_byte(part));
 
 /// Values that represent another one: variables, templates, masks, repetitions, alphabets.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
@@ -78,8 +67,7 @@ fn is_named_placeholder(value: &[u8]) -> bool {
     }
     let folded = &folded[..length];
     let holds = |at: usize| {
-        let byte = usize::from(folded[at].min(127));
-        let parts = &PLACEHOLDER_PARTS[usize::from(PARTS[byte])..usize::from(PARTS[byte + 1])];
+        let parts = indexed(PLACEHOLDER_PARTS, &PARTS, folded[at]);
         parts.iter().any(|part| folded[at..].starts_with(part.as_bytes()))
     };
     PLACEHOLDER_WORDS.iter().any(|word| folded == word.as_bytes()) || (0..length).any(holds)
