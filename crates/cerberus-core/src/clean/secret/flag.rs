@@ -42,6 +42,11 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if let Some(glued) = name.strip_prefix(b"p")
         && signs_in(text, at)
     {
+        // With `mysql -u root -p shop`, the program asks for the password of `shop`.
+        let is_asked = text.back(at, KEY_BYTES).windows(5).any(|part| matches!(part, b"mysql" | b"maria"));
+        if glued.is_empty() && is_asked {
+            return None;
+        }
         let from = if glued.is_empty() { from } else { at + 2 };
         let value = value_at(text, from, Written::Literal);
         let ports = text

@@ -49,6 +49,9 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> Vec<C
     }
     let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
     let line_end = text.scan(end, LINE_BYTES, |byte| byte != b'\n');
+    if text.before(line) != b'\n' {
+        return Vec::new();
+    }
     let heading = cells(text, line, line_end, mark);
     let is_word = |&(start, end): &(usize, usize)| {
         end - start <= 32 && !text.slice(start, end).iter().any(|&byte| matches!(byte, b'(' | b'=' | b'{' | b'/'))

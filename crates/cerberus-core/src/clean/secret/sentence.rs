@@ -22,9 +22,27 @@ const TERMS: [&str; 18] = [
 ];
 
 /// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
-const FAR_LINKS: [&[u8]; 10] =
-    [b" is ", b" ist ", b" lautet ", b" est ", b" es ", b" = ", b": ", " — ".as_bytes(), " é ".as_bytes(), b" to "];
-const OWNERS: [&str; 11] = [" for ", " of ", " on ", " you ", " we ", " to ", " (", " für ", " der ", " de ", " para "];
+const FAR_LINKS: [&[u8]; 13] = [
+    b" is ",
+    b" ist ",
+    b" lautet ",
+    b" est ",
+    b" es ",
+    b" to ",
+    b" jest ",
+    b" = ",
+    b": ",
+    " — ".as_bytes(),
+    " é ".as_bytes(),
+    " è ".as_bytes(),
+    " är ".as_bytes(),
+];
+const OWNERS: [&str; 30] = [
+    " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (", " für ", " der ", " des ", " vom ", " zum ",
+    " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ", " da ", " di ", " voor ", " van ", " от ", " для ",
+    " к ", " dla ",
+];
+const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", b"my", b"his", b"her"];
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
@@ -121,9 +139,10 @@ pub(super) fn alone(text: &Text, end: usize) -> Option<Cut> {
     let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
     // No sentence in another script goes on with a Latin word.
     let is_other = text.before(end) >= 0x80 && ends_line(text, cut.end);
-    let word = text.back(text.skip_spaces_back(text.run_back(end, ALPHA, 16)), 6);
-    let is_given = [&b" with"[..], b" and", b"using", b" mit", b" und"].iter().any(|link| word.ends_with(link))
-        && ends_line(text, cut.end);
+    let mut words = text.back(text.run_back(end, ALPHA, 16), 16).rsplit(|&byte| byte == b' ').skip(1);
+    let word = words.find(|word| !ARTICLES.contains(word)).unwrap_or_default();
+    let is_given = [&b"with"[..], b"and", b"using", b"mit", b"und", b"con", b"avec", b"com"].contains(&word)
+        && (is_parted(text, cut.end) || ends_line(text, cut.end));
     (tells || is_other || is_given || (is_heading && ends_line(text, cut.end))).then_some(cut)
 }
 
@@ -239,6 +258,9 @@ pub(super) fn is_ordinary(word: &[u8]) -> bool {
         || said(first).iter().any(|(known, _)| is_said(word, known))
 }
 
+/// What may follow a secret in its sentence.
+const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
+
 fn ends_sentence(text: &Text, end: usize) -> bool {
     let next = text.skip_spaces(end);
     match text.at(end) {
@@ -246,10 +268,16 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
         b')' | b'"' | b'\'' | b'`' | b'*' | b'|' | b'<' => true,
         _ => {
             matches!(text.at(next), b'\n' | b'\r' | b'|' | 0x80..)
-                || text.starts_with(next, b"and ")
+                || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word))
                 || text.starts_with(next, b"(")
+                || is_parted(text, end)
         }
     }
+}
+
+/// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
+fn is_parted(text: &Text, end: usize) -> bool {
+    [&b" an"[..], b" ein"].iter().any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
 }
 
 pub(super) fn ends_line(text: &Text, end: usize) -> bool {
