@@ -214,7 +214,10 @@ pub(super) fn scanned(text: &Text, at: usize, code: &ScanCode) -> Option<Cut> {
     let (start, end) = (from - 1 + start, from - 1 + end);
     let bytes = text.slice(start, end);
     let is_closed = code.end != "@" || text.at(end) == b'@';
-    let fits = bytes.len() >= 4 && is_closed && !is_placeholder(&bytes[..bytes.len().min(JUDGED_BYTES)]) && !text.holds_cut(start, end);
+    let fits = bytes.len() >= 4
+        && is_closed
+        && !is_placeholder(&bytes[..bytes.len().min(JUDGED_BYTES)])
+        && !text.holds_cut(start, end);
     fits.then_some(Cut { name: code.name, start, end })
 }
 

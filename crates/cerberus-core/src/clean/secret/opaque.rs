@@ -73,8 +73,22 @@ const MACHINES: [&str; 8] = ["x86_64-", "aarch64-", "arm64-", "armv7-", "i686-",
 
 /// What ids of requests, messages, runs and the like begin with.
 const ID_PREFIXES: [&str; 16] = [
-    "req_", "msg_", "call_", "toolu_", "resp_", "run_", "evt_", "thread_", "chatcmpl-", "asst_", "task_", "job_", "batch_",
-    "order_", "prod_", "price_",
+    "req_",
+    "msg_",
+    "call_",
+    "toolu_",
+    "resp_",
+    "run_",
+    "evt_",
+    "thread_",
+    "chatcmpl-",
+    "asst_",
+    "task_",
+    "job_",
+    "batch_",
+    "order_",
+    "prod_",
+    "price_",
 ];
 
 /// The random tokens of a text, from left to right, none overlapping.
@@ -343,7 +357,9 @@ fn is_id(text: &Text, start: usize) -> bool {
 /// `hash`, `Get-FileHash`, `sha256sum`: also some words or a line away.
 fn names_a_hash(word: &[u8]) -> bool {
     let ends = |end: &[u8]| word.len() >= end.len() && word[word.len() - end.len()..].eq_ignore_ascii_case(end);
-    [&b"hash"[..], b"hashes", b"sum", b"sums", b"digest", b"digests", b"md5", b"trace", b"traces"].iter().any(|end| ends(end))
+    [&b"hash"[..], b"hashes", b"sum", b"sums", b"digest", b"digests", b"md5", b"trace", b"traces"]
+        .iter()
+        .any(|end| ends(end))
 }
 
 /// Do the words before it say that it is a hash or an id?

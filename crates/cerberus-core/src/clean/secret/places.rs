@@ -53,6 +53,8 @@ pub(super) enum Cue {
     By,
     /// `(name, password) VALUES ('bob', 'x')`.
     Values,
+    /// `stringData:` of a manifest, and indented pairs below it.
+    Data,
     /// `form-data; name="password"`, an empty line, the value.
     Form,
 }
@@ -72,6 +74,7 @@ const fn cue(kind: &str) -> Option<Cue> {
         b"number" => Cue::Number,
         b"by" => Cue::By,
         b"values" => Cue::Values,
+        b"data" => Cue::Data,
         b"form" => Cue::Form,
         _ => return None,
     })
@@ -188,6 +191,7 @@ pub(super) fn said(first: u8) -> &'static [(&'static str, Cue)] {
 pub(super) const LINKS: &[&str] = list!(FILE, "links");
 const ORDINARY: &[&str] = list!(FILE, "ordinary");
 const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
+pub(super) const USERS: &[&str] = list!(FILE, "users");
 pub(super) const READERS: &[&str] = list!(FILE, "readers");
 pub(super) const SECRET_PATHS: &[&str] = list!(FILE, "secret-paths");
 pub(super) const URL_PARAMS: &[&str] = list!(FILE, "url-params");

@@ -126,6 +126,8 @@ fn step(text: &Text, place: &Place, found: &mut u8, word: &Value, end: usize) ->
             None
         }
         b"#" if next == Some(b"|") => piped(text, end, word),
+        // `set imap_pass = x`.
+        b"#" if bytes == b"=" => None,
         b"#" => {
             *found = DONE;
             cut(text, word)

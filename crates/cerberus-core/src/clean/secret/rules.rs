@@ -40,7 +40,8 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
         return without_prefix(text, at);
     }
     let head = [text.at(at + 1), text.at(at + 2)];
-    let found = indexed(&RULES, &INDEX, first).iter().filter(|rule| rule.goes_on(head)).find_map(|rule| rule.find(text, at));
+    let found =
+        indexed(&RULES, &INDEX, first).iter().filter(|rule| rule.goes_on(head)).find_map(|rule| rule.find(text, at));
     found
         .or_else(|| if first == b'e' { web_token(text, at) } else { discord_token(text, at, first) })
         .or_else(|| without_prefix(text, at))

@@ -4,7 +4,7 @@
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{PASSWORD, announces, may_end_name};
-use super::places::{LINKS, ordinary, said};
+use super::places::{LINKS, USERS, ordinary, said};
 use super::spoken::{is_letter, is_said};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{self, Bar, Written, is_placeholder};
@@ -37,11 +37,12 @@ const FAR_LINKS: [&[u8]; 13] = [
     " è ".as_bytes(),
     " är ".as_bytes(),
 ];
-const OWNERS: [&str; 30] = [
-    " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (", " für ", " der ", " des ", " vom ", " zum ",
-    " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ", " da ", " di ", " voor ", " van ", " от ", " для ",
-    " к ", " dla ",
+const OWNERS: [&str; 34] = [
+    " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (",
+    " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ",
+    " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
 ];
+const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", b"my", b"his", b"her"];
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
@@ -58,7 +59,7 @@ pub(super) const VAGUE_SAID: Said = Said { name: "key", least_bytes: 10, word_by
 pub(super) const SEED_SAID: Said = Said { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
 
 /// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
-pub(super) fn after(text: &Text, end: usize, said: Said) -> Option<Cut> {
+pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
     let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
     let end = text.scan(end, 4, is_closer);
     let mut from = text.skip_spaces(end);
@@ -73,7 +74,7 @@ pub(super) fn after(text: &Text, end: usize, said: Said) -> Option<Cut> {
     match links {
         0 => away(text, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
-        _ => secret(text, from, said).or_else(|| phrase(text, from, said)).or_else(|| away(text, end, said)),
+        _ => secret(text, from, said).or_else(|| phrase(text, at, from, said)).or_else(|| away(text, end, said)),
     }
 }
 
@@ -86,14 +87,17 @@ fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
     (ends_line(text, cut.end) && !is_key).then_some(cut)
 }
 
-/// `correct horse battery staple`: four or more plain words to the end of the line, none of which makes a sentence.
-fn phrase(text: &Text, from: usize, said: Said) -> Option<Cut> {
+/// `correct horse battery staple`: plain words to the end of the line, none of which makes a sentence. Two or three are
+/// enough where the cue begins the line: `password: green tea`.
+fn phrase(text: &Text, at: usize, from: usize, said: Said) -> Option<Cut> {
     let line =
         text.slice(from, text.scan(from, WORD_BYTES, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'`' | b'.')));
-    let is_sentence = |word: &[u8]| word.len() <= 4 && is_ordinary(word);
+    let begins = matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r');
+    let is_sentence = |word: &[u8]| (begins || word.len() <= 4) && is_ordinary(word);
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
     let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
-    let fits = said.name == PASSWORD.name && words.clone().all(is_word) && (4..=12).contains(&words.count());
+    let least = if begins { 2 } else { 4 };
+    let fits = said.name == PASSWORD.name && words.clone().all(is_word) && (least..=12).contains(&words.count());
     fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
 }
 
@@ -106,7 +110,8 @@ fn away(text: &Text, end: usize, said: Said) -> Option<Cut> {
     let line = &window[..window.iter().position(|byte| matches!(byte, b'\n' | b'.' | b';')).unwrap_or(window.len())];
     let link_after = |at: usize| {
         let rest = &line[at..];
-        let link = if matches!(rest[0], b' ' | b':') { FAR_LINKS.iter().find(|link| rest.starts_with(link)) } else { None };
+        let link =
+            if matches!(rest[0], b' ' | b':') { FAR_LINKS.iter().find(|link| rest.starts_with(link)) } else { None };
         link.map(|link| at + link.len())
     };
     let from = end + (0..line.len()).find_map(link_after)?;
@@ -122,7 +127,7 @@ fn away(text: &Text, end: usize, said: Said) -> Option<Cut> {
 }
 
 /// `пароль x`, `password x`, and a heading with the password below it: the word itself must tell.
-pub(super) fn alone(text: &Text, end: usize) -> Option<Cut> {
+pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
     let is_heading = matches!(text.at(end), b'\n' | b'\r') && {
         let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
         text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
@@ -138,12 +143,19 @@ pub(super) fn alone(text: &Text, end: usize) -> Option<Cut> {
     let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'-' | b'=' | b':'));
     let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
     // No sentence in another script goes on with a Latin word.
-    let is_other = text.before(end) >= 0x80 && ends_line(text, cut.end);
-    let mut words = text.back(text.run_back(end, ALPHA, 16), 16).rsplit(|&byte| byte == b' ').skip(1);
-    let word = words.find(|word| !ARTICLES.contains(word)).unwrap_or_default();
-    let is_given = [&b"with"[..], b"and", b"using", b"mit", b"und", b"con", b"avec", b"com"].contains(&word)
-        && (is_parted(text, cut.end) || ends_line(text, cut.end));
+    let is_other = text.before(end) >= 0x80 && bytes.is_ascii() && ends_line(text, cut.end);
+    let is_given = is_given(text, at) && (is_parted(text, cut.end) || ends_line(text, cut.end));
     (tells || is_other || is_given || (is_heading && ends_line(text, cut.end))).then_some(cut)
+}
+
+/// `with the password x`, `user bob, password x`: do the words before the cue at `at` say that it follows?
+fn is_given(text: &Text, at: usize) -> bool {
+    let line = text.back(at, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(|&byte| matches!(byte, b' ' | b',' | b':')).rev().filter(|word| !word.is_empty());
+    let names_user = |word: &[u8]| USERS.iter().any(|user| word.eq_ignore_ascii_case(user.as_bytes()));
+    let is_login = words.clone().skip(1).any(names_user);
+    let link = words.find(|word| !ARTICLES.contains(word)).unwrap_or_default();
+    is_login || GIVEN.contains(&link)
 }
 
 /// The length of the linking word at `from`.
@@ -159,7 +171,9 @@ fn link_at(text: &Text, from: usize) -> Option<usize> {
         return None;
     }
     let is_whole = |link: &str| {
-        !is_letter(link.as_bytes()[0]) || link.as_bytes()[0] >= 0xe0 || !is_letter(text.at(from + link.len()))
+        !is_letter(link.as_bytes()[0])
+            || matches!(link.as_bytes()[0], 0xc2 | 0xe0..)
+            || !is_letter(text.at(from + link.len()))
     };
     let first = text.at(from).to_ascii_lowercase();
     let known = |link: &&&str| {
@@ -231,7 +245,8 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
         }
         (false, _) => {
             let is_end = is_quoted || ends == Ends::Anywhere || ends_sentence(text, value.end);
-            bytes.len() >= said.word_bytes && is_end && is_plain_secret(bytes, value.written)
+            let is_words = is_quoted && value::is_phrase(bytes);
+            bytes.len() >= said.word_bytes && is_end && (is_words || is_plain_secret(bytes, value.written))
         }
     };
     (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
@@ -243,7 +258,7 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
 
 /// A word without digits that no sentence about a password would have here.
 fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
-    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\''));
+    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
     let folded = bytes.to_ascii_lowercase();
     let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| folded.ends_with(end));
     let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
@@ -289,9 +304,9 @@ fn is_call(bytes: &[u8]) -> bool {
     bytes.iter().any(|&byte| matches!(byte, b'(' | b'/' | b'{' | b'[' | b'<' | b'.' | b':'))
 }
 
-/// The full stop of the sentence is not part of a word; nor are words of other scripts and marks of emphasis.
+/// The full stop of the sentence is not part of a word; nor are marks of emphasis, and scripts without blanks.
 fn trim(text: &Text, value: &mut Value) {
-    value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0x80);
+    value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0xe0 && byte != 0xc2);
     let is_tail =
         |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
     value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);

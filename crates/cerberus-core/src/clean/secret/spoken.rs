@@ -148,24 +148,26 @@ impl Passwords<'_> {
         if may_be & CODE != 0
             && let Some(code) = call::code_at(&self.text, at)
         {
-            self.charge(at, 2 * LOOK_BYTES);
-            return call::scanned(&self.text, at, code);
+            self.charge(at, 4 * LOOK_BYTES);
+            if let Some(cut) = call::scanned(&self.text, at, code) {
+                return Some(cut);
+            }
         }
         let (end, cue) = if may_be & CUE != 0 { cue_at(&self.text, at)? } else { return None };
         self.charge(at, LOOK_BYTES);
         let text = &self.text;
         match cue {
-            Cue::Password => after(text, end, PASSWORD_SAID)
-                .or_else(|| alone(text, end))
+            Cue::Password => after(text, at, end, PASSWORD_SAID)
+                .or_else(|| alone(text, at, end))
                 .or_else(|| before(text, at, end))
                 .or_else(|| self.list(at, grid::column(&self.text, at, end, grid::Cells::Any))),
-            Cue::Pin => after(text, end, PASSWORD_SAID)
+            Cue::Pin => after(text, at, end, PASSWORD_SAID)
                 .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
-            Cue::Key => after(text, end, KEY_SAID)
+            Cue::Key => after(text, at, end, KEY_SAID)
                 .or_else(|| before(text, at, end))
                 .or_else(|| self.list(at, grid::column(&self.text, at, end, grid::Cells::WithDigits))),
-            Cue::Vague => after(text, end, VAGUE_SAID),
-            Cue::Seed => after(text, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
+            Cue::Vague => after(text, at, end, VAGUE_SAID),
+            Cue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
             Cue::Codes => self.list(at, grid::codes(text, end)),
             Cue::Login => login(text, end),
             Cue::Bearer => bearer(text, end),
@@ -173,6 +175,7 @@ impl Passwords<'_> {
             Cue::Phrase => numbers::seed_phrase(text, end),
             Cue::Number => numbers::social_security(text, end),
             Cue::By => identified(text, at, end),
+            Cue::Data => self.list(at, grid::data(text, at, end)),
             Cue::Values => self.list(at, grid::values(text, at, end)),
             Cue::Form => grid::form(text, end),
         }

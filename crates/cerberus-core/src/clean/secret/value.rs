@@ -103,7 +103,12 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
     let plausible = match bar {
         Bar::Password => is_password(value, written),
         Bar::Token if written == Written::Bare => value.len() >= 10 && is_random(value, 3),
-        Bar::Token => value.len() >= 8 && (!value.contains(&b' ') || is_phrase(value)) && !names_itself(value) && is_password(value, written),
+        Bar::Token => {
+            value.len() >= 6
+                && (!value.contains(&b' ') || is_phrase(value))
+                && !names_itself(value)
+                && is_password(value, written)
+        }
         Bar::Strong => value.len() >= 16 && is_random(value, 4),
     };
     let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
@@ -133,16 +138,16 @@ fn is_password(value: &[u8], written: Written) -> bool {
     }
 }
 
-/// `correct horse battery`: small words, none of which a label or a message would have.
-fn is_phrase(value: &[u8]) -> bool {
+/// `correct horse battery`: plain words, none of which a label or a message would have.
+pub(super) fn is_phrase(value: &[u8]) -> bool {
     let is_word = |word: &[u8]| {
-        let is_plain = word.first().is_some_and(|&byte| is(byte, LOWER))
-            && word.iter().all(|&byte| is(byte, LOWER | DIGIT) || matches!(byte, b'-' | b'\''));
+        let is_plain = word.first().is_some_and(|&byte| is(byte, ALPHA))
+            && word.iter().all(|&byte| is(byte, ALNUM) || matches!(byte, b'-' | b'\''));
         let is_message = if word.len() > 3 { is_ordinary(word) } else { MESSAGES.contains(&word) };
         is_plain && !is_message && announces(word).is_none()
     };
     let words = value.split(|&byte| byte == b' ');
-    words.clone().all(is_word) && (3..=8).contains(&words.count())
+    words.clone().all(is_word) && (2..=8).contains(&words.count())
 }
 
 /// `Token`, `accessToken`, `API_KEY`: the name of a secret, in any spelling.
