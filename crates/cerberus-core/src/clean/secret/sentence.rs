@@ -92,11 +92,12 @@ fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
 fn phrase(text: &Text, at: usize, from: usize, said: Said) -> Option<Cut> {
     let line =
         text.slice(from, text.scan(from, WORD_BYTES, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'`' | b'.')));
-    let begins = matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r');
-    let is_sentence = |word: &[u8]| (begins || word.len() <= 4) && is_ordinary(word);
-    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
     let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
-    let least = if begins { 2 } else { 4 };
+    let begins_line = matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r');
+    let is_short = words.clone().nth(3).is_none();
+    let is_sentence = |word: &[u8]| (is_short || word.len() <= 4) && is_ordinary(word);
+    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
+    let least = if begins_line { 2 } else { 4 };
     let fits = said.name == PASSWORD.name && words.clone().all(is_word) && (least..=12).contains(&words.count());
     fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
 }

@@ -104,7 +104,7 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
         Bar::Password => is_password(value, written),
         Bar::Token if written == Written::Bare => value.len() >= 10 && is_random(value, 3),
         Bar::Token => {
-            value.len() >= 6
+            value.len() >= 8
                 && (!value.contains(&b' ') || is_phrase(value))
                 && !names_itself(value)
                 && is_password(value, written)
