@@ -266,7 +266,6 @@ fn dense_cues_are_not_read_again_and_again() {
         "password|a\n",
         "|password|",
         "MT:",
-        "lpa:1$",
         "pw is ",
         "'pw', ",
         "aws ",
@@ -279,7 +278,7 @@ fn dense_cues_are_not_read_again_and_again() {
         steps::take();
         redact_words(&text, None);
         let each = steps::take() / text.len();
-        eprintln!("{part:?}: {each} steps for a byte");
+        assert!(each < 48, "{part:?}: {each} steps for a byte");
     }
 }
 
