@@ -121,7 +121,10 @@ pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
 pub(super) fn data(text: &Text, at: usize, end: usize) -> Vec<Cut> {
     let indent = at - text.skip_spaces_back(at);
     let (mut cuts, mut from) = (Vec::new(), end + 2);
-    while cuts.len() < ROWS_MAX && text.starts_with(from - 2, b":\n") || text.before(from) == b'\n' {
+    if !text.starts_with(end, b":\n") {
+        return cuts;
+    }
+    for _ in 0..ROWS_MAX {
         let name = text.skip_spaces(from);
         let colon = text.run(name, DOTTED, 64);
         let line_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
