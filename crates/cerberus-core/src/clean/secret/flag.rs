@@ -7,24 +7,6 @@ use super::sentence::is_ordinary;
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 
-/// Words that follow a flag in a sentence about it.
-const PROSE: &[&[u8]] = &[
-    b"option",
-    b"options",
-    b"flag",
-    b"flags",
-    b"argument",
-    b"arguments",
-    b"parameter",
-    b"from",
-    b"with",
-    b"file",
-    b"instead",
-    b"when",
-    b"which",
-    b"must",
-];
-
 /// `--token x`, `-Password x`, `-u user:pass`, `sshpass -p x`.
 pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let end = text.run(at + 1, URL64, KEY_BYTES);
@@ -63,7 +45,7 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let announced = announces(name).filter(|found| found.place != Place::Cookie)?;
     let value = value_at(text, from, Written::Literal);
     let bytes = text.slice(value.start, value.end);
-    if is_ordinary(bytes) || PROSE.contains(&bytes) {
+    if is_ordinary(bytes) {
         return None;
     }
     value.cut(text, announced)

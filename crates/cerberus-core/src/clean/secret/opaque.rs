@@ -10,7 +10,7 @@
 
 use super::Cut;
 use super::pairs::PAIRS;
-use super::places::SECRET_PATHS;
+use super::places::{HASH_WORDS, KEPT_BEGINNINGS, SECRET_PATHS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, HEX, LOWER, MARK, Text, UPPER, URL64, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
 
@@ -26,70 +26,6 @@ const DROP: i32 = 80;
 /// How far back words and the beginning of a path are looked for.
 const WORDS_BYTES: usize = 64;
 const NAME_BYTES: usize = 128;
-
-/// Words that announce a hash or an id. `commit` also in `commits` and `committed`.
-const HASH_WORDS: [&str; 38] = [
-    "base",
-    "blob",
-    "branch",
-    "checkout",
-    "checksum",
-    "cherry",
-    "commit",
-    "conversation",
-    "diff",
-    "digest",
-    "git",
-    "guid",
-    "head",
-    "index",
-    "integrity",
-    "md5",
-    "merge",
-    "merged",
-    "origin",
-    "parent",
-    "rebase",
-    "ref",
-    "refs",
-    "resume",
-    "rev",
-    "revert",
-    "revision",
-    "session",
-    "sessions",
-    "sha",
-    "sha1",
-    "sha256",
-    "sha512",
-    "shasum",
-    "srcrev",
-    "trace",
-    "tree",
-    "uuid",
-];
-/// The first part of a target triple.
-const MACHINES: [&str; 8] = ["x86_64-", "aarch64-", "arm64-", "armv7-", "i686-", "wasm32-", "riscv64gc-", "linux-x64-"];
-
-/// What ids of requests, messages, runs and the like begin with.
-const ID_PREFIXES: [&str; 16] = [
-    "req_",
-    "msg_",
-    "call_",
-    "toolu_",
-    "resp_",
-    "run_",
-    "evt_",
-    "thread_",
-    "chatcmpl-",
-    "asst_",
-    "task_",
-    "job_",
-    "batch_",
-    "order_",
-    "prod_",
-    "price_",
-];
 
 /// The random tokens of a text, from left to right, none overlapping.
 pub(super) struct Tokens<'a> {
@@ -292,7 +228,7 @@ fn is_known_shape(token: &[u8]) -> bool {
         && revision.iter().all(|&byte| is(byte, HEX))
         && time.len() == 14
         && time.iter().all(|&byte| is(byte, DIGIT));
-    is_version || ["sha1-", "sha256-", "sha384-", "sha512-"].iter().chain(&MACHINES).chain(&ID_PREFIXES).any(begins)
+    is_version || KEPT_BEGINNINGS.iter().any(begins)
 }
 
 /// Is it part of a file name or a host name? Then what follows it ends in letters: `-x3f9.min.js`, `-x3f9.vercel.app`.

@@ -15,12 +15,6 @@ const LINKS_MAX: usize = 2;
 const AWAY_BYTES: usize = 48;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
-/// Words with digits that are not passwords.
-const TERMS: [&str; 18] = [
-    "argon2", "argon2id", "argon2i", "base32", "base64", "bcrypt2", "ed25519", "http2", "ipv4", "ipv6", "k8s", "md5",
-    "oauth2", "pbkdf2", "sha1", "sha256", "sha512", "utf8",
-];
-
 /// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
 const FAR_LINKS: [&[u8]; 13] = [
     b" is ",
@@ -234,12 +228,11 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
     let bytes = text.slice(value.start, value.end);
     let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
     let is_number = bytes.iter().all(|&byte| is(byte, DIGIT));
-    let is_term = TERMS.iter().any(|term| bytes.eq_ignore_ascii_case(term.as_bytes()));
     let has_mark =
         bytes.iter().any(|&byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?'));
     let is_code = is_call(bytes) && (!has_digit || said.name != PASSWORD.name);
     let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
-        _ if bytes.len() < said.least_bytes || is_term || is_code => false,
+        _ if bytes.len() < said.least_bytes || is_ordinary(bytes) || is_code => false,
         (true, true) => is_number || value::is_secret(bytes, Bar::Password, value.written),
         (true, false) => {
             bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, Bar::Password, value.written)
@@ -260,11 +253,10 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
 /// A word without digits that no sentence about a password would have here.
 fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
     let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
-    let folded = bytes.to_ascii_lowercase();
-    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| folded.ends_with(end));
+    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| bytes.ends_with(end));
     let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
     let is_name = announces(bytes).is_some();
-    is_word && !is_participle && !is_name && !is_ordinary(&folded) && value::is_secret(bytes, Bar::Password, written)
+    is_word && !is_participle && !is_name && value::is_secret(bytes, Bar::Password, written)
 }
 
 /// Is this a word that follows `the password is` in sentences that reveal nothing?
