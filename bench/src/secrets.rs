@@ -39,7 +39,7 @@ const SHOWN_MAX: usize = 40;
 const TEXT_BYTES: usize = 1024 * 1024;
 
 /// Words that trigger a closer look, repeated.
-const ADVERSARIAL: [&str; 32] = [
+const ADVERSARIAL: [&str; 42] = [
     "a",
     "=",
     "-",
@@ -72,6 +72,16 @@ const ADVERSARIAL: [&str; 32] = [
     "aB3dE5fG7hJ9kL1m",
     "login a / ",
     "pass\u{200b}",
+    "wifi:",
+    "MT:",
+    "pw is ",
+    "password|a\n",
+    "|password|",
+    "aws ",
+    "curl -u ",
+    "set(",
+    "%3Ftoken%3D",
+    "abcde-",
 ];
 
 #[derive(Deserialize)]

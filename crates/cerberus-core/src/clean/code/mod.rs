@@ -57,7 +57,7 @@ pub(super) fn code_end(text: &[u8], at: usize) -> Option<usize> {
         let byte = text.get(end)?;
         match byte {
             byte if byte.is_ascii_alphanumeric() => digits += 1,
-            byte if is_grouped && is_separator(byte) => {}
+            byte if is_grouped && is_separator(byte) && digits % GROUP_CHARS == 0 => {}
             _ => return None,
         }
         end += 1;

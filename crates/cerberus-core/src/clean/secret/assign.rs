@@ -85,14 +85,16 @@ pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
 
 /// The same, with `announces` deciding what a name announces.
 pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) -> Option<Announced>) -> Option<Cut> {
-    let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
+    let operator = operator_start(text, at);
     let key_end = text.skip_spaces_back(operator);
     let name_end = key_end_before(text, key_end);
     if !is(text.before(name_end), WORD) {
         return None;
     }
-    let after =
-        at + 1 + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~')) + usize::from(text.starts_with(at, b"==="));
+    let after = at
+        + 1
+        + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~') || text.starts_with(at, b":-"))
+        + usize::from(text.starts_with(at, b"==="));
     // The emphasis of Markdown may end after the colon: `**Password:** x`.
     let emphasis = if text.at(at) == b':' { text.scan(after, 2, |byte| byte == b'*') } else { after };
     let from = if text.at(emphasis) == b' ' { text.skip_spaces(emphasis) } else { text.skip_spaces(after) };
@@ -108,6 +110,11 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     announced_value(text, at, from, from > after, announced)
 }
 
+/// Where the operator whose `=` is at `at` begins: `+=`, `||=`.
+fn operator_start(text: &Text, at: usize) -> usize {
+    text.scan_back(at, 2, |byte| matches!(byte, b'!' | b'?' | b'+' | b'|'))
+}
+
 /// `?key=x`, `&sig=x`: short names that announce a secret only in an address.
 fn in_address(text: &Text, at: usize, name_end: usize) -> Option<Announced> {
     let start = text.run_back(name_end, WORD, 12);
@@ -118,7 +125,7 @@ fn in_address(text: &Text, at: usize, name_end: usize) -> Option<Announced> {
 
 /// The value at `from`, after the operator at `at` and a name that announces a secret.
 pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool, announced: Announced) -> Option<Cut> {
-    let operator = at - usize::from(at > text.floor && matches!(text.before(at), b'!' | b'?' | b'+' | b'|'));
+    let operator = operator_start(text, at);
     let key_end = text.skip_spaces_back(operator);
     let name_end = key_end_before(text, key_end);
     let key = key_before(text, key_end)?;
@@ -325,7 +332,9 @@ fn is_literal(text: &Text, key: &Key, at: usize, value: &Value, spaced: bool) ->
     let start = key.end - name.len();
     let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
     let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
-    if (!spaced && !key.quoted && (shell || name.first() == Some(&b'-'))) || listed {
+    // `${DB_PASSWORD:-x}`.
+    let is_default = text.back(start, 2) == b"${" && text.at(value.end) == b'}';
+    if (!spaced && !key.quoted && (shell || name.first() == Some(&b'-'))) || listed || is_default {
         return true;
     }
     let bytes = text.slice(value.start, value.end);
@@ -335,7 +344,7 @@ fn is_literal(text: &Text, key: &Key, at: usize, value: &Value, spaced: bool) ->
     }
     let next = text.at(value.end);
     match text.at(at) {
-        b'=' if !spaced => matches!(next, b' ' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'&' | b'\\' | b'<'),
+        b'=' if !spaced => matches!(next, b' ' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'&' | b'\\' | b'<' | b'}'),
         b'=' => begins_line(text, start) && ends_line(text, value.end),
         _ => {
             let quote = text.before(key.start);
@@ -356,7 +365,7 @@ fn is_code_word(value: &[u8]) -> bool {
 
 /// Only a list mark, a quotation mark or a comment sign stands before it on its line.
 fn begins_line(text: &Text, start: usize) -> bool {
-    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/');
+    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':');
     text.before(text.scan_back(start, 24, is_mark)) == b'\n'
 }
 

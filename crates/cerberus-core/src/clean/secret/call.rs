@@ -3,26 +3,27 @@
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
-use super::places::{self, CODES};
+use super::places::{self, CODES, ScanCode};
 use super::position;
 use super::sentence::{ends_line, may_be_name};
 use super::text::{ALNUM, DIGIT, DOT, DOTTED, LOWER, Text, URL64, WORD, is};
-use super::value::{Bar, Written, is_placeholder, is_secret};
+use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;
 const ARGUMENT_BYTES: usize = 160;
 
-/// `login("bob", "x")`, `setenv("API_KEY", "x")`; `at` is where the name of the function begins.
-pub(super) fn arguments(text: &Text, at: usize) -> Option<Cut> {
+/// The end of the name of the function that begins at `at`.
+pub(super) fn function_end(text: &Text, at: usize) -> Option<usize> {
     let end = text.run(at, WORD, 40);
     // `bcrypt.hash(…)` is known with its module.
     let end = if text.at(end) == b'.' { text.run(end, WORD | DOT, 40) } else { end };
-    if text.at(end) != b'(' {
-        return None;
-    }
-    let name = text.slice(at, end);
-    places::calls(name).find_map(|place| follow(text, place.pattern, end + 1, at))
+    (text.at(end) == b'(').then_some(end)
+}
+
+/// `login("bob", "x")`, `setenv("API_KEY", "x")`; the name of the function is from `at` to `end`.
+pub(super) fn arguments(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    places::calls(text.slice(at, end)).find_map(|place| follow(text, place.pattern, end + 1, at))
 }
 
 /// The argument that `#` stands for.
@@ -182,35 +183,42 @@ fn named_before(text: &Text, at: usize) -> Option<Announced> {
     announces(tag.strip_suffix(b"</key>").or(tag.strip_suffix(b"\">"))?)
 }
 
-/// `WIFI:S:net;P:x;;`, `otpauth-migration://offline?data=x`.
-pub(super) fn scan_code(text: &Text, at: usize) -> Option<Cut> {
+/// The code for scanners that begins at `at`.
+pub(super) fn code_at(text: &Text, at: usize) -> Option<&'static ScanCode> {
     let begins = |prefix: &str| text.slice(at, at + prefix.len()).eq_ignore_ascii_case(prefix.as_bytes());
-    let found = |code: &&super::places::ScanCode| {
-        code.prefix.as_bytes()[0].eq_ignore_ascii_case(&text.at(at)) && begins(code.prefix)
+    CODES.iter().find(|code| begins(code.prefix))
+}
+
+/// The secret of the code that begins at `at`: `WIFI:S:net;P:x;;`, `otpauth-migration://offline?data=x`.
+pub(super) fn scanned(text: &Text, at: usize, code: &ScanCode) -> Option<Cut> {
+    // The colon of the prefix may stand for the semicolon of START: `WIFI:P:x;`.
+    let from = at + code.prefix.len();
+    let line = text.slice(from - 1, text.scan(from, 256, |byte| !matches!(byte, b'\n' | b'"' | b'`')));
+    let start = match code.start {
+        "-" => 1,
+        start if start.starts_with('*') => line.iter().rposition(|&byte| byte == start.as_bytes()[1])? + 1,
+        start => {
+            let is_first = line.get(1..start.len()) == start.as_bytes().get(1..) && start.starts_with(';');
+            let found = || line.windows(start.len()).position(|part| part == start.as_bytes());
+            start.len() + if is_first { 0 } else { found()? }
+        }
     };
-    CODES.iter().filter(found).find_map(|code| {
-        // The last sign of the prefix may also begin the part before the secret.
-        let from = at + code.prefix.len();
-        let line = text.slice(from - 1, text.scan(from, 256, |byte| !matches!(byte, b'\n' | b'"' | b'`')));
-        let start = match code.start {
-            "-" => 1,
-            start if start.starts_with('*') => line.iter().rposition(|&byte| byte == start.as_bytes()[1])? + 1,
-            start => line.windows(start.len()).position(|part| part == start.as_bytes())? + start.len(),
-        };
-        let is_blank_end = code.start == "-" || code.end != ";";
-        let mut escaped = false;
-        let ends = |&byte: &u8| {
-            let is_end = !escaped && code.end.as_bytes().first() == Some(&byte);
-            escaped = byte == b'\\';
-            is_end || (is_blank_end && byte <= b' ')
-        };
-        let end = line[start..].iter().position(ends).map_or(line.len(), |length| start + length);
-        let (start, end) = (from - 1 + start, from - 1 + end);
-        let bytes = text.slice(start, end);
-        let is_closed = code.end != "@" || text.at(end) == b'@';
-        let fits = bytes.len() >= 4 && is_closed && !is_placeholder(bytes) && !text.holds_cut(start, end);
-        fits.then_some(Cut { name: code.name, start, end })
-    })
+    let is_blank_end = code.start == "-" || code.end != ";";
+    let mut escaped = false;
+    let ends = |&byte: &u8| {
+        let is_end = !escaped && code.end.as_bytes().first() == Some(&byte);
+        escaped = byte == b'\\';
+        is_end || (is_blank_end && byte <= b' ')
+    };
+    let end = line[start..].iter().position(ends).map_or(line.len(), |length| start + length);
+    let (start, end) = (from - 1 + start, from - 1 + end);
+    let bytes = text.slice(start, end);
+    let is_closed = code.end != "@" || text.at(end) == b'@';
+    let fits = bytes.len() >= 4
+        && is_closed
+        && !is_placeholder(&bytes[..bytes.len().min(JUDGED_BYTES)])
+        && !text.holds_cut(start, end);
+    fits.then_some(Cut { name: code.name, start, end })
 }
 
 /// `.pgpass`: `host:5432:db:user:x`; `at` is where the port begins.

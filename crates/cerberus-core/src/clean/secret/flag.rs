@@ -7,24 +7,6 @@ use super::sentence::is_ordinary;
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 
-/// Words that follow a flag in a sentence about it.
-const PROSE: &[&[u8]] = &[
-    b"option",
-    b"options",
-    b"flag",
-    b"flags",
-    b"argument",
-    b"arguments",
-    b"parameter",
-    b"from",
-    b"with",
-    b"file",
-    b"instead",
-    b"when",
-    b"which",
-    b"must",
-];
-
 /// `--token x`, `-Password x`, `-u user:pass`, `sshpass -p x`.
 pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let end = text.run(at + 1, URL64, KEY_BYTES);
@@ -42,6 +24,11 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if let Some(glued) = name.strip_prefix(b"p")
         && signs_in(text, at)
     {
+        // With `mysql -u root -p shop`, the program asks for the password of `shop`.
+        let is_asked = text.back(at, KEY_BYTES).windows(5).any(|part| matches!(part, b"mysql" | b"maria"));
+        if glued.is_empty() && is_asked {
+            return None;
+        }
         let from = if glued.is_empty() { from } else { at + 2 };
         let value = value_at(text, from, Written::Literal);
         let ports = text
@@ -58,7 +45,7 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let announced = announces(name).filter(|found| found.place != Place::Cookie)?;
     let value = value_at(text, from, Written::Literal);
     let bytes = text.slice(value.start, value.end);
-    if is_ordinary(bytes) || PROSE.contains(&bytes) {
+    if is_ordinary(bytes) {
         return None;
     }
     value.cut(text, announced)

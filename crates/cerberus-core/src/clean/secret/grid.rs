@@ -5,7 +5,7 @@ use super::assign::{Value, value_at};
 use super::key::{KEY_BYTES, announces};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
-use super::text::{ALNUM, ALPHA, DIGIT, Text, URL64, is};
+use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, Text, URL64, is};
 use super::value::{Bar, Written, is_placeholder};
 
 /// How much of a line and how many rows are read.
@@ -49,6 +49,9 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> Vec<C
     }
     let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
     let line_end = text.scan(end, LINE_BYTES, |byte| byte != b'\n');
+    if text.before(line) != b'\n' {
+        return Vec::new();
+    }
     let heading = cells(text, line, line_end, mark);
     let is_word = |&(start, end): &(usize, usize)| {
         end - start <= 32 && !text.slice(start, end).iter().any(|&byte| matches!(byte, b'(' | b'=' | b'{' | b'/'))
@@ -110,6 +113,28 @@ pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
                 break;
             }
         }
+    }
+    cuts
+}
+
+/// `stringData:` of a manifest: the values of the lines below it that are indented further. `at` is where it begins.
+pub(super) fn data(text: &Text, at: usize, end: usize) -> Vec<Cut> {
+    let indent = at - text.skip_spaces_back(at);
+    let (mut cuts, mut from) = (Vec::new(), end + 2);
+    if !text.starts_with(end, b":\n") {
+        return cuts;
+    }
+    for _ in 0..ROWS_MAX {
+        let name = text.skip_spaces(from);
+        let colon = text.run(name, DOTTED, 64);
+        let line_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
+        if name - from <= indent || !text.starts_with(colon, b": ") {
+            break;
+        }
+        let value = value_at(text, colon + 2, Written::Literal);
+        let value = if value.written == Written::Quoted { value } else { Value { end: line_end, ..value } };
+        cuts.extend(position::cut(text, &value));
+        from = line_end + 1;
     }
     cuts
 }

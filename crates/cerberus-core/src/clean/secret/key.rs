@@ -4,7 +4,7 @@
 //! few comparisons.
 
 use super::places::URL_PARAMS;
-use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, SECRET_KEYS, TAILS, last_byte};
+use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, SECRET_KEYS, TAILS, index, indexed, last_byte};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
 use super::value::Bar;
 
@@ -35,25 +35,11 @@ const TOKEN: Announced = announced("token", Bar::Token);
 pub(super) const KEY: Announced = announced("key", Bar::Token);
 const VAGUE_KEY: Announced = announced("key", Bar::Strong);
 
-/// The names that end in a given letter: `BY_LAST[letter % 32]..BY_LAST[letter % 32 + 1]` in [`NAMES`].
-const BY_LAST: [u8; 33] = {
-    let mut index = [0; 33];
-    let (mut at, mut letter) = (0, 0);
-    while letter < 32 {
-        index[letter] = at as u8;
-        while at < NAMES.len() && (last_byte(NAMES[at].0) % 32) as usize == letter {
-            at += 1;
-        }
-        letter += 1;
-    }
-    index[32] = at as u8;
-    index
-};
-const _: () = assert!(BY_LAST[32] as usize == NAMES.len(), "names are words of small letters");
+/// The names that end in a given letter.
+const BY_LAST: [u16; 257] = index!(NAMES, name: last_byte(name.0));
 
 fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
-    let letter = usize::from(letter % 32);
-    &NAMES[usize::from(BY_LAST[letter])..usize::from(BY_LAST[letter + 1])]
+    indexed(&NAMES, &BY_LAST, letter.to_ascii_lowercase())
 }
 
 const TAIL_BYTES: usize = 11;

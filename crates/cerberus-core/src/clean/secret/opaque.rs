@@ -10,7 +10,7 @@
 
 use super::Cut;
 use super::pairs::PAIRS;
-use super::places::SECRET_PATHS;
+use super::places::{HASH_WORDS, KEPT_BEGINNINGS, SECRET_PATHS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, HEX, LOWER, MARK, Text, UPPER, URL64, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
 
@@ -26,50 +26,6 @@ const DROP: i32 = 80;
 /// How far back words and the beginning of a path are looked for.
 const WORDS_BYTES: usize = 64;
 const NAME_BYTES: usize = 128;
-
-/// Words that announce a hash or an id. `commit` also in `commits` and `committed`.
-const HASH_WORDS: [&str; 38] = [
-    "base",
-    "blob",
-    "branch",
-    "checkout",
-    "checksum",
-    "cherry",
-    "commit",
-    "conversation",
-    "diff",
-    "digest",
-    "git",
-    "guid",
-    "head",
-    "index",
-    "integrity",
-    "md5",
-    "merge",
-    "merged",
-    "origin",
-    "parent",
-    "rebase",
-    "ref",
-    "refs",
-    "resume",
-    "rev",
-    "revert",
-    "revision",
-    "session",
-    "sessions",
-    "sha",
-    "sha1",
-    "sha256",
-    "sha512",
-    "shasum",
-    "srcrev",
-    "trace",
-    "tree",
-    "uuid",
-];
-/// The first part of a target triple.
-const MACHINES: [&str; 8] = ["x86_64-", "aarch64-", "arm64-", "armv7-", "i686-", "wasm32-", "riscv64gc-", "linux-x64-"];
 
 /// The random tokens of a text, from left to right, none overlapping.
 pub(super) struct Tokens<'a> {
@@ -263,7 +219,7 @@ fn ends_in_hash(token: &[u8]) -> bool {
     digits == token.len() || (matches!(digits, 20 | 24 | 32 | 40 | 64) && token.len() - digits <= 12)
 }
 
-/// Checksums (`sha512-…`), target triples, Go's pseudo-versions (`0-20240827094217-dd81d9e9be82`).
+/// Checksums (`sha512-…`), target triples, ids (`req_…`), Go's pseudo-versions (`0-20240827094217-dd81d9e9be82`).
 fn is_known_shape(token: &[u8]) -> bool {
     let begins = |word: &&str| token.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()));
     let mut parts = token.rsplit(|&byte| byte == b'-');
@@ -272,7 +228,7 @@ fn is_known_shape(token: &[u8]) -> bool {
         && revision.iter().all(|&byte| is(byte, HEX))
         && time.len() == 14
         && time.iter().all(|&byte| is(byte, DIGIT));
-    is_version || ["sha1-", "sha256-", "sha384-", "sha512-"].iter().chain(&MACHINES).any(begins)
+    is_version || KEPT_BEGINNINGS.iter().any(begins)
 }
 
 /// Is it part of a file name or a host name? Then what follows it ends in letters: `-x3f9.min.js`, `-x3f9.vercel.app`.
@@ -334,9 +290,20 @@ fn is_id(text: &Text, start: usize) -> bool {
         && ![&b"secret"[..], b"token"].iter().any(|part| holds(part))
 }
 
+/// `hash`, `Get-FileHash`, `sha256sum`: also some words or a line away.
+fn names_a_hash(word: &[u8]) -> bool {
+    let ends = |end: &[u8]| word.len() >= end.len() && word[word.len() - end.len()..].eq_ignore_ascii_case(end);
+    [&b"hash"[..], b"hashes", b"sum", b"sums", b"digest", b"digests", b"md5", b"trace", b"traces"]
+        .iter()
+        .any(|end| ends(end))
+}
+
 /// Do the words before it say that it is a hash or an id?
 fn is_announced(text: &Text, start: usize) -> bool {
     let line = text.slice(text.scan_back(start, WORDS_BYTES, |byte| byte != b'\n'), start);
+    if text.back(start, 2 * WORDS_BYTES).split(|&byte| !is(byte, ALNUM)).any(names_a_hash) {
+        return true;
+    }
     let names = |word: &[u8]| HASH_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
     let commits = |word: &[u8]| word.len() > 6 && word[..6].eq_ignore_ascii_case(b"commit");
     if line.split(|&byte| !is(byte, ALNUM)).any(|word| names(word) || commits(word)) {

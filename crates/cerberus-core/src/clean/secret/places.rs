@@ -1,6 +1,6 @@
 //! `places.txt`, parsed at compile time: where secrets stand, whatever they look like.
 
-use super::table::{Words, count, list, same};
+use super::table::{Words, count, first_byte, index, indexed, list, same, sort, sorts_before};
 
 const FILE: &str = include_str!("places.txt");
 
@@ -9,6 +9,12 @@ const FILE: &str = include_str!("places.txt");
 pub(super) struct Place {
     pub(super) name: &'static str,
     pub(super) pattern: &'static str,
+}
+
+impl Place {
+    pub(super) fn words(&self) -> impl Iterator<Item = &'static [u8]> {
+        self.pattern.as_bytes().split(|&byte| byte == b' ')
+    }
 }
 
 /// A code for scanners: what it begins with, and what stands before and after its secret.
@@ -47,6 +53,8 @@ pub(super) enum Cue {
     By,
     /// `(name, password) VALUES ('bob', 'x')`.
     Values,
+    /// `stringData:` of a manifest, and indented pairs below it.
+    Data,
     /// `form-data; name="password"`, an empty line, the value.
     Form,
 }
@@ -66,6 +74,7 @@ const fn cue(kind: &str) -> Option<Cue> {
         b"number" => Cue::Number,
         b"by" => Cue::By,
         b"values" => Cue::Values,
+        b"data" => Cue::Data,
         b"form" => Cue::Form,
         _ => return None,
     })
@@ -111,36 +120,14 @@ const fn places<const N: usize>(kind: &str) -> [Place; N] {
             }
         }
     }
-    let mut sorted = 1;
-    while sorted < N {
-        let mut at = sorted;
-        while at > 0 && found[at].name.as_bytes()[0] < found[at - 1].name.as_bytes()[0] {
-            (found[at], found[at - 1]) = (found[at - 1], found[at]);
-            at -= 1;
-        }
-        sorted += 1;
-    }
+    sort!(found, a before b: first_byte(a.name) < first_byte(b.name));
     found
-}
-
-/// The places whose names begin with a given byte: `index[byte]..index[byte + 1]`.
-const fn index_of(places: &[Place]) -> [u16; 129] {
-    let (mut index, mut at, mut byte) = ([0; 129], 0, 0);
-    while byte < 128 {
-        index[byte] = at as u16;
-        while at < places.len() && places[at].name.as_bytes()[0] as usize == byte {
-            at += 1;
-        }
-        byte += 1;
-    }
-    index[128] = at as u16;
-    index
 }
 
 const PROGRAMS: [Place; count_names("program")] = places("program");
 const CALLS: [Place; count_names("call")] = places("call");
-const PROGRAM_INDEX: [u16; 129] = index_of(&PROGRAMS);
-const CALL_INDEX: [u16; 129] = index_of(&CALLS);
+const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
+const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
 
 /// The places of the program of this name.
 pub(super) fn programs(name: &[u8]) -> impl Iterator<Item = &'static Place> {
@@ -152,10 +139,9 @@ pub(super) fn calls(name: &[u8]) -> impl Iterator<Item = &'static Place> {
     named(&CALLS, &CALL_INDEX, name)
 }
 
-fn named(places: &'static [Place], index: &'static [u16; 129], name: &[u8]) -> impl Iterator<Item = &'static Place> {
-    let first = name.first().map_or(127, |&byte| usize::from(byte.min(127)));
-    let span = usize::from(index[first])..usize::from(index[first + 1]);
-    places.get(span).unwrap_or_default().iter().filter(move |place| place.name.as_bytes() == name)
+fn named(places: &'static [Place], index: &[u16; 257], name: &[u8]) -> impl Iterator<Item = &'static Place> {
+    let first = name.first().copied().unwrap_or_default();
+    indexed(places, index, first).iter().filter(move |place| place.name.as_bytes() == name)
 }
 
 pub(super) const CODES: [ScanCode; count_names("code")] = {
@@ -174,8 +160,8 @@ pub(super) const CODES: [ScanCode; count_names("code")] = {
     found
 };
 
-/// The words that announce a secret, ordered by their first byte.
-pub(super) const SAID: [(&str, Cue); count(FILE, "said", "")] = {
+/// The words that announce a secret, ordered by their first byte, longer ones first.
+const SAID: [(&str, Cue); count(FILE, "said", "")] = {
     let (mut found, mut lines, mut at) = ([("", Cue::By); count(FILE, "said", "")], Words::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(first) if same(first, "said")) {
@@ -192,48 +178,79 @@ pub(super) const SAID: [(&str, Cue); count(FILE, "said", "")] = {
             }
         }
     }
+    sort!(found, a before b: sorts_before(a.0, b.0));
     found
 };
+const SAID_INDEX: [u16; 257] = index!(SAID, said: first_byte(said.0));
+
+/// The words that announce a secret and begin with this byte, longer ones first.
+pub(super) fn said(first: u8) -> &'static [(&'static str, Cue)] {
+    indexed(&SAID, &SAID_INDEX, first)
+}
 
 pub(super) const LINKS: &[&str] = list!(FILE, "links");
-pub(super) const ORDINARY: &[&str] = list!(FILE, "ordinary");
+const ORDINARY: &[&str] = list!(FILE, "ordinary");
+const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
+pub(super) const USERS: &[&str] = list!(FILE, "users");
 pub(super) const READERS: &[&str] = list!(FILE, "readers");
+pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
+pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");
 pub(super) const SECRET_PATHS: &[&str] = list!(FILE, "secret-paths");
 pub(super) const URL_PARAMS: &[&str] = list!(FILE, "url-params");
 pub(super) const URL_USERS: &[&str] = list!(FILE, "url-users");
 pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
 
-/// For each first byte of a program, a function, a code or a word of a sentence: the bytes that may come second, one bit
-/// for each `byte % 32`. Most words of a text fail this test.
-pub(super) const SECOND: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut at = 0;
+/// The words that reveal nothing and begin with this byte.
+pub(super) fn ordinary(first: u8) -> &'static [&'static str] {
+    indexed(ORDINARY, &ORDINARY_INDEX, first)
+}
+
+/// What may begin with a word.
+pub(super) const PROGRAM: u8 = 1;
+pub(super) const CALL: u8 = 1 << 1;
+pub(super) const CODE: u8 = 1 << 2;
+pub(super) const CUE: u8 = 1 << 3;
+
+/// What may begin with these three bytes. Most words begin nothing.
+#[inline]
+pub(super) fn begins(first: u8, second: u8, third: u8) -> u8 {
+    BEGINS[slot(first, second, third)]
+}
+
+const BEGINS: [u8; 4096] = {
+    let (mut table, mut at) = ([0; 4096], 0);
     while at < PROGRAMS.len() {
-        add_begin(&mut table, PROGRAMS[at].name);
+        table[slot_of(PROGRAMS[at].name)] |= PROGRAM;
         at += 1;
     }
     at = 0;
     while at < CALLS.len() {
-        add_begin(&mut table, CALLS[at].name);
-        at += 1;
-    }
-    at = 0;
-    while at < SAID.len() {
-        add_begin(&mut table, SAID[at].0);
+        table[slot_of(CALLS[at].name)] |= CALL;
         at += 1;
     }
     at = 0;
     while at < CODES.len() {
-        add_begin(&mut table, CODES[at].prefix);
+        table[slot_of(CODES[at].prefix)] |= CODE;
+        at += 1;
+    }
+    at = 0;
+    while at < SAID.len() {
+        table[slot_of(SAID[at].0)] |= CUE;
         at += 1;
     }
     table
 };
 
-const fn add_begin(table: &mut [u32; 256], word: &str) {
-    let (first, second) = (word.as_bytes()[0], word.as_bytes()[1]);
-    table[first.to_ascii_lowercase() as usize] |= 1 << (second % 32);
-    table[first.to_ascii_uppercase() as usize] |= 1 << (second % 32);
+const fn slot_of(word: &str) -> usize {
+    let word = word.as_bytes();
+    assert!(word.len() > 1 && word[1] != b'_', "a word of places.txt is too short");
+    slot(word[0], word[1], if word.len() > 2 { word[2] } else { 0 })
+}
+
+/// The case does not matter, nor what follows a word of two letters.
+const fn slot(first: u8, second: u8, third: u8) -> usize {
+    let third = if third.is_ascii_alphabetic() || third >= 0x80 { third.to_ascii_lowercase() } else { 0 };
+    (first.to_ascii_lowercase() as usize * 83 + second.to_ascii_lowercase() as usize * 37 + third as usize) % 4096
 }
 
 #[cfg(test)]

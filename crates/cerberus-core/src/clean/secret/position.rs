@@ -116,7 +116,7 @@ fn step(text: &Text, place: &Place, found: &mut u8, word: &Value, end: usize) ->
     }
     let bytes = text.slice(word.start, word.end);
     let is_flag = bytes.len() > 1 && bytes[0] == b'-' && word.written != Written::Quoted;
-    let mut words = place.pattern.split(' ').skip(usize::from(*found)).map(str::as_bytes);
+    let mut words = place.words().skip(usize::from(*found));
     let (wanted, next) = (words.next()?, words.next());
     let is_value = next.is_some_and(|next| next.contains(&b'#'));
     match wanted {
@@ -126,6 +126,8 @@ fn step(text: &Text, place: &Place, found: &mut u8, word: &Value, end: usize) ->
             None
         }
         b"#" if next == Some(b"|") => piped(text, end, word),
+        // `set imap_pass = x`.
+        b"#" if bytes == b"=" => None,
         b"#" => {
             *found = DONE;
             cut(text, word)
@@ -174,7 +176,7 @@ fn matches(wanted: &[u8], word: &[u8]) -> bool {
 }
 
 fn is_after_flag(place: &Place, found: u8) -> bool {
-    found > 0 && place.pattern.split(' ').nth(usize::from(found) - 1).is_some_and(|word| word.starts_with('-'))
+    found > 0 && place.words().nth(usize::from(found) - 1).is_some_and(|word| word.starts_with(b"-"))
 }
 
 /// Does an argument such as `DB_PASSWORD` or `_authToken` announce a secret?

@@ -4,28 +4,15 @@
 //! applies only at the start of a word.
 
 use super::Cut;
-use super::table::{ANY, RULES, Rule};
+use super::table::{ANY, RULES, Rule, first_byte, index, indexed};
 use super::text::{ALNUM, DASH, DIGIT, DOTTED, HEX, LOWER, Text, UNDERSCORE, UPPER, URL64, WORD, is};
 use super::value::is_mask;
 use crate::clean::code::code_end;
 
 /// At most this much of a body is judged; the rest of the run is cut with it.
 const JUDGED_BYTES: usize = 64;
-/// The rules that begin with a given byte: `INDEX[byte]..INDEX[byte + 1]` in [`RULES`].
-const INDEX: [u16; 257] = {
-    let mut index = [0; 257];
-    let mut at = 0;
-    let mut byte = 0;
-    while byte < 256 {
-        index[byte] = at as u16;
-        while at < RULES.len() && RULES[at].prefix.as_bytes()[0] as usize == byte {
-            at += 1;
-        }
-        byte += 1;
-    }
-    index[256] = at as u16;
-    index
-};
+/// The rules that begin with a given byte.
+const INDEX: [u16; 257] = index!(RULES, rule: first_byte(rule.prefix));
 
 /// The second bytes that follow a given first byte in [`RULES`], one bit for each `byte % 32`.
 const SECOND: [u32; 256] = {
@@ -52,9 +39,9 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
     if SECOND[usize::from(first)] >> (text.at(at + 1) % 32) & 1 == 0 {
         return without_prefix(text, at);
     }
-    let span = usize::from(INDEX[usize::from(first)])..usize::from(INDEX[usize::from(first) + 1]);
     let head = [text.at(at + 1), text.at(at + 2)];
-    let found = RULES.get(span)?.iter().filter(|rule| rule.goes_on(head)).find_map(|rule| rule.find(text, at));
+    let found =
+        indexed(&RULES, &INDEX, first).iter().filter(|rule| rule.goes_on(head)).find_map(|rule| rule.find(text, at));
     found
         .or_else(|| if first == b'e' { web_token(text, at) } else { discord_token(text, at, first) })
         .or_else(|| without_prefix(text, at))

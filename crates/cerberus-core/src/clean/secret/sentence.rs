@@ -4,7 +4,7 @@
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{PASSWORD, announces, may_end_name};
-use super::places::{LINKS, ORDINARY, SAID};
+use super::places::{LINKS, USERS, ordinary, said};
 use super::spoken::{is_letter, is_said};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{self, Bar, Written, is_placeholder};
@@ -15,11 +15,29 @@ const LINKS_MAX: usize = 2;
 const AWAY_BYTES: usize = 48;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
-/// Words with digits that are not passwords.
-const TERMS: [&str; 18] = [
-    "argon2", "argon2id", "argon2i", "base32", "base64", "bcrypt2", "ed25519", "http2", "ipv4", "ipv6", "k8s", "md5",
-    "oauth2", "pbkdf2", "sha1", "sha256", "sha512", "utf8",
+/// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
+const FAR_LINKS: [&[u8]; 13] = [
+    b" is ",
+    b" ist ",
+    b" lautet ",
+    b" est ",
+    b" es ",
+    b" to ",
+    b" jest ",
+    b" = ",
+    b": ",
+    " — ".as_bytes(),
+    " é ".as_bytes(),
+    " è ".as_bytes(),
+    " är ".as_bytes(),
 ];
+const OWNERS: [&str; 34] = [
+    " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (",
+    " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ",
+    " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
+];
+const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
+const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", b"my", b"his", b"her"];
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
@@ -35,7 +53,7 @@ pub(super) const VAGUE_SAID: Said = Said { name: "key", least_bytes: 10, word_by
 pub(super) const SEED_SAID: Said = Said { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
 
 /// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
-pub(super) fn after(text: &Text, end: usize, said: Said) -> Option<Cut> {
+pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
     let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
     let end = text.scan(end, 4, is_closer);
     let mut from = text.skip_spaces(end);
@@ -50,7 +68,7 @@ pub(super) fn after(text: &Text, end: usize, said: Said) -> Option<Cut> {
     match links {
         0 => away(text, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
-        _ => secret(text, from, said).or_else(|| phrase(text, from, said)).or_else(|| away(text, end, said)),
+        _ => secret(text, from, said).or_else(|| phrase(text, at, from, said)).or_else(|| away(text, end, said)),
     }
 }
 
@@ -63,14 +81,18 @@ fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
     (ends_line(text, cut.end) && !is_key).then_some(cut)
 }
 
-/// `correct horse battery staple`: four or more plain words to the end of the line, none of which makes a sentence.
-fn phrase(text: &Text, from: usize, said: Said) -> Option<Cut> {
+/// `correct horse battery staple`: plain words to the end of the line, none of which makes a sentence. Two or three are
+/// enough where the cue begins the line: `password: green tea`.
+fn phrase(text: &Text, at: usize, from: usize, said: Said) -> Option<Cut> {
     let line =
         text.slice(from, text.scan(from, WORD_BYTES, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'`' | b'.')));
-    let is_sentence = |word: &[u8]| word.len() <= 4 && is_ordinary(word);
-    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
     let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
-    let fits = said.name == PASSWORD.name && (4..=12).contains(&words.clone().count()) && words.clone().all(is_word);
+    let begins_line = matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r');
+    let is_short = words.clone().nth(3).is_none();
+    let is_sentence = |word: &[u8]| (is_short || word.len() <= 4) && is_ordinary(word);
+    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
+    let least = if begins_line { 2 } else { 4 };
+    let fits = said.name == PASSWORD.name && words.clone().all(is_word) && (least..=12).contains(&words.count());
     fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
 }
 
@@ -81,46 +103,26 @@ fn away(text: &Text, end: usize, said: Said) -> Option<Cut> {
     }
     let window = text.slice(end, end + AWAY_BYTES);
     let line = &window[..window.iter().position(|byte| matches!(byte, b'\n' | b'.' | b';')).unwrap_or(window.len())];
-    let far = [
-        &b" is "[..],
-        b" ist ",
-        b" lautet ",
-        b" est ",
-        b" es ",
-        b" = ",
-        b": ",
-        " — ".as_bytes(),
-        " é ".as_bytes(),
-        b" to ",
-    ];
-    let find = |link: &&[u8]| line.windows(link.len()).position(|part| part == *link).map(|at| at + link.len());
-    let from = end + far.iter().filter_map(find).min()?;
+    let link_after = |at: usize| {
+        let rest = &line[at..];
+        let link =
+            if matches!(rest[0], b' ' | b':') { FAR_LINKS.iter().find(|link| rest.starts_with(link)) } else { None };
+        link.map(|link| at + link.len())
+    };
+    let from = end + (0..line.len()).find_map(link_after)?;
     let cut = secret(text, from, said)?;
     let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
     let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
     let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
     // A plain word only where the words between say whose password it is.
-    let owner = [
-        &b" for "[..],
-        b" of ",
-        b" on ",
-        b" you ",
-        b" we ",
-        b" to ",
-        b" (",
-        " für ".as_bytes(),
-        b" der ",
-        b" de ",
-        b" para ",
-    ];
-    let is_owned = said.name == PASSWORD.name && owner.iter().any(|word| line.starts_with(word));
+    let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
     let tells = has_digit || is_owned || is_quoted;
     (ends && tells && cut.end - cut.start >= 6).then_some(cut)
 }
 
 /// `пароль x`, `password x`, and a heading with the password below it: the word itself must tell.
-pub(super) fn alone(text: &Text, end: usize) -> Option<Cut> {
+pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
     let is_heading = matches!(text.at(end), b'\n' | b'\r') && {
         let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
         text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
@@ -136,11 +138,19 @@ pub(super) fn alone(text: &Text, end: usize) -> Option<Cut> {
     let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'-' | b'=' | b':'));
     let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
     // No sentence in another script goes on with a Latin word.
-    let is_other = text.before(end) >= 0x80 && ends_line(text, cut.end);
-    let word = text.back(text.skip_spaces_back(text.run_back(end, ALPHA, 16)), 6);
-    let is_given = [&b" with"[..], b" and", b"using", b" mit", b" und"].iter().any(|link| word.ends_with(link))
-        && ends_line(text, cut.end);
+    let is_other = text.before(end) >= 0x80 && bytes.is_ascii() && ends_line(text, cut.end);
+    let is_given = is_given(text, at) && (is_parted(text, cut.end) || ends_line(text, cut.end));
     (tells || is_other || is_given || (is_heading && ends_line(text, cut.end))).then_some(cut)
+}
+
+/// `with the password x`, `user bob, password x`: do the words before the cue at `at` say that it follows?
+fn is_given(text: &Text, at: usize) -> bool {
+    let line = text.back(at, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(|&byte| matches!(byte, b' ' | b',' | b':')).rev().filter(|word| !word.is_empty());
+    let names_user = |word: &[u8]| USERS.iter().any(|user| word.eq_ignore_ascii_case(user.as_bytes()));
+    let is_login = words.clone().skip(1).any(names_user);
+    let link = words.find(|word| !ARTICLES.contains(word)).unwrap_or_default();
+    is_login || GIVEN.contains(&link)
 }
 
 /// The length of the linking word at `from`.
@@ -156,7 +166,9 @@ fn link_at(text: &Text, from: usize) -> Option<usize> {
         return None;
     }
     let is_whole = |link: &str| {
-        !is_letter(link.as_bytes()[0]) || link.as_bytes()[0] >= 0xe0 || !is_letter(text.at(from + link.len()))
+        !is_letter(link.as_bytes()[0])
+            || matches!(link.as_bytes()[0], 0xc2 | 0xe0..)
+            || !is_letter(text.at(from + link.len()))
     };
     let first = text.at(from).to_ascii_lowercase();
     let known = |link: &&&str| {
@@ -216,19 +228,19 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
     let bytes = text.slice(value.start, value.end);
     let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
     let is_number = bytes.iter().all(|&byte| is(byte, DIGIT));
-    let is_term = TERMS.iter().any(|term| bytes.eq_ignore_ascii_case(term.as_bytes()));
     let has_mark =
         bytes.iter().any(|&byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?'));
     let is_code = is_call(bytes) && (!has_digit || said.name != PASSWORD.name);
     let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
-        _ if bytes.len() < said.least_bytes || is_term || is_code => false,
+        _ if bytes.len() < said.least_bytes || is_ordinary(bytes) || is_code => false,
         (true, true) => is_number || value::is_secret(bytes, Bar::Password, value.written),
         (true, false) => {
             bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, Bar::Password, value.written)
         }
         (false, _) => {
             let is_end = is_quoted || ends == Ends::Anywhere || ends_sentence(text, value.end);
-            bytes.len() >= said.word_bytes && is_end && is_plain_secret(bytes, value.written)
+            let is_words = is_quoted && value::is_phrase(bytes);
+            bytes.len() >= said.word_bytes && is_end && (is_words || is_plain_secret(bytes, value.written))
         }
     };
     (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
@@ -240,19 +252,22 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
 
 /// A word without digits that no sentence about a password would have here.
 fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
-    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\''));
-    let folded = bytes.to_ascii_lowercase();
-    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| folded.ends_with(end));
+    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
+    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| bytes.ends_with(end));
     let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
     let is_name = announces(bytes).is_some();
-    is_word && !is_participle && !is_name && !is_ordinary(&folded) && value::is_secret(bytes, Bar::Password, written)
+    is_word && !is_participle && !is_name && value::is_secret(bytes, Bar::Password, written)
 }
 
 /// Is this a word that follows `the password is` in sentences that reveal nothing?
 pub(super) fn is_ordinary(word: &[u8]) -> bool {
-    ORDINARY.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-        || SAID.iter().any(|(known, _)| is_said(word, known))
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    ordinary(first).iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+        || said(first).iter().any(|(known, _)| is_said(word, known))
 }
+
+/// What may follow a secret in its sentence.
+const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
 
 fn ends_sentence(text: &Text, end: usize) -> bool {
     let next = text.skip_spaces(end);
@@ -261,10 +276,16 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
         b')' | b'"' | b'\'' | b'`' | b'*' | b'|' | b'<' => true,
         _ => {
             matches!(text.at(next), b'\n' | b'\r' | b'|' | 0x80..)
-                || text.starts_with(next, b"and ")
+                || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word))
                 || text.starts_with(next, b"(")
+                || is_parted(text, end)
         }
     }
+}
+
+/// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
+fn is_parted(text: &Text, end: usize) -> bool {
+    [&b" an"[..], b" ein"].iter().any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
 }
 
 pub(super) fn ends_line(text: &Text, end: usize) -> bool {
@@ -276,9 +297,9 @@ fn is_call(bytes: &[u8]) -> bool {
     bytes.iter().any(|&byte| matches!(byte, b'(' | b'/' | b'{' | b'[' | b'<' | b'.' | b':'))
 }
 
-/// The full stop of the sentence is not part of a word; nor are words of other scripts and marks of emphasis.
+/// The full stop of the sentence is not part of a word; nor are marks of emphasis, and scripts without blanks.
 fn trim(text: &Text, value: &mut Value) {
-    value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0x80);
+    value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0xe0 && byte != 0xc2);
     let is_tail =
         |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
     value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);

@@ -3,7 +3,8 @@
 //! Looks at the beginning of every word once; what follows is bounded.
 
 use super::Cut;
-use super::places::{Cue, SAID, SECOND};
+use super::assign::is_quote;
+use super::places::{CALL, CODE, CUE, Cue, PROGRAM, begins, said};
 use super::position::{Command, command_at, next_password};
 use super::sentence::{
     self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, before, identified, login,
@@ -12,16 +13,20 @@ use super::text::{ALNUM, DIGIT, Text, is};
 use super::{call, grid, numbers};
 use crate::clean::code::code_end;
 
-/// How many programs inside a command are looked at: `sudo docker exec db mysql -px`.
-const NESTED_MAX: usize = 5;
+/// What a word that announces something costs to look at, in bytes read. Bytes that commands inside commands read again
+/// count too. Where there is more of this than text for long, as only in hostile text, some words are passed over.
+const LOOK_BYTES: usize = 32;
+const AHEAD_BYTES: usize = 1024;
+
 /// The secrets of a text that words announce, from left to right.
 pub(super) struct Passwords<'a> {
     text: Text<'a>,
     at: usize,
+    /// How far all looks so far would reach, one after the other.
+    looked: usize,
     command: Option<Command>,
-    /// No command that was read goes on beyond this, and how many began inside another.
+    /// No command that was read goes on beyond this.
     command_end: usize,
-    nested: usize,
     /// Further secrets of the last place, the next one last, and where that place ends.
     listed: Vec<Cut>,
     listed_end: usize,
@@ -32,9 +37,9 @@ impl<'a> Passwords<'a> {
         Passwords {
             text: Text::of(text),
             at: 0,
+            looked: 0,
             command: None,
             command_end: 0,
-            nested: 0,
             listed: Vec::new(),
             listed_end: 0,
         }
@@ -42,7 +47,7 @@ impl<'a> Passwords<'a> {
 
     fn take(&mut self, cut: Cut) -> Option<Cut> {
         self.at = cut.end.max(self.at);
-        self.text.floor = self.at;
+        (self.text.floor, self.looked) = (self.at, self.at);
         Some(cut)
     }
 
@@ -66,29 +71,15 @@ impl Iterator for Passwords<'_> {
             return self.take(cut);
         }
         loop {
-            let at = self.text.scan(self.at, usize::MAX, |byte| !FIRST[usize::from(byte)]);
-            let byte = *self.text.bytes.get(at)?;
+            let at = next_word(&self.text, self.at)?;
             self.at = at + 1;
-            if is_letter(self.text.before(at))
-                && byte < 0xc3
-                && !matches!(byte, b'(' | b'<')
-                && !is_escaped(&self.text, at)
-            {
-                continue;
-            }
             // A code of our own that is written with blanks.
             if self.text.at(at + 5) == b' '
                 && let Some(end) = code_end(self.text.bytes, at)
             {
                 return self.take(Cut { name: "cerberus-code", start: at, end });
             }
-            let is_word = SECOND[usize::from(byte)] >> (self.text.at(at + 1) % 32) & 1 == 1;
-            let is_number = matches!(byte, b'3'..=b'6' | b'A'..=b'Z') && is(self.text.at(at + 2), DIGIT);
-            if !is_word && !is_number && !matches!(byte, b'(' | b'<') {
-                continue;
-            }
-            let found = self.command_from(at, byte).or_else(|| self.announced(at, byte));
-            if let Some(cut) = found {
+            if let Some(cut) = self.look(at) {
                 return self.take(cut);
             }
         }
@@ -96,53 +87,87 @@ impl Iterator for Passwords<'_> {
 }
 
 impl Passwords<'_> {
+    /// The secret that the word, the number or the bracket at `at` announces.
+    #[inline]
+    fn look(&mut self, at: usize) -> Option<Cut> {
+        let text = &self.text;
+        let (first, second, third) = (text.at(at), text.at(at + 1), text.at(at + 2));
+        let may_be = begins(first, second, third);
+        let is_number = matches!(first, b'3'..=b'6' | b'A'..=b'Z') && is(third, DIGIT);
+        let is_open = match first {
+            b'(' => is_quote(second) || second == b' ',
+            b'<' => is(second, ALNUM),
+            _ => false,
+        };
+        if (may_be == 0 && !is_number && !is_open) || self.looked > at + AHEAD_BYTES {
+            return None;
+        }
+        let found = match first {
+            b'(' => call::named(text, at),
+            b'<' => call::element(text, at),
+            _ if is_number => self.number(at, first),
+            _ => None,
+        };
+        found.or_else(|| self.announced(at, may_be))
+    }
+
+    /// Notes that something was looked at.
+    fn charge(&mut self, at: usize, bytes: usize) {
+        self.looked = self.looked.max(at) + bytes;
+    }
+
+    fn number(&self, at: usize, first: u8) -> Option<Cut> {
+        match first {
+            b'A'..=b'Z' => numbers::iban(&self.text, at),
+            _ => numbers::card(&self.text, at).or_else(|| call::password_file(&self.text, at)),
+        }
+    }
+
     /// The first secret of the command whose program is named at `at`.
-    fn command_from(&mut self, at: usize, byte: u8) -> Option<Cut> {
-        if byte >= 0x80 || !is(byte, ALNUM) {
-            return None;
-        }
-        if at >= self.command_end {
-            self.nested = 0;
-        } else if self.nested == NESTED_MAX {
-            return None;
-        }
+    fn command_from(&mut self, at: usize) -> Option<Cut> {
         let command = command_at(&self.text, at)?;
-        self.nested += 1;
+        self.charge(at, self.command_end.min(command.end).saturating_sub(at));
         self.command_end = self.command_end.max(command.end);
         self.command = Some(command);
         self.in_command()
     }
 
-    /// The secret that the word at `at` announces.
-    fn announced(&mut self, at: usize, byte: u8) -> Option<Cut> {
-        let text = &self.text;
-        match byte {
-            b'(' => return call::named(text, at),
-            b'<' => return call::element(text, at),
-            b'3'..=b'6' => return numbers::card(text, at).or_else(|| call::password_file(text, at)),
-            b'A'..=b'Z' if is(text.at(at + 2), DIGIT) => {
-                if let Some(cut) = numbers::iban(text, at) {
-                    return Some(cut);
-                }
-            }
-            _ => {}
-        }
-        if let Some(cut) = call::arguments(text, at).or_else(|| call::scan_code(text, at)) {
+    /// The secret that the word at `at` announces, if it is what it may be.
+    fn announced(&mut self, at: usize, may_be: u8) -> Option<Cut> {
+        if may_be & PROGRAM != 0
+            && let Some(cut) = self.command_from(at)
+        {
             return Some(cut);
         }
-        let (end, cue) = cue_at(text, at)?;
+        if may_be & CALL != 0
+            && let Some(end) = call::function_end(&self.text, at)
+        {
+            self.charge(at, LOOK_BYTES / 2);
+            return call::arguments(&self.text, at, end);
+        }
+        if may_be & CODE != 0
+            && let Some(code) = call::code_at(&self.text, at)
+        {
+            self.charge(at, 4 * LOOK_BYTES);
+            if let Some(cut) = call::scanned(&self.text, at, code) {
+                return Some(cut);
+            }
+        }
+        let (end, cue) = if may_be & CUE != 0 { cue_at(&self.text, at)? } else { return None };
+        self.charge(at, LOOK_BYTES);
+        let text = &self.text;
         match cue {
-            Cue::Password => after(text, end, PASSWORD_SAID)
-                .or_else(|| alone(text, end))
+            Cue::Password => after(text, at, end, PASSWORD_SAID)
+                .or_else(|| alone(text, at, end))
                 .or_else(|| before(text, at, end))
                 .or_else(|| self.list(at, grid::column(&self.text, at, end, grid::Cells::Any))),
-            Cue::Pin => after(text, end, PASSWORD_SAID)
+            Cue::Pin => after(text, at, end, PASSWORD_SAID)
                 .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
-            Cue::Key => after(text, end, KEY_SAID)
+            Cue::Key => after(text, at, end, KEY_SAID)
                 .or_else(|| before(text, at, end))
                 .or_else(|| self.list(at, grid::column(&self.text, at, end, grid::Cells::WithDigits))),
-            Cue::Vague => after(text, end, VAGUE_SAID),
-            Cue::Seed => after(text, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
+            Cue::Vague => after(text, at, end, VAGUE_SAID),
+            Cue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
             Cue::Codes => self.list(at, grid::codes(text, end)),
             Cue::Login => login(text, end),
             Cue::Bearer => bearer(text, end),
@@ -150,6 +175,7 @@ impl Passwords<'_> {
             Cue::Phrase => numbers::seed_phrase(text, end),
             Cue::Number => numbers::social_security(text, end),
             Cue::By => identified(text, at, end),
+            Cue::Data => self.list(at, grid::data(text, at, end)),
             Cue::Values => self.list(at, grid::values(text, at, end)),
             Cue::Form => grid::form(text, end),
         }
@@ -168,21 +194,18 @@ impl Passwords<'_> {
     }
 }
 
-/// The bytes that cues, programs, calls, card numbers and IBANs begin with.
-const FIRST: [bool; 256] = {
-    let (mut table, mut byte) = ([false; 256], 0);
-    while byte < 256 {
-        table[byte] = SECOND[byte] != 0;
-        // A code of our own may begin with any letter or digit.
-        table[byte] |= (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'(' | b'<');
-        byte += 1;
+/// Where the next word or bracket is, from `from` on. Scripts without blanks may have a word at every character.
+fn next_word(text: &Text, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at = text.scan(at, usize::MAX, |byte| !is(byte, ALNUM) && byte < 0xc3 && !matches!(byte, b'(' | b'<'));
+        // A word also begins after an escape of an address: `%3Ftoken%3Dx`.
+        let is_escaped = || matches!(text.back(at, 3), [b'%', _, _]);
+        if !is(*text.bytes.get(at)?, ALNUM) || !is_letter(text.before(at)) || is_escaped() {
+            return Some(at);
+        }
+        at = if text.back(at, 2).first() == Some(&b'%') { at + 1 } else { text.run(at, ALNUM, usize::MAX) };
     }
-    table
-};
-
-/// Does a word begin here after an escape of an address: `%3Ftoken%3Dx`?
-fn is_escaped(text: &Text, at: usize) -> bool {
-    matches!(text.back(at, 3), [b'%', _, _])
 }
 
 pub(super) const fn is_letter(byte: u8) -> bool {
@@ -191,11 +214,8 @@ pub(super) const fn is_letter(byte: u8) -> bool {
 
 /// The longest cue that begins at `at`, and its end.
 fn cue_at(text: &Text, at: usize) -> Option<(usize, Cue)> {
-    let first = text.at(at).to_ascii_lowercase();
-    let second = text.at(at + 1).to_ascii_lowercase();
-    let begins = |cue: &str| cue.as_bytes()[0] == first && cue.as_bytes()[1] == second;
-    let known = |(cue, _): &&(&str, Cue)| begins(cue) && is_said(text.slice(at, at + cue.len()), cue);
-    let (cue, sort) = SAID.iter().filter(known).max_by_key(|(cue, _)| cue.len())?;
+    let known = |(cue, _): &&(&str, Cue)| is_said(text.slice(at, at + cue.len()), cue);
+    let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
     let end = at + cue.len();
     let is_whole = cue.as_bytes()[0] >= 0xe0 || !is_letter(text.at(end));
     is_whole.then_some((end, *sort))

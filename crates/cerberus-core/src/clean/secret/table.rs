@@ -164,6 +164,53 @@ pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
     Some(Announced { name, bar, place })
 }
 
+/// Orders an array at compile time.
+macro_rules! sort {
+    ($items:ident, $a:ident before $b:ident: $before:expr) => {{
+        let mut sorted = 1;
+        while sorted < $items.len() {
+            let mut at = sorted;
+            while at > 0 && {
+                let ($a, $b) = (&$items[at], &$items[at - 1]);
+                $before
+            } {
+                ($items[at], $items[at - 1]) = ($items[at - 1], $items[at]);
+                at -= 1;
+            }
+            sorted += 1;
+        }
+    }};
+}
+pub(super) use sort;
+
+/// For an ordered array: the items with a given byte are `index[byte]..index[byte + 1]`.
+macro_rules! index {
+    ($items:expr, $item:ident: $byte:expr) => {{
+        let (mut index, mut at, mut byte) = ([0u16; 257], 0, 0);
+        while byte < 256 {
+            index[byte] = at as u16;
+            while at < $items.len() && {
+                let $item = &$items[at];
+                $byte as usize == byte
+            } {
+                at += 1;
+            }
+            byte += 1;
+        }
+        index[256] = at as u16;
+        assert!(at == $items.len(), "the items are not ordered");
+        index
+    }};
+}
+pub(super) use index;
+
+/// The items of an ordered array with this byte.
+#[inline]
+pub(super) fn indexed<'t, T>(items: &'t [T], index: &[u16; 257], byte: u8) -> &'t [T] {
+    let byte = usize::from(byte);
+    items.get(usize::from(index[byte])..usize::from(index[byte + 1])).unwrap_or_default()
+}
+
 /// The number of keys or names in a file (by the first word of their lines), or of words in a list.
 pub(super) const fn count(file: &'static str, kind: &str, list: &str) -> usize {
     let (mut lines, mut found) = (Words::of(file), 0);
@@ -206,22 +253,18 @@ pub(super) const RULES: [Rule; count(FILE, "key", "")] = {
             }
         }
     }
-    // Ordered by first byte; longer prefixes first.
-    let mut sorted = 1;
-    while sorted < rules.len() {
-        let mut at = sorted;
-        while at > 0 && sorts_before(&rules[at], &rules[at - 1]) {
-            (rules[at], rules[at - 1]) = (rules[at - 1], rules[at]);
-            at -= 1;
-        }
-        sorted += 1;
-    }
+    sort!(rules, a before b: sorts_before(a.prefix, b.prefix));
     rules
 };
 
-const fn sorts_before(a: &Rule, b: &Rule) -> bool {
-    let (first, other) = (a.prefix.as_bytes()[0], b.prefix.as_bytes()[0]);
-    first < other || (first == other && a.prefix.len() > b.prefix.len())
+pub(super) const fn first_byte(word: &str) -> u8 {
+    word.as_bytes()[0]
+}
+
+/// Ordered by first byte; longer words first.
+pub(super) const fn sorts_before(a: &str, b: &str) -> bool {
+    let (first, other) = (first_byte(a), first_byte(b));
+    first < other || (first == other && a.len() > b.len())
 }
 
 /// The names that announce a secret, ordered by their last letter.
@@ -240,15 +283,7 @@ pub(super) const NAMES: [(&str, Announced); count(FILE, "word", "")] = {
             }
         }
     }
-    let mut sorted = 1;
-    while sorted < names.len() {
-        let mut at = sorted;
-        while at > 0 && last_byte(names[at].0) < last_byte(names[at - 1].0) {
-            (names[at], names[at - 1]) = (names[at - 1], names[at]);
-            at -= 1;
-        }
-        sorted += 1;
-    }
+    sort!(names, a before b: last_byte(a.0) < last_byte(b.0));
     names
 };
 
@@ -256,7 +291,7 @@ pub(super) const fn last_byte(word: &str) -> u8 {
     word.as_bytes()[word.len() - 1]
 }
 
-/// The words of a list, ordered by their first byte.
+/// The words of a list, ordered by their first byte, longer ones first.
 pub(super) const fn words_of<const N: usize>(file: &'static str, list: &str) -> [&'static str; N] {
     let (mut found, mut lines, mut at) = ([""; N], Words::of(file), 0);
     while let Some(mut words) = lines.line() {
@@ -269,15 +304,7 @@ pub(super) const fn words_of<const N: usize>(file: &'static str, list: &str) -> 
         }
     }
     assert!(N > 0, "there is no list of that name");
-    let mut sorted = 1;
-    while sorted < N {
-        let mut at = sorted;
-        while at > 0 && found[at].as_bytes()[0] < found[at - 1].as_bytes()[0] {
-            (found[at], found[at - 1]) = (found[at - 1], found[at]);
-            at -= 1;
-        }
-        sorted += 1;
-    }
+    sort!(found, a before b: sorts_before(a, b));
     found
 }
 

@@ -4,24 +4,19 @@
 //! random; a value under a vague key must look very random. Never judges more than [`JUDGED_BYTES`].
 
 use super::key::{PASSWORD, announces};
-use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS};
+use super::sentence::is_ordinary;
+use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS, first_byte, index, indexed};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 
 pub(super) const JUDGED_BYTES: usize = 64;
 
-/// The parts that begin with a given byte: `PARTS[byte]..PARTS[byte + 1]` in [`PLACEHOLDER_PARTS`].
-const PARTS: [u8; 129] = {
-    let (mut index, mut at, mut byte) = ([0; 129], 0, 0);
-    while byte < 128 {
-        index[byte] = at as u8;
-        while at < PLACEHOLDER_PARTS.len() && PLACEHOLDER_PARTS[at].as_bytes()[0] as usize == byte {
-            at += 1;
-        }
-        byte += 1;
-    }
-    index[128] = at as u8;
-    index
-};
+/// Short words of labels and messages. Longer ones are in the list `ordinary`.
+const MESSAGES: [&[u8]; 22] = [
+    b"add", b"are", b"ask", b"be", b"can", b"for", b"get", b"has", b"if", b"is", b"it", b"new", b"no", b"not", b"old",
+    b"or", b"put", b"set", b"too", b"use", b"was", b"you",
+];
+/// The parts that begin with a given byte.
+const PARTS: [u16; 257] = index!(PLACEHOLDER_PARTS, part: first_byte(part));
 
 /// Values that represent another one: variables, templates, masks, repetitions, alphabets.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
@@ -78,8 +73,7 @@ fn is_named_placeholder(value: &[u8]) -> bool {
     }
     let folded = &folded[..length];
     let holds = |at: usize| {
-        let byte = usize::from(folded[at].min(127));
-        let parts = &PLACEHOLDER_PARTS[usize::from(PARTS[byte])..usize::from(PARTS[byte + 1])];
+        let parts = indexed(PLACEHOLDER_PARTS, &PARTS, folded[at]);
         parts.iter().any(|part| folded[at..].starts_with(part.as_bytes()))
     };
     PLACEHOLDER_WORDS.iter().any(|word| folded == word.as_bytes()) || (0..length).any(holds)
@@ -109,7 +103,12 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
     let plausible = match bar {
         Bar::Password => is_password(value, written),
         Bar::Token if written == Written::Bare => value.len() >= 10 && is_random(value, 3),
-        Bar::Token => value.len() >= 8 && !value.contains(&b' ') && !names_itself(value) && is_password(value, written),
+        Bar::Token => {
+            value.len() >= 8
+                && (!value.contains(&b' ') || is_phrase(value))
+                && !names_itself(value)
+                && is_password(value, written)
+        }
         Bar::Strong => value.len() >= 16 && is_random(value, 4),
     };
     let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
@@ -128,7 +127,7 @@ fn is_password(value: &[u8], written: Written) -> bool {
         // A label or a message has blanks or is the word for what it labels.
         Written::Quoted => {
             let joined = matches!(value[0], b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\');
-            let blank = value.contains(&b' ') || !value.is_ascii();
+            let blank = (value.contains(&b' ') && !is_phrase(value)) || !value.is_ascii();
             !(joined
                 || names_a(value, PASSWORD.name)
                 || (blank && !(digit && mark))
@@ -137,6 +136,18 @@ fn is_password(value: &[u8], written: Written) -> bool {
         Written::Literal => digit || mark || !is_dotted_name(value),
         Written::Bare => value.len() >= 6 && (digit || mark) && !is_code(value),
     }
+}
+
+/// `correct horse battery`: plain words, none of which a label or a message would have.
+pub(super) fn is_phrase(value: &[u8]) -> bool {
+    let is_word = |word: &[u8]| {
+        let is_plain = word.first().is_some_and(|&byte| is(byte, ALPHA))
+            && word.iter().all(|&byte| is(byte, ALNUM) || matches!(byte, b'-' | b'\''));
+        let is_message = if word.len() > 3 { is_ordinary(word) } else { MESSAGES.contains(&word) };
+        is_plain && !is_message && announces(word).is_none()
+    };
+    let words = value.split(|&byte| byte == b' ');
+    words.clone().all(is_word) && (2..=8).contains(&words.count())
 }
 
 /// `Token`, `accessToken`, `API_KEY`: the name of a secret, in any spelling.

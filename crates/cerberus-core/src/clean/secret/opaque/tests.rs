@@ -132,6 +132,21 @@ fn well_known_shapes_are_kept() {
 }
 
 #[test]
+fn a_hash_is_kept_where_the_words_say_so() {
+    let (md5, sha) = (random(HEX, 32, 5), random(HEX, 64, 6));
+    for text in [
+        format!("sha256sum target/release/app: {sha}"),
+        format!("Check the hash of that folder, and look for new files\n# {md5} was the one"),
+        format!("$s=(Get-FileHash main.go).Hash; echo \"restored: $s\"; echo \"match: $($s -eq '{sha}')\""),
+        format!("trace_ids = [\n    ('OK 210s', 'tr-{md5}'),\n]"),
+        format!("docker pull ghcr.io/acme/app@sha256:{sha}"),
+        format!("Request req_{} failed", random(BASE62, 24, 7)),
+    ] {
+        assert_eq!(redact(&text), text);
+    }
+}
+
+#[test]
 fn the_work_is_linear() {
     let token = random(BASE62, 40, 1);
     let uuid = "0f469ab8-bece-40b3-b3b8-c37e9ea7bc4b";
