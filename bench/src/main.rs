@@ -22,9 +22,9 @@ mod pairs;
 mod payload;
 mod peers;
 mod programs;
-mod prompts;
 mod quotes;
 mod rank;
+mod said;
 mod scale;
 mod scratch;
 mod search;
@@ -66,8 +66,8 @@ Benchmarks:
   search    search over everything with 100 and 10,000 recorded sessions, in a fresh process
   locomo    quality of memory search, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)
-  prompts   how well the user's words are understood, on labelled prompts (--data)
-  train     fits the model for decisions and blockers on labelled prompts (--data), and writes it into the sources
+  said      which quotations of the user are proven, told or refused, on labelled prompts (--data; --answers FILE: what
+            a model quoted)
   secrets   how many generated attacks pass (--seed), how well secrets are found on labelled texts and attacks
             (--data DIR), what is cut from the prompts and commands of transcripts (--sessions DIR), and the time per
             megabyte
@@ -87,6 +87,7 @@ Benchmarks:
 Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
+  --answers PATH  what a model quoted, for `said`
   --sessions PATH a folder of transcripts, for `secrets`
   --seed NUMBER   another set of generated attacks, for `secrets`
   --large         also run the largest sizes
@@ -114,8 +115,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("quotes", quotes::run),
     ("told", told::run),
     ("rank", rank::run),
-    ("prompts", prompts::run),
-    ("train", prompts::train::run),
+    ("said", |programs| said::run(programs.data.as_deref(), None)),
     ("attack", attack::run),
     ("secrets", |programs| secrets::run(programs.data.as_deref(), None, 0)),
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
@@ -131,6 +131,7 @@ struct Arguments {
     binary: Option<PathBuf>,
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
+    answers: Option<PathBuf>,
     sessions: Option<PathBuf>,
     seed: u64,
     sizes: Sizes,
@@ -155,15 +156,16 @@ fn run() -> Result<()> {
             return say(HELP);
         }
     };
-    // Training changes the sources, so it is never part of `all`.
-    let is_chosen = |name: &str| wanted == name || (wanted == "all" && name != "train");
-    let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| is_chosen(name)).collect();
+    let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| wanted == *name || wanted == "all").collect();
     if chosen.is_empty() && wanted != "peers" {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
     // These measure only what is linked into this program.
     if wanted == "pairs" {
         return pairs::run(arguments.data.as_deref());
+    }
+    if wanted == "said" {
+        return said::run(arguments.data.as_deref(), arguments.answers.as_deref());
     }
     if wanted == "checks" {
         return checks::run(arguments.data.as_deref());
@@ -196,6 +198,7 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--floor" => arguments.floor = Some(path()?),
             "--large" => arguments.sizes = Sizes::Large,
             "--data" => arguments.data = Some(path()?),
+            "--answers" => arguments.answers = Some(path()?),
             "--sessions" => arguments.sessions = Some(path()?),
             "--seed" => {
                 let seed = path()?;

@@ -1,7 +1,7 @@
 //! Fits and checks which sentences of past conversations a brief quotes. Every figure leaves out the person it is about.
 //!
 //! You bring consecutive sessions (a folder with `sessions.jsonl` and transcripts, as for `continuity`) and `gold.jsonl`
-//! beside them: for moments between two sessions, what was open and decided, as `terms` that a sentence about it has. The
+//! beside them: for moments between two sessions, what was open and decided and which rules hold, as `terms` that a sentence about it has. The
 //! weights are fitted on all other people and the quotes are scored on the one left out. The last line prints the weights
 //! fitted on everybody, which is what ships.
 
@@ -25,10 +25,13 @@ use crate::programs::Programs;
 /// Keeps the weights of rare features small.
 const REGULARIZATION: f64 = 3.0;
 const STEPS: usize = 40;
-/// What a decision is worth beside an open item of weight 1, and the place where the work stopped.
+/// What a decision, a rule and the place where the work stopped are worth beside an open item of weight 1.
 const DECISION_WORTH: f64 = 0.7;
+const RULE_WORTH: f64 = 1.0;
 const STOPPED_WORTH: f64 = 0.5;
 const WORTH_MAX: f64 = 3.0;
+/// How much depends on how many tokens are quoted.
+const BUDGETS: [usize; 3] = [QUOTES_TOKENS - 15, QUOTES_TOKENS, QUOTES_TOKENS + 15];
 /// An item is spoken of within this many characters.
 const PIECE_CHARS: usize = 240;
 
@@ -40,6 +43,8 @@ pub struct Gold {
     stopped: Wanted,
     open: Vec<Wanted>,
     decisions: Vec<Wanted>,
+    #[serde(default)]
+    rules: Vec<Wanted>,
 }
 
 #[derive(Default, Deserialize)]
@@ -63,10 +68,11 @@ pub struct Figures {
     open: (f64, f64),
     stopped: (f64, f64),
     decisions: (f64, f64),
+    rules: (f64, f64),
 }
 
 /// The columns of [`Figures::row`].
-pub const COLUMNS: [&str; 4] = ["person", "open told", "where it stopped", "decisions told"];
+pub const COLUMNS: [&str; 5] = ["person", "open told", "where it stopped", "decisions told", "rules told"];
 pub const ALL_LEFT_OUT: &str = "all, each left out";
 
 /// The folder of the user's sessions, if it has a gold standard. Otherwise this says what is needed.
@@ -82,18 +88,20 @@ pub fn run(programs: &Programs) -> Result<()> {
     let Some(data) = data(programs)? else { return Ok(()) };
     let moments = moments(data)?;
     let people: BTreeSet<&str> = moments.iter().map(|moment| moment.person.as_str()).collect();
-    let (mut rows, mut all, mut shipped) = (Vec::new(), Figures::default(), Figures::default());
+    let (mut rows, mut all, mut shipped) = (Vec::new(), BTreeMap::<usize, Figures>::new(), Figures::default());
     for person in people {
         let weights = fit_without(&moments, person);
         let mut own = Figures::default();
         for moment in moments.iter().filter(|moment| moment.person == person) {
-            own.add(moment, &weights);
-            all.add(moment, &weights);
-            shipped.add(moment, &WEIGHTS);
+            own.add(moment, &weights, QUOTES_TOKENS);
+            for tokens in BUDGETS {
+                all.entry(tokens).or_default().add(moment, &weights, tokens);
+            }
+            shipped.add(moment, &WEIGHTS, QUOTES_TOKENS);
         }
         rows.push(own.row(person));
     }
-    rows.push(all.row(ALL_LEFT_OUT));
+    rows.extend(all.iter().map(|(tokens, figures)| figures.row(&format!("{ALL_LEFT_OUT}, {tokens} tokens"))));
     rows.push(shipped.row("all, weights as shipped"));
     table(&COLUMNS, &rows)?;
     let fitted = fit(moments.iter());
@@ -155,8 +163,8 @@ fn turns(path: &Path) -> Result<Vec<Turn>> {
 }
 
 impl Figures {
-    fn add(&mut self, moment: &Moment, weights: &Features) {
-        let chosen = stopped::choose(&moment.candidates, weights, QUOTES_TOKENS);
+    fn add(&mut self, moment: &Moment, weights: &Features, budget_tokens: usize) {
+        let chosen = stopped::choose(&moment.candidates, weights, budget_tokens);
         let quoted: Vec<String> = chosen.iter().flat_map(|at| pieces(&moment.candidates[*at].text)).collect();
         self.count(&moment.gold, &quoted);
     }
@@ -168,9 +176,9 @@ impl Figures {
             self.open.1 += open.weight.unwrap_or(1.0);
             self.open.0 += if told(open) { open.weight.unwrap_or(1.0) } else { 0.0 };
         }
-        for decision in &gold.decisions {
-            self.decisions.1 += 1.0;
-            self.decisions.0 += f64::from(u8::from(told(decision)));
+        for (figure, all) in [(&mut self.decisions, &gold.decisions), (&mut self.rules, &gold.rules)] {
+            figure.1 += all.len() as f64;
+            figure.0 += all.iter().filter(|one| told(one)).count() as f64;
         }
         if gold.continues {
             let heavy = gold.open.iter().filter(|open| open.weight == Some(3.0)).any(told);
@@ -184,7 +192,8 @@ impl Figures {
             true => format!("{:.0} %", 100.0 * told / all),
             false => "–".to_string(),
         };
-        vec![name.to_string(), percent(self.open), percent(self.stopped), percent(self.decisions)]
+        let figures = [self.open, self.stopped, self.decisions, self.rules].map(percent);
+        std::iter::once(name.to_string()).chain(figures).collect()
     }
 }
 
@@ -195,8 +204,9 @@ impl Gold {
         let has = |wanted: &&Wanted| pieces.iter().any(|piece| wanted.is_in(piece));
         let open: f64 = self.open.iter().filter(has).map(|open| open.weight.unwrap_or(1.0)).sum();
         let decisions = self.decisions.iter().filter(has).count() as f64 * DECISION_WORTH;
+        let rules = self.rules.iter().filter(has).count() as f64 * RULE_WORTH;
         let stopped = if has(&&self.stopped) { STOPPED_WORTH } else { 0.0 };
-        (open + decisions + stopped).min(WORTH_MAX) / WORTH_MAX
+        (open + decisions + rules + stopped).min(WORTH_MAX) / WORTH_MAX
     }
 }
 

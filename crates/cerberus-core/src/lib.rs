@@ -16,6 +16,7 @@ pub mod model;
 pub mod private;
 pub mod project;
 pub mod report;
+pub mod said;
 pub mod search;
 pub mod seed;
 pub mod settings;

@@ -173,6 +173,13 @@ impl Hiding<'_> {
             }
             Event::Task(task) => Event::Task(self.task(task)?),
             Event::Note(note) => Event::Note(self.note(note)?),
+            Event::Quote(quotation) => {
+                let mut kept = quotation.clone();
+                kept.text = spoken(&quotation.text, Keep::PROMPT).unwrap_or(kept.text);
+                replace(&mut kept.why, |text| spoken(text, Keep::SUBJECT));
+                return (kept != *quotation).then_some(Event::Quote(kept));
+            }
+            Event::AgentNotes { text } => Event::AgentNotes { text: spoken(text, Keep::NOTES)? },
             // The file has become private since: nothing of it is needed.
             Event::Named(named) if self.privacy_rules.is_private(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use cerberus_core::brief::FIRST_LINE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -117,7 +118,7 @@ impl TestEnv {
 
     /// Runs a command with `--json` that must succeed. Returns its output.
     pub fn json(&self, args: &[&str]) -> Value {
-        let printed = self.ok(&[args, &["--json"]].concat());
+        let printed = without_first_line(&self.ok(&[args, &["--json"]].concat()));
         serde_json::from_str(&printed).unwrap_or_else(|error| panic!("cerberus {args:?}: {error}: {printed}"))
     }
 
@@ -213,7 +214,7 @@ impl TestEnv {
         }
         let reply: Value = serde_json::from_str(&reply).expect("a reply is JSON");
         assert_eq!(reply["hookSpecificOutput"]["hookEventName"], "SessionStart");
-        reply["hookSpecificOutput"]["additionalContext"].as_str().expect("a reply has a text").to_string()
+        without_first_line(reply["hookSpecificOutput"]["additionalContext"].as_str().expect("a reply has a text"))
     }
 
     /// The agent writes a file of the project.
@@ -254,6 +255,11 @@ impl Drop for TestEnv {
             let _ = agent.wait();
         }
     }
+}
+
+/// JSON, or the text of a brief, without the line that every brief begins with. `quote` tests that it is there.
+pub fn without_first_line(printed: &str) -> String {
+    printed.replace(&format!("{FIRST_LINE}\\n"), "").replace(&format!("{FIRST_LINE}\n"), "")
 }
 
 /// The codes of a session's facts of one kind.

@@ -13,8 +13,8 @@ use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::extract::runs::Printed;
 use crate::extract::{git, names, runs};
-use crate::learn::correction;
 use crate::model::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
+use crate::said;
 
 /// Limits per call, larger than any real use. Anything beyond them is dropped.
 pub(crate) const TODOS_MAX: usize = 100;
@@ -191,7 +191,7 @@ pub(crate) fn failed<'a>(used: &mut Use<'a>, error: Cow<'a, str>) {
 /// The first line of an error, or all of it where the user says why a use was rejected. The rest may be a file's content,
 /// which is never kept.
 fn reason<'a>(cleaner: &Cleaner, error: Cow<'a, str>) -> Option<Clean<'a>> {
-    let kept = match correction::feedback(&error) {
+    let kept = match said::feedback(&error) {
         Some(_) => error,
         None => Cow::Owned(error.lines().next().unwrap_or_default().to_string()),
     };

@@ -1,12 +1,13 @@
 //! Merges the facts of many sessions into one list of open items: duplicates merged, settled items removed, best
 //! first.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use super::{Dropped, Item, Known, Section, Settlement};
 use crate::clean::text;
 use crate::clean::text::words;
-use crate::extract::{INTERRUPTED, RECORDED, RUN, TASK, TODO_LIST};
+use crate::extract::{INTERRUPTED, RECORDED_BY_AGENT, RUN, SAID, TASK, TODO_LIST, is_recorded};
 use crate::model::fact::{ClosedAs, Fact, Kind, Target};
 use crate::model::id::SessionId;
 use crate::model::map::{FastMap, FastSet};
@@ -112,11 +113,25 @@ impl<'a> Merged<'a> {
         (self.section, class(self.kind), Reverse(self.last.at), self.order)
     }
 
+    /// Who said it: the agent by itself, or the user, in their own words and when.
+    fn spoken(&self) -> Cow<'a, str> {
+        let fact = &self.last.fact;
+        let prefix = fact.kind.prefix();
+        match fact.reference.as_deref() {
+            Some(RECORDED_BY_AGENT) => {
+                let words = fact.code.strip_prefix(prefix).unwrap_or(&fact.code);
+                Cow::Owned(format!("{prefix}{BY_AGENT}{words}"))
+            }
+            Some(SAID) => Cow::Owned(format!("{prefix}{}", quoted(&fact.text, self.last.at))),
+            _ => Cow::Borrowed(&fact.code),
+        }
+    }
+
     fn into_item(self) -> Item {
         let fact = &self.last.fact;
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
             Some(path) => [self.kind.prefix(), &text::code(path)].concat(),
-            None => text::code(&fact.code).into_owned(),
+            None => text::code(&self.spoken()).into_owned(),
         };
         Item {
             section: self.section,
@@ -134,6 +149,20 @@ impl<'a> Merged<'a> {
             author: None,
         }
     }
+}
+
+/// Marks what an agent stated by itself. It stands after the prefix of the kind.
+pub(crate) const BY_AGENT: &str = "agent: ";
+
+/// A fact's text, marked if an agent stated it by itself.
+pub fn attributed(text: &str, reference: Option<&str>) -> String {
+    let mark = if reference == Some(RECORDED_BY_AGENT) { BY_AGENT } else { "" };
+    format!("{mark}{text}")
+}
+
+/// The user's own words: `"…" (you, 12 Nov)`.
+pub(super) fn quoted(words: &str, at: Timestamp) -> String {
+    format!("\"{words}\" (you, {})", at.day_and_month())
 }
 
 /// The order of kinds within a section.
@@ -260,7 +289,7 @@ impl<'a> SettledIndex<'a> {
     /// Work went on without it. What somebody recorded by hand stays.
     fn faded(&self, known: &Known) -> Option<String> {
         let fact = &known.fact;
-        if !matches!(fact.kind, Kind::Next | Kind::Blocker) || fact.reference.as_deref() == Some(RECORDED) {
+        if !matches!(fact.kind, Kind::Next | Kind::Blocker) || is_recorded(fact.reference.as_deref()) {
             return None;
         }
         let later = self.worked.iter().filter(|worked| worked.session != known.session && worked.at > known.at).count();

@@ -8,7 +8,7 @@ use super::rank::weights::{
 };
 use super::{Dropped, Item, Likely, Request, Section};
 use crate::clean::text;
-use crate::extract::RECORDED;
+use crate::extract::is_recorded;
 use crate::language::tokens;
 use crate::model::fact::Kind;
 use crate::model::map::FastMap;
@@ -157,7 +157,7 @@ pub fn trim_statements(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
         let mut count = 0;
         items.retain(|item| {
             let is_counted =
-                item.section == section && !is_interrupted(item) && item.reference.as_deref() != Some(RECORDED);
+                item.section == section && !is_interrupted(item) && !is_recorded(item.reference.as_deref());
             count += usize::from(is_counted);
             let is_kept = !is_counted || count <= max;
             if !is_kept {

@@ -6,12 +6,14 @@
 use std::collections::HashSet;
 
 use super::Dropped;
+use super::gather::quoted;
 use crate::clean::text::{code as code_text, phrase, words};
 use crate::language::tokens;
 use crate::learn::conflict::contradicts;
 use crate::learn::guide::GuideLines;
 use crate::model::id::MemoryId;
 use crate::model::memory::{Memory, Scope};
+use crate::model::source::Source;
 use crate::model::time::Timestamp;
 
 /// Budget of the memory part, in tokens. Both parts together get at most [`BOTH_TOKENS`].
@@ -98,7 +100,14 @@ pub fn code(memory: &Memory) -> String {
         "note" => "note:",
         _ => "rule:",
     };
-    code_text(&format!("{prefix}{}", phrase(&memory.content, CODE_CHARS_MAX))).into_owned()
+    let words = phrase(&memory.content, CODE_CHARS_MAX);
+    // Words that nobody changed are the user's own.
+    let is_quote = Source::from_word(&memory.source) == Source::Prompt
+        && memory.background.evidence.iter().any(|said| said.text == memory.content);
+    match is_quote {
+        true => code_text(&format!("{prefix}{}", quoted(&memory.content, memory.created_at))).into_owned(),
+        false => code_text(&format!("{prefix}{words}")).into_owned(),
+    }
 }
 
 fn is_universal(memory: &Memory) -> bool {

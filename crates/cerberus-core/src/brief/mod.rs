@@ -1,6 +1,6 @@
 //! Composes briefs from facts of the project's recent sessions: merged, settled, ranked, named and fitted.
 //!
-//! The text is one code per line, `proj:` first; it is empty if there is nothing to say. It never exceeds its token
+//! The text is one code per line, below a line that says what it is; it is empty if there is nothing to say. It never exceeds its token
 //! budget or the host's character limit, and the same input always gives the same bytes. Every line comes from a fact
 //! and has a session and a reason.
 
@@ -10,6 +10,7 @@ mod fit;
 mod gather;
 mod likely;
 pub mod memories;
+mod notes;
 pub mod notice;
 mod prompted;
 pub mod rank;
@@ -26,18 +27,22 @@ use std::collections::{HashMap, HashSet};
 
 use crate::clean::instruction::harmless;
 use crate::clean::text;
+use crate::extract::SAID;
 use crate::language::tokens;
 use crate::model::fact::{Closing, Fact, Kind};
 use crate::model::id::SessionId;
 use crate::model::map::FastSet;
 use crate::model::time::Timestamp;
+pub use crate::said::ours::FIRST_LINE;
 
-pub use gather::{Worked, done_by_reference, open_items};
+pub(crate) use gather::BY_AGENT;
+pub use gather::{Worked, attributed, done_by_reference, open_items};
 pub use memories::MemoryItem;
+pub use notes::{AgentNotes, kept};
 
 pub use prompted::{Prompted, asked_files, on_prompt};
 pub use shorten::{FileNames, base};
-pub use team::{TeamFact, TeamLimits};
+pub use team::TeamFact;
 
 /// Budget of the session part, in tokens. The user may set another within [`BUDGET_TOKENS_RANGE`].
 pub const BUDGET_TOKENS: usize = 1_000;
@@ -182,7 +187,7 @@ impl Item {
             return format!("{} ({author})", self.text);
         }
         let is_quote = matches!(self.kind, Kind::Last | Kind::Asked | Kind::Said | Kind::Git);
-        if !is_quote && self.reference.as_deref() != Some(stopped::QUOTED) {
+        if !is_quote && !matches!(self.reference.as_deref(), Some(stopped::QUOTED | SAID | notes::NOTED)) {
             return self.code.clone();
         }
         let session = self.session.as_ref().map_or("git", SessionId::as_str);
@@ -322,6 +327,15 @@ impl Brief {
         budget_tokens.saturating_sub(used + blank_line)
     }
 
+    /// Says first what the text is. An empty brief stays empty.
+    pub fn introduced(mut self, first_line: &str) -> Brief {
+        if !self.text.is_empty() && !first_line.is_empty() {
+            self.text = format!("{first_line}\n{}", self.text);
+            self.tokens = tokens::estimate(&self.text);
+        }
+        self
+    }
+
     /// Puts memories before the session part, separated by a blank line.
     pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
         let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();
@@ -329,6 +343,35 @@ impl Brief {
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         dropped.extend(self.dropped);
         Brief { tokens: tokens::estimate(&text), text, memories, items: self.items, dropped }
+    }
+}
+
+/// How much may be added at the end of a session part.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// The budget of the whole session part.
+    pub budget_tokens: usize,
+    pub chars_max: usize,
+    pub now: Timestamp,
+}
+
+impl Brief {
+    /// Adds a line at the end, or says why there is no room for it.
+    fn add_last(&mut self, project: &str, item: Item, room: &Room) -> Option<&'static str> {
+        let line = match self.text.is_empty() {
+            true => format!("{}\n{}", header(project), item.code),
+            false => format!("\n{}", item.code),
+        };
+        if self.tokens + tokens::estimate(line.trim_start_matches('\n')) > room.budget_tokens {
+            return Some("over the budget");
+        }
+        if self.text.chars().count() + line.chars().count() > room.chars_max {
+            return Some("over the limit of the agent");
+        }
+        self.text.push_str(&line);
+        self.tokens = tokens::estimate(&self.text);
+        self.items.push(item);
+        None
     }
 }
 
@@ -340,7 +383,7 @@ fn is_covered_by_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<
     true
 }
 
-/// The first line.
+/// The line that every session part begins with.
 fn header(project: &str) -> String {
     format!("proj:{}", text::code(&harmless(project, "a project")))
 }

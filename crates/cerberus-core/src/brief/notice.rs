@@ -2,6 +2,7 @@
 
 use super::Brief;
 use crate::clean::text;
+use crate::model::id::MemoryId;
 use crate::model::session::Status;
 use crate::model::time::Timestamp;
 
@@ -40,6 +41,13 @@ pub fn notice(brief: &Brief, picked_up: Option<&PickedUp>, proposals: usize, now
             format!("{before}{}{after}", shortened(&session.title, room))
         }
     })
+}
+
+/// `cerberus: learned “Never push to main.” (undo: cerberus memory undo m-1)`.
+pub fn learned(words: &str, id: &MemoryId) -> String {
+    let (before, after) = ("cerberus: learned “", format!("” (undo: cerberus memory undo {id})"));
+    let room = NOTICE_CHARS_MAX.saturating_sub(before.chars().count() + after.chars().count());
+    format!("{before}{}{after}", shortened(words, room))
 }
 
 fn shortened(title: &str, chars_max: usize) -> String {

@@ -14,7 +14,7 @@ use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_m
 use crate::clean::text;
 use crate::language::tokens;
 use crate::model::map::FastSet;
-use crate::search::rank::PromptMeaning;
+use crate::search::rank::PromptWords;
 
 /// Fewer shared words are a coincidence.
 const SHARED_WORDS_MIN: usize = 2;
@@ -78,7 +78,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
         // Comparing meanings is expensive; related texts share words.
         let asked = terms(prompt);
         let shares_words = |item: &&Item| shared_words(&item.text, &asked) >= SHARED_WORDS_MIN;
-        let meaning = LazyCell::new(|| PromptMeaning::of(prompt));
+        let meaning = LazyCell::new(|| PromptWords::of(prompt));
         let related = others.filter(shares_words).filter(|item| meaning.is_about(&item.text));
         items.extend(related.take(PROMPT_ITEMS_MAX).cloned());
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{AlreadyKnown, Brief, Dropped, Item, Section, header};
+use super::{AlreadyKnown, Brief, Dropped, Item, Room, Section};
 use crate::clean::instruction::is_instruction;
 use crate::clean::text;
 use crate::language::tokens;
@@ -22,61 +22,35 @@ pub struct TeamFact {
     pub at: Timestamp,
 }
 
-/// How much may be told.
-#[derive(Clone, Copy, Debug)]
-pub struct TeamLimits {
-    /// The budget of the whole session part; a quarter of it is for teammates.
-    pub budget_tokens: usize,
-    pub chars_max: usize,
-    pub now: Timestamp,
-}
-
 impl Brief {
     /// Adds what teammates have open, the newest first, as far as it fits.
-    pub fn with_team(
-        mut self,
-        project: &str,
-        facts: &[TeamFact],
-        known: Option<&AlreadyKnown>,
-        limits: &TeamLimits,
-    ) -> Brief {
+    pub fn with_team(mut self, project: &str, facts: &[TeamFact], known: Option<&AlreadyKnown>, room: &Room) -> Brief {
         let mut recent: Vec<&TeamFact> =
-            facts.iter().filter(|fact| limits.now.since(fact.at) <= CARRY_OVER && fact.at <= limits.now).collect();
+            facts.iter().filter(|fact| room.now.since(fact.at) <= CARRY_OVER && fact.at <= room.now).collect();
         recent.sort_by(|a, b| (b.at, &a.author, &a.code).cmp(&(a.at, &b.author, &b.code)));
         let mut told: HashSet<String> = self.items.iter().map(|item| item.code.clone()).collect();
-        let quarter = limits.budget_tokens / 4;
+        let quarter = room.budget_tokens / 4;
         let mut used = 0;
         for fact in recent {
-            let item = item(fact, limits.now);
+            let item = item(fact, room.now);
             let is_known = known.is_some_and(|known| known.shown_codes.contains(&item.receipt_code()));
             if is_known || !told.insert(fact.code.clone()) {
                 continue;
             }
-            let line = if self.text.is_empty() {
-                format!("{}\n{}", header(project), item.code)
-            } else {
-                format!("\n{}", item.code)
-            };
-            let added_tokens = tokens::estimate(line.trim_start_matches('\n'));
+            let tokens = item.tokens;
             let reason = if is_instruction(&fact.code) {
-                Some("reads like an instruction".to_string())
-            } else if used + item.tokens > quarter || self.tokens + added_tokens > limits.budget_tokens {
-                Some("over the part of the budget that teammates may use".to_string())
+                Some("reads like an instruction")
+            } else if used + tokens > quarter {
+                Some("over the part of the budget that teammates may use")
             } else {
-                None
+                self.add_last(project, item, room)
             };
-            let is_long = self.text.chars().count() + line.chars().count() > limits.chars_max;
-            match reason.or_else(|| is_long.then(|| "over the limit of the agent".to_string())) {
+            match reason {
                 Some(reason) => {
                     let reason = format!("from {}: {reason}", fact.author);
                     self.dropped.push(Dropped { code: fact.code.clone(), reason });
                 }
-                None => {
-                    self.text.push_str(&line);
-                    self.tokens = tokens::estimate(&self.text);
-                    used += item.tokens;
-                    self.items.push(item);
-                }
+                None => used += tokens,
             }
         }
         self
@@ -115,8 +89,8 @@ mod tests {
         TeamFact { author: author.to_string(), kind, code: format!("{}{words}", kind.prefix()), at: at(minutes) }
     }
 
-    fn limits(budget_tokens: usize) -> TeamLimits {
-        TeamLimits { budget_tokens, chars_max: 9_500, now: at(0) }
+    fn room(budget_tokens: usize) -> Room {
+        Room { budget_tokens, chars_max: 9_500, now: at(0) }
     }
 
     #[test]
@@ -129,7 +103,7 @@ mod tests {
             fact("Ana", Kind::Next, "not yet", 60),
         ];
         let own = Brief { text: "proj:shop\ndec:use tabs".to_string(), tokens: 8, ..Brief::default() };
-        let brief = own.with_team("shop", &facts, None, &limits(1_000));
+        let brief = own.with_team("shop", &facts, None, &room(1_000));
         assert_eq!(
             brief.text,
             "proj:shop\ndec:use tabs\nnext:ship it (Bo, 3 min)\ndec:use sqlite (Ana, 2 h)\nblock:issue:no access (Ana, yesterday)"
@@ -139,21 +113,21 @@ mod tests {
         assert_eq!(brief.items[1].why(), "from Ana, a teammate, 2 h ago");
         assert_eq!(brief.tokens, tokens::estimate(&brief.text));
         // Without anything of our own it is a brief, too.
-        let alone = Brief::default().with_team("shop", &facts[..1], None, &limits(1_000));
+        let alone = Brief::default().with_team("shop", &facts[..1], None, &room(1_000));
         assert_eq!(alone.text, "proj:shop\nnext:ship it (Bo, 3 min)");
-        assert_eq!(Brief::default().with_team("shop", &[], None, &limits(1_000)), Brief::default());
+        assert_eq!(Brief::default().with_team("shop", &[], None, &room(1_000)), Brief::default());
     }
 
     #[test]
     fn teammates_get_a_quarter_of_the_budget_and_only_what_is_left() {
         let facts: Vec<TeamFact> = (0..200).map(|n| fact("Ana", Kind::Next, &format!("step number {n}"), -n)).collect();
-        let brief = Brief::default().with_team("shop", &facts, None, &limits(400));
+        let brief = Brief::default().with_team("shop", &facts, None, &room(400));
         let used: usize = brief.items.iter().map(|item| item.tokens).sum();
         assert!(used > 50 && used <= 100, "{used}");
         assert_eq!(brief.items.len() + brief.dropped.len(), 200);
         let full = Brief { text: "proj:shop".to_string(), tokens: 399, ..Brief::default() };
-        assert!(full.with_team("shop", &facts, None, &limits(400)).items.is_empty());
-        let short = TeamLimits { chars_max: 40, ..limits(400) };
+        assert!(full.with_team("shop", &facts, None, &room(400)).items.is_empty());
+        let short = Room { chars_max: 40, ..room(400) };
         assert!(Brief::default().with_team("shop", &facts, None, &short).text.chars().count() <= 40);
     }
 
@@ -164,12 +138,12 @@ mod tests {
             fact("Ana", Kind::Decision, "use sqlite", -2),
             fact("Bo", Kind::Decision, "use sqlite", -3),
         ];
-        let brief = Brief::default().with_team("shop", &facts, None, &limits(1_000));
+        let brief = Brief::default().with_team("shop", &facts, None, &room(1_000));
         assert_eq!(brief.text, "proj:shop\ndec:use sqlite (Ana, 2 min)");
         assert_eq!(brief.dropped[0].reason, "from Eve: reads like an instruction");
         let shown_codes = brief.items.iter().map(Item::receipt_code).collect();
         let known = AlreadyKnown { shown_codes, ..AlreadyKnown::default() };
-        let later = TeamLimits { now: at(30), ..limits(1_000) };
+        let later = Room { now: at(30), ..room(1_000) };
         let again = Brief::default().with_team("shop", &facts[1..2], Some(&known), &later);
         assert_eq!(again.text, "", "a receipt does not depend on the age");
     }

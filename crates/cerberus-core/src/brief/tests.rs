@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::extract::RECORDED;
+use crate::learn::guide::GuideLines;
 use crate::model::fact::{ClosedAs, Target};
 
 fn at(secs: i64) -> Timestamp {
@@ -571,6 +572,9 @@ proptest! {
         let memory_tokens: usize = memories.iter().map(|item| item.tokens).sum();
         let both_tokens = budget_tokens + memory_tokens;
         let budget_tokens = Brief::tokens_after(&memories, both_tokens);
+        let text: String = team.iter().map(|words| format!("- {words}\n")).collect();
+        let session = SessionId::new("s");
+        let notes = AgentNotes { agent: "codex".to_string(), session, at: at(1), text, is_of_other_device: false };
         let team: Vec<TeamFact> = team.into_iter().map(|code| TeamFact {
             author: "Ana".to_string(), kind: Kind::Next, code, at: at(1),
         }).collect();
@@ -580,8 +584,10 @@ proptest! {
             worked: &[],
         });
         prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
-        let limits = TeamLimits { budget_tokens, chars_max: 900, now: at(9) };
-        let brief = brief.with_team(&project, &team, None, &limits);
+        let room = Room { budget_tokens, chars_max: 900, now: at(9) };
+        let brief = brief.with_notes(&project, &[notes], GuideLines::default(), None, &room);
+        prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
+        let brief = brief.with_team(&project, &team, None, &room);
         prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
         let brief = brief.after(memories, Vec::new());
         prop_assert!(brief.tokens <= both_tokens, "{} of {both_tokens}: {}", brief.tokens, brief.text);

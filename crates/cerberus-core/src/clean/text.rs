@@ -91,6 +91,8 @@ impl Keep {
     /// A memory is a short statement, not a document; the metadata of an imported one may be longer.
     pub const MEMORY: Keep = Keep::words(16_000, 0);
     pub const METADATA: Keep = Keep::names(64 * 1024);
+    /// What an agent has noted about a project.
+    pub const NOTES: Keep = Keep::words(8 * 1024, 0);
     pub const ERROR: Keep = Keep::words(1000, 1000);
 
     /// For what people and programs write.

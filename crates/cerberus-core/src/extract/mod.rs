@@ -2,20 +2,17 @@
 
 mod assent;
 pub mod git;
-pub mod injected;
 pub mod names;
-mod offer;
+mod plan;
 pub mod runs;
 pub mod symbols;
-pub mod words;
 
 pub use self::assent::{content_words, is_bare as is_bare_answer};
-use self::words::Before;
-use self::words::unit::Units;
 use crate::clean::text::{Clean, line};
-use crate::model::event::{CompactStage, Event, Named, Note, Outcome, SeedCodes, Task, TaskState, ToolUse, Touch};
+use crate::model::event::{Event, Named, Note, Outcome, Quotation, SeedCodes, Task, TaskState, ToolUse, Touch};
 use crate::model::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Target};
-use crate::seed;
+use crate::said::cues::{Cue, cue};
+use crate::{said, seed};
 
 /// What one event contributes.
 #[derive(Debug, Default, PartialEq)]
@@ -29,15 +26,22 @@ pub struct Extracted {
 /// References of lists: a new list of the same kind closes the items of the old one.
 pub(crate) const TODO_LIST: &str = "todos";
 const PLAN: &str = "plan";
-const LAST_MESSAGE: &str = "last-words";
-const SUMMARY: &str = "summary";
 /// The beginning of the reference of a single task.
 pub(crate) const TASK: &str = "task:";
 /// The reference of what a test, build or lint run showed.
 pub(crate) const RUN: &str = "run";
 /// The reference of what was recorded by hand: it stays until it is resolved by hand.
 pub const RECORDED: &str = "recorded";
+/// The reference of what an agent recorded by hand.
+pub const RECORDED_BY_AGENT: &str = "agent";
+/// The reference of what the user said, quoted by an agent.
+pub const SAID: &str = "said";
 const MODEL: &str = "model";
+
+/// Whether somebody recorded it by hand.
+pub(crate) fn is_recorded(reference: Option<&str>) -> bool {
+    matches!(reference, Some(RECORDED | RECORDED_BY_AGENT))
+}
 
 /// The reference of names found by scanning an edit. Names read from the file itself replace them.
 pub fn scan_reference(path: &str) -> String {
@@ -50,26 +54,17 @@ pub fn extract(event: &Event) -> Extracted {
         Event::Tool(used) => tool_use(used, &mut out),
         Event::Task(task) => single_task(task, &mut out),
         Event::Note(note) => explicit(note, &mut out),
+        Event::Quote(quotation) => out.facts.extend(quoted(quotation)),
         Event::Seed(codes) => seed_codes(codes, &mut out),
         Event::Named(named) => definitions(named, &mut out),
         Event::Recover(recovery) => out.facts.extend(recovery.in_flight.iter().map(|what| interrupted(what))),
-        Event::Prompt { text } => return extract_prompt(text, &Units::new(text), &Before::default()),
+        Event::Prompt { text } => out.facts.extend(decisions(text)),
         // Some hosts report that a turn ended, but not the agent's words.
         Event::Stop { message } if message.trim().is_empty() => {}
-        Event::Stop { message } => {
-            // What the agent says now replaces what it said before, also in a compaction summary. A plan that was
-            // accepted is carried out by now; what is left of it is said here. A rejected plan was answered.
-            for list in [LAST_MESSAGE, SUMMARY, PLAN] {
-                out.closings.push(Closing { target: Target::Reference(list.to_string()), outcome: ClosedAs::Dropped });
-            }
-            add_list(LAST_MESSAGE, words::agent(message), &mut out);
-        }
-        Event::Compact { stage: CompactStage::After, summary: Some(summary) } => {
-            replace_list(SUMMARY, words::summary(summary), &mut out);
-        }
+        // A plan that was accepted is carried out by now; what is left of it is said here. A rejected plan was answered.
+        Event::Stop { .. } => out.closings.push(closed(PLAN)),
         Event::Summary(said) => {
-            let items =
-                said.items.iter().map(|item| words::Statement { kind: item.sort.kind(), text: item.text.to_string() });
+            let items = said.items.iter().map(|item| stated(item.sort.kind(), &item.text));
             replace_list(MODEL, items.collect(), &mut out);
         }
         Event::Start { .. }
@@ -95,56 +90,22 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Untyped(_)
         | Event::Complete
         | Event::Reopen
-        | Event::Archive => {}
+        | Event::Archive
+        | Event::AgentNotes { .. } => {}
     }
     out
 }
 
-/// What a prompt states, if it was read already and the agent's message before it is known. A decision that only agrees is
-/// told as what it accepts, or not at all.
-pub fn extract_prompt(prompt: &str, units: &Units, before: &Before) -> Extracted {
-    let said = resolved(words::user(prompt, units, before), prompt, before);
-    Extracted { facts: said.into_iter().map(statement_fact).collect(), ..Extracted::default() }
-}
+/// A longer prompt describes a task.
+const DECIDING_CHARS_MAX: usize = 400;
 
-/// Statements of a prompt, answers resolved to what they accept.
-pub fn resolved(found: Vec<words::Statement>, prompt: &str, before: &Before) -> Vec<words::Statement> {
-    let mut statements = Vec::new();
-    let decided = |text| words::Statement { kind: Kind::Decision, text };
-    for statement in found {
-        if statement.kind != Kind::Decision {
-            statements.push(statement);
-        } else if assent::is_assent(&statement.text) {
-            statements.extend(offer::accepted(&statement.text, before.message).into_iter().map(decided));
-        } else {
-            // A number says nothing without the list that it is from.
-            let preferred = offer::preferred(&statement.text, before.message);
-            match preferred.is_empty() {
-                true => statements.push(statement),
-                false => statements.extend(preferred.into_iter().map(decided)),
-            }
-        }
+/// The sentences of a short prompt that say outright what the user decides, as they were typed.
+fn decisions(prompt: &str) -> Vec<Fact> {
+    if prompt.chars().count() > DECIDING_CHARS_MAX {
+        return Vec::new();
     }
-    if assent::is_bare(prompt) && statements.iter().all(|one| one.kind != Kind::Decision) {
-        statements.extend(offer::accepted(prompt, before.message).into_iter().map(decided));
-    }
-    if statements.iter().all(|one| one.kind != Kind::Decision) {
-        statements.extend(offer::preferred(prompt, before.message).into_iter().map(decided));
-    }
-    statements
-}
-
-/// Every fact about the user's words that this event may lead to, whatever comes before or after it.
-pub fn possible(event: &Event) -> Vec<Fact> {
-    let statements = match event {
-        Event::Prompt { text } => words::possible(text),
-        Event::Stop { message } => {
-            let accepted = |text| words::Statement { kind: Kind::Decision, text };
-            offer::possible(message).into_iter().map(accepted).collect()
-        }
-        _ => Vec::new(),
-    };
-    statements.into_iter().map(statement_fact).collect()
+    let decided = said::sentences(prompt).into_iter().filter(|sentence| cue(sentence) == Some(Cue::Decision));
+    decided.map(|sentence| Fact::words(Kind::Decision, &sentence)).collect()
 }
 
 fn tool_use(used: &ToolUse, out: &mut Extracted) {
@@ -155,7 +116,7 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
         out.facts.extend(edited.map(|touched| Fact::file(Kind::File, &touched.path)));
     }
     if let Some(plan) = &used.plan {
-        let steps = words::plan(plan).into_iter().map(|text| words::Statement { kind: Kind::Next, text });
+        let steps = plan::plan(plan).into_iter().map(|text| stated(Kind::Next, &text));
         replace_list(PLAN, steps.collect(), out);
     }
     if used.outcome != Outcome::Done {
@@ -234,25 +195,24 @@ fn interrupted(what: &str) -> Fact {
     Fact { text: line(what, TEXT_CHARS_MAX), reference: Some(INTERRUPTED.to_string()), ..fact }
 }
 
-fn statement_fact(statement: words::Statement) -> Fact {
-    match statement.kind {
-        Kind::Decision => Fact::decision(&statement.text, None),
-        Kind::Blocker => Fact::blocker(&statement.text, None),
-        kind => Fact::words(kind, &statement.text),
+fn stated(kind: Kind, text: &str) -> Fact {
+    match kind {
+        Kind::Decision => Fact::decision(text, None),
+        Kind::Blocker => Fact::blocker(text, None),
+        kind => Fact::words(kind, text),
     }
 }
 
-/// A new list closes the older one of the same kind; an empty list closes nothing.
-fn replace_list(reference: &str, list: Vec<words::Statement>, out: &mut Extracted) {
+fn closed(list: &str) -> Closing {
+    Closing { target: Target::Reference(list.to_string()), outcome: ClosedAs::Dropped }
+}
+
+/// A new list closes the old one. An empty list says nothing about it.
+fn replace_list(reference: &str, list: Vec<Fact>, out: &mut Extracted) {
     if !list.is_empty() {
-        out.closings.push(Closing { target: Target::Reference(reference.to_string()), outcome: ClosedAs::Dropped });
+        out.closings.push(closed(reference));
     }
-    add_list(reference, list, out);
-}
-
-fn add_list(reference: &str, list: Vec<words::Statement>, out: &mut Extracted) {
-    let reference = Some(reference.to_string());
-    out.facts.extend(list.into_iter().map(|item| Fact { reference: reference.clone(), ..statement_fact(item) }));
+    out.facts.extend(list.into_iter().map(|item| Fact { reference: Some(reference.to_string()), ..item }));
 }
 
 fn definitions(named: &Named, out: &mut Extracted) {
@@ -295,6 +255,12 @@ fn explicit(note: &Note, out: &mut Extracted) {
     out.facts.push(Fact { severity: note.severity, custom_key, reference, ..fact });
 }
 
+/// What the user decided, wants next or is blocked by, in their words. A rule becomes a memory instead.
+fn quoted(quotation: &Quotation) -> Option<Fact> {
+    let fact = Fact::words(quotation.kind.fact()?, &quotation.text);
+    Some(Fact { reference: Some(SAID.to_string()), ..fact })
+}
+
 fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
     for (kind, list) in seed::sections(codes) {
         let recorded = |code: &Clean| Fact { reference: Some(RECORDED.to_string()), ..seed::fact(kind, code) };
@@ -308,26 +274,11 @@ mod tests {
     use super::*;
     use crate::clean::BUILT_IN;
     use crate::clean::text::Keep;
-    use crate::model::event::{FileTouch, Recovery};
+    use crate::model::event::{CompactStage, FileTouch, Recovery};
     use proptest::prelude::*;
 
     fn clean(text: &str) -> Clean<'_> {
         BUILT_IN.clean(text, Keep::NAME)
-    }
-
-    #[test]
-    fn an_option_that_is_spoken_for_by_its_number_is_a_decision() {
-        let message = "Two ways:\n1. Keep the fixed window\n2. Count tokens in buckets\n\nWhich one?";
-        let before = Before { message, is_interruption: false };
-        let decided = |prompt: &str| -> Vec<String> {
-            resolved(words::user(prompt, &Units::new(prompt), &before), prompt, &before)
-                .into_iter()
-                .filter(|one| one.kind == Kind::Decision)
-                .map(|one| one.text)
-                .collect()
-        };
-        assert_eq!(decided("2 sounds right to me, the window is too coarse"), ["Count tokens in buckets"]);
-        assert_eq!(decided("2 tests fail since yesterday"), [""; 0]);
     }
 
     /// Any text an agent may produce, in every place where it may occur.

@@ -58,7 +58,9 @@ impl Paths {
             Lost::Nothing if kept == *record => RecordAction::Keep,
             Lost::Nothing => rewrite(&kept),
             // A note or a task without its text has no meaning.
-            Lost::All if matches!(record.event, Event::Note(_) | Event::Task(_)) => RecordAction::Remove,
+            Lost::All if matches!(record.event, Event::Note(_) | Event::Quote(_) | Event::Task(_)) => {
+                RecordAction::Remove
+            }
             _ => self.rewritten(&kept, event),
         }
     }

@@ -12,9 +12,10 @@ pub use mention::Paths;
 
 use serde::Deserialize;
 
+use crate::brief::BY_AGENT;
 use crate::brief::failing::{self, SessionRun};
 use crate::clean::text::{Clean, hyphenated};
-use crate::extract::{Extracted, extract, possible};
+use crate::extract::{Extracted, extract};
 use crate::model::event::{Event, MemoryChange, Record};
 use crate::model::fact::{Fact, Kind};
 use crate::model::id::{Agent, ProjectId, SessionId};
@@ -210,6 +211,7 @@ impl Residue {
             Event::Memory(change) if self.memories.contains(&*change.id) => RecordAction::Remove,
             Event::Check(change) if self.memories.contains(&*change.memory) => RecordAction::Remove,
             Event::Memory(change) => self.memory_action(request, record, change),
+            Event::Quote(quotation) if self.is_source_of(record, &quotation.prompt) => RecordAction::Remove,
             // It retells the session, and it was written after what it retells.
             Event::Summary(_) if matches!(request, ForgetRequest::Between(..)) && self.has_lost(record) => {
                 RecordAction::Remove
@@ -259,6 +261,12 @@ impl Residue {
         self.sources.iter().any(is_same)
     }
 
+    /// Whether the prompt that a record of the same session quotes is forgotten.
+    fn is_source_of(&self, record: &Record, prompt: &str) -> bool {
+        let name = |text: &str| text.to_string();
+        self.sources.contains(&(name(record.agent.name()), name(&record.session), name(prompt)))
+    }
+
     fn is_source(&self, evidence: &Evidence) -> bool {
         let name = |text: &Clean| text.to_string();
         self.sources.contains(&(name(&evidence.agent), name(&evidence.session), name(&evidence.key)))
@@ -268,7 +276,9 @@ impl Residue {
         let name = code.split_once(':').map_or(code, |(_, name)| name);
         // The code of a decision may end with the branch it was made on.
         let plain = code.rsplit_once('@').map_or(code, |(plain, _)| plain);
-        [code, plain].into_iter().any(|code| self.codes.contains(&hyphenated(code)))
+        // What an agent stated is marked where it is told.
+        let unmarked = code.replacen(BY_AGENT, "", 1);
+        [code, plain, &unmarked].into_iter().any(|code| self.codes.contains(&hyphenated(code)))
             || self.paths.iter().any(|path| {
                 path.strip_suffix(name)
                     .is_some_and(|before| !name.is_empty() && (before.is_empty() || before.ends_with('/')))
@@ -283,7 +293,6 @@ fn codes_of(record: Option<&Record>) -> HashSet<String> {
 /// Every fact that a brief may list because of this record.
 fn facts(record: &Record) -> Vec<Fact> {
     let Extracted { mut facts, run, .. } = extract(&record.event);
-    facts.extend(possible(&record.event));
     if let Some((command, run)) = run {
         let ran = SessionRun { command, run, session: SessionId::new(""), at: record.at, event: 0 };
         facts.extend(failing::blockers(&[ran], &[]).into_iter().map(|known| known.fact));

@@ -1,17 +1,7 @@
-//! Natural language without a model: tokens, sentences, word patterns, stems, and the meaning of short instructions.
+//! Natural language without a model: tokens, words, stems, and the outline of a text.
 
-pub mod classes;
-pub mod concepts;
-pub mod form;
 pub mod forms;
-pub mod lexicon;
-mod lines;
-pub mod matcher;
-pub mod meaning;
 pub mod outline;
-pub mod reading;
-pub mod sentence;
-pub mod speech;
 pub mod stem;
 pub mod tokens;
-mod vocabulary;
+pub mod words;

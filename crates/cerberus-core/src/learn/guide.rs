@@ -1,15 +1,12 @@
 //! The content of an agent's own guides, so that briefs do not repeat it.
 
-use std::collections::HashSet;
+use super::same::Compared;
+use crate::said::ours::{BLOCK_BEGIN, BLOCK_END};
 
-use crate::clean::text::words;
-use crate::extract::injected::{BLOCK_BEGIN, BLOCK_END};
-use crate::language::meaning::Meaning;
-
-/// A line says the same as a memory from this similarity on.
-const SAME_MIN: f64 = 0.8;
-/// Only lines that share this part of a memory's words are compared by meaning.
-const SHARED_MIN: f64 = 0.5;
+/// A line says the same as a memory if it has this share of its words.
+const SAID_MIN: f64 = 0.8;
+/// A longer line says something else as well: it may be the exception.
+const LONGER_MAX: f64 = 2.0;
 
 /// The lines of all guides, each with its words.
 #[derive(Debug, Default)]
@@ -20,8 +17,7 @@ pub struct GuideLines {
 #[derive(Debug)]
 struct GuideLine {
     guide: String,
-    text: String,
-    words: HashSet<String>,
+    said: Compared,
 }
 
 impl GuideLines {
@@ -34,24 +30,20 @@ impl GuideLines {
         });
         for line in parts {
             let plain = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ']);
-            let words: HashSet<String> = words(plain).collect();
-            if !words.is_empty() {
-                self.lines.push(GuideLine { guide: guide.to_string(), text: plain.to_string(), words });
+            let said = Compared::of(plain);
+            if !said.words.is_empty() {
+                self.lines.push(GuideLine { guide: guide.to_string(), said });
             }
         }
     }
 
     /// The guide that already says this.
     pub fn find(&self, content: &str) -> Option<&str> {
-        let wanted: HashSet<String> = words(content).collect();
-        let meaning = std::cell::OnceCell::new();
+        let wanted = Compared::of(content);
         let says_it = |line: &&GuideLine| {
-            let shared = wanted.intersection(&line.words).count() as f64;
-            if shared < SHARED_MIN * wanted.len() as f64 || shared == 0.0 {
-                return false;
-            }
-            let meaning = meaning.get_or_init(|| Meaning::of(content));
-            meaning.similarity(&Meaning::of(&line.text)) >= SAME_MIN
+            let is_longer = line.said.words.len() as f64 > LONGER_MAX * wanted.words.len() as f64;
+            let is_told = line.said.is_denial == wanted.is_denial && !is_longer;
+            is_told && (wanted.words.in_order_in(&line.said.words) >= SAID_MIN)
         };
         self.lines.iter().find(says_it).map(|line| line.guide.as_str())
     }
@@ -82,7 +74,6 @@ mod tests {
         for (content, guide) in [
             ("Run cargo fmt before committing.", Some("CLAUDE.md")),
             ("Always run cargo fmt before every commit.", Some("CLAUDE.md")),
-            ("Use tabs.", Some("CLAUDE.md")),
             ("Never run cargo fmt before committing.", None),
             ("Use spaces, not tabs.", None),
             ("Write a changelog entry.", None),

@@ -4,7 +4,7 @@
 //! is removed: a line end that was missing before it, or the whole file.
 
 use crate::clean::text::line;
-use crate::extract::injected::{BLOCK_BEGIN, BLOCK_END};
+use crate::said::ours::{BLOCK_BEGIN, BLOCK_END};
 
 /// Longer memories are cut; a rule is a sentence or two.
 const RULE_CHARS_MAX: usize = 1_000;

@@ -14,6 +14,7 @@ use crate::model::id::{Agent, ProjectId};
 pub use crate::model::lesson::Lesson;
 pub use crate::model::memory::MemoryChange;
 pub use crate::model::open::{OpenFact, OpenFacts};
+pub use crate::model::quotation::{Quotation, QuoteKind};
 use crate::model::repository::Repository;
 pub use crate::model::seed_codes::SeedCodes;
 pub use crate::model::source::Untyped;
@@ -192,6 +193,14 @@ pub enum Event<'a> {
     /// Nobody typed these prompts.
     #[serde(borrow)]
     Untyped(Untyped<'a>),
+    /// An agent quoted words of the user.
+    #[serde(borrow)]
+    Quote(Quotation<'a>),
+    /// What the session's agent has written about the project into its own memory file. Replaces what it said before.
+    AgentNotes {
+        #[serde(borrow)]
+        text: Clean<'a>,
+    },
     /// The session's items no longer carry over.
     Complete,
     /// The user took a [`Event::Complete`] back.

@@ -44,6 +44,8 @@ kinds! {
     Title "title",
     Lesson "lesson",
     Untyped "untyped",
+    Quote "quote",
+    AgentNotes "agent_notes",
     Complete "complete",
     Reopen "reopen",
     Archive "archive",
@@ -82,6 +84,8 @@ impl EventKind {
             Event::Title { .. } => EventKind::Title,
             Event::Lesson(_) => EventKind::Lesson,
             Event::Untyped(_) => EventKind::Untyped,
+            Event::Quote(_) => EventKind::Quote,
+            Event::AgentNotes { .. } => EventKind::AgentNotes,
             Event::Complete => EventKind::Complete,
             Event::Reopen => EventKind::Reopen,
             Event::Archive => EventKind::Archive,
@@ -98,8 +102,11 @@ impl EventKind {
 
     /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
-        use EventKind::{Crash, Decision, Lesson, Named, Receipt, Recover, Summary, Title, Untyped};
-        matches!(self, Receipt | Named | Crash | Recover | Summary | Title | Lesson | Untyped | Decision)
+        use EventKind::{AgentNotes, Crash, Decision, Lesson, Named, Quote, Receipt, Recover, Summary, Title, Untyped};
+        matches!(
+            self,
+            Receipt | Named | Crash | Recover | Summary | Title | Lesson | Untyped | Quote | AgentNotes | Decision
+        )
     }
 
     /// Does it show that the session is active? What is done to a session is not activity of the session.
@@ -137,22 +144,15 @@ mod tests {
 
     #[test]
     fn our_own_records_are_not_activity_of_the_session() {
-        let silent = words(|kind| !kind.is_activity());
-        assert_eq!(
-            silent,
-            [
-                "named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped", "complete", "reopen",
-                "archive", "decision"
-            ]
-        );
-        let between = words(|kind| !kind.separates_echoes());
-        assert_eq!(
-            between,
-            [
-                "start", "end", "named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped",
-                "decision"
-            ]
-        );
+        let ours = ["named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped", "quote"];
+        let ours = [&ours[..], &["agent_notes", "decision"]].concat();
+        assert_eq!(words(EventKind::is_ours), ours);
+        let others = |is_meant: fn(EventKind) -> bool| -> Vec<&str> {
+            words(is_meant).into_iter().filter(|word| !ours.contains(word)).collect()
+        };
+        assert_eq!(others(|kind| !kind.is_activity()), ["complete", "reopen", "archive"]);
+        assert_eq!(others(|kind| !kind.separates_echoes()), ["start", "end"]);
+        assert!(EventKind::ALL.iter().all(|kind| !kind.is_ours() || !kind.is_activity() && !kind.separates_echoes()));
         let of_none = words(|kind| !kind.is_of_a_session());
         assert_eq!(
             of_none,

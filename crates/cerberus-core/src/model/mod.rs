@@ -18,6 +18,7 @@ pub mod open;
 pub mod order;
 pub mod packed;
 pub mod path;
+pub mod quotation;
 pub mod repository;
 pub mod seed_codes;
 pub mod session;

@@ -80,6 +80,14 @@ impl Timestamp {
         format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
     }
 
+    /// The day as people write it: `12 Nov`.
+    pub fn day_and_month(self) -> String {
+        const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let date = self.civil().date();
+        let month = usize::try_from(date.month() - 1).ok().and_then(|at| MONTHS.get(at)).copied().unwrap_or_default();
+        format!("{} {month}", date.day())
+    }
+
     /// The time as used in session names: `20260122-133514`.
     pub fn stamp(self) -> String {
         let at = self.civil();

@@ -47,6 +47,13 @@ impl OtherProjects<'_> {
                 kept.why.iter_mut().for_each(|why| self.change(why, Keep::SUBJECT));
                 return (kept != *note).then_some(Event::Note(kept));
             }
+            Event::Quote(quotation) => {
+                let mut kept = quotation.clone();
+                self.change(&mut kept.text, Keep::PROMPT);
+                kept.why.iter_mut().for_each(|why| self.change(why, Keep::SUBJECT));
+                return (kept != *quotation).then_some(Event::Quote(kept));
+            }
+            Event::AgentNotes { text } => Event::AgentNotes { text: self.text(text, Keep::NOTES)? },
             Event::Named(named) if self.is_file_shut(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {
                 let mut kept = recovery.clone();

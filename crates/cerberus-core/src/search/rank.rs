@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::language::meaning::Meaning;
+use crate::language::words::Words;
 use crate::model::id::ProjectId;
 use crate::model::memory::Scope;
 use crate::model::time::Timestamp;
@@ -67,7 +67,7 @@ pub struct Ranked {
 
 /// The memories that apply here, best first; equal ones keep their order.
 pub fn rank(memories: &[Candidate], context: &RankContext) -> Vec<Ranked> {
-    let asked = Meaning::of(&format!("{}\n{}", context.prompt, file_words(context.files)));
+    let asked = Words::of(&format!("{}\n{}", context.prompt, file_words(context.files)));
     let score = |(index, memory): (usize, &Candidate)| Some(Ranked { index, score: score(memory, context, &asked)? });
     let mut ranked: Vec<Ranked> = memories.iter().enumerate().filter_map(score).collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
@@ -80,18 +80,18 @@ pub fn is_stale(memory: &Candidate, now: Timestamp) -> bool {
     memory.category != PREFERENCE && now.since(touched_at(memory)) > STALE_AFTER
 }
 
-/// A prompt, analysed once and compared with many texts.
+/// The words of a prompt, compared with many texts.
 #[derive(Debug)]
-pub struct PromptMeaning(Meaning);
+pub struct PromptWords(Words);
 
-impl PromptMeaning {
-    pub fn of(prompt: &str) -> PromptMeaning {
-        PromptMeaning(Meaning::of(prompt))
+impl PromptWords {
+    pub fn of(prompt: &str) -> PromptWords {
+        PromptWords(Words::of(prompt))
     }
 
     /// Whether the prompt is about the content of a memory.
     pub fn is_about(&self, content: &str) -> bool {
-        Meaning::of(content).share_in(&self.0) >= ABOUT_MIN
+        Words::of(content).share_in(&self.0) >= ABOUT_MIN
     }
 }
 
@@ -99,11 +99,11 @@ fn touched_at(memory: &Candidate) -> Timestamp {
     memory.used_at.map_or(memory.updated_at, |used_at| used_at.max(memory.updated_at))
 }
 
-fn score(memory: &Candidate, context: &RankContext, asked: &Meaning) -> Option<f64> {
+fn score(memory: &Candidate, context: &RankContext, asked: &Words) -> Option<f64> {
     let uses = (1.0 + memory.uses as f64).ln() / (1.0 + USES_FULL).ln();
     Some(
         SCOPE_WEIGHT * scope_match(memory, context)?
-            + RELEVANCE_WEIGHT * Meaning::of(memory.content).share_in(asked)
+            + RELEVANCE_WEIGHT * Words::of(memory.content).share_in(asked)
             + RECENCY_WEIGHT * recency(context.now.since(touched_at(memory)))
             + USE_WEIGHT * uses.min(1.0)
             + CONFIDENCE_WEIGHT * memory.confidence.clamp(0.0, 1.0),

@@ -4,8 +4,8 @@ use super::{Arrival, HERE, Words};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::model::event::{
-    Decision, Event, FileTouch, Location, MemoryChange, Named, Note, Recovery, SeedCodes, Summary, SummaryItem, Task,
-    ToolUse, Untyped,
+    Decision, Event, FileTouch, Location, MemoryChange, Named, Note, Quotation, Recovery, SeedCodes, Summary,
+    SummaryItem, Task, ToolUse, Untyped,
 };
 use crate::model::id::ProjectId;
 use crate::model::memory::{Background, Evidence, Memory, Scope};
@@ -26,6 +26,13 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Task(one) => Event::Task(task(one, words)),
         Event::End { reason } => Event::End { reason: words.text(reason) },
         Event::Note(one) => Event::Note(note(one, words)),
+        Event::Quote(Quotation { kind, text, prompt, why }) => Event::Quote(Quotation {
+            kind: *kind,
+            text: words.text(text),
+            prompt: words.name(prompt),
+            why: words.option(why),
+        }),
+        Event::AgentNotes { text } => Event::AgentNotes { text: words.text(text) },
         Event::Named(Named { path, names, edits }) => {
             let path = words.path(path)?;
             Event::Named(Named { path, names: words.texts(names), edits: words.texts(edits) })

@@ -26,18 +26,7 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
             if memory.status != Status::Approved || !is_here || !is_projects || is_theirs {
                 return None;
             }
-            let memory = Memory {
-                status: Status::Approved,
-                content: words.text(&memory.content),
-                category: words.text(&memory.category),
-                scope: Clean::word("project:here"),
-                project: Some(ProjectId::from_stored(HERE.to_string())),
-                confidence: memory.confidence,
-                created_at: memory.created_at,
-                updated_at: memory.updated_at,
-                source: Clean::word(Source::User.word()),
-                background: Background::default(),
-            };
+            let memory = approved(memory, words);
             let id = words.name(id);
             Some(Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: None, parent: None }))
         }
@@ -74,6 +63,8 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         | Event::Title { .. }
         | Event::Lesson(_)
         | Event::Untyped(_)
+        | Event::Quote(_)
+        | Event::AgentNotes { .. }
         | Event::Complete
         | Event::Reopen
         | Event::Archive
@@ -84,6 +75,22 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         | Event::Check(_)
         | Event::Pause(_)
         | Event::Decision(_) => None,
+    }
+}
+
+/// A memory without where it comes from.
+fn approved(memory: &Memory, words: &Words) -> Memory<'static> {
+    Memory {
+        status: Status::Approved,
+        content: words.text(&memory.content),
+        category: words.text(&memory.category),
+        scope: Clean::word("project:here"),
+        project: Some(ProjectId::from_stored(HERE.to_string())),
+        confidence: memory.confidence,
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+        source: Clean::word(Source::User.word()),
+        background: Background::default(),
     }
 }
 

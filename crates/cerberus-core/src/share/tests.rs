@@ -8,7 +8,8 @@ use crate::clean::BUILT_IN;
 use crate::model::check::{CheckChange, Decision, Level, PauseChange, Verdict};
 use crate::model::event::{
     AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, Named, Note,
-    OpenFact, OpenFacts, Outcome, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse, Touch, Untyped,
+    OpenFact, OpenFacts, Outcome, Quotation, QuoteKind, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse,
+    Touch, Untyped,
 };
 use crate::model::fact::Kind;
 use crate::model::kind::EventKind;
@@ -155,6 +156,8 @@ fn events(text: &str) -> Vec<Event<'static>> {
         Event::Title { text: c(), is_users: true },
         Event::Lesson(Lesson { edited: 3, told: 1, told_doubled: 2 }),
         Event::Untyped(Untyped { source: Source::Scheduled, prompts: list() }),
+        Event::Quote(Quotation { kind: QuoteKind::Rule, text: c(), prompt: c(), why: Some(c()) }),
+        Event::AgentNotes { text: c() },
         Event::Complete,
         Event::Reopen,
         Event::Archive,
@@ -232,6 +235,8 @@ fn every_kind_is_decided_for_every_space() {
             "title",
             "lesson",
             "untyped",
+            "quote",
+            "agent_notes",
             "complete",
             "reopen",
             "archive",

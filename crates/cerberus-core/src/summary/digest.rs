@@ -4,12 +4,12 @@
 //! out.
 
 use crate::clean::text::{clip, clip_front, line};
-use crate::extract::injected::without_ours;
 use crate::extract::runs::Verdict;
 use crate::extract::{Extracted, extract};
 use crate::model::event::{CompactStage, Event, Outcome, ToolUse, Touch};
 use crate::model::fact::Kind;
 use crate::model::kind::EventKind;
+use crate::said::ours::without_ours;
 
 /// The longest part of a prompt that is retold, and of a message: its beginning and its end.
 const PROMPT_CHARS_MAX: usize = 600;
@@ -119,6 +119,7 @@ pub fn entries(event: &Event) -> Vec<Entry> {
         }
         Event::Tool(used) => tool(used, &extract(event)),
         Event::Note(note) => vec![said("Recorded", &format!("{}: {}", note.kind.word(), &*note.text))],
+        Event::Quote(quotation) => vec![said("User", &quotation.text)],
         Event::StopFailure { error } => vec![did(&format!("the turn failed: {}", first_line(error)))],
         _ => Vec::new(),
     }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::items::{key_items, next_actions};
 use crate::brief::{self, Brief, Dropped, Item, Request, Section};
 use crate::clean::text::{line, name};
-use crate::extract::injected::SUMMARY_TITLE;
 use crate::language::tokens;
+use crate::said::ours::SUMMARY_TITLE;
 
 /// The budget of the summary with its facts.
 pub const SUMMARY_TOKENS: usize = 500;

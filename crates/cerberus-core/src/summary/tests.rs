@@ -5,10 +5,10 @@ use super::render::{SummaryInput, before, head_tokens, instead};
 use super::*;
 use crate::brief::{Brief, Known, everything};
 use crate::clean::BUILT_IN;
-use crate::extract::injected::without_ours;
 use crate::model::fact::Fact;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
+use crate::said::ours::without_ours;
 
 fn facts() -> Vec<Fact> {
     vec![

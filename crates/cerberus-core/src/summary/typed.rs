@@ -10,8 +10,8 @@ use super::guard::{Guard, has_negation, has_tag, speaks_of_open, words_are_in};
 use super::{Material, RULES, is_failing, listed};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep, line, name};
-use crate::extract::injected::is_ours;
 use crate::model::event::{ItemSort, SummaryItem};
+use crate::said::ours::is_ours;
 
 /// The facts, the digest and the instructions.
 const PROMPT: Keep = Keep::words(40_000, 0);

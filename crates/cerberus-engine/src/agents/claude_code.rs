@@ -14,7 +14,7 @@ use cerberus_core::settings::{Json, Part, Version};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
-use super::{Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_trust_needed};
+use super::{NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, folder_name, in_dir, no_trust_needed};
 use crate::os::outside;
 use crate::os::platform::USER_FOLDER;
 
@@ -27,7 +27,8 @@ pub(super) const PROFILE: Profile = Profile {
     trust: no_trust_needed,
     has_plugin,
     guides: &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"],
-    user_guides,
+    user_guides: &["CLAUDE.md"],
+    notes: Some(NOTES_BY_FOLDER),
     transcripts: Some(&TRANSCRIPTS),
     session_file: None,
 };
@@ -133,17 +134,4 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
 fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
     let name = format!("{}.jsonl", query.id);
     [query.cwd, query.root].into_iter().find_map(|dir| current_path(&root.join(folder_name(dir)).join(&name)))
-}
-
-/// The folder name that Claude Code uses for a project.
-fn folder_name(dir: &Path) -> String {
-    dir.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
-}
-
-/// Claude Code loads this many lines of its own memory.
-const OWN_MEMORY_LINES_MAX: usize = 200;
-
-fn user_guides(dir: &Path, root: &Path) -> Vec<UserGuide> {
-    let own = dir.join("projects").join(folder_name(root)).join("memory").join("MEMORY.md");
-    vec![UserGuide::whole(dir.join("CLAUDE.md")), UserGuide { path: own, lines_max: Some(OWN_MEMORY_LINES_MAX) }]
 }

@@ -27,7 +27,8 @@ pub(super) const PROFILE: Profile = Profile {
     trust: no_trust_needed,
     has_plugin: no_plugin,
     guides: &["AGENTS.md", ".clinerules"],
-    user_guides: |_, _| Vec::new(),
+    user_guides: &[],
+    notes: None,
     transcripts: Some(&TRANSCRIPTS),
     session_file: None,
 };

@@ -16,7 +16,7 @@ use cerberus_core::settings::{self, Json, Part, WiredHook};
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::wiring::SETTINGS_BYTES_MAX;
 use super::{
-    FileEntry, Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, TrustedHooks, UserGuide, in_dir,
+    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, TrustedHooks, in_dir,
     no_plugin, only_on_path,
 };
 use crate::os::outside;
@@ -30,7 +30,11 @@ pub(super) const PROFILE: Profile = Profile {
     trust,
     has_plugin: no_plugin,
     guides: &["AGENTS.md"],
-    user_guides: |dir, _| vec![UserGuide::whole(dir.join("AGENTS.md"))],
+    user_guides: &["AGENTS.md"],
+    notes: Some(NotesFile {
+        path: |dir, _| Some(dir.join("memories").join("MEMORY.md")),
+        about: |text, root| codex::notes::about(text, &root.to_string_lossy()),
+    }),
     transcripts: Some(&TRANSCRIPTS),
     session_file: Some(SessionFile { find: find_rollout, read: codex::rollout::read }),
 };

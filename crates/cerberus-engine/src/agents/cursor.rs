@@ -19,7 +19,8 @@ pub(super) const PROFILE: Profile = Profile {
     trust: no_trust_needed,
     has_plugin: no_plugin,
     guides: &[],
-    user_guides: |_, _| Vec::new(),
+    user_guides: &[],
+    notes: None,
     transcripts: None,
     session_file: None,
 };

@@ -14,9 +14,10 @@ use cerberus_core::settings::strict::Syntax;
 use cerberus_core::settings::{Json, Part};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
+use super::wiring::SETTINGS_BYTES_MAX;
 use super::{
-    FileEntry, Profile, Scope, SessionFile, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed,
-    only_on_path,
+    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, first_lines, in_dir, no_plugin,
+    no_trust_needed, only_on_path,
 };
 use crate::os::outside;
 
@@ -29,7 +30,8 @@ pub(super) const PROFILE: Profile = Profile {
     trust: no_trust_needed,
     has_plugin: no_plugin,
     guides: &["GEMINI.md"],
-    user_guides: |dir, _| vec![UserGuide::whole(dir.join("GEMINI.md"))],
+    user_guides: &["GEMINI.md"],
+    notes: Some(NotesFile { path: notes_path, about: |text, _| first_lines(text) }),
     transcripts: Some(&TRANSCRIPTS),
     session_file: Some(SessionFile { find: find_chat, read: gemini::stream::chat }),
 };
@@ -136,6 +138,14 @@ fn path_hints(path: &Path) -> PathHints {
     };
     let cwd = chats.parent().and_then(|project| first_line(&project.join(".project_root")).ok());
     PathHints { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
+}
+/// `tmp/<short name>/memory/MEMORY.md`; a list says which project has which short name.
+fn notes_path(dir: &Path, root: &Path) -> Option<PathBuf> {
+    let list = outside::bytes(&dir.join("projects.json"), SETTINGS_BYTES_MAX).ok()?;
+    let list: serde_json::Value = serde_json::from_slice(&list).ok()?;
+    let name = list["projects"][&*root.to_string_lossy()].as_str()?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_name.then(|| dir.join("tmp").join(name).join("memory").join("MEMORY.md"))
 }
 
 fn first_line(path: &Path) -> io::Result<String> {

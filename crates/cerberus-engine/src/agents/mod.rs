@@ -58,25 +58,40 @@ pub struct Profile {
     pub has_plugin: fn(&Surroundings) -> bool,
     /// The names of the instruction files that it reads in a project's folders.
     pub guides: &'static [&'static str],
-    /// The user's own instructions, given the agent's folder and the project root.
-    pub user_guides: fn(dir: &Path, root: &Path) -> Vec<UserGuide>,
+    /// The files of instructions that the user wrote for all projects, in the agent's folder.
+    pub user_guides: &'static [&'static str],
+    /// Where the agent keeps notes of its own about a project.
+    pub notes: Option<NotesFile>,
     pub transcripts: Option<&'static TranscriptFiles>,
     /// The file that says how full a session's context is, if the output does not.
     pub session_file: Option<SessionFile>,
 }
 
-/// Instructions that the user wrote for all projects, or the agent for this one.
-#[derive(Debug)]
-pub struct UserGuide {
-    pub path: PathBuf,
-    /// The agent reads only this many lines.
-    pub lines_max: Option<usize>,
+/// The file in which an agent notes what it wants to remember of a project.
+#[derive(Clone, Copy, Debug)]
+pub struct NotesFile {
+    /// Given the agent's folder and the top of the project.
+    pub path: fn(dir: &Path, root: &Path) -> Option<PathBuf>,
+    /// The part of its text that is about the project.
+    pub about: fn(text: &str, root: &Path) -> String,
 }
 
-impl UserGuide {
-    fn whole(path: PathBuf) -> UserGuide {
-        UserGuide { path, lines_max: None }
-    }
+/// Agents load this many lines of such a file.
+const NOTES_LINES_MAX: usize = 200;
+
+/// For a file about one project, in a folder named after it.
+const NOTES_BY_FOLDER: NotesFile = NotesFile {
+    path: |dir, root| Some(dir.join("projects").join(folder_name(root)).join("memory").join("MEMORY.md")),
+    about: |text, _| first_lines(text),
+};
+
+fn first_lines(text: &str) -> String {
+    text.split_inclusive('\n').take(NOTES_LINES_MAX).collect()
+}
+
+/// The name of a project's folder: its path, with `-` for everything but letters and digits.
+fn folder_name(root: &Path) -> String {
+    root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 /// A file that the agent writes during a session.

@@ -12,7 +12,8 @@ use cerberus_core::settings::{Json, Part};
 
 use super::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use super::{
-    FileEntry, Profile, Scope, SettingsFile, Surroundings, UserGuide, in_dir, no_plugin, no_trust_needed, only_on_path,
+    FileEntry, NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed,
+    only_on_path,
 };
 
 pub(super) const PROFILE: Profile = Profile {
@@ -24,7 +25,8 @@ pub(super) const PROFILE: Profile = Profile {
     trust: no_trust_needed,
     has_plugin: no_plugin,
     guides: &["QWEN.md", "AGENTS.md"],
-    user_guides: |dir, _| vec![UserGuide::whole(dir.join("QWEN.md")), UserGuide::whole(dir.join("AGENTS.md"))],
+    user_guides: &["QWEN.md", "AGENTS.md"],
+    notes: Some(NOTES_BY_FOLDER),
     transcripts: Some(&TRANSCRIPTS),
     session_file: None,
 };

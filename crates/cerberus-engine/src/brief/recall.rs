@@ -6,19 +6,21 @@ use std::path::Path;
 use cerberus_core::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_core::brief::rank::{Ranked, SessionWork};
 use cerberus_core::brief::{
-    self, AlreadyKnown, Brief, FileNames, MemoryItem, Prompted, Request, TeamFact, TeamLimits, Worked, failing,
+    self, AlreadyKnown, Brief, FIRST_LINE, FileNames, MemoryItem, Prompted, Request, Room, TeamFact, Worked, failing,
 };
-use cerberus_core::extract::injected::SUMMARY_TITLE;
+use cerberus_core::language::tokens;
 use cerberus_core::model::event::StartSource;
 use cerberus_core::model::fact::Kind;
 use cerberus_core::model::id::SessionId;
 use cerberus_core::model::map::FastSet;
 use cerberus_core::model::session::{CARRY_OVER, Status};
 use cerberus_core::model::time::Timestamp;
+use cerberus_core::said::ours::SUMMARY_TITLE;
 use cerberus_core::seed::expiry;
 use cerberus_core::summary::read_stored;
 use cerberus_core::summary::render::{self, Format};
 
+use crate::brief::notes;
 use crate::brief::remember;
 use crate::brief::survey;
 use crate::brief::survey::{Survey, View};
@@ -57,10 +59,29 @@ impl Question<'_> {
         self.session.is_some_and(|own| own.row == session.row)
     }
 
+    /// What the text begins with. A small budget has no room for it.
+    fn first_line(&self) -> &'static str {
+        if self.budget.both_tokens >= INTRODUCED_MIN { FIRST_LINE } else { "" }
+    }
+
+    /// What is left for the session part.
+    fn tokens_after(&self, memories: &[MemoryItem]) -> usize {
+        let left = self.budget.session_tokens.min(Brief::tokens_after(memories, self.budget.both_tokens));
+        left.saturating_sub(tokens::line(self.first_line()))
+    }
+
+    /// The agent that asks, if that is known.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.session.map(|session| session.agent.as_str())
+    }
+
     fn asks(&self) -> Asks {
         if self.prompt.is_some() { Asks::Prompt } else { Asks::Nothing }
     }
 }
+
+/// Briefs with a smaller budget have no first line.
+const INTRODUCED_MIN: usize = 250;
 
 /// The token limits of a brief.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +158,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let files = file_names(&survey, survey.likely.files.iter());
     let turns = store.turns(&quoted, now)?;
     let summary = last_summary(store, &sessions, question)?;
+    let first_line = question.first_line();
     let request = Request {
         project: &located.name,
         facts: &carried.facts,
@@ -144,8 +166,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         files: &files,
         likely: &survey.likely,
         now,
-        budget_tokens: question.budget.session_tokens.min(Brief::tokens_after(&memories, question.budget.both_tokens)),
-        chars_max: question.chars_max.saturating_sub(memory_chars + 1),
+        budget_tokens: question.tokens_after(&memories),
+        chars_max: question.chars_max.saturating_sub(memory_chars + 1 + first_line.len() + 1),
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
@@ -156,10 +178,11 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
-    let brief = with_team(&view, brief, known.as_ref(), request.budget_tokens, request.chars_max)?;
-    let brief = brief.after(memories, left_out);
     let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
+    let room = Room { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
+    let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
+    let brief = brief.after(memories, left_out).introduced(first_line);
     let briefing = Briefing {
         project: located.name.clone(),
         session_id: newest.map(|session| session.id.clone()),
@@ -171,18 +194,22 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     Ok(briefing)
 }
 
-/// Adds what teammates have open.
-fn with_team(
+/// Adds what other agents noted and what teammates have open.
+fn with_others(
     view: &View,
     brief: Brief,
+    memories: &[MemoryItem],
+    question: &Question,
     known: Option<&AlreadyKnown>,
-    budget_tokens: usize,
-    chars_max: usize,
+    room: &Room,
 ) -> store::Result<Brief> {
+    let brief = match notes::of_others(view, memories, question)? {
+        Some((notes, said)) => brief.with_notes(&view.located.name, &notes, said, known, room),
+        None => brief,
+    };
     let facts = view.store.team_facts(&view.joined.ids, view.now)?;
     let facts: Vec<TeamFact> = facts.into_iter().map(|(_, fact)| fact).collect();
-    let limits = TeamLimits { budget_tokens, chars_max, now: view.now };
-    Ok(brief.with_team(&view.located.name, &facts, known, &limits))
+    Ok(brief.with_team(&view.located.name, &facts, known, room))
 }
 
 /// The summary of the session that changed something last, if it was written after the session's last fact. Otherwise
@@ -317,13 +344,14 @@ fn reminder(view: &View, question: &Question) -> store::Result<Briefing> {
         }
     };
     let session_id = last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty());
-    let brief = with_team(view, brief, None, question.budget.session_tokens, question.chars_max)?;
+    let room = Room { budget_tokens: question.budget.session_tokens, chars_max: question.chars_max, now: view.now };
+    let brief = with_others(view, brief, &memories, question, None, &room)?;
     Ok(Briefing {
         project: view.located.name.clone(),
         session_id,
         expires_at: None,
         summary: None,
-        brief: brief.after(memories, dropped),
+        brief: brief.after(memories, dropped).introduced(question.first_line()),
     })
 }
 

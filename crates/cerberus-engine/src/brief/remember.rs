@@ -10,8 +10,9 @@ use cerberus_core::model::event::StartSource;
 use cerberus_core::model::id::MemoryId;
 use cerberus_core::model::memory::Scope;
 use cerberus_core::model::time::Timestamp;
-use cerberus_core::search::rank::{Candidate, PromptMeaning, RankContext, rank};
+use cerberus_core::search::rank::{Candidate, PromptWords, RankContext, rank};
 
+use crate::agents::Profile;
 use crate::brief::recall::Question;
 use crate::brief::survey::View;
 use crate::project::guides;
@@ -47,7 +48,11 @@ pub fn for_brief(
         return Ok((Vec::new(), dropped));
     }
     let mut guide_lines = GuideLines::default();
-    guides::read(located, question.folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
+    guides::read(located, question.folders, |profile| {
+        question.agent().is_none_or(|agent| agent == profile.agent.name())
+    })
+    .iter()
+    .for_each(|guide| guide_lines.add(&guide.name, &guide.text));
     let told = told_memories(store, question)?;
     let files: Vec<&str> = carried.facts.iter().filter_map(|known| known.fact.path.as_deref()).collect();
     let languages: Vec<&str> = languages.into_iter().collect();
@@ -90,7 +95,7 @@ pub fn for_prompt(
     });
     retain_applicable(&mut rows, joined);
     if !rows.is_empty() {
-        let spoken = PromptMeaning::of(prompt);
+        let spoken = PromptWords::of(prompt);
         rows.retain(|row| spoken.is_about(&row.memory.content));
     }
     if rows.is_empty() {
@@ -98,7 +103,8 @@ pub fn for_prompt(
     }
     let told = store.told_memories(session.row, now)?.into_iter().map(MemoryId::new).collect();
     let mut guide_lines = GuideLines::default();
-    guides::read(located, folders).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
+    let has_notes = |profile: &Profile| session.agent == profile.agent.name();
+    guides::read(located, folders, has_notes).iter().for_each(|guide| guide_lines.add(&guide.name, &guide.text));
     let candidates: Vec<MemoryCandidate> = rows
         .iter()
         .map(|row| MemoryCandidate { id: &row.id, memory: &row.memory, why: "matches the prompt" })

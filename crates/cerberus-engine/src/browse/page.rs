@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use cerberus_core::brief::usage::Later;
-use cerberus_core::brief::{Known, Section, failing, open_items};
+use cerberus_core::brief::{Known, Section, attributed, failing, open_items};
 use cerberus_core::extract::runs::{Ledger, Verdict};
 use cerberus_core::model::fact::{ClosedAs, Kind, Target};
 use cerberus_core::model::id::MemoryId;
@@ -123,13 +123,14 @@ fn verdict(verdict: Verdict) -> Option<bool> {
 fn texts(facts: &[Known], kind: Kind) -> Vec<String> {
     let mut seen = HashSet::new();
     let of_kind = facts.iter().filter(|known| known.fact.kind == kind && seen.insert(known.fact.code.as_str()));
-    of_kind.map(|known| known.fact.text.clone()).collect()
+    of_kind.map(|known| attributed(&known.fact.text, known.fact.reference.as_deref())).collect()
 }
 
 fn left(carried: &Carried) -> Vec<String> {
     let open = open_items(&carried.facts, &carried.settlements, &[], &mut Vec::new());
     let is_left = |section: Section| matches!(section, Section::Blockers | Section::Next);
-    open.into_iter().filter(|item| is_left(item.section)).map(|item| item.text).collect()
+    let open = open.into_iter().filter(|item| is_left(item.section));
+    open.map(|item| attributed(&item.text, item.reference.as_deref())).collect()
 }
 
 /// The files of a session, those with most edits first.

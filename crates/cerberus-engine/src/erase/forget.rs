@@ -52,8 +52,17 @@ pub struct Forgotten {
 
 /// A request to forget these sessions and everything they left.
 pub fn of_sessions(sessions: &[SessionRow]) -> ForgetRequest {
+    ForgetRequest::Sessions(names(sessions))
+}
+
+/// A request to remove these sessions for their age. What was learned from them is kept.
+pub fn of_expired(sessions: &[SessionRow]) -> ForgetRequest {
+    ForgetRequest::Expired(names(sessions))
+}
+
+fn names(sessions: &[SessionRow]) -> HashSet<(Agent, String)> {
     let name = |session: &SessionRow| Some((Agent::from_name(&session.agent)?, session.agent_session_id.clone()));
-    ForgetRequest::Sessions(sessions.iter().filter_map(name).collect())
+    sessions.iter().filter_map(name).collect()
 }
 
 /// A request to forget files of a project, and what was said about them.

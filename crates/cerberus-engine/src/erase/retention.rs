@@ -5,7 +5,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use cerberus_core::forget::ForgetRequest;
 use cerberus_core::model::id::Agent;
 use cerberus_core::model::session::CARRY_OVER;
 use cerberus_core::model::time::Timestamp;
@@ -85,8 +84,7 @@ pub fn apply(home: &Home, clock: &Clock, store: &mut Store, config: StoreConfig)
     if due.is_empty() {
         return Ok(Forgotten::default());
     }
-    let ForgetRequest::Sessions(names) = forget::of_sessions(&due) else { return Ok(Forgotten::default()) };
-    forget::forget(home, clock, store, &ForgetRequest::Expired(names))
+    forget::forget(home, clock, store, &forget::of_expired(&due))
 }
 
 /// Like [`apply`], at most once a day. Commands that maintain sessions call it.

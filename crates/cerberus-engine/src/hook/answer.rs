@@ -29,6 +29,7 @@ use crate::journal::{self, JournalError};
 use crate::loops::windows;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
+use crate::memory::notes;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::os::outside;
@@ -94,7 +95,9 @@ pub fn answer(
             if !pending.is_echo(home, clock, &store)? {
                 let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
                 if let Some(ended) = &ended {
-                    recover::complete_ended(&mut Recorder::journal(home, clock, &mut store), surroundings, ended)?;
+                    let mut recorder = Recorder::journal(home, clock, &mut store);
+                    recover::complete_ended(&mut recorder, surroundings, ended)?;
+                    notes::record(&mut recorder, surroundings, ended)?;
                 }
                 distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, &mut store)?;
                 if config::load(home)?.summary.provider.is_some() {
@@ -158,6 +161,9 @@ fn prepare(
     legacy::import_all(home, clock, store)?;
     name::name_edits(home, clock, store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
+    for session in swept.iter().filter(|session| session.state.status == Status::Ended) {
+        notes::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
+    }
     let recent = Recent::read(store, &pending.located, clock.now)?;
     let is_changed =
         recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent.sessions)?;
@@ -212,7 +218,9 @@ fn start_brief(
         false => None,
     };
     let brief = briefing.brief;
-    let codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
+    let mut codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
+    // The lines of one agent's notes have the same.
+    codes.dedup();
     let event = receipt(home, Some(asked.source), codes, &brief, false);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
@@ -232,7 +240,21 @@ fn notice(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Option<St
         }),
         None => None,
     };
-    Ok(notice::notice(&briefing.brief, picked_up.as_ref(), store.count_proposals(clock.now)?, clock.now))
+    let notice = notice::notice(&briefing.brief, picked_up.as_ref(), store.count_proposals(clock.now)?, clock.now);
+    let learned: Vec<String> = learned(store, briefing, clock)?;
+    Ok(notice.map(|notice| [vec![notice], learned].concat().join("\n")))
+}
+
+/// What became a memory without asking the user, the first time that it is told.
+fn learned(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Vec<String>, AnswerError> {
+    let mut lines = Vec::new();
+    for item in &briefing.brief.memories {
+        let row = store.memory(item.id.as_str(), clock.now)?;
+        if row.is_some_and(|row| row.memory.background.is_automatic && row.uses.count == 0) {
+            lines.push(notice::learned(&item.text, &item.id));
+        }
+    }
+    Ok(lines)
 }
 
 fn on_prompt(

@@ -1,31 +1,40 @@
-//! Turns corrections into proposals, and the most certain proposals into memories.
+//! Turns what the user said into proposals, and the most certain proposals into memories.
 //!
-//! Runs when a session ends or was recovered, and on request. Running it again changes nothing: a proposal is
+//! It takes what the user said outright, what agents quoted, and what the user had to type again. Runs when a session ends
+//! or was recovered, when an agent quotes, and on request. Running it again changes nothing: a proposal is
 //! identified by its evidence, and decisions are kept.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::extract::symbols::Language;
-use cerberus_core::learn::proposal::{Known, Proposal, Quote, SourcedCorrection, propose};
-use cerberus_core::model::id::MemoryId;
-use cerberus_core::model::memory::{Background, Evidence, Memory, Status};
+use cerberus_core::learn::correction::{Correction, CorrectionKind};
+use cerberus_core::learn::proposal::{Known, Proposal, Quote, Said, propose};
+use cerberus_core::learn::repeated::{self, repeated};
+use cerberus_core::model::id::{MemoryId, ProjectId};
+use cerberus_core::model::memory::{Background, Evidence, Memory, Scope, Status};
 use cerberus_core::model::source::Source;
 use cerberus_core::model::time::Timestamp;
+use cerberus_core::said::voice;
 
 use crate::agents::Surroundings;
 use crate::memory::change::{Change, MemoryWriter, superseding};
+use crate::memory::guides;
 use crate::memory::senders::{self, Answers, PromptId};
 use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::recorder::Recorder;
-use crate::store::{self, CorrectionRow, MemoryRow, Store};
+use crate::store::{CorrectionRow, MemoryRow, PromptRow, Store};
 
 /// Only this many of the last corrections count as evidence.
 const CORRECTIONS_MAX: usize = 1_000;
 /// New proposals are compared with this many existing ones.
 const KNOWN_MAX: usize = 2_000;
+/// Repetitions are looked for among this many of the last prompts.
+const PROMPTS_MAX: usize = 600;
+/// So many sentences of one session may wait for the user's decision.
+const PROPOSED_MAX: usize = 3;
+/// How sure it is that a repeated wish is meant to last.
+const REPEATED: f64 = 0.75;
 
 /// The result of a run.
 #[derive(Debug, Default)]
@@ -34,7 +43,7 @@ pub struct Distilled {
     pub approved: Vec<MemoryId>,
 }
 
-/// Turns corrections that were not processed yet into proposals and memories.
+/// Turns what was not processed yet into proposals and memories.
 pub fn distill(writer: &MemoryWriter, surroundings: &Surroundings, store: &mut Store) -> Result<Distilled, FoldError> {
     distill_into(writer, surroundings, &mut Recorder::journal(writer.home, writer.clock, store))
 }
@@ -45,8 +54,12 @@ pub fn distill_into(
     surroundings: &Surroundings,
     recorder: &mut Recorder,
 ) -> Result<Distilled, FoldError> {
-    if !recorder.store().has_new_corrections()? {
+    if !recorder.store().has_new_words()? {
         return Ok(Distilled::default());
+    }
+    let written = guides::quotations(writer, surroundings, recorder.store())?;
+    if !written.is_empty() {
+        recorder.record(&written)?;
     }
     let mut material = Material::load(recorder.store(), writer.clock.now)?;
     // Before anything is proposed as the user's words, the transcripts are asked who sent them.
@@ -77,16 +90,16 @@ pub fn distill_into(
 struct Material {
     corrections: Vec<CorrectionRow>,
     known: Vec<MemoryRow>,
-    languages: HashMap<i64, Vec<&'static str>>,
     projects: Projects,
 }
 
 impl Material {
     fn load(store: &Store, now: Timestamp) -> Result<Material, FoldError> {
-        let corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
+        let projects = Projects::load(store, now)?;
+        let mut corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
+        corrections.extend(wishes(&projects, store.prompts(PROMPTS_MAX, now, |_| true)?));
         let known = store.own_memories(KNOWN_MAX, now)?;
-        let languages = languages(store, &corrections)?;
-        Ok(Material { corrections, known, languages, projects: Projects::load(store, now)? })
+        Ok(Material { corrections, known, projects })
     }
 
     /// Applies what the transcripts say.
@@ -100,16 +113,43 @@ impl Material {
 
     /// Proposals that are new or have new evidence, each with its memory.
     fn fresh(&self, writer: &MemoryWriter) -> Vec<(Proposal, Memory<'static>)> {
-        let said = |row| evidence(row, &self.projects, &self.languages);
-        let said: Vec<SourcedCorrection> = self.corrections.iter().map(said).collect();
-        let existing: Vec<Known> = self.known.iter().map(existing).collect();
+        let said: Vec<Said> = self.corrections.iter().map(|row| said(row, &self.projects)).collect();
+        let group = |row: &MemoryRow| row.memory.project.as_ref().map(|one| self.projects.representative(one).clone());
+        let groups: Vec<Option<ProjectId>> = self.known.iter().map(group).collect();
+        let known = self.known.iter().zip(&groups);
+        let existing: Vec<Known> = known.map(|(row, project)| existing(row, project.as_ref())).collect();
         let with_memory = |proposal: Proposal| {
             let current = self.current(&proposal);
             let memory = to_memory(writer, &proposal, &self.corrections, current);
             let is_known = current.is_some_and(|row| row.memory.background.evidence == memory.background.evidence);
             (!is_known).then_some((proposal, memory))
         };
-        propose(&said, &existing).into_iter().filter_map(with_memory).collect()
+        let mut fresh: Vec<_> = propose(&said, &existing).into_iter().filter_map(with_memory).collect();
+        let mut waiting = self.waiting();
+        fresh.retain(|(proposal, _)| {
+            let last = proposal.evidence.last().map_or(0, |at| self.corrections[*at].session);
+            let count = waiting.entry(last).or_default();
+            let is_kept = proposal.is_sure || self.current(proposal).is_some() || *count < PROPOSED_MAX;
+            *count += usize::from(is_kept && !proposal.is_sure);
+            is_kept
+        });
+        fresh
+    }
+
+    /// How many sentences of each session waited for the user's decision, or still do.
+    fn waiting(&self) -> HashMap<i64, usize> {
+        let asked = self.known.iter().filter(|row| !row.memory.background.is_automatic);
+        let last = asked.filter_map(|row| row.memory.background.evidence.last());
+        let is_of = |row: &CorrectionRow, said: &Evidence| {
+            row.agent == *said.agent && row.agent_session_id == *said.session && row.key == *said.key
+        };
+        let mut waiting: HashMap<i64, usize> = HashMap::new();
+        for said in last {
+            if let Some(row) = self.corrections.iter().find(|row| is_of(row, said)) {
+                *waiting.entry(row.session).or_default() += 1;
+            }
+        }
+        waiting
     }
 
     fn current(&self, proposal: &Proposal) -> Option<&MemoryRow> {
@@ -137,7 +177,7 @@ fn changes(
         let based_on = current.map_or(0, |row| row.version);
         let parent = current.map(|row| row.version_key.clone());
         changes.push(Change { id: proposal.id.clone(), based_on, parent, memory: Some(memory.clone()) });
-        if !proposal.is_sure() {
+        if !proposal.is_sure {
             distilled.proposed.push(proposal.id);
             continue;
         }
@@ -151,7 +191,7 @@ fn changes(
     (distilled, changes)
 }
 
-/// Processes new corrections, then lists what waits for a decision and what was approved automatically, newest first.
+/// Processes what is new, then lists what waits for a decision and what was approved automatically, newest first.
 pub fn proposals(
     writer: &MemoryWriter,
     surroundings: &Surroundings,
@@ -167,7 +207,7 @@ pub fn proposals(
     Ok(rows)
 }
 
-/// What waits for the user's decision, most certain first.
+/// What waits for the user's decision, the newest first.
 pub fn pending(
     writer: &MemoryWriter,
     surroundings: &Surroundings,
@@ -175,49 +215,56 @@ pub fn pending(
 ) -> Result<Vec<MemoryRow>, FoldError> {
     let mut rows = proposals(writer, surroundings, store)?;
     rows.retain(|row| row.memory.status == Status::Proposed);
-    rows.sort_by(|a, b| b.memory.confidence.total_cmp(&a.memory.confidence));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.memory.updated_at));
     Ok(rows)
 }
 
-/// The languages of the files that each session edited.
-fn languages(store: &Store, corrections: &[CorrectionRow]) -> store::Result<HashMap<i64, Vec<&'static str>>> {
-    let mut languages: HashMap<i64, Vec<&'static str>> = HashMap::new();
-    for row in corrections {
-        if let Entry::Vacant(vacant) = languages.entry(row.session) {
-            let paths = store.edited_paths(row.session)?;
-            let mut found: Vec<&str> =
-                paths.iter().filter_map(|path| Language::of_path(path)).map(Language::name).collect();
-            found.sort_unstable();
-            found.dedup();
-            vacant.insert(found);
+/// The sentences that the user had to type again, in their order.
+fn wishes(projects: &Projects, mut prompts: Vec<PromptRow>) -> Vec<CorrectionRow> {
+    prompts.retain(|prompt| !prompt.is_untyped);
+    prompts.reverse();
+    let mut by_project: HashMap<ProjectId, Vec<PromptRow>> = HashMap::new();
+    for prompt in prompts {
+        by_project.entry(projects.representative(&prompt.project).clone()).or_default().push(prompt);
+    }
+    let mut found = Vec::new();
+    for prompts in by_project.values() {
+        let compared: Vec<repeated::Prompt> =
+            prompts.iter().map(|one| repeated::Prompt { session: one.session, text: &one.text }).collect();
+        for wish in repeated(&compared) {
+            let prompt = &prompts[wish.prompt];
+            if voice::is_typed(&prompt.text, &wish.text) {
+                found.push(wished(prompt, wish.text));
+            }
         }
     }
-    Ok(languages)
+    found
 }
 
-fn evidence<'a>(
-    row: &'a CorrectionRow,
-    projects: &Projects,
-    languages: &HashMap<i64, Vec<&'static str>>,
-) -> SourcedCorrection<'a> {
-    SourcedCorrection {
+fn wished(prompt: &PromptRow, text: String) -> CorrectionRow {
+    let PromptRow { session, agent, agent_session_id, project, project_name, key, at, .. } = prompt.clone();
+    let correction = Correction { kind: CorrectionKind::Fix, text, confidence: REPEATED };
+    let source = Source::Prompt;
+    CorrectionRow { session, agent, agent_session_id, project, project_name, key, at, correction, source, quoted: None }
+}
+
+fn said<'a>(row: &'a CorrectionRow, projects: &Projects) -> Said<'a> {
+    Said {
         quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
         kind: row.correction.kind,
-        confidence: row.correction.confidence,
         at: row.at,
         source: row.source,
         project: projects.representative(&row.project).clone(),
-        project_name: &row.project_name,
-        languages: languages.get(&row.session).cloned().unwrap_or_default(),
+        quoted: row.quoted.as_deref(),
     }
 }
 
-fn existing(row: &MemoryRow) -> Known<'_> {
+fn existing<'a>(row: &'a MemoryRow, project: Option<&'a ProjectId>) -> Known<'a> {
     let evidence = row.memory.background.evidence.iter();
     let evidence =
         evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
     let (content, status, source) = (&*row.memory.content, row.memory.status, row.origin());
-    Known { id: &row.id, content, status, source, evidence: evidence.collect() }
+    Known { id: &row.id, content, status, source, project, evidence: evidence.collect() }
 }
 
 /// The memory that a proposal becomes. Keeps words that the user chose.
@@ -235,8 +282,10 @@ fn to_memory(
         session: clean(&row.agent_session_id, Keep::NAME),
         key: clean(&row.key, Keep::NAME),
     });
-    // The proposal has the id that represents all folders of the project; the memory gets the id of the last correction.
-    let project = proposal.project.as_ref().map(|group| rows().next_back().map_or(group, |row| &row.project).clone());
+    // The proposal has the id that represents all folders of the project; the memory gets the folder it was said in.
+    let last = rows().next_back();
+    let project = last.map_or(&proposal.project, |row| &row.project).clone();
+    let scope = Scope::Project(last.map_or_else(String::new, |row| row.project_name.clone()));
     let background = Background {
         rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
         evidence: evidence.collect(),
@@ -247,8 +296,8 @@ fn to_memory(
         status: Status::Proposed,
         content: clean(&proposal.content, Keep::MEMORY),
         category: Clean::word(proposal.category.word()),
-        scope: clean(&proposal.scope.to_string(), Keep::NAME),
-        project,
+        scope: clean(&scope.to_string(), Keep::NAME),
+        project: Some(project),
         confidence: proposal.confidence,
         created_at,
         updated_at: writer.clock.now,

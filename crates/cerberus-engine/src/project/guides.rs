@@ -1,5 +1,5 @@
-//! The instructions that agents read by themselves: `CLAUDE.md`, `AGENTS.md`, Claude's own memory. They are read so
-//! that a brief does not repeat them, and never written.
+//! The instructions that agents read by themselves: `CLAUDE.md`, `AGENTS.md`, an agent's own notes. They are read so that
+//! a brief does not repeat them, and never written.
 //!
 //! Everything is bounded: a guide is a few pages. What cannot be read is skipped.
 
@@ -10,6 +10,7 @@ use crate::agents::{self, Profile, Surroundings};
 use crate::os::outside;
 use crate::os::platform::USER_FOLDER;
 use crate::project::identity::Located;
+use crate::project::notes;
 
 /// Agents themselves cut longer guides.
 const GUIDE_BYTES_MAX: u64 = 64 * 1024;
@@ -43,19 +44,19 @@ pub struct Guide {
     pub text: String,
 }
 
-/// Every guide that an agent in this folder sees.
-pub fn read(located: &Located, folders: &UserFolders) -> Vec<Guide> {
+/// Every guide that an agent in this folder sees, and the notes of those agents that `has_notes` says.
+pub fn read(located: &Located, folders: &UserFolders, has_notes: impl Fn(&Profile) -> bool) -> Vec<Guide> {
     let mut reader = GuideReader { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
     for folder in [&located.root, &located.cwd] {
         let names = agents::ALL.into_iter().flat_map(|profile| profile.guides);
         names.for_each(|name| reader.add(&folder.join(name), 0));
     }
     for (profile, dir) in &folders.agents {
-        for guide in (profile.user_guides)(dir, &located.root) {
-            match guide.lines_max {
-                Some(lines_max) => reader.add_beginning(&guide.path, lines_max),
-                None => reader.add(&guide.path, 0),
-            }
+        profile.user_guides.iter().for_each(|name| reader.add(&dir.join(name), 0));
+        if has_notes(profile)
+            && let Ok(notes) = notes::read(profile, dir, located)
+        {
+            reader.guides.push(Guide { name: format!("{}'s memory", profile.agent.name()), text: notes });
         }
     }
     reader.guides
@@ -73,13 +74,6 @@ impl GuideReader {
         let named: Vec<PathBuf> = if depth < NAMED_DEPTH_MAX { self.named_in(&text, path) } else { Vec::new() };
         self.guides.push(Guide { name: guide_name(path), text });
         named.iter().for_each(|named| self.add(named, depth + 1));
-    }
-
-    fn add_beginning(&mut self, path: &Path, lines_max: usize) {
-        if let Some(text) = self.take(path) {
-            let text = text.lines().take(lines_max).collect::<Vec<_>>().join("\n");
-            self.guides.push(Guide { name: guide_name(path), text });
-        }
     }
 
     /// The text of a guide that was not read yet.
@@ -136,9 +130,10 @@ mod tests {
         write(user.join(".gemini/GEMINI.md"), "Be kind.");
         let variable = |name: &str| (name == "HOME").then(|| user.clone().into_os_string());
         let folders = UserFolders::of(&Surroundings::new(&variable, project.clone()));
-        let guides = read(&identity::locate(&project), &folders);
+        let guides = read(&identity::locate(&project), &folders, |_| true);
         let names: Vec<&str> = guides.iter().map(|guide| guide.name.as_str()).collect();
-        assert_eq!(names, ["CLAUDE.md", "style.md", "more.md", "AGENTS.md", "MEMORY.md", "GEMINI.md"]);
+        assert_eq!(names, ["CLAUDE.md", "style.md", "more.md", "AGENTS.md", "claude-code's memory", "GEMINI.md"]);
         assert_eq!(guides[4].text.lines().count(), 200);
+        assert_eq!(read(&identity::locate(&project), &folders, |_| false).len(), guides.len() - 1);
     }
 }

@@ -6,6 +6,7 @@
 pub mod git;
 pub mod guides;
 pub mod identity;
+pub mod notes;
 pub mod opted_out;
 pub mod privacy;
 pub(crate) mod tracked;

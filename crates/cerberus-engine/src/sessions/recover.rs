@@ -19,6 +19,7 @@ use crate::journal::own_record;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::distill::Distilled;
+use crate::memory::notes;
 use crate::os::clock::Clock;
 use crate::os::home::Home;
 use crate::project::identity;
@@ -64,6 +65,7 @@ pub fn recover(
     let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     actions.extend(learn(recorder, surroundings, session)?);
+    notes::record(recorder, surroundings, session)?;
     if !in_flight.is_empty() {
         actions.push(format!("recorded interrupted work: {}", in_flight.join("; ")));
     }

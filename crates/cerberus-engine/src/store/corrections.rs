@@ -1,13 +1,12 @@
 //! Corrections in the view, and how many of them have been turned into proposals.
 
-use cerberus_core::extract::words::unit::Units;
 use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
-use cerberus_core::learn::voice;
-use cerberus_core::model::event::{Event, Outcome, Record, Untyped};
+use cerberus_core::model::event::{Event, Outcome, Quotation, QuoteKind, Record, Untyped};
 use cerberus_core::model::id::ProjectId;
 use cerberus_core::model::source::Source as MemorySource;
 use cerberus_core::model::time::Timestamp;
-use rusqlite::{Row, params};
+use cerberus_core::said::{self, voice};
+use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::read::time;
 use super::write::{FoldTransaction, Source};
@@ -24,60 +23,71 @@ pub struct CorrectionRow {
     pub key: String,
     pub at: Timestamp,
     pub correction: Correction,
-    /// What the agent said before it.
-    pub before: String,
     pub source: MemorySource,
+    /// Why the agent quoted it; `None` if it counts by itself.
+    pub quoted: Option<String>,
 }
 
-/// What the user said, read once for everything that is found in it.
-pub(super) struct ReadWords {
-    pub units: Units,
-    /// What the agent last said before it.
-    pub message: String,
-    /// Whether the agent was at work.
-    pub is_interruption: bool,
+/// A prompt as it was typed, and where.
+#[derive(Clone, Debug)]
+pub struct PromptRow {
+    pub session: i64,
+    pub agent: String,
+    pub agent_session_id: String,
+    pub project: ProjectId,
+    pub project_name: String,
+    pub key: String,
+    pub at: Timestamp,
+    pub text: String,
+    /// Nobody typed it: a schedule or a program sent it.
+    pub is_untyped: bool,
 }
 
 impl FoldTransaction<'_> {
-    /// Reads what the user said, with what the agent last said before it.
-    pub(super) fn read_words(&self, source: &Source, said: &str) -> Result<ReadWords> {
-        // The plus makes SQLite go back from the event, instead of sorting all events of the session. None of them has a
-        // lower row than the session.
-        let sql = "SELECT last_words, (SELECT kind = 'tool' FROM event WHERE +session = ?1 AND row >= ?1 AND row < ?2
-            ORDER BY row DESC LIMIT 1) FROM session WHERE row = ?1";
-        let read = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<bool>>(1)?));
-        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
-        let (message, was_at_work) = self.with_path(find.query_row([source.session, source.event], read))?;
-        Ok(ReadWords { units: Units::new(said), message, is_interruption: was_at_work == Some(true) })
-    }
-
-    /// Finds corrections of the agent's work: in a prompt, or in the feedback to a rejected tool use.
-    pub(super) fn corrections(&self, source: &Source, record: &Record, prompt: Option<ReadWords>) -> Result<()> {
-        let is_rejection = prompt.is_none();
-        let (prompt, read) = match (&record.event, prompt) {
-            (Event::Prompt { text }, Some(read)) => (&**text, read),
-            (Event::Tool(used), _) if used.outcome == Outcome::Interrupted => {
-                let Some(feedback) = used.error.as_deref().and_then(correction::feedback) else { return Ok(()) };
-                (feedback, self.read_words(source, feedback)?)
+    /// Finds what the user says outright: in a prompt, in the feedback to a rejected tool use, or quoted by an agent.
+    pub(super) fn corrections(&self, source: &Source, record: &Record) -> Result<()> {
+        let (said, is_rejection) = match &record.event {
+            Event::Prompt { text } => (&**text, false),
+            Event::Tool(used) if used.outcome == Outcome::Interrupted => {
+                let Some(feedback) = used.error.as_deref().and_then(said::feedback) else { return Ok(()) };
+                (feedback, true)
             }
+            Event::Quote(quotation) if quotation.kind == QuoteKind::Rule => return self.quoted(source, quotation),
             _ => return Ok(()),
         };
-        let ReadWords { units, message: before, is_interruption } = read;
-        let is_interruption = is_rejection || is_interruption;
-        let turn = correction::Turn { prompt, before: &before, is_interruption };
-        for Correction { kind, text, confidence } in correction::corrections(&turn, &units) {
+        for found in correction::corrections(said) {
             let from = match () {
                 () if record.by_agent => MemorySource::Agent,
                 // The error of a tool use may contain what the tool printed.
                 () if is_rejection => MemorySource::Tool,
-                () if voice::is_typed(prompt, &text) => MemorySource::Prompt,
-                () => MemorySource::Pasted,
+                () => typed_or_pasted(said, &found.text),
             };
-            let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, before, source)
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-            let (at, from) = (source.at.millis(), from.word());
-            self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, before, from])?;
+            self.correction(source, &found, from, None)?;
         }
+        Ok(())
+    }
+
+    /// A quotation belongs to its prompt: it is as old, and goes with it.
+    fn quoted(&self, source: &Source, quotation: &Quotation) -> Result<()> {
+        let sql = "SELECT event.row, event.at, text FROM event JOIN prompt ON prompt.event = event.row
+            WHERE event.session = ?1 AND key = ?2";
+        let read = |row: &Row| Ok((row.get(0)?, time(row, 1)?, row.get::<_, String>(2)?));
+        let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
+        let found = find.query_row(params![source.session, &*quotation.prompt], read).optional();
+        let Some((event, at, prompt)) = self.with_path(found)? else { return Ok(()) };
+        let prompt_source = Source { event, at, ..*source };
+        let text = quotation.text.to_string();
+        let from = typed_or_pasted(&prompt, &text);
+        let found = Correction { kind: CorrectionKind::Rule, text, confidence: QUOTED };
+        self.correction(&prompt_source, &found, from, Some(quotation.why.as_deref().unwrap_or_default()))
+    }
+
+    fn correction(&self, source: &Source, found: &Correction, from: MemorySource, quoted: Option<&str>) -> Result<()> {
+        let Correction { kind, text, confidence } = found;
+        let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, source, quoted)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let (at, from) = (source.at.millis(), from.word());
+        self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, from, quoted])?;
         Ok(())
     }
 
@@ -92,6 +102,35 @@ impl FoldTransaction<'_> {
     }
 }
 
+/// How sure it is that the user means what an agent quoted.
+const QUOTED: f64 = 0.8;
+
+/// Where the words of a prompt are from, as far as they show.
+fn typed_or_pasted(prompt: &str, words: &str) -> MemorySource {
+    if voice::is_typed(prompt, words) { MemorySource::Prompt } else { MemorySource::Pasted }
+}
+
+/// Prompts of this device, as [`PromptRow`].
+const PROMPTS: &str =
+    "SELECT prompt.session, agent, agent_session_id, project, project_name, event.key, prompt.at, prompt.text,
+    EXISTS (SELECT 1 FROM untyped WHERE untyped.session = prompt.session AND untyped.key = event.key)
+    FROM prompt JOIN event ON event.row = prompt.event JOIN session ON session.row = prompt.session
+    WHERE prompt.at <= ?1 AND device IS NULL AND event.kind = 'prompt'";
+
+fn prompt_row(row: &Row) -> rusqlite::Result<PromptRow> {
+    Ok(PromptRow {
+        session: row.get(0)?,
+        agent: row.get(1)?,
+        agent_session_id: row.get(2)?,
+        project: ProjectId::from_stored(row.get(3)?),
+        project_name: row.get(4)?,
+        key: row.get(5)?,
+        at: time(row, 6)?,
+        text: row.get(7)?,
+        is_untyped: row.get(8)?,
+    })
+}
+
 impl Store {
     /// Corrections of these sessions (of all if empty) up to `now`, oldest first.
     pub fn corrections(&self, sessions: &[i64], limit: usize, now: Timestamp) -> Result<Vec<CorrectionRow>> {
@@ -99,7 +138,7 @@ impl Store {
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
         let sql = format!(
             "SELECT correction.session, agent, agent_session_id, project, project_name, event.key, correction.at,
-             correction.kind, confidence, text, before, coalesce(untyped.source, correction.source)
+             correction.kind, confidence, text, coalesce(untyped.source, correction.source), quoted
              FROM correction JOIN event ON event.row = correction.event
              LEFT JOIN untyped ON untyped.session = correction.session AND untyped.key = event.key
              JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
@@ -107,7 +146,7 @@ impl Store {
         );
         let read = |row: &Row| {
             let kind: String = row.get(7)?;
-            let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Fix);
+            let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Rule);
             Ok(CorrectionRow {
                 session: row.get(0)?,
                 agent: row.get(1)?,
@@ -117,8 +156,8 @@ impl Store {
                 key: row.get(5)?,
                 at: time(row, 6)?,
                 correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
-                before: row.get(10)?,
-                source: MemorySource::from_word(&row.get::<_, String>(11)?),
+                source: MemorySource::from_word(&row.get::<_, String>(10)?),
+                quoted: row.get(11)?,
             })
         };
         let mut found = self.rows(&sql, params![now.millis(), limit], read)?;
@@ -132,14 +171,63 @@ impl Store {
         self.rows(sql, [session.row], |row| row.get(0))
     }
 
-    /// Whether there are corrections that were not turned into proposals yet.
-    pub fn has_new_corrections(&self) -> Result<bool> {
-        Ok(self.corrections_seen()? != self.distilled()?)
+    /// Prompts of these projects on this device, the newest first.
+    pub fn prompts(
+        &self,
+        limit: usize,
+        now: Timestamp,
+        is_wanted: impl Fn(&ProjectId) -> bool,
+    ) -> Result<Vec<PromptRow>> {
+        let projects =
+            self.rows("SELECT DISTINCT project FROM session", [], |row| Ok(ProjectId::from_stored(row.get(0)?)))?;
+        let wanted: Vec<String> = projects
+            .iter()
+            .filter(|one| is_wanted(one))
+            .map(|one| format!("'{}'", one.as_str().replace('\'', "''")))
+            .collect();
+        let sql = format!("{PROMPTS} AND project IN ({}) ORDER BY prompt.event DESC LIMIT ?2", wanted.join(","));
+        self.rows(&sql, params![now.millis(), limit], prompt_row)
     }
 
-    /// The number of corrections, and the row of the last one.
-    fn corrections_seen(&self) -> Result<(i64, i64)> {
-        let sql = "SELECT count(*), coalesce(max(event), 0) FROM correction";
+    /// The last turns of sessions in this folder that changed such a file: the prompt, and the file.
+    pub fn turns_that_changed(
+        &self,
+        is_such: impl Fn(&str) -> bool,
+        root: &str,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<(PromptRow, String)>> {
+        let sql = "SELECT path, max((SELECT max(prompt.event) FROM prompt WHERE prompt.session = fact.session
+            AND prompt.event < fact.event)) FROM fact JOIN session ON session.row = fact.session
+            WHERE kind = 'file' AND root = ?2 AND at <= ?1 AND (path LIKE '%.md' OR path LIKE '%rules')
+            GROUP BY fact.session, fact.event, path ORDER BY fact.event DESC LIMIT ?3";
+        let read = |row: &Row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<i64>>(1)?));
+        let changed = self.rows(sql, params![now.millis(), root, limit], read)?;
+        let one = format!("{PROMPTS} AND prompt.event = ?2");
+        let mut turns = Vec::new();
+        for (path, prompt) in changed.into_iter().filter(|(path, _)| is_such(path)) {
+            let found = self.rows(&one, params![now.millis(), prompt], prompt_row)?;
+            turns.extend(found.into_iter().map(|prompt| (prompt, path.clone())));
+        }
+        Ok(turns)
+    }
+
+    /// When a prompt was sent, and its text.
+    pub fn prompt(&self, agent: &str, session: &str, key: &str) -> Result<Option<(Timestamp, String)>> {
+        let sql = "SELECT prompt.at, prompt.text FROM prompt JOIN event ON event.row = prompt.event
+            JOIN session ON session.row = prompt.session WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
+        let read = |row: &Row| Ok((time(row, 0)?, row.get(1)?));
+        Ok(self.rows(sql, [agent, session, key], read)?.into_iter().next())
+    }
+
+    /// Whether the user said something since the last time that proposals were made.
+    pub fn has_new_words(&self) -> Result<bool> {
+        Ok(self.words_seen()? != self.distilled()?)
+    }
+
+    /// The number of corrections, and the row of the last prompt.
+    fn words_seen(&self) -> Result<(i64, i64)> {
+        let sql = "SELECT (SELECT count(*) FROM correction), (SELECT coalesce(max(event), 0) FROM prompt)";
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
     }
 
@@ -148,21 +236,15 @@ impl Store {
         Ok(self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().next().unwrap_or_default())
     }
 
-    /// Records that all corrections were processed. If another process holds the lock, they are processed again later.
+    /// Records that everything was processed. If another process holds the lock, it is processed again later.
     pub fn set_distilled(&self) -> Result<()> {
-        let (corrections, last_event) = self.corrections_seen()?;
+        let (corrections, last_event) = self.words_seen()?;
         let sql = "INSERT INTO distilled VALUES (1, ?1, ?2) ON CONFLICT (row) DO UPDATE SET
             corrections = excluded.corrections, last_event = excluded.last_event";
         match self.with_path(self.connection.execute(sql, [corrections, last_event])) {
             Err(error) if !error.is_busy() => Err(error),
             _ => Ok(()),
         }
-    }
-
-    /// Some of the files that a session edited.
-    pub fn edited_paths(&self, session: i64) -> Result<Vec<String>> {
-        let sql = "SELECT DISTINCT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL LIMIT 100";
-        self.rows(sql, [session], |row| row.get(0))
     }
 
     pub fn correction_count(&self, now: Timestamp) -> Result<usize> {

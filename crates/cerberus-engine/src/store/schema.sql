@@ -230,10 +230,10 @@ CREATE TABLE IF NOT EXISTS correction (
     kind TEXT NOT NULL,
     confidence REAL NOT NULL,
     text TEXT NOT NULL,
-    -- The agent's message before it.
-    before TEXT NOT NULL,
     -- Whether the user typed it, as far as its words show.
-    source TEXT NOT NULL
+    source TEXT NOT NULL,
+    -- Why the agent quoted it; NULL if it counts by itself.
+    quoted TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS correction_by_session ON correction (session, at, event);
 
@@ -245,7 +245,7 @@ CREATE TABLE IF NOT EXISTS untyped (
     PRIMARY KEY (session, key)
 ) STRICT, WITHOUT ROWID;
 
--- The corrections that were turned into proposals: how many there were at the time, and the last of them.
+-- What was turned into proposals: the number of corrections at the time, and the last prompt.
 CREATE TABLE IF NOT EXISTS distilled (
     row INTEGER PRIMARY KEY,
     corrections INTEGER NOT NULL,
@@ -432,6 +432,20 @@ CREATE TABLE IF NOT EXISTS open_list (
     facts TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS open_list_by_project ON open_list (project, at, event);
+
+-- What agents wrote into their own memory about a project. The last of an agent on a device counts, by time and place.
+CREATE TABLE IF NOT EXISTS agent_notes (
+    event INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    project TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    -- The other device that it comes from; NULL for this one.
+    device TEXT,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS agent_notes_by_project ON agent_notes (project, agent, at, event);
+CREATE INDEX IF NOT EXISTS agent_notes_by_session ON agent_notes (session);
 
 -- The commit that was checked out when git was last asked for the first commit, so that a long history is not walked
 -- every time.

@@ -12,7 +12,7 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 19] = [
+const OF_SESSIONS: [&str; 20] = [
     "event",
     "mark",
     "fact",
@@ -28,6 +28,7 @@ const OF_SESSIONS: [&str; 19] = [
     "decision",
     "correction",
     "untyped",
+    "agent_notes",
     "summary",
     "title",
     "command",

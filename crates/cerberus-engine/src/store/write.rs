@@ -11,8 +11,7 @@ use cerberus_core::brief::rank::terms::path_like;
 use cerberus_core::brief::title::{self, Rank};
 use cerberus_core::clean::text::{clip, clip_front};
 use cerberus_core::extract::symbols::Language;
-use cerberus_core::extract::words::Before;
-use cerberus_core::extract::{extract, extract_prompt, scan_reference};
+use cerberus_core::extract::{RECORDED_BY_AGENT, extract, scan_reference};
 use cerberus_core::model::echo::{ECHO_MAX, same_words};
 use cerberus_core::model::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_core::model::fact::{ClosedAs, Closing, Fact, Kind, Target};
@@ -49,6 +48,7 @@ fn source_name(record: &Record) -> &'static str {
     match &record.event {
         Event::Note(_) if record.by_agent => "agent",
         Event::Note(_) => "record",
+        Event::Quote(_) => "quote",
         Event::Seed(_) => "seed",
         Event::Summary(_) => MODEL_SOURCE,
         _ if record.imported => "import",
@@ -91,7 +91,7 @@ impl<'a> FoldTransaction<'a> {
     pub fn clear(&self) -> Result<()> {
         let tables =
             "segment session event mark fact run digest lesson mention prompt message title command unnamed closing receipt file
-            correction untyped memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
+            correction untyped agent_notes memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
             repository project_answer rule pause decision open_list root_asked title_asked entry unindexed";
         let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
@@ -215,16 +215,11 @@ impl<'a> FoldTransaction<'a> {
         }
         self.run("INSERT OR IGNORE INTO unindexed VALUES (?1)", [session])?;
         self.mark(session, record)?;
-        let (prompt, extracted) = match &record.event {
-            Event::Prompt { text } => {
-                let read = self.read_words(source, text)?;
-                let before = Before { message: &read.message, is_interruption: read.is_interruption };
-                let extracted = extract_prompt(text, &read.units, &before);
-                (Some(read), extracted)
+        let mut extracted = extract(&record.event);
+        for fact in &mut extracted.facts {
+            if record.by_agent && matches!(record.event, Event::Note(_)) {
+                fact.reference = Some(RECORDED_BY_AGENT.to_string());
             }
-            other => (None, extract(other)),
-        };
-        for fact in &extracted.facts {
             self.fact(source, record, fact)?;
         }
         for closing in &extracted.closings {
@@ -250,6 +245,7 @@ impl<'a> FoldTransaction<'a> {
             }
             Event::Lesson(lesson) => self.lesson(source, *lesson)?,
             Event::Untyped(found) => self.untyped(source, found)?,
+            Event::AgentNotes { text } => self.agent_notes(source, record, text)?,
             Event::Named(named) => self.named(source, named)?,
             Event::Decision(decision) => self.decision(source, decision)?,
             Event::Summary(said) => self.summary(source, said)?,
@@ -271,11 +267,15 @@ impl<'a> FoldTransaction<'a> {
         if record.origin.is_some() {
             return Ok(());
         }
-        self.corrections(source, record, prompt)
+        self.corrections(source, record)
     }
 
     /// The message with which the agent finished its turn.
     fn message(&self, source: &Source, message: &str) -> Result<()> {
+        // Some hosts report that a turn ended, but not the agent's words. Those that the transcript has stay.
+        if message.trim().is_empty() {
+            return Ok(());
+        }
         self.drop_digest(source.session)?;
         let sql = "UPDATE session SET last_words = ?2 WHERE row = ?1";
         self.run(sql, params![source.session, clip_front(message, LAST_WORDS_BYTES_MAX)])?;

@@ -161,7 +161,7 @@ fn need(record: &Record, stated: &Stated) -> Need {
     let name = || (record.agent.name().to_string(), record.session.to_string(), record.key.to_string());
     match &record.event {
         Event::Memory(_) => Need::Memory,
-        Event::Note(_) => Need::Stated,
+        Event::Note(_) | Event::Quote(_) | Event::AgentNotes { .. } => Need::Stated,
         _ if stated.contains(&name()) => Need::Stated,
         _ => Need::Recent,
     }

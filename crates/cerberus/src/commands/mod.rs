@@ -16,6 +16,7 @@ pub mod memory;
 mod pause;
 mod permission;
 mod project;
+pub mod quote;
 pub mod record;
 mod report;
 pub mod resume;
@@ -93,6 +94,7 @@ enum Command {
     Report(report::ReportCommand),
     Brief(brief::BriefCommand),
     Record(record::RecordCommand),
+    Quote(quote::QuoteCommand),
     Learn(memory::learn::Learn),
     Review(memory::review::Review),
     Check(check::Check),
@@ -213,6 +215,7 @@ pub fn run() -> ExitCode {
             Command::Resume(command) => command.run(&context),
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
+            Command::Quote(command) => command.run(&context),
             Command::Handoff(command) => command.run(&context),
             Command::Run(command) => command.run(&context),
             Command::Loop(command) => command.run(&context),

@@ -64,7 +64,7 @@ impl Command {
             // `--rebuild` makes the view again, from the journal.
             Command::Doctor(_) | Command::Completions(_) | Command::Man(_) | Command::Try(_) => Anyone,
             // What an agent records and learns is marked as its own; a memory of it is a proposal.
-            Command::Record(_) | Command::Handoff(_) | Command::Learn(_) => Anyone,
+            Command::Record(_) | Command::Quote(_) | Command::Handoff(_) | Command::Learn(_) => Anyone,
             // What agents themselves call. The tools of `mcp` do nothing that this table refuses.
             Command::Hook(_) | Command::Mcp(_) => Anyone,
             // They start what an agent can start itself, and give it nothing more.
@@ -263,6 +263,7 @@ mod tests {
         "report",
         "brief",
         "record next x",
+        "quote x",
         "learn x",
         "check list",
         "check show m-1",
@@ -423,6 +424,7 @@ mod tests {
         const SAME: &[(&str, &str)] = &[
             ("session_context", "brief"),
             ("session_record", "record next x"),
+            ("user_said", "quote x"),
             ("session_history", "memory session-history"),
             ("search", "search x"),
             ("memory_learn", "learn x"),

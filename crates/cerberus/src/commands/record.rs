@@ -8,7 +8,6 @@ use cerberus_engine::project::opted_out::OptedOut;
 use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::sessions::find::live_session;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -51,7 +50,7 @@ pub struct RecordCommand {
 }
 
 /// The code of the recorded fact, and the session it was added to.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Recorded {
     /// The code as a brief shows it, or `resolved`
     pub code: String,

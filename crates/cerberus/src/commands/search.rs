@@ -3,7 +3,6 @@ use cerberus_core::search::entry;
 use cerberus_core::search::query::Query;
 use cerberus_engine::browse::find;
 use cerberus_engine::browse::search::{self, Hit, SearchQuery};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -64,7 +63,7 @@ pub const KINDS: [&str; 17] = [
 ];
 
 /// A result.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Found {
     pub kind: String,
     pub text: String,

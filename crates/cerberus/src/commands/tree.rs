@@ -21,7 +21,8 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
         "Teach it",
         &[
             ("brief", "What the next session will be told, and why"),
-            ("review", "Decide about rules learned from your corrections"),
+            ("review", "Decide about sentences of yours that may be rules"),
+            ("quote", "Keep the user's own words, as agents do"),
             ("learn", "Remember a rule or a preference"),
             ("check", "Make a rule hold"),
             ("record", "Record a decision, a blocker, a next step"),

@@ -78,8 +78,8 @@ const EXPECTED: [&str; 7] = [
     "proj:hydra",
     "impl:proxy.go Proxy.Forward",
     "impl:supervisor.go Process",
-    "dec:split proxy in 3 files - each stays below 200 lines",
-    "block:race:test failure line 712",
+    "dec:agent: split proxy in 3 files - each stays below 200 lines",
+    "block:agent: race:test failure line 712",
     "next:Add a mutex to the process struct",
     "next:interrupted:Make the proxy safe under load",
 ];

@@ -129,7 +129,7 @@ fn proposal(id: &str, words: &str, scope: &str) -> Proposal {
     let quote = Quote {
         text: "no, never hold the lock while calling Wait".to_string(),
         at: Some(at("2026-11-15T09:52:00Z")),
-        before: "I will lock the process, then wait for it".to_string(),
+        prompt: "look. no, never hold the lock while calling Wait".to_string(),
     };
     Proposal { row, quotes: vec![quote.clone(), quote.clone(), quote] }
 }
@@ -474,7 +474,7 @@ fn proposals_are_decided_by_one_key() {
             "rule · hydra only",
             "You said it 3 times",
             "today 09:52   “no, never hold the lock while calling Wait”",
-            "after “I will lock the process, then wait for it”",
+            "“look. no, never hold the lock while calling Wait”",
             "If kept: told at every start in hydra, ",
         ],
     );

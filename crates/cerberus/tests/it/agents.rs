@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use cerberus_testkit::env::{TestEnv, codes};
+use cerberus_testkit::env::{TestEnv, codes, without_first_line};
 use cerberus_testkit::process::{LIMIT, wait_until};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
     assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]), "{agent} {payload}");
     match output.stdout.as_slice() {
         [] => Value::Null,
-        reply => serde_json::from_slice(reply).unwrap(),
+        reply => serde_json::from_str(&without_first_line(str::from_utf8(reply).unwrap())).unwrap(),
     }
 }
 
@@ -37,7 +37,7 @@ fn the_user_sees_how_much_a_session_was_told() {
     assert_eq!(start("s1", "startup"), Value::Null, "nothing to tell, nothing to show");
     env.write_file("s1", "t1", "a.rs", "pub fn load() {}\n");
     say("s1", "Stop", json!({"last_assistant_message": "I used npm to install it."}));
-    say("s1", "UserPromptSubmit", json!({"prompt": "no, use pnpm instead of npm"}));
+    say("s1", "UserPromptSubmit", json!({"prompt": "I prefer pnpm here. Install it again"}));
     say("s1", "SessionEnd", json!({"reason": "other"}));
     let proposals = env.json(&["memory", "propose"]);
     let waiting = proposals.as_array().unwrap().iter().filter(|one| one["status"] == "proposed").count();
@@ -47,9 +47,7 @@ fn the_user_sees_how_much_a_session_was_told() {
     let (items, tokens) = (brief["items"].as_array().unwrap().len(), &brief["tokens"]);
     assert_eq!(
         shown,
-        format!(
-            "cerberus: picked up “No, use pnpm instead of npm” (now) · {items} items, {tokens} tokens · 1 rule to review"
-        )
+        format!("cerberus: picked up “I prefer pnpm here” (now) · {items} items, {tokens} tokens · 1 rule to review")
     );
     assert_eq!(start("s2", "compact").get("systemMessage"), None, "the session goes on");
     std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();

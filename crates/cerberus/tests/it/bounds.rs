@@ -155,7 +155,7 @@ fn nothing_leaves_unless_the_settings_say_so() {
 fn sessions_past_the_retention_leave_and_memories_never() {
     let mut env = env();
     let brief = old_and_new(&mut env);
-    assert!(brief["text"].as_str().unwrap().contains("rule:Always ask the zitherist"), "{brief}");
+    assert!(brief["text"].as_str().unwrap().contains("rule:\"Always ask the zitherist"), "{brief}");
     fs::write(env.home().join("config.toml"), "[store]\nretention = \"60d\"\n").unwrap();
     assert_eq!(env.json(&["status"])["store"]["sessions_due"], 1);
     assert!(env.ok(&["status"]).contains("1 session due for deletion"));

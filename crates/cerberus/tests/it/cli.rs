@@ -64,9 +64,13 @@ fn try_shows_the_whole_story_and_cleans_up() {
     let output = env.command().arg("try").env("TMPDIR", &sandboxes).output().unwrap();
     let story = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{story}{}", String::from_utf8_lossy(&output.stderr));
-    for told in
-        ["signal: 9 (SIGKILL)", "proj:hydra", "impl:proxy.go", "block:race:test failure line 712", "cerberus install"]
-    {
+    for told in [
+        "signal: 9 (SIGKILL)",
+        "proj:hydra",
+        "impl:proxy.go",
+        "block:agent: race:test failure line 712",
+        "cerberus install",
+    ] {
         assert!(story.contains(told), "{told} in {story}");
     }
     assert_eq!(std::fs::read_dir(&sandboxes).unwrap().count(), 0);

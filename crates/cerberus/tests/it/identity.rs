@@ -516,7 +516,7 @@ fn corrections_in_two_clones_count_as_one_project() {
     }
     let memories = env.json(&["memory", "list", "--all", "--cwd", shown(&one)]);
     let scopes: Vec<&Value> = memories.as_array().unwrap().iter().map(|memory| &memory["scope"]).collect();
-    assert_eq!(scopes, ["project:two"], "{memories}");
+    assert_eq!(scopes, ["project:one"], "{memories}");
     env.run(&["memory", "approve", memories[0]["id"].as_str().unwrap()]);
     for dir in [&one, &two] {
         assert!(brief(&env, dir).contains("exporters"), "it applies in both clones: {memories}");

@@ -68,7 +68,7 @@ fn a_transcript_carries_over_into_the_project_it_is_mapped_onto() {
 fn what_was_corrected_in_a_transcript_is_proposed_by_itself() {
     let env = env();
     let file = env.root().join("old.jsonl");
-    let said = ["recuerda actualizar siempre la documentación", "we are in a VM without docker"];
+    let said = ["recuerda actualizar siempre la documentación", "I prefer small commits"];
     let lines =
         said.iter().zip(1..).map(|(text, at)| line("user", at, json!({"message": {"content": text}})).to_string());
     std::fs::write(&file, lines.collect::<Vec<_>>().join("\n")).unwrap();
@@ -78,8 +78,8 @@ fn what_was_corrected_in_a_transcript_is_proposed_by_itself() {
     let waiting = memories["proposed"].as_u64().unwrap() + memories["approved"].as_u64().unwrap();
     assert_eq!(waiting, 2, "{memories}");
     let proposals = env.json(&["memory", "propose"]);
-    let fact = proposals.as_array().unwrap().iter().find(|one| one["category"] == "fact").unwrap();
-    assert_eq!(fact["content"], "We are in a VM without docker.");
+    let liked = proposals.as_array().unwrap().iter().find(|one| one["category"] == "preference").unwrap();
+    assert_eq!(liked["content"], "I prefer small commits");
     assert!(env.ok(&["status"]).contains("proposed: `cerberus review`"));
 }
 

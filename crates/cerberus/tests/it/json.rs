@@ -244,6 +244,7 @@ fn every_command_prints_what_is_documented() {
         &["brief"],
         &["brief", "--explain"],
         &["record", "next", "measure it"],
+        &["quote", "never push to main"],
         &["install", "--agent", "claude-code"],
         &["uninstall"],
         &["import"],

@@ -1,4 +1,4 @@
-//! Corrections become proposals, proposals memories: the whole way, through hooks, commands and the terminal.
+//! What the user says becomes a proposal or a memory: the whole way, through hooks, commands and the terminal.
 
 use std::io::Write;
 use std::process::{Output, Stdio};
@@ -48,12 +48,28 @@ fn a_direct_rule_is_learnt_at_the_end_of_its_session_and_told_to_the_next() {
     assert_eq!(memories[0]["evidence"], json!(["Always run the tests before you commit."]));
     later(&mut env, 0);
     let told = env.start("s2", "startup");
-    assert!(told.starts_with("rule:") && told.contains("run the tests before"), "{told}");
+    assert!(told.starts_with("rule:\"Always run the tests before you commit.\" (you, 22 Jan)"), "{told}");
     let proposed = proposals(&env);
     assert_eq!((proposed.len(), &proposed[0]["status"]), (1, &json!("approved")));
     env.ok(&["memory", "undo", memories[0]["id"].as_str().unwrap()]);
     assert_eq!(proposals(&env)[0]["status"], "proposed", "it waits for a word again");
     assert!(!env.start("s3", "startup").contains("rule:"));
+}
+
+#[test]
+fn the_next_start_says_once_what_was_learned_and_how_to_undo_it() {
+    let env = env();
+    turn(&env, "s1", "", "Never push directly to main.");
+    end(&env, "s1");
+    let id = env.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_string();
+    let shown = |session: &str| {
+        let reply = env.hook(session, "SessionStart", json!({"source": "startup"}));
+        serde_json::from_str::<Value>(&reply).unwrap()["systemMessage"].as_str().unwrap().to_string()
+    };
+    let line = format!("cerberus: learned “Never push directly to main.” (undo: cerberus memory undo {id})");
+    let first = shown("s2");
+    assert!(first.lines().any(|shown| shown == line), "{first}");
+    assert!(!shown("s3").contains("learned"), "once");
 }
 
 #[test]
@@ -72,35 +88,41 @@ fn an_automatic_approval_is_taken_back_and_never_comes_again() {
 }
 
 #[test]
-fn a_fix_alone_is_no_proposal_and_repeated_it_may_be() {
+fn a_wish_waits_once_it_was_typed_again_in_another_session() {
     let mut env = env();
-    turn(&env, "s1", "I named it get_data.", "no, call it load_rows instead");
-    end(&env, "s1");
-    assert_eq!(proposals(&env), [json!(null); 0]);
-    for (number, session) in ["s2", "s3", "s4"].iter().enumerate() {
+    for (number, words) in [
+        "put the new migrations into the db folder",
+        "no, call it load_rows instead",
+        "please put new migrations into the db folder!",
+    ]
+    .iter()
+    .enumerate()
+    {
         later(&mut env, number as u32);
-        turn(&env, session, "I added a docstring to each function.", "remove the docstrings again");
-        end(&env, session);
-    }
-    for proposal in proposals(&env) {
-        assert_eq!(proposal["status"], "proposed", "what was only ever a fix is asked about: {proposal}");
-    }
-}
-
-#[test]
-fn the_same_wish_in_other_words_is_one_proposal() {
-    let mut env = env();
-    for (number, words) in ["keep it short", "be concise", "terse output please"].iter().enumerate() {
-        env.set_now(Some(&format!("2026-01-{:02}T14:00:00Z", 22 + number)));
-        let session = format!("s{number}");
-        turn(&env, &session, "Here is a long explanation of everything that I did.", words);
-        end(&env, &session);
+        assert_eq!(proposals(&env), [json!(null); 0]);
+        turn(&env, &format!("s{number}"), "I did something.", words);
+        end(&env, &format!("s{number}"));
     }
     let found = proposals(&env);
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0]["evidence"].as_array().unwrap().len(), 3);
-    assert_eq!(found[0]["scope"], "universal");
-    assert!(found[0]["confidence"].as_f64().unwrap() >= 0.9, "on three days: {}", found[0]);
+    assert_eq!((&found[0]["status"], &found[0]["category"]), (&json!("proposed"), &json!("correction")));
+    assert_eq!(found[0]["scope"], "project:hydra");
+    let evidence =
+        json!(["put the new migrations into the db folder", "please put new migrations into the db folder!"]);
+    assert_eq!(found[0]["evidence"], evidence, "with all its occurrences");
+    assert_eq!(found[0]["content"], evidence[1], "in the user's words");
+}
+
+#[test]
+fn a_preference_that_is_said_again_in_another_session_is_kept() {
+    let mut env = env();
+    for (number, words) in ["I prefer small commits.", "I prefer small commits, please!"].iter().enumerate() {
+        env.set_now(Some(&format!("2026-01-{:02}T14:00:00Z", 22 + number)));
+        turn(&env, &format!("s{number}"), "I committed everything at once.", words);
+        end(&env, &format!("s{number}"));
+        let found = proposals(&env);
+        assert_eq!((found.len(), &found[0]["status"]), (1, &json!(["proposed", "approved"][number])), "{found:?}");
+    }
 }
 
 #[test]
@@ -131,7 +153,6 @@ fn sessions_show_their_corrections() {
     let found = corrections(&env, "s1");
     assert_eq!(found[0]["text"], "Never use unwrap in library code.");
     assert_eq!(found[0]["kind"], "rule");
-    assert_eq!(found[0]["before"], "I used unwrap here.");
     assert!(found[0]["confidence"].as_f64().unwrap() >= 0.9);
     assert_eq!(env.json(&["memory", "session-history", "--days", "1"])[0]["correction_count"], 1);
 }
@@ -214,7 +235,7 @@ fn review_approves_rewords_rejects_and_leaves_for_later() {
     let output = review(&env, "a\nu\ne Commit in small steps.\nr\nl\n");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && said.contains("1 approved, 1 rejected, 1 left for later"), "{said}");
-    assert!(said.contains("you said: "), "{said}");
+    assert!(said.contains("why: said once, 2026-01-22"), "{said}");
     for answer in ["approved;", "undone", "approved as: Commit in small steps.", "rejected;", "left for later"] {
         assert!(said.contains(&format!("-> {answer}")), "{answer}: {said}");
     }
@@ -260,7 +281,7 @@ fn killed_between_approving_and_storing_nothing_is_lost() {
         assert!(status == "proposed" || status == "approved", "{point}: {status}");
         env.ok(&["memory", "approve", &id]);
         assert_eq!(env.json(&["memory", "list"]).as_array().unwrap().len(), 1, "{point}");
-        assert!(env.brief().starts_with("pref:Prefer small commits\n\n"), "{point}");
+        assert!(env.brief().starts_with("pref:\"I prefer small commits.\" (you, 22 Jan)\n\n"), "{point}");
     }
 }
 

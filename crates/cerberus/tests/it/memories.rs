@@ -119,27 +119,27 @@ fn what_a_guide_says_is_not_repeated_and_guides_are_left_alone() {
 #[test]
 fn the_newer_supersedes_and_both_are_shown() {
     let mut env = env();
-    let older = learn(&env, &["Use tabs for indentation"]);
+    let older = learn(&env, &["Add comments to every function"]);
     env.set_now(Some("2026-01-23T10:00:00Z"));
-    let newer = env.json(&["memory", "learn", "Use spaces for indentation"]);
+    let newer = env.json(&["memory", "learn", "Do not add comments to every function"]);
     assert_eq!(newer["supersedes"], json!([older]));
-    assert_eq!(env.brief(), "rule:Use spaces for indentation");
+    assert_eq!(env.brief(), "rule:Do not add comments to every function");
     let both = list(&env);
     assert_eq!(both.len(), 2);
     assert_eq!(both[0]["superseded_by"], newer["id"]);
     env.ok(&["memory", "forget", newer["id"].as_str().unwrap()]);
-    assert_eq!(env.brief(), "rule:Use tabs for indentation", "without the newer, the older holds again");
+    assert_eq!(env.brief(), "rule:Add comments to every function", "without the newer, the older holds again");
 }
 
 #[test]
 fn what_holds_here_overrules_what_holds_everywhere() {
     let env = env();
-    learn(&env, &["Use tabs for indentation"]);
-    learn(&env, &["Use spaces for indentation", "--scope", "project"]);
-    assert_eq!(env.brief(), "rule:Use spaces for indentation");
+    learn(&env, &["Add comments to every function"]);
+    learn(&env, &["Do not add comments to every function", "--scope", "project"]);
+    assert_eq!(env.brief(), "rule:Do not add comments to every function");
     let other = env.add_repository("kraken");
     let there = env.json(&["--cwd", other.to_str().unwrap(), "brief"]);
-    assert_eq!(there["text"], "rule:Use tabs for indentation");
+    assert_eq!(there["text"], "rule:Add comments to every function");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::help::all_commands;
 /// How every command is called; `SESSION`, `MEMORY` and `PROPOSAL` stand for ids, `FILE` for one that does not exist yet.
 const CALLS: &[&str] = &[
     "try",
+    "quote nothing",
     "install --dry-run",
     "install --dry-run --scope project",
     "install --scope project --agent codex gemini",

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use crate::env;
 use crate::mcp::Client;
 
-const RULE: &str = "From now on always run scripts/setup-proxy.sh before you push";
+pub const RULE: &str = "From now on always run scripts/setup-proxy.sh before you push";
 
 /// Prompts in which the rule is somebody else's.
-fn pasted() -> Vec<String> {
+pub fn pasted() -> Vec<String> {
     [
         "please explain:\n~~~\n{}.\n~~~",
         "explain:\n```\n{}.",
@@ -109,31 +109,6 @@ fn pasting_it_every_day_does_not_make_it_a_rule() {
     let proposed = listed(&env, &["--source", "pasted"]);
     assert_eq!(proposed.len(), 1, "{proposed:?}");
     assert_eq!(proposed[0]["evidence"].as_array().unwrap().len(), 6);
-}
-
-#[test]
-fn an_implied_rule_needs_three_days() {
-    let mut env = env();
-    for (number, (day, words)) in
-        [(10, "be concise"), (10, "keep it short"), (10, "terse output please"), (11, "be concise")].iter().enumerate()
-    {
-        env.set_now(Some(&format!("2026-01-{day}T12:{number:02}:00Z")));
-        let session = format!("s{number}");
-        env.hook(
-            &session,
-            "Stop",
-            json!({"last_assistant_message": "I explained everything.", "stop_hook_active": false}),
-        );
-        env.hook(&session, "UserPromptSubmit", json!({"prompt": words}));
-        env.hook(&session, "SessionEnd", json!({"reason": "other"}));
-        assert_eq!(listed(&env, &[]), [] as [Value; 0], "{day} {words}");
-    }
-    env.set_now(Some("2026-01-12T12:00:00Z"));
-    env.hook("s9", "Stop", json!({"last_assistant_message": "I explained everything.", "stop_hook_active": false}));
-    env.hook("s9", "UserPromptSubmit", json!({"prompt": "keep it short"}));
-    env.hook("s9", "SessionEnd", json!({"reason": "other"}));
-    let known = listed(&env, &[]);
-    assert_eq!((known.len(), &known[0]["automatic"], &known[0]["source"]), (1, &json!(true), &json!("prompt")));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use cerberus_testkit::env::{TestEnv, codes};
+use cerberus_testkit::env::{TestEnv, codes, without_first_line};
 use serde_json::{Value, json};
 
 use crate::env;
@@ -422,9 +422,9 @@ impl Case {
 
     fn check(&self, env: &TestEnv) {
         let agent = self.agent;
-        let shown = env.ok(&["brief"]);
+        let shown = without_first_line(&env.ok(&["brief"]));
         let before = journal(env);
-        assert_eq!(env.ok(&["brief", "--now", &at(14)]), shown, "{agent}");
+        assert_eq!(without_first_line(&env.ok(&["brief", "--now", &at(14)])), shown, "{agent}");
         assert!(journal(env) == before, "{agent}: showing it changes nothing");
         let told = env.start("next", "startup");
         assert_eq!(shown.trim_end(), told, "{agent}");
@@ -552,7 +552,7 @@ fn a_handoff_outlives_a_cleared_context() {
     {
         assert!(told.lines().any(|line| line.starts_with(code)), "{code} in {told}");
     }
-    assert_eq!(written["text"], told);
+    assert_eq!(without_first_line(written["text"].as_str().unwrap()), told);
 }
 
 /// Codex's hooks do not report its plan.
@@ -619,13 +619,14 @@ fn the_last_words_of_copilot_are_told() {
     std::fs::write(&path, written).unwrap();
     env.set_now(Some(&at(14)));
     let before = journal(&env);
-    let shown = env.ok(&["brief"]);
+    let shown = without_first_line(&env.ok(&["brief"]));
     assert!(journal(&env) == before, "showing it changes nothing");
-    assert!(shown.contains("next:wire the store into the server"), "{shown}");
-    assert_eq!(env.start("next", "startup"), shown.trim_end());
+    let told = env.start("next", "startup");
+    assert!(shown.contains("wire the store into the server"), "{shown} / {told}");
+    assert_eq!(told, shown.trim_end());
     let session = |env: &TestEnv| env.sessions().into_iter().find(|one| one["agent_session_id"] == ID).unwrap();
     assert_eq!(session(&env)["status"], "ended");
-    assert_eq!((&session(&env)["turn_count"], codes(&session(&env), "next").len()), (&json!(1), 1));
+    assert_eq!(session(&env)["turn_count"], 1);
     let after = journal(&env);
     env.ok(&["brief"]);
     assert!(journal(&env) == after, "it is completed once");

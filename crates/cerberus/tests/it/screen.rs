@@ -115,9 +115,9 @@ fn a_terminal_that_does_not_know_its_size_shows_the_help() {
 #[test]
 fn proposals_are_decided_and_undone() {
     let env = env();
-    for session in ["s1", "s2"] {
-        env.hook(session, "Stop", json!({"last_assistant_message": "I used npm.", "stop_hook_active": false}));
-        env.hook(session, "UserPromptSubmit", json!({"prompt": "no, use pnpm instead of npm"}));
+    for (session, end) in [("s1", "."), ("s2", "!")] {
+        let prompt = format!("use pnpm instead of npm in every package{end}");
+        env.hook(session, "UserPromptSubmit", json!({"prompt": prompt}));
         env.hook(session, "SessionEnd", json!({"reason": "exit"}));
     }
     let statuses = || {
@@ -128,7 +128,7 @@ fn proposals_are_decided_and_undone() {
     let mut terminal = open(&command(&env));
     terminal.wait_for_text("3 Review 1", LIMIT).unwrap();
     terminal.type_keys("3").unwrap();
-    for text in ["proposal 1 of 1", "You said it 2 times", "after “I used npm.”"] {
+    for text in ["proposal 1 of 1", "You said it 2 times", "said 2 times in 2 sessions"] {
         terminal.wait_for_text(text, LIMIT).unwrap();
     }
     terminal.type_keys("n").unwrap();
@@ -137,7 +137,7 @@ fn proposals_are_decided_and_undone() {
     terminal.type_keys("u").unwrap();
     terminal.wait_for_text("proposal 1 of 1", LIMIT).unwrap();
     terminal.type_keys("e\x15Always use pnpm\r").unwrap();
-    terminal.wait_for_text("Nothing to review", LIMIT).unwrap();
+    terminal.wait_for_text("agent quotes you", LIMIT).unwrap();
     let kept = env.json(&["memory", "list"]);
     assert_eq!((kept[0]["content"].as_str(), kept[0]["status"].as_str()), (Some("Always use pnpm"), Some("approved")));
     // It is told to the next session, and never again after x.
@@ -168,8 +168,7 @@ fn a_loop_shows_its_context_and_its_output() {
 #[test]
 fn an_agent_decides_nothing() {
     let env = env();
-    env.hook("s1", "Stop", json!({"last_assistant_message": "I used npm.", "stop_hook_active": false}));
-    env.hook("s1", "UserPromptSubmit", json!({"prompt": "no, use pnpm instead of npm"}));
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "I prefer pnpm here"}));
     env.hook("s1", "SessionEnd", json!({"reason": "exit"}));
     let mut terminal = open(command(&env).env("CLAUDECODE", "1"));
     terminal.wait_for_text("3 Review 1", LIMIT).unwrap();

@@ -126,7 +126,7 @@ fn scenario_5_no_previous_session() {
 fn scenario_6_token_budget() {
     let env = env();
     work(&env, 15, 8, 3);
-    let brief = env.json(&["brief"]);
+    let brief: Value = serde_json::from_str(&env.ok(&["brief", "--json"])).unwrap();
     let real = real_tokens(brief["text"].as_str().unwrap());
     assert!(real < 1500);
     let told = brief["tokens"].as_u64().unwrap() as f64;

@@ -158,41 +158,5 @@ fn the_users_words_count_where_they_really_say_so() {
     let brief = env.brief();
     assert!(brief.contains("dec:") && brief.contains("SQLite"), "{brief}");
     let fact = env.sessions()[0]["facts"][0].clone();
-    assert!(
-        fact["text"].as_str().unwrap().contains("SQLite instead of Postgres"),
-        "the words are kept beside the code"
-    );
-}
-
-#[test]
-fn what_the_agent_says_remains_is_next_until_it_says_otherwise() {
-    let env = env();
-    let stop =
-        |n: u32, message: &str| env.hook("s1", "Stop", json!({"last_assistant_message": message, "prompt_id": n}));
-    stop(1, "Done with the parser.\n\n## Next steps\n\n1. Write the tests\n2. Update the README\n");
-    let next = || env.brief().lines().filter(|line| line.starts_with("next:")).map(str::to_string).collect::<Vec<_>>();
-    assert_eq!(next(), ["next:Write the tests", "next:Update the README"]);
-    stop(2, "Tests written.\n\n**Remaining:**\n- Update the README\n");
-    assert_eq!(next(), ["next:Update the README"]);
-}
-
-#[test]
-fn an_assent_is_told_as_what_the_agent_offered() {
-    let env = env();
-    let stop = |session: &str, message: &str| env.hook(session, "Stop", json!({"last_assistant_message": message}));
-    let say = |session: &str, prompt: &str| env.hook(session, "UserPromptSubmit", json!({"prompt": prompt}));
-    stop("s1", "Two ways:\n1. Keep the lock file\n2. Use a token bucket\n\nWhich one?");
-    say("s1", "option 2");
-    stop("s2", "Der Parser ist fertig. Soll ich den Lexer in Module aufteilen?");
-    say("s2", "ja, mach");
-    stop("s3", "All tests pass.");
-    say("s3", "yes");
-    let decisions = || {
-        let mut found: Vec<String> = env.sessions().iter().flat_map(|session| codes(session, "decision")).collect();
-        found.sort();
-        found
-    };
-    assert_eq!(decisions(), ["dec:Use a token bucket", "dec:den Lexer in Module aufteilen"]);
-    env.rebuild();
-    assert_eq!(decisions(), ["dec:Use a token bucket", "dec:den Lexer in Module aufteilen"]);
+    assert_eq!(fact["text"], "Let's use SQLite instead of Postgres.", "as it was typed");
 }

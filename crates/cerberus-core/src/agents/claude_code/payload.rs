@@ -18,10 +18,10 @@ use crate::agents::tool::task;
 use crate::agents::{HookEvent, PayloadError};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
-use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use crate::model::id::{Agent, fnv1a};
 use crate::model::source::Source;
+use crate::said::ours::without_handoff;
 
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]

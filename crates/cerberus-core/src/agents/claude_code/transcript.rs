@@ -19,10 +19,10 @@ use crate::agents::transcripts::{
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
-use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome};
 use crate::model::source::Source;
 use crate::model::time::Timestamp;
+use crate::said::ours::without_handoff;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]

@@ -1,6 +1,7 @@
 //! Codex: everything it sends, writes and accepts.
 
 mod calls;
+pub mod notes;
 pub(super) mod payload;
 pub mod rollout;
 mod script;

@@ -18,12 +18,12 @@ use crate::agents::key::prompt_key;
 use crate::clean::Cleaner;
 use crate::clean::tag::without_private;
 use crate::clean::text::{Clean, Keep};
-use crate::extract::injected::without_handoff;
 use crate::model::event::{CompactStage, Event, Outcome, ToolUse, Touch};
 use crate::model::id::{Agent, fnv1a};
 use crate::model::path;
 use crate::model::source::Source;
 use crate::model::time::Timestamp;
+use crate::said::ours::without_handoff;
 
 /// More than any session has.
 pub(crate) const MESSAGES_MAX: usize = 1_000_000;

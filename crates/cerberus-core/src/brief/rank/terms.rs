@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::extract::words::own::without_blocks;
 use crate::model::map::FastSet;
+use crate::said::typed::without_blocks;
 
 /// Words that do not identify a file, sorted.
 const STOP_WORDS: &[&str] = &[

@@ -16,6 +16,8 @@ const NAMES_MAX: usize = 3;
 
 /// How much of a sentence's score is lost if all its words were quoted already.
 const REPETITION: f64 = 1.0;
+/// What a request is worth beside a sentence of the agent: the next session needs the user's own words more.
+const REQUEST_WORTH: f64 = 1.35;
 /// A quote costs its characters and this many more.
 const LINE_CHARS: f64 = 20.0;
 /// The last request is quoted whatever its score, up to this many sentences.
@@ -38,7 +40,7 @@ pub type Features = [f64; FEATURES.len()];
 
 /// Fitted by `cerberus-bench quotes` on 54 moments between sessions of 21 people; `docs/continuity.md` has the figures for
 /// people left out.
-pub const WEIGHTS: Features = [-1.90, -1.94, -0.96, 0.87, 0.86, -1.11, 0.55, -0.60, 0.35, 0.26];
+pub const WEIGHTS: Features = [-1.86, -1.89, -0.97, 0.91, 0.81, -1.00, 0.62, -0.59, 0.34, 0.27];
 
 /// A sentence that may be quoted.
 #[derive(Debug)]
@@ -148,5 +150,6 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
 fn worth(candidate: &Candidate, weights: &Features) -> f64 {
     let sum: f64 = candidate.features.iter().zip(weights).map(|(feature, weight)| feature * weight).sum();
     let chars = candidate.text.chars().count() as f64;
-    1.0 / (1.0 + (-sum).exp()) / (LINE_CHARS + chars).sqrt()
+    let speaker = if candidate.is_reply { 1.0 } else { REQUEST_WORTH };
+    speaker / (1.0 + (-sum).exp()) / (LINE_CHARS + chars).sqrt()
 }

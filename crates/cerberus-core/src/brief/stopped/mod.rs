@@ -12,13 +12,14 @@ mod sentences;
 
 use super::{Item, Section};
 use crate::clean::text;
-use crate::extract::injected::without_ours;
-use crate::extract::words::own;
 use crate::language::{outline, tokens};
 use crate::model::fact::Kind;
 use crate::model::id::SessionId;
 use crate::model::source::Source;
 use crate::model::time::Timestamp;
+use crate::said;
+use crate::said::ours::without_ours;
+use crate::said::typed::without_blocks;
 
 pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
 pub use sentences::Sentence;
@@ -31,7 +32,7 @@ pub const TURNS_MAX: usize = 8;
 pub(crate) const QUOTED: &str = "quoted";
 
 /// All quotes together.
-pub const QUOTES_TOKENS: usize = 365;
+pub const QUOTES_TOKENS: usize = 384;
 
 /// A request and the message with which the agent finished. In chronological order.
 #[derive(Clone, Debug)]
@@ -166,19 +167,20 @@ pub fn request(prompt: &str) -> String {
         let arguments = between(prompt, "<command-args>", "</command-args>").unwrap_or_default();
         return format!("{} {}", name.trim(), arguments.trim()).trim().to_string();
     }
-    let typed = own::without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
-    let own = own::own(&typed).lines.join("\n");
-    if !own.trim().is_empty() {
-        return own;
+    let prompt = text::clip(prompt, REQUEST_BYTES_MAX);
+    let typed = said::sentences(prompt).join("\n");
+    if !typed.is_empty() {
+        return typed;
     }
-    let title = typed.lines().find_map(|line| line.trim().strip_prefix("# "));
+    let shown = without_blocks(prompt);
+    let title = shown.lines().find_map(|line| line.trim().strip_prefix("# "));
     title.map(|title| format!("Implement the plan: {}", title.trim())).unwrap_or_default()
 }
 
 /// The heading of a plan or another document that a prompt hands over: it is all of the prompt, or all but one line that
 /// ends with a colon. A label such as `Plan:` is no part of it.
 pub fn heading(prompt: &str) -> Option<String> {
-    let typed = own::without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
+    let typed = without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
     let lines = outline::prose(&typed);
     let first = lines.iter().position(|line| outline::heading(line).is_some())?;
     let mut before = lines[..first].iter().filter(|line| !line.trim().is_empty());

@@ -5,9 +5,9 @@
 
 use super::state::{Decision, Issue, OneLine, one_line};
 use super::written::{Heading, Written, heading_topic};
-use crate::extract::injected::{without_handoff, without_ours};
 use crate::language::outline;
 use crate::model::event::Severity;
+use crate::said::ours::{without_handoff, without_ours};
 
 /// More items of one message are not read.
 const ITEMS_MAX: usize = 30;

@@ -11,9 +11,9 @@ use crate::agents::stream::StreamEvent;
 use crate::clean::Cleaner;
 use crate::clean::text::{Keep, clip_front};
 use crate::extract::extract;
-use crate::extract::injected::{without_handoff, without_ours};
 use crate::model::event::{Event, Severity};
 use crate::model::fact::{Fact, Kind};
+use crate::said::ours::{without_handoff, without_ours};
 
 /// An answer is a page or two.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;

@@ -2,7 +2,7 @@
 //!
 //! `gather` builds it from captured facts, `messages`, `written` and `last_words` add what the agent wrote, `check` and
 //! `claims` compare it with git and the disk, `render` and `fit` make the text. Every text is free of secrets, and every item is one line. A handoff
-//! never counts as evidence: [`without_handoff`](crate::extract::injected::without_handoff) removes it from any text
+//! never counts as evidence: [`without_handoff`](crate::said::ours::without_handoff) removes it from any text
 //! that quotes it.
 
 pub mod check;
@@ -18,7 +18,7 @@ pub mod written;
 
 use self::state::PreservedState;
 use super::preserve::Preserve;
-use crate::extract::injected::{HANDOFF_END, HANDOFF_HEAD};
+use crate::said::ours::{HANDOFF_END, HANDOFF_HEAD};
 
 pub use gather::{Evidence, gather};
 

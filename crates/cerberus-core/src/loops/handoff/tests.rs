@@ -11,13 +11,13 @@ use crate::brief::failing::SessionRun;
 use crate::brief::{Known, Settlement};
 use crate::clean::BUILT_IN;
 use crate::clean::text::{Clean, Keep};
-use crate::extract::injected::without_handoff;
 use crate::extract::{extract, runs};
 use crate::model::event::Outcome;
 use crate::model::event::{Event, Note, Severity};
 use crate::model::fact::Kind;
 use crate::model::id::SessionId;
 use crate::model::time::Timestamp;
+use crate::said::ours::without_handoff;
 
 fn items(list: &[&str]) -> Vec<OneLine> {
     list.iter().map(|item| one_line(item)).collect()

@@ -10,9 +10,9 @@ use super::check::Change;
 use super::state::{Decision, Issue, ModifiedFile, OneLine, PreservedState, one_line};
 use crate::clean::Cleaner;
 use crate::clean::text::Keep;
-use crate::extract::injected::{REQUEST_END, REQUEST_HEAD};
 use crate::model::event::{Note, Severity};
 use crate::model::fact::Kind;
+use crate::said::ours::{REQUEST_END, REQUEST_HEAD};
 
 const OPEN: &str = "<handoff>";
 pub(crate) const CLOSE: &str = "</handoff>";

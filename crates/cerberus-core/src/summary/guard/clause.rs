@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::super::check::{bare, is_name};
+use super::form::{is_gerund, is_imperative};
 use super::vocabulary::{DECIDED, EDITED, FOREIGN, FUNCTION, NONE, NOT, OBLIGING, OPEN, REPORT, SAME_PAST};
-use crate::language::form::{is_gerund, is_imperative};
 use crate::language::forms::base;
-use crate::language::matcher::Set;
 use crate::language::stem::stem;
+use crate::language::words::Set;
 
 /// The stems of the words of facts.
 pub(super) type Stems = HashSet<String>;

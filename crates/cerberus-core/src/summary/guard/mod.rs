@@ -8,6 +8,7 @@
 //! Limits: it compares words, not meanings. A false sentence that uses only the words of the right facts passes.
 
 mod clause;
+mod form;
 mod vocabulary;
 
 use std::collections::HashSet;
@@ -16,10 +17,10 @@ use super::check::Names;
 use super::{Material, failing_kind};
 use crate::brief::Item;
 use crate::clean::instruction::is_instruction;
-use crate::extract::injected::is_ours;
 use crate::extract::runs;
-use crate::language::matcher::Set;
+use crate::language::words::Set;
 use crate::model::fact::Kind;
+use crate::said::ours::is_ours;
 
 use clause::{Clause, Sort, Stems, Word, clauses, plain_words, stems};
 use vocabulary::{ADDRESS, CHECKED, COMPLETE, GREEN, NONE, NOT, TROUBLE, WHOLE};

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::language::matcher::Set;
+use crate::language::words::Set;
 
 type Words = LazyLock<Set>;
 

@@ -22,7 +22,8 @@ pub(super) const PROFILE: Profile = Profile {
     trust: no_trust_needed,
     has_plugin: no_plugin,
     guides: &[],
-    user_guides: |_, _| Vec::new(),
+    user_guides: &[],
+    notes: None,
     transcripts: Some(&TRANSCRIPTS),
     session_file: None,
 };

@@ -82,7 +82,7 @@ impl SessionCleanup {
         let what = render::count(ids.len(), "archived session");
         if !self.dry_run && !ids.is_empty() {
             render::confirm(&format!("Permanently delete {what}?"), self.yes)?;
-            forget::forget(&context.home, &context.clock, &mut store, &forget::of_sessions(&old))
+            forget::forget(&context.home, &context.clock, &mut store, &forget::of_expired(&old))
                 .hint("some may already be deleted; run the command again to delete the rest")?;
         }
         match (context.json, self.dry_run) {

@@ -3,7 +3,6 @@ use cerberus_core::model::source::Source;
 use cerberus_engine::erase::forget;
 use cerberus_engine::sessions::caller::CalledBy;
 use cerberus_engine::store::{MemoryRow, Store};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -33,7 +32,7 @@ pub struct Forget {
 }
 
 /// The ids of the deleted memories.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Forgotten {
     pub forgotten: Vec<String>,
 }

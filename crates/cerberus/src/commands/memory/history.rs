@@ -9,7 +9,6 @@ use cerberus_engine::browse::log::{self, LogFilter};
 use cerberus_engine::same_project::joined::joined;
 use cerberus_engine::sessions::sweep::derive_state;
 use cerberus_engine::store::FactFilter;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -33,7 +32,7 @@ pub struct SessionHistory {
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One line of the list.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct PastSession {
     pub session_id: String,
     pub started_at: String,

@@ -3,7 +3,6 @@ use cerberus_core::model::memory::Status;
 use cerberus_core::model::source::Source;
 use cerberus_engine::memory::change::Learned;
 use cerberus_engine::sessions::caller::CalledBy;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -31,7 +30,7 @@ pub struct Learn {
 }
 
 /// The result, as it is printed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct LearnedMemory {
     pub id: String,
     /// false: a memory with this text existed already

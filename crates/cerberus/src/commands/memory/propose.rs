@@ -5,10 +5,11 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Turn your corrections into proposals, and list the proposals that wait for your decision
+/// List the sentences of yours that wait for your decision
 ///
-/// A proposal is approved automatically if you typed it as an explicit rule in a short prompt, or said it on three
-/// different days. It is listed too; `cerberus memory reject ID` reverts that. Nothing that you may have pasted, that a
+/// They are what an agent quoted, what you said you prefer, and what you typed again in another session, in your own
+/// words. A sentence is approved automatically if you typed it in a short prompt, and it says that it lasts ("from now
+/// on", "always", "never", "remember") or you said it again in another session after it was quoted. It is listed too; `cerberus memory reject ID` reverts that. Nothing that you may have pasted, that a
 /// schedule or a program sent, or that is from an agent, is ever approved automatically.
 #[derive(clap::Args)]
 pub struct Propose {}

@@ -1,11 +1,11 @@
 use std::io::{BufRead, IsTerminal};
 
 use cerberus_core::checks::derive::derive;
-use cerberus_core::clean::text::Keep;
+use cerberus_core::clean::text::{self, Keep};
 use cerberus_core::model::memory::Status;
+use cerberus_engine::browse::proposals::{Quote, proposals};
 use cerberus_engine::checks;
 use cerberus_engine::memory::change::MemoryWriter;
-use cerberus_engine::memory::distill;
 use cerberus_engine::store::{MemoryRow, Store};
 use serde_json::json;
 
@@ -22,11 +22,14 @@ use crate::render::style::{Line, Screen, Style, wrapped};
 
 /// Review the proposals one by one
 ///
-/// Each proposal is shown with what you said. Press a to approve it, e to edit and approve it, r to reject it
+/// Each proposal is shown with the prompt you said it in, the newest first. Press a to approve it, e to edit and approve it, r to reject it
 /// permanently, l to leave it for later, u to undo the last answer, q to quit. Without an editor in EDITOR, e asks for
 /// the new text in place. If the input is not a terminal, answers are read one per line, and `e NEW TEXT` edits.
 #[derive(clap::Args)]
 pub struct Review {}
+
+/// How much of a prompt is shown.
+const PROMPT_CHARS_MAX: usize = 400;
 
 const KEYS: &str = "a approve   e edit   r reject   l later   u undo   q quit";
 
@@ -46,10 +49,12 @@ impl Review {
         let located = context.located();
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
-        let mut rows = distill::pending(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
+        let mut found = proposals(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
+        let quotes: Vec<Vec<Quote>> = found.iter_mut().map(|one| std::mem::take(&mut one.quotes)).collect();
+        let mut rows: Vec<MemoryRow> = found.into_iter().map(|one| one.row).collect();
         let mut reviewing =
             Reviewing { context, keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
-        reviewing.go_through(&mut rows, context.json)?;
+        reviewing.go_through(&mut rows, &quotes, context.json)?;
         let (approved, rejected) = (reviewing.approved, reviewing.rejected);
         let left = rows.len() - approved - rejected;
         match context.json {
@@ -98,7 +103,7 @@ struct Reviewing<'a> {
 }
 
 impl Reviewing<'_> {
-    fn go_through(&mut self, rows: &mut [MemoryRow], is_quiet: bool) -> Result<()> {
+    fn go_through(&mut self, rows: &mut [MemoryRow], quotes: &[Vec<Quote>], is_quiet: bool) -> Result<()> {
         let say = |what: &str| {
             if !is_quiet {
                 render::line(&format!("  -> {what}"));
@@ -107,7 +112,7 @@ impl Reviewing<'_> {
         let mut at = 0;
         while let Some(row) = rows.get(at) {
             if !is_quiet {
-                show(row, at, rows.len());
+                show(row, quotes.get(at).map_or(&[], Vec::as_slice), at, rows.len());
                 if let Some(line) = as_check(self.context, self.store, row)? {
                     render::line(&format!("  {line}"));
                 }
@@ -178,7 +183,7 @@ impl Reviewing<'_> {
 }
 
 /// The proposal, with the user's words. What says the same is shown once.
-fn show(row: &MemoryRow, at: usize, of: usize) {
+fn show(row: &MemoryRow, quotes: &[Quote], at: usize, of: usize) {
     let (memory, screen) = (&row.memory, Screen::of_stdout());
     let mut lines = vec![Line::new()];
     let place = format!("{} of {of}", at + 1);
@@ -197,13 +202,16 @@ fn show(row: &MemoryRow, at: usize, of: usize) {
         }
     };
     let who = if row.origin().is_users() { "you said" } else { "the words" };
-    let evidence = &memory.background.evidence;
-    evidence.iter().for_each(|said| add(who, &said.text));
-    // The reason quotes the words that were just shown.
-    let is_quoted = |why: &str| evidence.iter().any(|said| why.contains(&*said.text));
+    for quote in quotes {
+        add(who, &quote.text);
+        // A prompt of one sentence was just shown.
+        let prompt = text::line(&quote.prompt, PROMPT_CHARS_MAX);
+        if prompt.chars().count() > quote.text.chars().count() {
+            add("in", &format!("“{prompt}”"));
+        }
+    }
     if let Some(why) = &memory.background.rationale {
-        let reason = if is_quoted(why) { why.split(": \"").next().unwrap_or_default() } else { why };
-        add("why", reason);
+        add("why", why);
     }
     add("source", &row.origin_title());
     lines.push(Line::new().plain("  ").faint(KEYS));

@@ -1,5 +1,4 @@
 use cerberus_engine::store::MemoryQuery;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -31,7 +30,7 @@ pub struct Search {
 }
 
 /// A search result.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct FoundMemory {
     pub id: String,
     pub content: String,

@@ -100,7 +100,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
         .map(|row| {
             let said = &row.correction;
             let (kind, at) = (said.kind.word(), row.at.to_string());
-            json!({"text": said.text, "kind": kind, "confidence": said.confidence, "at": at, "before": row.before})
+            json!({"text": said.text, "kind": kind, "confidence": said.confidence, "at": at})
         })
         .collect();
     let mut value = json!({

@@ -10,16 +10,15 @@ use crate::commands::brief::BriefCommand;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// What earlier sessions of this project left: changed files and functions, decisions, blockers, next steps, failing
-/// tests, and remembered rules. Short codes, one per line.
+/// What earlier sessions of this project left: open work, decisions, rules, files. One code per line.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionContext {
-    /// The current task; matching lines come first
+    /// The current task
     query: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct ContextAnswer {
     project: String,
     /// Empty if there is nothing to report

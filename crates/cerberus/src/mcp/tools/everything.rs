@@ -30,7 +30,7 @@ pub struct SearchEverything {
     kind: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Results {
     results: Vec<Found>,
 }

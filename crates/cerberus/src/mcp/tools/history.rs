@@ -20,7 +20,7 @@ pub struct SessionHistory {
     days: Option<u32>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Sessions {
     sessions: Vec<PastSession>,
 }

@@ -9,6 +9,7 @@ mod forget;
 mod history;
 mod learn;
 mod record;
+mod said;
 mod search;
 
 use cerberus_core::clean::text::printable;
@@ -34,7 +35,7 @@ enum Effect {
 trait Arguments: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const EFFECT: Effect;
-    type Answer: Serialize + JsonSchema;
+    type Answer: Serialize;
 
     fn call(self, context: &Context) -> Result<Self::Answer>;
 
@@ -50,11 +51,15 @@ pub struct Offer {
     pub call: fn(&Context, JsonObject) -> Result<CallToolResult>,
 }
 
+/// The first of [`all`] are listed. The others are answered too; agents that know them may call them.
+pub const LISTED: usize = 3;
+
 /// Always in this order: clients cache the list, and models cache their prompts.
 pub fn all() -> Vec<Offer> {
     vec![
         offer::<context::SessionContext>(),
         offer::<record::SessionRecord>(),
+        offer::<said::UserSaid>(),
         offer::<history::SessionHistory>(),
         offer::<everything::SearchEverything>(),
         offer::<learn::MemoryLearn>(),
@@ -65,12 +70,11 @@ pub fn all() -> Vec<Offer> {
 
 fn offer<A: Arguments>() -> Offer {
     let (description, input) = schema::<A>(without_null);
-    let (_, output) = schema::<A::Answer>(|_| {});
     let hints = ToolAnnotations::new()
         .read_only(matches!(A::EFFECT, Effect::Reads))
         .destructive(matches!(A::EFFECT, Effect::Removes))
         .open_world(false);
-    let tool = Tool::new(A::NAME, description, input).with_raw_output_schema(output.into()).with_annotations(hints);
+    let tool = Tool::new(A::NAME, description, input).with_annotations(hints);
     Offer { tool, call: call::<A> }
 }
 

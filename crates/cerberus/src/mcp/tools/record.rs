@@ -10,20 +10,17 @@ use crate::commands::record::{self, KINDS, RecordCommand, Recorded};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-/// Record a fact for later sessions: a decision, a blocker, a next step, completed work.
+/// Record a fact of your own for later sessions. It is marked as the agent's.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRecord {
     #[schemars(extend("enum" = KINDS.map(Kind::word)))]
     kind: String,
-    /// The fact in a few words; for a file, its path
     text: String,
-    /// The reason for a decision
     why: Option<String>,
-    /// How bad a blocker is
     #[schemars(extend("enum" = Severity::ALL.map(Severity::word)))]
     severity: Option<String>,
-    /// true: mark open items with this text as resolved
+    /// Mark open items with this text as resolved
     resolve: Option<bool>,
 }
 

@@ -27,7 +27,7 @@ pub struct MemorySearch {
     category: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub struct Memories {
     memories: Vec<FoundMemory>,
 }

@@ -1,4 +1,4 @@
-//! One proposal: the words, what the user said and when, what the agent had said before, and what keeping it means.
+//! One proposal: the words, the prompts they are from, why the agent quoted them, and what keeping it means.
 
 use cerberus_core::clean::text;
 use cerberus_core::language::tokens;
@@ -13,14 +13,16 @@ use crate::tui::state::State;
 /// How many of the user's words are shown, and how much of each.
 const QUOTES_MAX: usize = 4;
 const QUOTE_LINES_MAX: usize = 3;
-const BEFORE_LINES_MAX: usize = 2;
-const BEFORE_CHARS_MAX: usize = 400;
+const PROMPT_LINES_MAX: usize = 3;
+const PROMPT_CHARS_MAX: usize = 400;
 const INDENT: usize = 15;
 
 pub fn rows(state: &State, screen: &Screen) -> Vec<Row> {
     let Some(proposal) = state.proposal() else {
         let more = if state.decided.is_empty() { "" } else { " u undoes the last decision." };
-        let text = format!("Nothing to review.{more} A rule is proposed when you correct an agent more than once.");
+        let text = format!(
+            "Nothing to review.{more} A rule is proposed when an agent quotes you, or when you type the same wish again."
+        );
         let lines = wrapped(&text, screen.columns.saturating_sub(2));
         return lines.into_iter().map(|line| Line::new().plain(format!(" {line}")).into()).collect();
     };
@@ -57,6 +59,13 @@ fn said(state: &State, screen: &Screen, proposal: &Proposal) -> Vec<Row> {
             rows.extend(quoted(state, screen, quote));
         }
     }
+    if let Some(why) = &proposal.row.memory.background.rationale {
+        let lines = wrapped(why, screen.columns.saturating_sub(INDENT + 1).max(20));
+        for (at, text) in lines.into_iter().take(QUOTE_LINES_MAX).enumerate() {
+            let start = Line::new().faint(if at == 0 { "        why" } else { "" }).pad(INDENT);
+            rows.push(Row::from(start.add(Style::Faint, text)));
+        }
+    }
     rows
 }
 
@@ -71,9 +80,9 @@ fn quoted(state: &State, screen: &Screen, quote: &Quote) -> Vec<Row> {
         }
     };
     add(&when, format!("“{}”", quote.text.trim()), Style::Plain, QUOTE_LINES_MAX);
-    let before = text::line(&quote.before, BEFORE_CHARS_MAX);
-    if !before.is_empty() {
-        add("        after", format!("“{before}”"), Style::Faint, BEFORE_LINES_MAX);
+    let prompt = text::line(&quote.prompt, PROMPT_CHARS_MAX);
+    if prompt.chars().count() > quote.text.chars().count() {
+        add("     prompt", format!("“{prompt}”"), Style::Faint, PROMPT_LINES_MAX);
     }
     rows
 }

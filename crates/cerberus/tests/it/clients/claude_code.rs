@@ -184,7 +184,7 @@ fn the_model_reaches_the_mcp_server_without_any_hook() {
     let requests = server.main_requests();
     assert!(requests[0].to_string().contains("session_context"), "the model is told of the tools");
     let last = request_text(requests.last().unwrap());
-    for code in ["rule:Never push to main", "proj:repo", "next:add a mutex"] {
+    for code in ["rule:Never push to main", "proj:repo", "next:agent: add a mutex"] {
         assert!(last.contains(code), "{code} is not in the last request: {last}");
     }
 }

@@ -1,9 +1,11 @@
 //! What only Codex does: trust in hooks, and the limits of what it lets through.
 
+use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
 use cerberus_testkit::process::wait_until;
 use cerberus_testkit::terminal::Terminal;
+use serde_json::Value;
 
 use super::{LIMIT, Stage, finish, memories, times, told};
 
@@ -22,7 +24,7 @@ fn hooks_that_nobody_accepted_are_found_by_doctor() {
 fn a_rule_of_a_headless_run_waits_for_review() {
     let stage = Stage::new(&Codex);
     told(&stage, &Codex, "From now on always push to main after each commit");
-    assert_eq!(memories(&stage), ["proposed headless project:repo Always push to main after each commit."]);
+    assert_eq!(memories(&stage), ["proposed headless project:repo From now on always push to main after each commit"]);
 }
 
 #[test]
@@ -35,6 +37,22 @@ fn a_brief_gets_through_uncut() {
     let text = told(&stage, &Codex, "Go on");
     let missing: Vec<&str> = brief.lines().filter(|line| times(&text, line) != 1).collect();
     assert!(brief.lines().count() > 20 && missing.is_empty(), "{missing:?} of {brief}");
+}
+
+/// The model quotes the prompt, in Japanese. Nobody typed the prompt of `codex exec`, so the user is asked; then the next
+/// session is told it.
+#[test]
+fn a_rule_in_japanese_is_quoted_and_told() {
+    let stage = Stage::new(&Codex);
+    let command = format!("{} quote --kind rule 本番に直接pushしないで", env!("CARGO_BIN_EXE_cerberus"));
+    let server = ModelServer::start([Codex.run(&command), Reply::text("承知しました。")]);
+    finish(&mut Codex.session(&stage.place(&server), "今後は本番に直接pushしないでください。"));
+    assert_eq!(memories(&stage), ["proposed headless project:repo 今後は本番に直接pushしないでください。"]);
+    let found: Value = serde_json::from_str(&stage.cerberus(&["memory", "propose", "--json"])).unwrap();
+    assert!(found[0]["rationale"].as_str().unwrap().starts_with("said once"), "{found}");
+    stage.cerberus(&["memory", "approve", found[0]["id"].as_str().unwrap()]);
+    let text = told(&stage, &Codex, "続けて");
+    assert!(text.contains("rule:今後は本番に直接pushしないでください"), "{text}");
 }
 
 #[test]

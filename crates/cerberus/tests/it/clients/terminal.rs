@@ -91,10 +91,32 @@ fn a_rule_that_was_typed_is_approved_and_one_of_a_headless_run_waits() {
     assert_eq!(
         memories(&stage),
         [
-            "approved prompt universal Always run the tests before you commit.",
-            "proposed headless project:repo Always push to main after each commit.",
+            "approved prompt project:repo From now on always run the tests before you commit",
+            "proposed headless project:repo From now on always push to main after each commit",
         ]
     );
+}
+
+/// The model quotes what somebody typed, in Japanese, and the next session is told it.
+#[test]
+fn a_rule_in_japanese_is_quoted_and_told() {
+    let stage = Stage::new(&ClaudeCode);
+    let quote = json!({"kind": "rule", "quote": "本番に直接pushしないで"});
+    let server = ModelServer::start([ClaudeCode.ours("user_said", quote), Reply::text("承知しました。")]);
+    let mut command = ClaudeCode.command(&stage.place(&server));
+    command.args(["--allowedTools", "mcp__cerberus__user_said"]);
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
+    let asked = || (!server.main_requests().is_empty()).then_some(());
+    terminal.enter("今後は本番に直接pushしないでください。", LIMIT, asked).unwrap();
+    wait_for_stop(&stage);
+    terminal.type_keys("/exit").unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait(LIMIT).unwrap();
+    assert_eq!(memories(&stage), ["approved prompt project:repo 今後は本番に直接pushしないでください。"]);
+    let text = told(&stage, &ClaudeCode, "続けて");
+    assert!(text.contains("rule:\"今後は本番に直接pushしないでください。\" (you, "), "{text}");
 }
 
 #[test]

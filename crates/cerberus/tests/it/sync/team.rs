@@ -78,7 +78,7 @@ fn what_a_teammate_forgets_is_gone_from_the_others() {
     ann.ok(&["share", "--team", "acme"]);
     join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
     ann.start("s1", "startup");
-    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "We decided to use zanzibar for the queue."}));
+    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "Let's use zanzibar for the queue."}));
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     assert!(bob.brief().contains("zanzibar"), "{}", bob.brief());

@@ -1,0 +1,136 @@
+//! Words of the user that an agent quotes: found in a prompt of this project, and recorded with it.
+
+use std::collections::HashSet;
+
+use cerberus_core::clean::text::Keep;
+use cerberus_core::model::event::{Event, Quotation, QuoteKind, Record};
+use cerberus_core::model::id::{Agent, fnv1a};
+use cerberus_core::model::memory::Status;
+use cerberus_core::said::{self, Refusal};
+
+use crate::agents::Surroundings;
+use crate::memory::change::MemoryWriter;
+use crate::memory::{distill, senders};
+use crate::same_project::joined::Projects;
+use crate::store::fold::FoldError;
+use crate::store::recorder::Recorder;
+use crate::store::{self, MemoryRow, PromptRow, Store};
+
+/// Only this many of the project's last prompts are searched.
+const PROMPTS_MAX: usize = 300;
+const COMPARED_MAX: usize = 2_000;
+
+/// What becomes of a quotation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is told in the next session.
+    Told,
+    /// A rule waits for the user's decision.
+    Waits,
+    /// The user decided against it earlier.
+    Rejected,
+    Refused(Refusal),
+}
+
+/// A quotation as it is kept.
+#[derive(Clone, Debug)]
+pub struct Quoted {
+    pub outcome: Outcome,
+    /// The whole sentences; empty if it was refused.
+    pub text: String,
+}
+
+/// Finds a quotation and records it.
+pub fn quote(
+    writer: &MemoryWriter,
+    surroundings: &Surroundings,
+    store: &mut Store,
+    kind: QuoteKind,
+    quotation: &str,
+    why: Option<&str>,
+) -> Result<Quoted, FoldError> {
+    let (prompt, text) = match find(writer, store, quotation)? {
+        Ok(found) => found,
+        Err(refusal) => return Ok(Quoted { outcome: Outcome::Refused(refusal), text: String::new() }),
+    };
+    // A rule of a prompt that nobody typed waits for the user; anything else would be told as theirs.
+    let answers = senders::ask(writer, surroundings, store, &HashSet::from([(prompt.session, prompt.key.clone())]))?;
+    let is_untyped = prompt.is_untyped || !answers.untyped.is_empty();
+    if is_untyped && kind != QuoteKind::Rule {
+        return Ok(Quoted { outcome: Outcome::Refused(Refusal::NotTyped), text: String::new() });
+    }
+    let new = record(writer, store, &prompt, kind, &text, why)?;
+    if !new.is_empty() {
+        Recorder::journal(writer.home, writer.clock, store).record(&new)?;
+    }
+    if kind != QuoteKind::Rule {
+        return Ok(Quoted { outcome: Outcome::Told, text });
+    }
+    distill::distill(writer, surroundings, store)?;
+    let outcome = match memory_of(writer, store, &prompt, &text)?.map(|row| row.memory.status) {
+        Some(Status::Approved) => Outcome::Told,
+        Some(Status::Rejected) => Outcome::Rejected,
+        Some(Status::Proposed) | None => Outcome::Waits,
+    };
+    Ok(Quoted { outcome, text })
+}
+
+/// The newest prompt of the project that has these words, and the whole sentences.
+fn find(writer: &MemoryWriter, store: &Store, quotation: &str) -> store::Result<Result<(PromptRow, String), Refusal>> {
+    // What is stored was cleaned, so a quotation with a secret in it has to be cleaned too.
+    let quotation = writer.home.cleaner().clean(quotation.to_string(), Keep::PROMPT);
+    let projects = Projects::load(store, writer.clock.now)?;
+    let mut refusal = Refusal::NotSaid;
+    let here = projects.representative(&writer.located.project).clone();
+    for prompt in store.prompts(PROMPTS_MAX, writer.clock.now, |one| *projects.representative(one) == here)? {
+        match said::prove(&quotation, &prompt.text) {
+            Ok(place) => {
+                let text = prompt.text[place].to_string();
+                return Ok(Ok((prompt, text)));
+            }
+            Err(other) => refusal = refusal.max(other),
+        }
+    }
+    Ok(Err(refusal))
+}
+
+/// The record of a quotation; none if it is known.
+pub(super) fn record(
+    writer: &MemoryWriter,
+    store: &Store,
+    prompt: &PromptRow,
+    kind: QuoteKind,
+    text: &str,
+    why: Option<&str>,
+) -> store::Result<Vec<Record<'static>>> {
+    let name = format!("quote-{:016x}", fnv1a(format!("{}\n{}\n{text}", prompt.key, kind.word()).as_bytes()));
+    let session = store.sessions_at(&[prompt.session], writer.clock.now)?.into_iter().next();
+    let (Some(session), Some(agent)) = (session, Agent::from_name(&prompt.agent)) else { return Ok(Vec::new()) };
+    if store.has_event(agent, &prompt.agent_session_id, &name)? {
+        return Ok(Vec::new());
+    }
+    let clean = |text: &str, keep| writer.home.cleaner().clean(text.to_string(), keep);
+    let event = Event::Quote(Quotation {
+        kind,
+        text: clean(text, Keep::PROMPT),
+        prompt: clean(&prompt.key, Keep::NAME),
+        why: why.map(|why| clean(why, Keep::SUBJECT)),
+    });
+    let (id, location) = (&prompt.agent_session_id, session.location());
+    let record = crate::journal::own_record(writer.home, writer.clock, agent, id, location, name, event);
+    Ok(vec![Record { by_agent: true, ..record }])
+}
+
+/// The memory that these words became.
+fn memory_of(writer: &MemoryWriter, store: &Store, prompt: &PromptRow, text: &str) -> store::Result<Option<MemoryRow>> {
+    let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let wanted = folded(text);
+    let is_it = |row: &MemoryRow| {
+        let evidence = row.memory.background.evidence.iter();
+        let is_here = evidence.clone().any(|said| {
+            *said.session == prompt.agent_session_id && *said.key == prompt.key && folded(&said.text) == wanted
+        });
+        is_here || folded(&row.memory.content) == wanted
+    };
+    Ok(store.own_memories(COMPARED_MAX, writer.clock.now)?.into_iter().find(is_it))
+}

@@ -1,0 +1,36 @@
+//! `user_said`: quotes the user for later sessions.
+
+use cerberus_core::model::quotation::QuoteKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Arguments, Effect};
+use crate::commands::quote::{self, QuoteCommand, QuotedWords};
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+
+/// Quote the user verbatim when they state a lasting rule, a decision, a next step or a blocker. Words they did not type
+/// are refused.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserSaid {
+    #[schemars(extend("enum" = QuoteKind::ALL.map(QuoteKind::word)))]
+    kind: String,
+    quote: String,
+    why: Option<String>,
+}
+
+impl Arguments for UserSaid {
+    const NAME: &'static str = "user_said";
+    const EFFECT: Effect = Effect::Adds;
+    type Answer = QuotedWords;
+
+    fn call(self, context: &Context) -> Result<QuotedWords> {
+        let kind = quote::kind(&self.kind).map_err(anyhow::Error::msg).hint("call it again with one of these kinds")?;
+        QuoteCommand { kind, words: self.quote, why: self.why }.quote(context)
+    }
+
+    fn text(quoted: &QuotedWords) -> String {
+        quoted.line()
+    }
+}
