@@ -24,7 +24,7 @@ fn worked_before(env: &TestEnv) {
         })
     };
     let correction =
-        [said(11, "assistant", "I installed it with npm."), said(12, "user", "no, use pnpm instead of npm")];
+        [said(11, "assistant", "I installed it with npm."), said(12, "user", "I prefer pnpm over npm here")];
     let write = |session: &str, day: u32, asked: &str, file: &str, more: &[Value]| {
         let text = transcript(session, day, asked, file, more);
         let text = text.replace("/home/dev/nimbus", env.project().to_str().unwrap());
@@ -72,7 +72,8 @@ fn the_first_minutes() {
     assert!(page.contains("Fix the race in process.rs"));
     let told = env.start("cccc-3", "startup");
     assert!(
-        told.contains("rule:Use pnpm instead of npm") && told.contains("asked:fix the race in process.rs"),
+        told.contains("pref:\"I prefer pnpm over npm here\" (you, ")
+            && told.contains("asked:fix the race in process.rs"),
         "{told}"
     );
 }
