@@ -67,10 +67,10 @@ pub fn shown(listed: &Value) -> Vec<String> {
     all
 }
 
-const APPROVED: &str = "approved prompt universal Always run the tests before you commit.";
+const APPROVED: &str = "approved prompt project:hydra From now on always run the tests before you commit";
 
 fn proposed(source: &str) -> String {
-    format!("proposed {source} project:hydra Always push to main after each commit.")
+    format!("proposed {source} project:hydra From now on always push to main after each commit")
 }
 
 #[test]
@@ -84,7 +84,10 @@ fn a_scheduled_prompt_proposes_at_most() {
     let expected = [APPROVED.to_string(), proposed("scheduled")];
     assert_eq!(memories(&env), expected);
     let brief = env.brief();
-    assert!(brief.contains("rule:Always run the tests") && !brief.contains("rule:Always push"), "{brief}");
+    assert!(
+        brief.contains("rule:\"From now on always run") && !brief.contains("rule:\"From now on always push"),
+        "{brief}"
+    );
     // The journal says so, not the transcript.
     std::fs::remove_file(file).unwrap();
     env.rebuild();
