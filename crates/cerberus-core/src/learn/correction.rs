@@ -27,6 +27,15 @@ impl CorrectionKind {
         }
     }
 
+    /// How sure it is that the user means it to last, without anybody's help. From 0 to 1.
+    pub fn confidence(self) -> f64 {
+        match self {
+            CorrectionKind::Rule => 0.95,
+            CorrectionKind::Preference => 0.85,
+            CorrectionKind::Fix => 0.75,
+        }
+    }
+
     pub fn from_word(word: &str) -> Option<CorrectionKind> {
         CorrectionKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
@@ -37,17 +46,15 @@ pub struct Correction {
     pub kind: CorrectionKind,
     /// The sentence in the user's own words, on one line.
     pub text: String,
-    /// From 0 to 1.
-    pub confidence: f64,
 }
+
+/// How sure it is that the user means what an agent quoted to last.
+pub const QUOTED: f64 = 0.8;
 
 /// A longer prompt describes a task, and its demands apply to that task.
 const PROMPT_BYTES_MAX: usize = 1_500;
 /// A prompt with more is a document.
 const CORRECTIONS_MAX: usize = 5;
-/// How sure it is that the user means it.
-const LASTING: f64 = 0.95;
-const PREFERRED: f64 = 0.85;
 
 /// The corrections in a prompt, each once.
 pub fn corrections(prompt: &str) -> Vec<Correction> {
@@ -56,14 +63,14 @@ pub fn corrections(prompt: &str) -> Vec<Correction> {
         return found;
     }
     for text in said::sentences(prompt) {
-        let (kind, confidence) = match cue(&text) {
-            Some(Cue::Lasting) => (CorrectionKind::Rule, LASTING),
-            Some(Cue::Preference) => (CorrectionKind::Preference, PREFERRED),
+        let kind = match cue(&text) {
+            Some(Cue::Lasting) => CorrectionKind::Rule,
+            Some(Cue::Preference) => CorrectionKind::Preference,
             Some(Cue::Decision) | None => continue,
         };
         let says_enough = said::word_count(&text) >= said::QUOTE_WORDS_MIN && text.chars().count() <= QUOTE_CHARS_MAX;
         if says_enough && !found.iter().any(|one| one.text == text) && found.len() < CORRECTIONS_MAX {
-            found.push(Correction { kind, text, confidence });
+            found.push(Correction { kind, text });
         }
     }
     found

@@ -1,5 +1,7 @@
 //! The content of an agent's own guides, so that briefs do not repeat it.
 
+use std::cell::OnceCell;
+
 use super::same::Compared;
 use crate::said::ours::{BLOCK_BEGIN, BLOCK_END};
 
@@ -11,18 +13,16 @@ const LONGER_MAX: f64 = 2.0;
 /// The lines of all guides, each with its words.
 #[derive(Debug, Default)]
 pub struct GuideLines {
-    lines: Vec<GuideLine>,
-}
-
-#[derive(Debug)]
-struct GuideLine {
-    guide: String,
-    said: Compared,
+    /// Each with the name of its guide.
+    lines: Vec<(String, String)>,
+    /// Made when something is looked for: most projects have no memories.
+    said: OnceCell<Vec<Compared>>,
 }
 
 impl GuideLines {
     /// Adds a guide, sentence by sentence and list item by list item. A published memory is one item.
     pub fn add(&mut self, guide: &str, text: &str) {
+        self.said.take();
         let mut in_block = false;
         let parts = text.lines().flat_map(|line| {
             in_block = (in_block || line.starts_with(BLOCK_BEGIN)) && line != BLOCK_END;
@@ -30,9 +30,8 @@ impl GuideLines {
         });
         for line in parts {
             let plain = line.trim().trim_start_matches(['-', '*', '+', '#', '>', ' ']);
-            let said = Compared::of(plain);
-            if !said.words.is_empty() {
-                self.lines.push(GuideLine { guide: guide.to_string(), said });
+            if !plain.is_empty() {
+                self.lines.push((guide.to_string(), plain.to_string()));
             }
         }
     }
@@ -40,12 +39,13 @@ impl GuideLines {
     /// The guide that already says this.
     pub fn find(&self, content: &str) -> Option<&str> {
         let wanted = Compared::of(content);
-        let says_it = |line: &&GuideLine| {
-            let is_longer = line.said.words.len() as f64 > LONGER_MAX * wanted.words.len() as f64;
-            let is_told = line.said.is_denial == wanted.is_denial && !is_longer;
-            is_told && (wanted.words.in_order_in(&line.said.words) >= SAID_MIN)
+        let says_it = |said: &Compared| {
+            let is_longer = said.words.len() as f64 > LONGER_MAX * wanted.words.len() as f64;
+            let is_told = said.is_denial == wanted.is_denial && !is_longer;
+            is_told && wanted.words.in_order_in(&said.words) >= SAID_MIN
         };
-        self.lines.iter().find(says_it).map(|line| line.guide.as_str())
+        let said = self.said.get_or_init(|| self.lines.iter().map(|(_, text)| Compared::of(text)).collect());
+        said.iter().position(says_it).map(|at| self.lines[at].0.as_str())
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::correction::CorrectionKind;
+use super::correction::{CorrectionKind, QUOTED};
 use super::same::Compared;
 use crate::clean::text;
 use crate::model::id::{MemoryId, ProjectId};
@@ -99,11 +99,8 @@ pub struct Proposal {
     pub is_sure: bool,
 }
 
-const LASTING: f64 = 0.95;
+/// Quoted or preferred, and said again in another session.
 const SAID_AGAIN: f64 = 0.92;
-const PREFERRED: f64 = 0.85;
-const QUOTED: f64 = 0.8;
-const REPEATED: f64 = 0.75;
 /// What may not be the user's own.
 const UNSURE: f64 = 0.6;
 
@@ -207,12 +204,14 @@ fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal
     }
     let (confidence, is_sure) = match () {
         () if !is_typed => (UNSURE, false),
-        () if members.iter().any(|one| is_lasting(one)) => (LASTING, true),
+        () if members.iter().any(|one| is_lasting(one)) => (CorrectionKind::Rule.confidence(), true),
         // The user meant it in one session, and said it again in another.
         () if is_wanted(members) && sessions(members) > 1 => (SAID_AGAIN, true),
         () if members.iter().any(|one| one.quoted.is_some()) => (QUOTED, false),
-        () if members.iter().any(|one| one.kind == CorrectionKind::Preference) => (PREFERRED, false),
-        () => (REPEATED, false),
+        () if members.iter().any(|one| one.kind == CorrectionKind::Preference) => {
+            (CorrectionKind::Preference.confidence(), false)
+        }
+        () => (CorrectionKind::Fix.confidence(), false),
     };
     Some(Proposal {
         id,

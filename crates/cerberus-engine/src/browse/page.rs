@@ -100,10 +100,7 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> store::Result<
         left: left(&carried),
         files: files(&carried.facts),
         commits: texts(&carried.facts, Kind::Commit),
-        corrected: corrected
-            .into_iter()
-            .map(|row| Said { at: row.at, text: row.correction.text.to_string() })
-            .collect(),
+        corrected: corrected.into_iter().map(|row| Said { at: row.origin.at, text: row.correction.text }).collect(),
         summary: store.summary(&sessions[0], now)?.map(|row| row.text),
         listed: log::described(store, clock, sessions.into())?.remove(0),
         tests,
@@ -191,7 +188,7 @@ fn told(
         for id in memories {
             if let Some(row) = store.memory(&id, now)? {
                 let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
-                let is_broken = corrected.iter().any(|one| one.at >= at && is_evidence(&row, one));
+                let is_broken = corrected.iter().any(|one| one.origin.at >= at && is_evidence(&row, one));
                 let code = format!("{kind}:{}", &*row.memory.content);
                 lines.push(ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken });
             }
@@ -202,6 +199,5 @@ fn told(
 
 /// Whether a memory was learned from this correction, among others.
 fn is_evidence(row: &MemoryRow, correction: &CorrectionRow) -> bool {
-    let mut evidence = row.memory.background.evidence.iter();
-    evidence.any(|said| *said.session == correction.agent_session_id && *said.key == correction.key)
+    row.memory.background.evidence.iter().any(|said| correction.origin.is_of(said))
 }

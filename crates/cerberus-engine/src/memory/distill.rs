@@ -23,7 +23,7 @@ use crate::memory::senders::{self, Answers, PromptId};
 use crate::same_project::joined::Projects;
 use crate::store::fold::FoldError;
 use crate::store::recorder::Recorder;
-use crate::store::{CorrectionRow, MemoryRow, PromptRow, Store};
+use crate::store::{CorrectionRow, MemoryRow, Origin, PromptRow, Store};
 
 /// Only this many of the last corrections count as evidence.
 const CORRECTIONS_MAX: usize = 1_000;
@@ -33,8 +33,6 @@ const KNOWN_MAX: usize = 2_000;
 const PROMPTS_MAX: usize = 600;
 /// So many sentences of one session may wait for the user's decision.
 const PROPOSED_MAX: usize = 3;
-/// How sure it is that a repeated wish is meant to last.
-const REPEATED: f64 = 0.75;
 
 /// The result of a run.
 #[derive(Debug, Default)]
@@ -105,7 +103,7 @@ impl Material {
     /// Applies what the transcripts say.
     fn correct(&mut self, answers: &Answers) {
         self.corrections.retain_mut(|row| {
-            let prompt = (row.session, row.key.clone());
+            let prompt = (row.origin.session, row.origin.key.clone());
             row.source = answers.untyped.get(&prompt).copied().unwrap_or(row.source);
             !answers.unseen.contains(&prompt)
         });
@@ -127,7 +125,7 @@ impl Material {
         let mut fresh: Vec<_> = propose(&said, &existing).into_iter().filter_map(with_memory).collect();
         let mut waiting = self.waiting();
         fresh.retain(|(proposal, _)| {
-            let last = proposal.evidence.last().map_or(0, |at| self.corrections[*at].session);
+            let last = proposal.evidence.last().map_or(0, |at| self.corrections[*at].origin.session);
             let count = waiting.entry(last).or_default();
             let is_kept = proposal.is_sure || self.current(proposal).is_some() || *count < PROPOSED_MAX;
             *count += usize::from(is_kept && !proposal.is_sure);
@@ -140,13 +138,10 @@ impl Material {
     fn waiting(&self) -> HashMap<i64, usize> {
         let asked = self.known.iter().filter(|row| !row.memory.background.is_automatic);
         let last = asked.filter_map(|row| row.memory.background.evidence.last());
-        let is_of = |row: &CorrectionRow, said: &Evidence| {
-            row.agent == *said.agent && row.agent_session_id == *said.session && row.key == *said.key
-        };
         let mut waiting: HashMap<i64, usize> = HashMap::new();
         for said in last {
-            if let Some(row) = self.corrections.iter().find(|row| is_of(row, said)) {
-                *waiting.entry(row.session).or_default() += 1;
+            if let Some(row) = self.corrections.iter().find(|row| row.origin.is_of(said)) {
+                *waiting.entry(row.origin.session).or_default() += 1;
             }
         }
         waiting
@@ -159,7 +154,7 @@ impl Material {
     /// The prompts among the evidence that seem to be typed.
     fn typed(&self, fresh: &[(Proposal, Memory)]) -> impl Iterator<Item = PromptId> {
         let rows = fresh.iter().flat_map(|(proposal, _)| &proposal.evidence).map(|index| &self.corrections[*index]);
-        rows.filter(|row| row.source == Source::Prompt).map(|row| (row.session, row.key.clone()))
+        rows.filter(|row| row.source == Source::Prompt).map(|row| (row.origin.session, row.origin.key.clone()))
     }
 }
 
@@ -225,12 +220,12 @@ fn wishes(projects: &Projects, mut prompts: Vec<PromptRow>) -> Vec<CorrectionRow
     prompts.reverse();
     let mut by_project: HashMap<ProjectId, Vec<PromptRow>> = HashMap::new();
     for prompt in prompts {
-        by_project.entry(projects.representative(&prompt.project).clone()).or_default().push(prompt);
+        by_project.entry(projects.representative(&prompt.origin.project).clone()).or_default().push(prompt);
     }
     let mut found = Vec::new();
     for prompts in by_project.values() {
         let compared: Vec<repeated::Prompt> =
-            prompts.iter().map(|one| repeated::Prompt { session: one.session, text: &one.text }).collect();
+            prompts.iter().map(|one| repeated::Prompt { session: one.origin.session, text: &one.text }).collect();
         for wish in repeated(&compared) {
             let prompt = &prompts[wish.prompt];
             if voice::is_typed(&prompt.text, &wish.text) {
@@ -242,19 +237,18 @@ fn wishes(projects: &Projects, mut prompts: Vec<PromptRow>) -> Vec<CorrectionRow
 }
 
 fn wished(prompt: &PromptRow, text: String) -> CorrectionRow {
-    let PromptRow { session, agent, agent_session_id, project, project_name, key, at, .. } = prompt.clone();
-    let correction = Correction { kind: CorrectionKind::Fix, text, confidence: REPEATED };
-    let source = Source::Prompt;
-    CorrectionRow { session, agent, agent_session_id, project, project_name, key, at, correction, source, quoted: None }
+    let correction = Correction { kind: CorrectionKind::Fix, text };
+    CorrectionRow { origin: prompt.origin.clone(), correction, source: Source::Prompt, quoted: None }
 }
 
 fn said<'a>(row: &'a CorrectionRow, projects: &Projects) -> Said<'a> {
+    let Origin { agent, agent_session_id: session, project, key, at, .. } = &row.origin;
     Said {
-        quote: Quote { agent: &row.agent, session: &row.agent_session_id, key: &row.key, text: &row.correction.text },
+        quote: Quote { agent, session, key, text: &row.correction.text },
         kind: row.correction.kind,
-        at: row.at,
+        at: *at,
         source: row.source,
-        project: projects.representative(&row.project).clone(),
+        project: projects.representative(project).clone(),
         quoted: row.quoted.as_deref(),
     }
 }
@@ -278,20 +272,22 @@ fn to_memory(
     let rows = || proposal.evidence.iter().filter_map(|index| corrections.get(*index));
     let evidence = rows().map(|row| Evidence {
         text: clean(&row.correction.text, Keep::PROMPT),
-        agent: clean(&row.agent, Keep::NAME),
-        session: clean(&row.agent_session_id, Keep::NAME),
-        key: clean(&row.key, Keep::NAME),
+        agent: clean(&row.origin.agent, Keep::NAME),
+        session: clean(&row.origin.agent_session_id, Keep::NAME),
+        key: clean(&row.origin.key, Keep::NAME),
     });
     // The proposal has the id that represents all folders of the project; the memory gets the folder it was said in.
     let last = rows().next_back();
-    let project = last.map_or(&proposal.project, |row| &row.project).clone();
-    let scope = Scope::Project(last.map_or_else(String::new, |row| row.project_name.clone()));
+    let project = last.map_or(&proposal.project, |row| &row.origin.project).clone();
+    let scope = Scope::Project(last.map_or_else(String::new, |row| row.origin.project_name.clone()));
     let background = Background {
         rationale: Some(clean(&proposal.rationale, Keep::PROMPT)),
         evidence: evidence.collect(),
         ..Background::default()
     };
-    let created_at = current.map_or(writer.clock.now, |row| row.memory.created_at);
+    // It is as old as the words.
+    let said_at = last.map_or(writer.clock.now, |row| row.origin.at);
+    let created_at = current.map_or(said_at, |row| row.memory.created_at);
     let memory = Memory {
         status: Status::Proposed,
         content: clean(&proposal.content, Keep::MEMORY),

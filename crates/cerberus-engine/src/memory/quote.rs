@@ -54,7 +54,12 @@ pub fn quote(
         Err(refusal) => return Ok(Quoted { outcome: Outcome::Refused(refusal), text: String::new() }),
     };
     // A rule of a prompt that nobody typed waits for the user; anything else would be told as theirs.
-    let answers = senders::ask(writer, surroundings, store, &HashSet::from([(prompt.session, prompt.key.clone())]))?;
+    let answers = senders::ask(
+        writer,
+        surroundings,
+        store,
+        &HashSet::from([(prompt.origin.session, prompt.origin.key.clone())]),
+    )?;
     let is_untyped = prompt.is_untyped || !answers.untyped.is_empty();
     if is_untyped && kind != QuoteKind::Rule {
         return Ok(Quoted { outcome: Outcome::Refused(Refusal::NotTyped), text: String::new() });
@@ -103,20 +108,20 @@ pub(super) fn record(
     text: &str,
     why: Option<&str>,
 ) -> store::Result<Vec<Record<'static>>> {
-    let name = format!("quote-{:016x}", fnv1a(format!("{}\n{}\n{text}", prompt.key, kind.word()).as_bytes()));
-    let session = store.sessions_at(&[prompt.session], writer.clock.now)?.into_iter().next();
-    let (Some(session), Some(agent)) = (session, Agent::from_name(&prompt.agent)) else { return Ok(Vec::new()) };
-    if store.has_event(agent, &prompt.agent_session_id, &name)? {
+    let name = format!("quote-{:016x}", fnv1a(format!("{}\n{}\n{text}", prompt.origin.key, kind.word()).as_bytes()));
+    let session = store.sessions_at(&[prompt.origin.session], writer.clock.now)?.into_iter().next();
+    let (Some(session), Some(agent)) = (session, Agent::from_name(&prompt.origin.agent)) else { return Ok(Vec::new()) };
+    if store.has_event(agent, &prompt.origin.agent_session_id, &name)? {
         return Ok(Vec::new());
     }
     let clean = |text: &str, keep| writer.home.cleaner().clean(text.to_string(), keep);
     let event = Event::Quote(Quotation {
         kind,
         text: clean(text, Keep::PROMPT),
-        prompt: clean(&prompt.key, Keep::NAME),
+        prompt: clean(&prompt.origin.key, Keep::NAME),
         why: why.map(|why| clean(why, Keep::SUBJECT)),
     });
-    let (id, location) = (&prompt.agent_session_id, session.location());
+    let (id, location) = (&prompt.origin.agent_session_id, session.location());
     let record = crate::journal::own_record(writer.home, writer.clock, agent, id, location, name, event);
     Ok(vec![Record { by_agent: true, ..record }])
 }
@@ -127,9 +132,7 @@ fn memory_of(writer: &MemoryWriter, store: &Store, prompt: &PromptRow, text: &st
     let wanted = folded(text);
     let is_it = |row: &MemoryRow| {
         let evidence = row.memory.background.evidence.iter();
-        let is_here = evidence.clone().any(|said| {
-            *said.session == prompt.agent_session_id && *said.key == prompt.key && folded(&said.text) == wanted
-        });
+        let is_here = evidence.clone().any(|said| prompt.origin.is_of(said) && folded(&said.text) == wanted);
         is_here || folded(&row.memory.content) == wanted
     };
     Ok(store.own_memories(COMPARED_MAX, writer.clock.now)?.into_iter().find(is_it))

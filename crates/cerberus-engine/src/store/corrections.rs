@@ -3,6 +3,7 @@
 use cerberus_core::learn::correction::{self, Correction, CorrectionKind};
 use cerberus_core::model::event::{Event, Outcome, Quotation, QuoteKind, Record, Untyped};
 use cerberus_core::model::id::ProjectId;
+use cerberus_core::model::memory::Evidence;
 use cerberus_core::model::source::Source as MemorySource;
 use cerberus_core::model::time::Timestamp;
 use cerberus_core::said::{self, voice};
@@ -12,32 +13,57 @@ use super::read::time;
 use super::write::{FoldTransaction, Source};
 use super::{Result, SessionRow, Store};
 
-/// A correction with its session and time.
+/// Where and when the user said something.
 #[derive(Clone, Debug)]
-pub struct CorrectionRow {
+pub struct Origin {
     pub session: i64,
     pub agent: String,
     pub agent_session_id: String,
     pub project: ProjectId,
     pub project_name: String,
+    /// The key of the prompt's event.
     pub key: String,
     pub at: Timestamp,
+}
+
+impl Origin {
+    fn read(row: &Row) -> rusqlite::Result<Origin> {
+        Ok(Origin {
+            session: row.get(0)?,
+            agent: row.get(1)?,
+            agent_session_id: row.get(2)?,
+            project: ProjectId::from_stored(row.get(3)?),
+            project_name: row.get(4)?,
+            key: row.get(5)?,
+            at: time(row, 6)?,
+        })
+    }
+
+    /// Whether a memory was made from what was said here, among others.
+    pub fn is_of(&self, said: &Evidence) -> bool {
+        self.agent == *said.agent && self.agent_session_id == *said.session && self.key == *said.key
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct CorrectionRow {
+    pub origin: Origin,
     pub correction: Correction,
     pub source: MemorySource,
     /// Why the agent quoted it; `None` if it counts by itself.
     pub quoted: Option<String>,
 }
 
-/// A prompt as it was typed, and where.
+impl CorrectionRow {
+    pub fn confidence(&self) -> f64 {
+        if self.quoted.is_some() { correction::QUOTED } else { self.correction.kind.confidence() }
+    }
+}
+
+/// A prompt as it was sent.
 #[derive(Clone, Debug)]
 pub struct PromptRow {
-    pub session: i64,
-    pub agent: String,
-    pub agent_session_id: String,
-    pub project: ProjectId,
-    pub project_name: String,
-    pub key: String,
-    pub at: Timestamp,
+    pub origin: Origin,
     pub text: String,
     /// Nobody typed it: a schedule or a program sent it.
     pub is_untyped: bool,
@@ -78,16 +104,16 @@ impl FoldTransaction<'_> {
         let prompt_source = Source { event, at, ..*source };
         let text = quotation.text.to_string();
         let from = typed_or_pasted(&prompt, &text);
-        let found = Correction { kind: CorrectionKind::Rule, text, confidence: QUOTED };
+        let found = Correction { kind: CorrectionKind::Rule, text };
         self.correction(&prompt_source, &found, from, Some(quotation.why.as_deref().unwrap_or_default()))
     }
 
     fn correction(&self, source: &Source, found: &Correction, from: MemorySource, quoted: Option<&str>) -> Result<()> {
-        let Correction { kind, text, confidence } = found;
-        let sql = "INSERT INTO correction (event, session, at, kind, confidence, text, source, quoted)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let Correction { kind, text } = found;
+        let sql = "INSERT INTO correction (event, session, at, kind, text, source, quoted)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let (at, from) = (source.at.millis(), from.word());
-        self.run(sql, params![source.event, source.session, at, kind.word(), confidence, text, from, quoted])?;
+        self.run(sql, params![source.event, source.session, at, kind.word(), text, from, quoted])?;
         Ok(())
     }
 
@@ -102,9 +128,6 @@ impl FoldTransaction<'_> {
     }
 }
 
-/// How sure it is that the user means what an agent quoted.
-const QUOTED: f64 = 0.8;
-
 /// Where the words of a prompt are from, as far as they show.
 fn typed_or_pasted(prompt: &str, words: &str) -> MemorySource {
     if voice::is_typed(prompt, words) { MemorySource::Prompt } else { MemorySource::Pasted }
@@ -118,17 +141,7 @@ const PROMPTS: &str =
     WHERE prompt.at <= ?1 AND device IS NULL AND event.kind = 'prompt'";
 
 fn prompt_row(row: &Row) -> rusqlite::Result<PromptRow> {
-    Ok(PromptRow {
-        session: row.get(0)?,
-        agent: row.get(1)?,
-        agent_session_id: row.get(2)?,
-        project: ProjectId::from_stored(row.get(3)?),
-        project_name: row.get(4)?,
-        key: row.get(5)?,
-        at: time(row, 6)?,
-        text: row.get(7)?,
-        is_untyped: row.get(8)?,
-    })
+    Ok(PromptRow { origin: Origin::read(row)?, text: row.get(7)?, is_untyped: row.get(8)? })
 }
 
 impl Store {
@@ -138,7 +151,7 @@ impl Store {
         let filter = if rows.is_empty() { String::new() } else { format!("correction.session IN ({rows}) AND") };
         let sql = format!(
             "SELECT correction.session, agent, agent_session_id, project, project_name, event.key, correction.at,
-             correction.kind, confidence, text, coalesce(untyped.source, correction.source), quoted
+             correction.kind, text, coalesce(untyped.source, correction.source), quoted
              FROM correction JOIN event ON event.row = correction.event
              LEFT JOIN untyped ON untyped.session = correction.session AND untyped.key = event.key
              JOIN session ON session.row = correction.session WHERE {filter} correction.at <= ?1
@@ -148,16 +161,10 @@ impl Store {
             let kind: String = row.get(7)?;
             let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Rule);
             Ok(CorrectionRow {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                agent_session_id: row.get(2)?,
-                project: ProjectId::from_stored(row.get(3)?),
-                project_name: row.get(4)?,
-                key: row.get(5)?,
-                at: time(row, 6)?,
-                correction: Correction { kind, confidence: row.get(8)?, text: row.get(9)? },
-                source: MemorySource::from_word(&row.get::<_, String>(10)?),
-                quoted: row.get(11)?,
+                origin: Origin::read(row)?,
+                correction: Correction { kind, text: row.get(8)? },
+                source: MemorySource::from_word(&row.get::<_, String>(9)?),
+                quoted: row.get(10)?,
             })
         };
         let mut found = self.rows(&sql, params![now.millis(), limit], read)?;

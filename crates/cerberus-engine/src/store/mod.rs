@@ -44,7 +44,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub use checks::{DecisionRow, PauseRow, RuleRow};
-pub use corrections::{CorrectionRow, PromptRow};
+pub use corrections::{CorrectionRow, Origin, PromptRow};
 pub use entries::{EntryQuery, FoundEntry};
 pub use facts::{Carried, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};

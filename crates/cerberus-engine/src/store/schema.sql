@@ -228,7 +228,6 @@ CREATE TABLE IF NOT EXISTS correction (
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
     kind TEXT NOT NULL,
-    confidence REAL NOT NULL,
     text TEXT NOT NULL,
     -- Whether the user typed it, as far as its words show.
     source TEXT NOT NULL,

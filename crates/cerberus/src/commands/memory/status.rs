@@ -99,8 +99,8 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
         .iter()
         .map(|row| {
             let said = &row.correction;
-            let (kind, at) = (said.kind.word(), row.at.to_string());
-            json!({"text": said.text, "kind": kind, "confidence": said.confidence, "at": at})
+            let (kind, at) = (said.kind.word(), row.origin.at.to_string());
+            json!({"text": said.text, "kind": kind, "confidence": row.confidence(), "at": at})
         })
         .collect();
     let mut value = json!({
