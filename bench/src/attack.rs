@@ -22,7 +22,7 @@ type Counts = BTreeMap<(Class, Door), (usize, usize)>;
 pub fn run(programs: &Programs) -> Result<()> {
     let mut attacks = attack::all();
     if let Some(file) = programs.data.as_deref().filter(|path| path.is_file()) {
-        let lines = cerberus_engine::import::files::read(file).with_context(|| file.display().to_string())?;
+        let lines = cerberus_store::import::files::read(file).with_context(|| file.display().to_string())?;
         attacks.extend(attack::given(&lines));
     }
     let tries: Vec<(Door, &Attack)> = Door::all()

@@ -9,21 +9,21 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use cerberus_core::brief::{BUDGET_TOKENS, CHARS_MAX, FileNames, Request, compose};
-use cerberus_core::model::event::StartSource;
-use cerberus_core::model::time::Timestamp;
-use cerberus_core::summary::render::Format;
-use cerberus_engine::brief::recall;
-use cerberus_engine::brief::recall::{Budget, Question};
-use cerberus_engine::brief::survey::{View, survey};
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::project::identity::locate;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::find::recent_sessions;
-use cerberus_engine::store::fold;
-use cerberus_engine::store::{Asks, FactFilter};
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_recall::brief::stopped::Part;
+use cerberus_recall::brief::{BUDGET_TOKENS, CHARS_MAX, Request, compose};
+use cerberus_recall::summary::render::Format;
+use cerberus_record::event::StartSource;
+use cerberus_record::time::Timestamp;
+use cerberus_store::brief::recall::{self, Budget, Question};
+use cerberus_store::brief::survey::{View, survey};
+use cerberus_store::project::guides::UserFolders;
+use cerberus_store::project::identity::locate;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::sessions::find::recent_sessions;
+use cerberus_store::view::fold;
+use cerberus_store::view::{Asks, FactFilter};
 use serde_json::json;
 
 use crate::continuity::latency;
@@ -306,18 +306,13 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let history = store.history(&joined.ids, Asks::Prompt, now)?;
         let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
         carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
-        let (turns, worked) = (store.turns(&sessions, now)?, recall::worked(&history));
+        let (turns, worked) = (store.turns(&sessions, |_| Part::Work, now)?, recall::worked(&history));
         let view = View { store: &store, located: &located, joined: &joined, now };
         let survey = survey(&view, history, &mut carried, &sessions, None)?;
-        let mut files = FileNames::of_project(survey.tracked.len());
-        let paths = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
-        paths.for_each(|path| files.add(path));
-        survey.tracked.iter().for_each(|path| files.add(path));
         let request = Request {
             project: &located.name,
             facts: &carried.facts,
             settlements: &carried.settlements,
-            files: &files,
             likely: &survey.likely,
             now,
             budget_tokens: BUDGET_TOKENS,
@@ -326,6 +321,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
             memories: &[],
             known: None,
             turns: &turns,
+            live: &[],
             worked: &worked,
         };
         let composing = Instant::now();

@@ -8,15 +8,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::agents::{ALL, transcripts};
-use cerberus_core::checks::replay::Replay;
-use cerberus_core::checks::{Check, Rule};
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::{Event, Location, Record};
-use cerberus_core::model::id::{Agent, ProjectId};
-use cerberus_core::model::path;
-use cerberus_engine::import::files;
+use cerberus_agents::{ALL, transcripts};
+use cerberus_checks::replay::Replay;
+use cerberus_checks::{Check, Rule};
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::Keep;
+use cerberus_record::event::{Event, Location, Record};
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::path;
+use cerberus_store::import::files;
 
 use crate::measure::say;
 
@@ -117,7 +117,7 @@ pub fn run(data: Option<&Path>) -> Result<()> {
         projects.dedup();
         let mut counted = 0;
         for (options, blocks) in RULES {
-            let words = cerberus_core::shell::commands(options).remove(0).words;
+            let words = cerberus_record::shell::commands(options).remove(0).words;
             let rule = Rule::parse(&words)?;
             if is_foreign(&rule, &commands) {
                 continue;

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use cerberus_engine::journal;
-use cerberus_engine::os::home::Home;
+use cerberus_os::home::Home;
+use cerberus_store::journal;
 
 use crate::before;
 use crate::measure::{self, Contender, TIME_COLUMNS, Target, Times, say, table};

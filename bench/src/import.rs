@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::agents::claude_code;
-use cerberus_engine::import::files;
+use cerberus_agents::claude_code;
+use cerberus_store::import::files;
 use serde_json::{Value, json};
 
 use crate::measure::{Target, ms, say, table};

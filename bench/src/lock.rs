@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use cerberus_engine::os::home::Home;
-use cerberus_engine::store::view_file;
+use cerberus_os::home::Home;
+use cerberus_store::view::view_file;
 use rusqlite::Connection;
 use serde_json::json;
 

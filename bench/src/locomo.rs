@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::search::query::is_stop_word;
+use cerberus_recall::search::query::is_stop_word;
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -106,7 +106,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     let Some(data) = programs.data.as_deref().filter(|data| data.is_file()) else {
         return say("needs conversations: --data FILE (LoCoMo JSON, may be gzipped)");
     };
-    let bytes = cerberus_engine::import::files::read(data).with_context(|| data.display().to_string())?;
+    let bytes = cerberus_store::import::files::read(data).with_context(|| data.display().to_string())?;
     let samples: Vec<Sample> = serde_json::from_slice(&bytes).context("conversations with questions")?;
     let mut rows = Vec::new();
     for (form, name) in [(Form::Named, "Name: text"), (Form::TextOnly, "text only")] {

@@ -4,7 +4,7 @@
 //! Labelled points exist only in development builds: pass one with `--binary`.
 
 use anyhow::{Result, bail};
-use cerberus_engine::os::fault::LOOP_POINTS;
+use cerberus_os::fault::LOOP_POINTS;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::loops::{ITERATIONS, Rounds};
 

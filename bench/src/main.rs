@@ -40,7 +40,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-
 use measure::say;
 use programs::{Programs, Sizes};
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use cerberus_core::model::id::fnv1a;
+use cerberus_record::id::fnv1a;
 
 /// Warm-up runs of each contender, which are discarded.
 const WARM_UP_RUNS: usize = 3;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use cerberus_core::model::id::fnv1a;
+use cerberus_record::id::fnv1a;
 use serde_json::json;
 
 use crate::measure::{Contender, Target, Times, interleave, ms, say, table};

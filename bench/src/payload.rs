@@ -121,14 +121,11 @@ mod tests {
     fn a_payload_is_what_the_hook_understands() {
         let repo = Path::new("/r");
         let said = write(repo, "s", "toolu_1", "src/a.rs", &rust_code(0, 20));
-        let heard = cerberus_core::agents::parse(
-            &cerberus_core::clean::BUILT_IN,
-            cerberus_core::agents::claude_code::AGENT,
-            &said,
-        )
-        .unwrap()
-        .unwrap();
-        let cerberus_core::model::event::Event::Tool(used) = heard.event else {
+        let heard =
+            cerberus_agents::parse(&cerberus_record::clean::BUILT_IN, cerberus_agents::claude_code::AGENT, &said)
+                .unwrap()
+                .unwrap();
+        let cerberus_record::event::Event::Tool(used) = heard.event else {
             panic!("a tool was used");
         };
         assert_eq!(&*used.files[0].path, "/r/src/a.rs");

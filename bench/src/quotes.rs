@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cerberus_core::agents::{claude_code, transcripts};
-use cerberus_core::brief::stopped::{
-    self, Candidate, FEATURES, Features, QUOTES_TOKENS, Quotable, SESSIONS_MAX, TURNS_MAX, Turn, WEIGHTS,
+use cerberus_agents::{claude_code, transcripts};
+use cerberus_recall::brief::stopped::{
+    self, Candidate, FEATURES, Features, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn, WEIGHTS,
 };
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::model::event::Event;
-use cerberus_core::model::id::SessionId;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::event::Event;
+use cerberus_record::id::SessionId;
 use serde::Deserialize;
 
 use crate::continuity::{Row, lines};
@@ -30,8 +30,9 @@ const DECISION_WORTH: f64 = 0.7;
 const RULE_WORTH: f64 = 1.0;
 const STOPPED_WORTH: f64 = 0.5;
 const WORTH_MAX: f64 = 3.0;
-/// How much depends on how many tokens are quoted.
-const BUDGETS: [usize; 3] = [QUOTES_TOKENS - 15, QUOTES_TOKENS, QUOTES_TOKENS + 15];
+/// What the other lines of a brief usually leave for quotes, and how much depends on it.
+const USUAL_TOKENS: usize = 600;
+const BUDGETS: [usize; 4] = [400, USUAL_TOKENS, 800, 1_200];
 /// An item is spoken of within this many characters.
 const PIECE_CHARS: usize = 240;
 
@@ -93,11 +94,11 @@ pub fn run(programs: &Programs) -> Result<()> {
         let weights = fit_without(&moments, person);
         let mut own = Figures::default();
         for moment in moments.iter().filter(|moment| moment.person == person) {
-            own.add(moment, &weights, QUOTES_TOKENS);
+            own.add(moment, &weights, USUAL_TOKENS);
             for tokens in BUDGETS {
                 all.entry(tokens).or_default().add(moment, &weights, tokens);
             }
-            shipped.add(moment, &WEIGHTS, QUOTES_TOKENS);
+            shipped.add(moment, &WEIGHTS, USUAL_TOKENS);
         }
         rows.push(own.row(person));
     }
@@ -123,20 +124,21 @@ pub fn moments(data: &Path) -> Result<Vec<Moment>> {
         let before = &before[..number.parse::<usize>()?.min(before.len())];
         let mut conversations = Vec::new();
         for row in before.iter().rev() {
-            if conversations.len() == SESSIONS_MAX {
+            let tokens: usize = conversations.iter().flatten().map(Quotable::tokens).sum();
+            if conversations.len() >= SESSIONS_MAX && tokens >= QUOTES_TOKENS_MAX {
                 break;
             }
             conversations.push(turns(&data.join(&row.file))?);
             conversations.retain(|turns| !turns.is_empty());
         }
-        let turns: Vec<Quotable> = conversations.iter().rev().flatten().map(Quotable::of).collect();
+        let turns = stopped::oldest_first(conversations);
         moments.push(Moment { person: person.to_string(), candidates: stopped::candidates(&turns), gold });
     }
     Ok(moments)
 }
 
-fn turns(path: &Path) -> Result<Vec<Turn>> {
-    let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
+fn turns(path: &Path) -> Result<Vec<Quotable>> {
+    let bytes = cerberus_store::import::files::read(path).with_context(|| path.display().to_string())?;
     let transcript = transcripts::read(&BUILT_IN, claude_code::AGENT, &bytes).unwrap_or_default();
     let session = SessionId::new(path.to_string_lossy());
     let mut turns: Vec<Turn> = Vec::new();
@@ -158,8 +160,8 @@ fn turns(path: &Path) -> Result<Vec<Turn>> {
             _ => {}
         }
     }
-    turns.drain(..turns.len().saturating_sub(TURNS_MAX));
-    Ok(turns)
+    turns.drain(..turns.len().saturating_sub(TURNS_READ_MAX));
+    Ok(stopped::last_turns(turns.iter().map(Quotable::of).collect()))
 }
 
 impl Figures {

@@ -6,18 +6,18 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cerberus_core::agents::claude_code;
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, FileTouch, Location, Record, ToolUse, Touch};
-use cerberus_core::model::session::IDLE_AFTER;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::journal;
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity;
-use cerberus_engine::sessions::sweep;
-use cerberus_engine::store::fold;
+use cerberus_agents::claude_code;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, FileTouch, Location, Record, ToolUse, Touch};
+use cerberus_record::session::IDLE_AFTER;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
+use cerberus_store::project::identity;
+use cerberus_store::sessions::sweep;
+use cerberus_store::view::fold;
 
 use crate::measure::{Contender, Target, Times, interleave, say, table};
 use crate::payload;

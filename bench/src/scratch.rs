@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use cerberus_engine::journal;
-use cerberus_engine::os::home::Home;
+use cerberus_os::home::Home;
+use cerberus_store::journal;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::clip;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::clip;
 use cerberus_testkit::attack::generated;
 use serde::Deserialize;
 use serde_json::Value;
@@ -197,7 +197,7 @@ fn passed(name: &str, attacks: &[Row]) -> Result<()> {
 }
 
 fn labelled(path: &Path) -> Result<(String, Vec<Row>)> {
-    let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
+    let bytes = cerberus_store::import::files::read(path).with_context(|| path.display().to_string())?;
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let rows = lines.map(serde_json::from_slice).collect::<std::result::Result<_, _>>();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -209,7 +209,7 @@ fn labelled(path: &Path) -> Result<(String, Vec<Row>)> {
 fn cut_from_sessions(folder: &Path) -> Result<()> {
     let (mut prompts, mut commands) = (Vec::new(), Vec::new());
     for path in transcripts(folder)? {
-        let bytes = cerberus_engine::import::files::read(&path).with_context(|| path.display().to_string())?;
+        let bytes = cerberus_store::import::files::read(&path).with_context(|| path.display().to_string())?;
         for line in bytes.split(|byte| *byte == b'\n') {
             let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
             words_of(&line, &mut prompts, &mut commands);

@@ -9,24 +9,23 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use cerberus_core::agents::claude_code;
-use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::Event;
-use cerberus_core::model::id::Agent;
-use cerberus_core::model::repository::Repository;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::journal::{self, own_record};
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity::{Located, locate};
-use cerberus_engine::store::fold;
-use cerberus_engine::sync::exchange::Exchange;
-use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::transport::at_once::AT_ONCE_MAX;
-use cerberus_engine::sync::transport::{
-    self, Answer, Local, Place, Put, Question, Sealed, Stream, Transport, TransportError,
-};
-use cerberus_engine::sync::{spaces, token};
+use cerberus_agents::claude_code;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::Keep;
+use cerberus_record::event::Event;
+use cerberus_record::id::Agent;
+use cerberus_record::repository::Repository;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
+use cerberus_store::journal::own_record;
+use cerberus_store::project::identity::{Located, locate};
+use cerberus_store::view::fold;
+use cerberus_sync::exchange::Exchange;
+use cerberus_sync::local::{Files, Space};
+use cerberus_sync::transport::at_once::AT_ONCE_MAX;
+use cerberus_sync::transport::{self, Answer, Local, Place, Put, Question, Sealed, Stream, Transport, TransportError};
+use cerberus_sync::{spaces, token};
 use cerberus_testkit::hubs::delay::Delay;
 use cerberus_testkit::hubs::git::{GitHttp, Repositories};
 use cerberus_testkit::hubs::postgres::Database;
@@ -240,7 +239,7 @@ fn container(programs: &Programs, scratch: &Scratch, name: &str, key: &str, line
         let begun = Instant::now();
         let located = &machine.located;
         token::open(&machine.home, key, &located.project, &located.root.to_string_lossy())?;
-        machine.exchange(line, Some(cerberus_engine::sync::CONTAINER_RECORDS_MAX))?;
+        machine.exchange(line, Some(cerberus_sync::CONTAINER_RECORDS_MAX))?;
         return Ok(begun.elapsed());
     }
     let home = scratch.home(name);
@@ -350,7 +349,7 @@ fn machine(scratch: &Scratch, name: &str) -> Result<Machine> {
 }
 
 impl Machine {
-    fn text(&self, text: &str, keep: Keep) -> cerberus_core::clean::text::Clean<'static> {
+    fn text(&self, text: &str, keep: Keep) -> cerberus_record::clean::text::Clean<'static> {
         self.home.cleaner().clean(text.to_string(), keep)
     }
 
@@ -364,7 +363,7 @@ impl Machine {
                 let agent = if key == "repository" { Agent::MANUAL } else { claude_code::AGENT };
                 let session = format!("session-{}-{}", self.name, number / 200);
                 let record = own_record(&self.home, &clock, agent, &session, location(), key.clone(), event.clone());
-                cerberus_core::model::event::Record { at: later(clock.now, number), ..record }
+                cerberus_record::event::Record { at: later(clock.now, number), ..record }
             })
             .collect();
         Ok(journal::append_all(&self.home, clock.wall, &records)?)

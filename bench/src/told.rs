@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use cerberus_core::brief::stopped::{Features, WEIGHTS};
+use cerberus_recall::brief::stopped::{Features, WEIGHTS};
 use serde_json::Value;
 
 use crate::continuity::replay::Replay;
@@ -31,38 +31,55 @@ struct Lines {
     tokens: usize,
 }
 
+/// What is asked for: the usual brief, and smaller and larger ones.
+const BUDGETS: [Option<&str>; 4] = [None, Some("580"), Some("1000"), Some("1500")];
+
 pub fn run(programs: &Programs) -> Result<()> {
     let Some(data) = quotes::data(programs)? else { return Ok(()) };
     let moments = quotes::moments(data)?;
     let mut people: BTreeMap<&str, Vec<&Gold>> = BTreeMap::new();
     moments.iter().for_each(|moment| people.entry(&moment.person).or_default().push(&moment.gold));
-    let (mut rows, mut all, mut count) = (Vec::new(), Figures::default(), Lines::default());
+    let mut rows = Vec::new();
+    let mut all: [(Figures, Lines); BUDGETS.len()] = Default::default();
     for (person, gold) in people {
         let scratch = Scratch::new()?;
         let program = left_out(programs, &scratch, &moments, person)?;
         let mut own = Figures::default();
-        for (gold, text) in briefs(data, person, &gold, &program, &scratch)? {
-            let told: Vec<&str> = text.lines().filter(|line| line.contains(':')).collect();
-            count.add(&told);
-            let told = told.iter().filter(|line| !NAMES.iter().any(|prefix| line.starts_with(prefix)));
-            let pieces: Vec<String> = told.flat_map(|line| sentences(line)).flat_map(quotes::pieces).collect();
-            own.count(gold, &pieces);
-            all.count(gold, &pieces);
+        for (gold, texts) in briefs(data, person, &gold, &program, &scratch)? {
+            for (text, (figures, count)) in texts.iter().zip(&mut all) {
+                let told: Vec<&str> = text.lines().filter(|line| line.contains(':')).collect();
+                count.add(&told);
+                figures.count(gold, &pieces(&told));
+            }
+            let told: Vec<&str> = texts[0].lines().filter(|line| line.contains(':')).collect();
+            own.count(gold, &pieces(&told));
         }
         rows.push(own.row(person));
     }
-    rows.push(all.row(ALL_LEFT_OUT));
+    for (budget, (figures, count)) in BUDGETS.iter().zip(&all) {
+        let name = budget.map_or(ALL_LEFT_OUT.to_string(), |budget| format!("{ALL_LEFT_OUT}, --budget {budget}"));
+        rows.push(figures.row(&format!("{name}: {:.0} tokens", count.mean(count.tokens))));
+    }
     table(&COLUMNS, &rows)?;
-    let mean = |sum: usize| sum as f64 / count.moments.max(1) as f64;
+    let usual = &all[0].1;
     say(&format!(
-        "{} moments; a brief has {:.1} next and block lines and {:.0} tokens (four characters each)",
-        count.moments,
-        mean(count.open),
-        mean(count.tokens)
+        "{} moments; a usual brief has {:.1} next and block lines; four characters are a token",
+        usual.moments,
+        usual.mean(usual.open)
     ))
 }
 
+/// What can tell an item.
+fn pieces(told: &[&str]) -> Vec<String> {
+    let told = told.iter().filter(|line| !NAMES.iter().any(|prefix| line.starts_with(prefix)));
+    told.flat_map(|line| sentences(line)).flat_map(quotes::pieces).collect()
+}
+
 impl Lines {
+    fn mean(&self, sum: usize) -> f64 {
+        sum as f64 / self.moments.max(1) as f64
+    }
+
     fn add(&mut self, told: &[&str]) {
         self.moments += 1;
         self.open += told.iter().filter(|line| line.starts_with("next:") || line.starts_with("block:")).count();
@@ -96,7 +113,7 @@ fn briefs<'a>(
     gold: &[&'a Gold],
     program: &Programs,
     scratch: &Scratch,
-) -> Result<Vec<(&'a Gold, String)>> {
+) -> Result<Vec<(&'a Gold, Vec<String>)>> {
     let mut rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
     rows.retain(|row| row.chain == chain);
     rows.sort_by(|a, b| a.start.cmp(&b.start));
@@ -107,8 +124,14 @@ fn briefs<'a>(
         let name = format!("{chain}-{number:03}");
         if let Some(gold) = gold.iter().find(|gold| gold.boundary == name) {
             replay.check_out(&row.start)?;
-            let brief: Value = scratch.json(program, &replay.home, &["brief", "--now", &row.start])?;
-            told.push((*gold, brief["text"].as_str().unwrap_or_default().to_string()));
+            let mut texts = Vec::new();
+            for budget in BUDGETS {
+                let limit = budget.map_or(Vec::new(), |budget| vec!["--budget", budget]);
+                let args = [vec!["brief", "--now", &row.start], limit].concat();
+                let brief: Value = scratch.json(program, &replay.home, &args)?;
+                texts.push(brief["text"].as_str().unwrap_or_default().to_string());
+            }
+            told.push((*gold, texts));
         }
         if told.len() == gold.len() {
             break;

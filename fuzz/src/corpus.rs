@@ -23,18 +23,18 @@ pub fn of(kind: Kind) -> anyhow::Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     match kind {
         Kind::Payloads => {
-            for file in files("crates/cerberus-core/src/agents/fixtures")? {
+            for file in files("crates/agents/src/fixtures")? {
                 found.extend(read(&file)?.split(|byte| *byte == b'\n').map(<[u8]>::to_vec));
             }
         }
         Kind::Transcripts => {
-            for file in files("crates/cerberus-core/src/agents/transcripts/fixtures")? {
+            for file in files("crates/agents/src/transcripts/fixtures")? {
                 found.push(read(&file)?);
             }
             found.extend(of(Kind::Payloads)?.chunks(12).map(|lines| lines.join(&b'\n')));
         }
         Kind::Text => {
-            for file in files("crates/cerberus-core/src/extract/runs/fixtures")? {
+            for file in files("crates/record/src/runs/fixtures")? {
                 found.push(read(&file)?);
             }
             found.extend(TEXTS.iter().map(|text| text.as_bytes().to_vec()));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cerberus_core::model::time::Timestamp;
+use cerberus_record::time::Timestamp;
 
 use super::Commit;
 use super::session::Session;

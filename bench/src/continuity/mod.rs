@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use open_items::Carried;
+use replay::Replay;
 use serde::Deserialize;
+use session::Session;
 
 use crate::measure::{say, table};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
-use open_items::Carried;
-use replay::Replay;
-use session::Session;
 
 const KS: [usize; 3] = [5, 10, 20];
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::Result;
-use cerberus_core::model::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, Kind};
 
 use super::session::Session;
 use crate::measure::{Target, say};

@@ -43,7 +43,7 @@ pub struct Session {
 
 impl Session {
     pub fn read(path: &Path) -> Result<Session> {
-        let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
+        let bytes = cerberus_store::import::files::read(path).with_context(|| path.display().to_string())?;
         let mut session = Session::default();
         let (mut root, mut seen) = (None, HashSet::new());
         for line in bytes.split(|byte| *byte == b'\n') {

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_table_in_core_follows_from_the_counts() {
-        let core = include_str!("../../../crates/cerberus-core/src/clean/secret/pairs.rs");
+        let core = include_str!("../../../crates/record/src/clean/secret/pairs.rs");
         let rows: Vec<&str> = core.lines().filter(|line| line.starts_with("    [")).collect();
         assert_eq!(table(&read(COUNTS).unwrap()), rows.join("\n"));
     }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use cerberus_core::brief::rank::weights::{LEARNED_MIN, PROMPT_DOUBLED};
-use cerberus_core::brief::rank::{Features, PAST, Scoring, USUAL};
-use cerberus_core::model::event::Lesson;
+use cerberus_recall::brief::rank::weights::{LEARNED_MIN, PROMPT_DOUBLED};
+use cerberus_recall::brief::rank::{Features, PAST, Scoring, USUAL};
+use cerberus_record::event::Lesson;
 
 use super::gather::{Case, Start};
 use super::recall;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cerberus_core::brief::rank::{FEATURES, Features};
+use cerberus_recall::brief::rank::{FEATURES, Features};
 
 use super::gather::{Case, Start};
 

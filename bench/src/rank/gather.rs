@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cerberus_core::brief::rank::{Features, PAST, Ranked, SessionWork};
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::brief::learn;
-use cerberus_engine::brief::survey::{self, View};
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity;
-use cerberus_engine::same_project::joined;
-use cerberus_engine::store::{Asks, Caller, Carried, Store, fold};
+use cerberus_os::home::Home;
+use cerberus_recall::brief::rank::{Features, PAST, Ranked, SessionWork};
+use cerberus_record::time::Timestamp;
+use cerberus_store::brief::learn;
+use cerberus_store::brief::survey::{self, View};
+use cerberus_store::project::identity;
+use cerberus_store::same_project::joined;
+use cerberus_store::view::{Asks, Caller, Carried, Store, fold};
 
 use crate::continuity::baselines;
 use crate::continuity::replay::Replay;

@@ -12,14 +12,14 @@ mod gather;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use cerberus_core::brief::rank::order::{Scored, order};
-use cerberus_core::brief::rank::weights::{FILES_MAX, PROMPT_NAME_SHARE_MIN};
-use cerberus_core::brief::rank::{FEATURES, Feature, Features, PAST, Scoring, USUAL, WEIGHTS};
+use cerberus_recall::brief::rank::order::{Scored, order};
+use cerberus_recall::brief::rank::weights::{FILES_MAX, PROMPT_NAME_SHARE_MIN};
+use cerberus_recall::brief::rank::{FEATURES, Feature, Features, PAST, Scoring, USUAL, WEIGHTS};
+use fit::fit;
+use gather::{Case, Start};
 
 use crate::measure::{say, table};
 use crate::programs::Programs;
-use fit::fit;
-use gather::{Case, Start};
 
 /// Kinds of first prompts.
 const KINDS: [&str; 4] = ["plan", "command", "short", "ordinary"];

@@ -44,7 +44,7 @@ pub struct Answer {
 }
 
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let bytes = cerberus_engine::import::files::read(path).with_context(|| path.display().to_string())?;
+    let bytes = cerberus_store::import::files::read(path).with_context(|| path.display().to_string())?;
     let text = String::from_utf8(bytes)?;
     text.lines().map(|line| serde_json::from_str(line).with_context(|| path.display().to_string())).collect()
 }

@@ -11,9 +11,10 @@ mod proof;
 use std::path::Path;
 
 use anyhow::Result;
-use cerberus_core::learn::correction::{CorrectionKind, corrections};
-use cerberus_core::said::cues::is_lasting;
-use cerberus_core::said::{self, prove, voice};
+use cerberus_recall::learn::correction::{CorrectionKind, corrections};
+use cerberus_recall::said;
+use cerberus_recall::said::cues::is_lasting;
+use cerberus_recall::said::{prove, voice};
 use cerberus_testkit::simulation::random::Random;
 
 use self::data::{Answer, Labelled, read};

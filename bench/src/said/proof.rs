@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use cerberus_core::language::words::is_unspaced;
-use cerberus_core::said::cues::is_denial;
-use cerberus_core::said::{self, QUOTE_WORDS_MIN, Refusal, prove, word_count};
+use cerberus_recall::said::cues::is_denial;
+use cerberus_recall::said::{self, QUOTE_WORDS_MIN, Refusal, prove, prove_pasted, word_count};
 use cerberus_testkit::simulation::random::Random;
+use cerberus_text::words::is_unspaced;
 
 use super::data::{Labelled, Pasted};
 use super::{Fate, fate};
@@ -30,11 +30,16 @@ struct Tried {
 
 pub fn run(rows: &[Labelled], pasted: &[Pasted]) -> Result<()> {
     let quoted: Vec<&Labelled> = rows.iter().filter(|row| !row.span.trim().is_empty()).collect();
-    let accepted: Vec<&Labelled> = quoted.iter().copied().filter(|row| prove(&row.span, &row.prompt).is_ok()).collect();
+    let accepted: Vec<&Labelled> = quoted.iter().copied().filter(|row| proof(row).is_ok()).collect();
     let share = 100.0 * accepted.len() as f64 / quoted.len().max(1) as f64;
-    say(&format!("readers' quotations: {}, accepted: {} ({share:.1} %)", quoted.len(), accepted.len()))?;
+    let pasted_count = accepted.iter().filter(|row| prove(&row.span, &row.prompt).is_err()).count();
+    say(&format!(
+        "readers' quotations: {}, accepted: {} ({share:.1} %), of these as pasted by the user: {pasted_count}",
+        quoted.len(),
+        accepted.len()
+    ))?;
     for row in &quoted {
-        if let Err(refusal) = prove(&row.span, &row.prompt) {
+        if let Err(refusal) = proof(row) {
             say(&format!("  refused, {refusal:?}: {}: {}", row.id, one_line(&row.span)))?;
         }
     }
@@ -62,7 +67,25 @@ pub fn run(rows: &[Labelled], pasted: &[Pasted]) -> Result<()> {
     parts(rows, &mut random)
 }
 
+/// As the program does: what blocks the work may have been pasted.
+fn proof(row: &Labelled) -> std::result::Result<(), Refusal> {
+    let own = prove(&row.span, &row.prompt);
+    let is_pasted = own == Err(Refusal::Pasted) && row.is("blocker");
+    if is_pasted { prove_pasted(&row.span, &row.prompt) } else { own }.map(|_| ())
+}
+
 impl Tried {
+    /// A false quotation that is not even in the prompt must not pass as pasted either.
+    fn note_absent(&mut self, quotation: &str, prompt: &str) {
+        match prove_pasted(quotation, prompt) {
+            Ok(_) => {
+                self.count += 1;
+                self.accepted.push(format!("{} | {}", one_line(quotation), one_line(prompt)));
+            }
+            Err(_) => self.note(quotation, prompt),
+        }
+    }
+
     fn note(&mut self, quotation: &str, prompt: &str) {
         self.count += 1;
         if prove(quotation, prompt).is_ok() {
@@ -86,7 +109,7 @@ fn altered(row: &Labelled, others: &[&Labelled], random: &mut Random, all: &mut 
             change(&mut changed);
             let quotation = changed.join(between);
             if !is_part(&quotation, &row.prompt) {
-                all.entry(kind).or_default().note(&quotation, &row.prompt);
+                all.entry(kind).or_default().note_absent(&quotation, &row.prompt);
             }
         };
         try_it("altered, replaced", &|units| units[at] = word.clone());
@@ -112,7 +135,7 @@ fn spliced(row: &Labelled, random: &mut Random, all: &mut BTreeMap<&str, Tried>)
             let quotation = format!("{head}{gap}{tail}");
             let is_said = is_part(&quotation, &row.prompt) || is_before(&head, &tail, &row.prompt);
             if !is_said {
-                all.entry("spliced").or_default().note(&quotation, &row.prompt);
+                all.entry("spliced").or_default().note_absent(&quotation, &row.prompt);
             }
         }
     }
@@ -123,7 +146,7 @@ fn invented(row: &Labelled, others: &[&Labelled], random: &mut Random, all: &mut
     for _ in 0..TRIES {
         let other = random.pick(others);
         if other.person != row.person && !is_part(&other.span, &row.prompt) {
-            all.entry("invented").or_default().note(&other.span, &row.prompt);
+            all.entry("invented").or_default().note_absent(&other.span, &row.prompt);
         }
     }
 }
@@ -151,7 +174,7 @@ fn spoken(row: &Labelled, random: &mut Random, all: &mut BTreeMap<&str, Tried>) 
     for _ in 0..TRIES.min(sentences.len()) {
         let sentence = random.pick(&sentences);
         if word_count(sentence) >= QUOTE_WORDS_MIN && !is_part(sentence, &row.prompt) {
-            all.entry("said by the agent").or_default().note(sentence, &row.prompt);
+            all.entry("said by the agent").or_default().note_absent(sentence, &row.prompt);
         }
     }
 }

@@ -6,36 +6,35 @@ use std::process::Child;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use cerberus_core::clean::Cleaner;
-use cerberus_core::model::session::{IDLE_AFTER, Status};
-use cerberus_core::model::time::{NotATime, Timestamp};
-use cerberus_engine::agents;
-use cerberus_engine::browse::find;
-use cerberus_engine::config::{self, Config, ConfigError, Key};
-use cerberus_engine::erase::retention;
-use cerberus_engine::loops::is_below_a_loop;
-use cerberus_engine::memory::change::MemoryWriter;
-use cerberus_engine::memory::distill;
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::{Home, UnsafeHome};
-use cerberus_engine::os::platform::USER_FOLDER;
-use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::project::identity;
-use cerberus_engine::project::identity::Located;
-use cerberus_engine::project::privacy;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::same_project::repository::{self, Effort};
-use cerberus_engine::sessions::caller::{self, CalledBy};
-use cerberus_engine::sessions::legacy;
-use cerberus_engine::sessions::name;
-use cerberus_engine::sessions::sweep;
-use cerberus_engine::sessions::title;
-use cerberus_engine::store::fold;
-use cerberus_engine::store::health;
-use cerberus_engine::store::{SessionRow, Store};
-use cerberus_engine::summary::detached;
-use cerberus_engine::summary::provider::Environment;
+use cerberus_agents::install;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::{Home, UnsafeHome};
+use cerberus_os::platform::USER_FOLDER;
+use cerberus_record::clean::Cleaner;
+use cerberus_record::session::{IDLE_AFTER, Status};
+use cerberus_record::time::{NotATime, Timestamp};
+use cerberus_store::browse::find;
+use cerberus_store::config::{self, Config, ConfigError, Key};
+use cerberus_store::erase::retention;
+use cerberus_store::memory::change::MemoryWriter;
+use cerberus_store::memory::distill;
+use cerberus_store::project::guides::UserFolders;
+use cerberus_store::project::identity::{self, Located};
+use cerberus_store::project::privacy;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::same_project::repository::{self, Effort};
+use cerberus_store::sessions::caller::{self, CalledBy, is_below_a_loop};
+use cerberus_store::sessions::legacy;
+use cerberus_store::sessions::name;
+use cerberus_store::sessions::sweep;
+use cerberus_store::sessions::title;
+use cerberus_store::summary::detached;
+use cerberus_store::summary::provider::Environment;
+use cerberus_store::view::fold;
+use cerberus_store::view::health;
+use cerberus_store::view::{SessionRow, Store};
 
+use crate::capabilities;
 use crate::failure::{Failure, Hint, Result};
 
 /// How long a command may spend on naming edits before it answers.
@@ -52,7 +51,7 @@ pub struct Context {
 
 impl Context {
     pub fn new(now: Option<Timestamp>, cwd: Option<PathBuf>, json: bool) -> Result<Context> {
-        let home = home().hint("set CERBERUS_HOME to a folder for the data")?;
+        let home = home().context("no home folder was found").hint("set CERBERUS_HOME to a folder for the data")?;
         let (home, privacy_rules_unknown) = match home.unsafe_home() {
             Some(problem) => (home, Some(problem.to_string())),
             None => match with_privacy_rules(home.clone()) {
@@ -126,7 +125,7 @@ impl Context {
     pub fn called_by(&self, store: &Store) -> Result<CalledBy> {
         match is_below_a_loop() {
             true => Ok(CalledBy::Agent),
-            false => caller::called_by(store, &variable).hint(DOCTOR),
+            false => caller::called_by(store, &variable).map_err(Failure::from),
         }
     }
 
@@ -149,16 +148,16 @@ impl Context {
 
     /// The session with this id. The beginning of an id is enough if no other id begins with it.
     pub fn session(&self, store: &Store, id: &str) -> Result<SessionRow> {
-        the_one(find::by_id(store, &self.clock, id).hint(DOCTOR)?, id)
+        the_one(find::by_id(store, &self.clock, id)?, id)
     }
 
     /// Like `session`, but words of a title are accepted too, and nothing means the newest session of this project.
     pub fn session_or_newest(&self, store: &mut Store, text: &str) -> Result<SessionRow> {
         if !text.trim().is_empty() {
-            return the_one(find::by_id_or_title(store, &self.clock, text).hint(DOCTOR)?, text);
+            return the_one(find::by_id_or_title(store, &self.clock, text)?, text);
         }
-        let projects = joined(store, &self.located(), self.clock.now).hint(DOCTOR)?.ids;
-        let newest = store.sessions(&projects, Timestamp::EPOCH, self.clock.now).hint(DOCTOR)?.pop();
+        let projects = joined(store, &self.located(), self.clock.now)?.ids;
+        let newest = store.sessions(&projects, Timestamp::EPOCH, self.clock.now)?.pop();
         let missing = || anyhow::anyhow!("no session of this project is known");
         let newest = newest.ok_or_else(missing).hint("give the id of a session; `cerberus log` lists them")?;
         Ok(sweep::derive_state(newest, &self.clock, IDLE_AFTER).0)
@@ -170,7 +169,7 @@ impl Context {
 
     /// The folded view without any further upkeep, for questions that must be answered quickly.
     pub fn view(&self) -> Result<Store> {
-        fold::open(&self.home).hint("run `cerberus doctor` to see what is wrong")
+        fold::open(&self.home).map_err(Failure::from)
     }
 
     /// For changes to memories in this project at this time.
@@ -182,7 +181,7 @@ impl Context {
     /// If a provider is set, starts a background process per session that writes its summary.
     pub fn ended(&self, sessions: &[SessionRow]) -> Result<Vec<Child>> {
         let mut store = self.view()?;
-        distill::distill(&self.keeper(&self.located()), &self.agent_surroundings(), &mut store).hint(DOCTOR)?;
+        distill::distill(&self.keeper(&self.located()), &self.agent_surroundings(), &mut store)?;
         self.record_repository(&mut store, Effort::WithGit)?;
         Ok(self.begin_summaries(sessions))
     }
@@ -214,12 +213,10 @@ impl Context {
 
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
-        let mut store = fold::open(&self.home).hint("run `cerberus doctor` to see what is wrong")?;
-        health::remove_old_views(&self.home, &store, self.clock.wall)
-            .hint("run `cerberus doctor` to see what is wrong")?;
-        legacy::import_all(&self.home, &self.clock, &mut store).hint("run `cerberus doctor` to see what is wrong")?;
-        name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)
-            .hint("run `cerberus doctor` to see what is wrong")?;
+        let mut store = fold::open(&self.home)?;
+        health::remove_old_views(&self.home, &store, self.clock.wall)?;
+        legacy::import_all(&self.home, &self.clock, &mut store)?;
+        name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)?;
         self.record_repository(&mut store, Effort::WithGit)?;
         Ok(store)
     }
@@ -232,8 +229,7 @@ impl Context {
         if self.clock.is_given || !may_store {
             return Ok(());
         }
-        repository::record_changes(&self.home, &self.clock, store, &located, look)
-            .hint("run `cerberus doctor` to see what is wrong")
+        repository::record_changes(&self.home, &self.clock, store, &located, look).map_err(Failure::from)
     }
 
     /// The view, after ending idle sessions and detecting crashed ones. With `--now`, nothing is changed.
@@ -241,8 +237,8 @@ impl Context {
         let mut store = self.store()?;
         if !self.clock.is_given {
             let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
-            let mut ended = swept.hint("run `cerberus doctor` to see what is wrong")?;
-            title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings()).hint(DOCTOR)?;
+            let mut ended = swept?;
+            title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings())?;
             // Crashed sessions are summarized when they are recovered.
             ended.retain(|session| session.state.status == Status::Ended);
             if !ended.is_empty() {
@@ -250,15 +246,11 @@ impl Context {
             }
             // If the settings cannot be read, nothing is deleted.
             let kept = self.config().map(|config| config.store).unwrap_or_default();
-            retention::apply_daily(&self.home, &self.clock, &mut store, kept)
-                .hint("run `cerberus doctor` to see what is wrong")?;
+            retention::apply_daily(&self.home, &self.clock, &mut store, kept, capabilities::ALL)?;
         }
         Ok(store)
     }
 }
-
-const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
-
 /// The only session of a list; `text` is what was asked for.
 pub fn the_one(mut found: Vec<SessionRow>, text: &str) -> Result<SessionRow> {
     match (found.pop(), found.as_slice()) {
@@ -299,14 +291,14 @@ pub fn home_repair(problem: &UnsafeHome) -> String {
 
 impl Context {
     /// This process's environment, and the project it is in.
-    pub fn agent_surroundings(&self) -> agents::Surroundings<'static> {
-        agents::Surroundings::new(&|name| env::var_os(name), self.located().root)
+    pub fn agent_surroundings(&self) -> install::Surroundings<'static> {
+        install::Surroundings::new(&|name| env::var_os(name), self.located().root)
     }
 }
 
 /// The folders with the user's own instructions for agents.
 pub fn user_folders() -> UserFolders {
-    UserFolders::of(&agents::Surroundings::new(&|name| env::var_os(name), PathBuf::new()))
+    UserFolders::of(&install::Surroundings::new(&|name| env::var_os(name), PathBuf::new()))
 }
 
 /// What the environment configures about providers of summaries. Where sessions are sent is no part of it: what runs after

@@ -2,6 +2,9 @@
 
 use std::fmt::Display;
 
+/// The hint of errors that have no other.
+pub const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
+
 pub type Result<T> = std::result::Result<T, Failure>;
 
 #[derive(Debug)]
@@ -21,8 +24,9 @@ impl<T, E: Into<anyhow::Error>> Hint<T> for std::result::Result<T, E> {
     }
 }
 
-impl<T> Hint<T> for Option<T> {
-    fn hint(self, hint: impl Display) -> Result<T> {
-        self.ok_or_else(|| Failure { error: anyhow::anyhow!("no home folder was found"), hint: hint.to_string() })
+/// Most errors have no other remedy than a closer look.
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure { error: error.into(), hint: DOCTOR.to_string() }
     }
 }

@@ -6,22 +6,20 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use cerberus_core::agents;
-use cerberus_core::clean::text::line;
-use cerberus_core::model::id::Agent;
-use cerberus_engine::agents::Surroundings;
-use cerberus_engine::checks::before::{self, Ending, RefuseError};
-use cerberus_engine::config::ConfigError;
-use cerberus_engine::hook::answer;
-use cerberus_engine::hook::answer::AnswerError;
-use cerberus_engine::hook::capture;
-use cerberus_engine::hook::capture::{CaptureError, Captured, PendingAnswer, Trigger};
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::failures;
-use cerberus_engine::os::fault;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::summary::provider::SUMMARIZING;
+use cerberus_agents::install::Surroundings;
+use cerberus_checks::enforce::before::{self, Ending, RefuseError};
+use cerberus_os::clock::Clock;
+use cerberus_os::failures;
+use cerberus_os::fault;
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::line;
+use cerberus_record::id::Agent;
+use cerberus_store::config::ConfigError;
+use cerberus_store::hook::answer::{self, AnswerError};
+use cerberus_store::hook::capture::{self, CaptureError, Captured, PendingAnswer, Trigger};
+use cerberus_store::summary::provider::SUMMARIZING;
 
+use crate::capabilities;
 use crate::context;
 use crate::platform::Input;
 
@@ -57,7 +55,7 @@ pub fn run(agent: &str) -> ExitCode {
     if let Some(problem) = problem {
         failures::note(&home, clock.wall, "reading CERBERUS_NOW", &problem);
     }
-    let result = match (agents::find(agent), context::with_privacy_rules(home.clone())) {
+    let result = match (cerberus_agents::find(agent), context::with_privacy_rules(home.clone())) {
         (Some(agent), Ok(home)) => handle(&home, &clock, agent),
         (None, _) => Err(HookError::UnknownAgent(line(agent, 40))),
         // Without the privacy rules nothing may be stored. The payload is still read, to not break the client's pipe.
@@ -143,7 +141,9 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         return refuse(before::at_stop(home, clock, &ending)?);
     }
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
-    let Some(answer) = answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting)? else {
+    let Some(answer) =
+        answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting, capabilities::ALL)?
+    else {
         return Ok(());
     };
     let mut out = std::io::stdout();

@@ -3,6 +3,7 @@
 //! `hook` is dispatched before the argument parser is built, because it runs at every step of an agent and must be
 //! fast.
 
+mod capabilities;
 mod commands;
 mod context;
 mod failure;

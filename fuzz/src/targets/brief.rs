@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use cerberus_core::brief::AlreadyKnown;
-use cerberus_core::brief::stopped::{Quotable, Turn};
-use cerberus_core::brief::{Brief, CHARS_MAX, FileNames, Known, Likely, Prompted, Request, compose, on_prompt};
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::{Keep, code, name};
-use cerberus_core::extract::extract;
-use cerberus_core::extract::symbols::{self, Language};
-use cerberus_core::language::tokens;
-use cerberus_core::model::event::Event;
-use cerberus_core::model::fact::{Fact, Kind};
-use cerberus_core::model::id::SessionId;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::project::git;
+use cerberus_recall::brief::AlreadyKnown;
+use cerberus_recall::brief::stopped::{Quotable, Turn};
+use cerberus_recall::brief::{Brief, CHARS_MAX, Known, Likely, Prompted, Request, compose, on_prompt};
+use cerberus_recall::extract::extract;
+use cerberus_recall::extract::symbols::{self, Language};
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::{Keep, code, name};
+use cerberus_record::event::Event;
+use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::id::SessionId;
+use cerberus_record::time::Timestamp;
+use cerberus_store::project::git;
+use cerberus_text::tokens;
 
 use super::{Check, holds};
 
@@ -28,14 +28,11 @@ pub fn brief() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
         let text = String::from_utf8_lossy(input);
         let facts: Vec<Known> = facts(&text).into_iter().enumerate().map(known).collect();
-        let mut files = FileNames::default();
-        facts.iter().filter_map(|known| known.fact.path.as_deref()).for_each(|path| files.add(path));
         let budget_tokens = 50 + input.len() % 1_000;
         let request = Request {
             project: text.lines().next().unwrap_or_default(),
             facts: &facts,
             settlements: &[],
-            files: &files,
             likely: &Likely::default(),
             now: Timestamp::LAST,
             budget_tokens,
@@ -44,6 +41,7 @@ pub fn brief() -> anyhow::Result<Check> {
             memories: &[],
             known: None,
             turns: &turns(&text),
+            live: &[],
             worked: &[],
         };
         told(&compose(&request), budget_tokens)?;
@@ -69,7 +67,7 @@ fn facts(text: &str) -> Vec<Fact> {
     for event in [
         Event::Prompt { text: clean(Keep::PROMPT) },
         Event::Stop { message: clean(Keep::MESSAGE) },
-        Event::Compact { stage: cerberus_core::model::event::CompactStage::After, summary: Some(clean(Keep::MESSAGE)) },
+        Event::Compact { stage: cerberus_record::event::CompactStage::After, summary: Some(clean(Keep::MESSAGE)) },
     ] {
         facts.extend(extract(&event).facts);
     }

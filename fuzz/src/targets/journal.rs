@@ -3,18 +3,18 @@
 
 use std::collections::HashSet;
 
-use cerberus_core::agents::claude_code;
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::glob::Glob;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::forget::{ForgetRequest, Paths, RecordAction};
-use cerberus_core::model::event::{Event, Location, Record};
-use cerberus_core::model::id::ProjectId;
-use cerberus_core::model::order::Order;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::journal;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::store::fold;
+use cerberus_agents::claude_code;
+use cerberus_os::home::Home;
+use cerberus_recall::forget::{ForgetRequest, Paths, RecordAction};
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::glob::Glob;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, Location, Record};
+use cerberus_record::id::ProjectId;
+use cerberus_record::order::Order;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
+use cerberus_store::view::fold;
 
 use super::wire::recorded;
 use super::{Check, holds};

@@ -9,7 +9,7 @@ mod settings;
 mod sync;
 mod wire;
 
-use cerberus_core::agents::{claude_code, cline, codex, copilot, cursor, gemini, opencode, qwen_code};
+use cerberus_agents::{claude_code, cline, codex, copilot, cursor, gemini, opencode, qwen_code};
 
 use crate::corpus::Kind;
 

@@ -1,7 +1,7 @@
 //! The git configuration of a repository and the URL of its origin: credentials are always removed.
 
-use cerberus_core::project::config::origin_url;
-use cerberus_core::project::origin::{self, Origin};
+use cerberus_record::project::config::origin_url;
+use cerberus_record::project::origin::{self, Origin};
 
 use super::{Check, holds};
 

@@ -1,17 +1,17 @@
 //! What is asked for, whatever is typed: never an error of the database, never more than was asked for.
 
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Location, MemoryChange, Record};
-use cerberus_core::model::id::{Agent, ProjectId};
-use cerberus_core::model::memory::{Background, Memory, Status};
-use cerberus_core::model::time::Timestamp;
-use cerberus_core::search::query::Query;
-use cerberus_core::search::terms;
-use cerberus_engine::journal;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::store::MemoryQuery;
-use cerberus_engine::store::fold;
+use cerberus_os::home::Home;
+use cerberus_recall::search::query::Query;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, Location, MemoryChange, Record};
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::memory::{Background, Memory, Status};
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
+use cerberus_store::view::MemoryQuery;
+use cerberus_store::view::fold;
+use cerberus_text::terms;
 
 use super::{Check, holds};
 

@@ -1,7 +1,7 @@
 //! The redactor: what it cut once it need not cut again, and it never makes a text of nothing.
 
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::Keep;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::Keep;
 
 use super::{Check, holds};
 

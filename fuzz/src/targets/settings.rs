@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cerberus_core::settings::{self, Part, Target, Version};
-use cerberus_engine::agents::{ALL, Scope, Surroundings};
+use cerberus_agents::install::{ALL, Scope, Surroundings};
+use cerberus_agents::settings::{self, Part, Target, Version};
 
 use super::{Check, holds};
 
@@ -15,7 +15,7 @@ const TARGET: Target<'_> =
 pub fn merger() -> anyhow::Result<Check> {
     let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/dev"));
     let surroundings = Surroundings::new(&variable, PathBuf::from("/p"));
-    let of_agent = |profile: &&'static cerberus_engine::agents::Profile| {
+    let of_agent = |profile: &&'static cerberus_agents::install::Profile| {
         Scope::ALL
             .into_iter()
             .flat_map(|scope| (profile.files)(&surroundings, scope))

@@ -1,9 +1,9 @@
 //! What a hub answers: batches, documents, codes. Anything may be in them; nothing of it is believed, and nothing panics.
 
-use cerberus_engine::sync::batch::{self, Entry, Position, ProjectKey};
-use cerberus_engine::sync::code::Code;
-use cerberus_engine::sync::document::{self, Founding, Head, Papers};
-use cerberus_engine::sync::transport::{Place, Stream};
+use cerberus_sync::batch::{self, Entry, Position, ProjectKey};
+use cerberus_sync::code::Code;
+use cerberus_sync::document::{self, Founding, Head, Papers};
+use cerberus_sync::transport::{Place, Stream};
 
 use super::{Check, holds};
 

@@ -3,21 +3,20 @@
 
 use std::borrow::Cow;
 
-use cerberus_core::agents;
-use cerberus_core::agents::transcripts;
-use cerberus_core::checks::action::{Past, Place, Scene, Sources};
-use cerberus_core::checks::decide::decide;
-use cerberus_core::checks::{self, Level, Rule};
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::{Clean, Keep, name};
-use cerberus_core::extract::extract;
-use cerberus_core::learn::exchange::MemoryLine;
-use cerberus_core::model::event::{Event, Location, Record};
-use cerberus_core::model::id::{Agent, ProjectId};
-use cerberus_core::model::order::Order;
-use cerberus_core::model::time::Timestamp;
-use cerberus_core::seed;
-use cerberus_engine::journal;
+use cerberus_agents::transcripts;
+use cerberus_checks::decide::decide;
+use cerberus_checks::scene::{Past, Place, Scene, Sources};
+use cerberus_checks::{Level, Rule};
+use cerberus_recall::extract::extract;
+use cerberus_recall::learn::exchange::MemoryLine;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::{Clean, Keep, name};
+use cerberus_record::event::{Event, Location, Record};
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::order::Order;
+use cerberus_record::seed;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
 
 use super::{Check, holds};
 
@@ -27,12 +26,18 @@ const TEXT_BYTES_MAX: usize = 64 * 1024 + 16;
 pub fn payload(agent: Agent) -> anyhow::Result<Check> {
     let words = ["--forbid", "git push --force", "--instead", "git push"];
     let rule = Rule::parse(&words)?;
-    let check = checks::Check { id: String::new(), sentence: String::new(), level: Level::Block, rule, projects: None };
+    let check = cerberus_checks::Check {
+        id: String::new(),
+        sentence: String::new(),
+        level: Level::Block,
+        rule,
+        projects: None,
+    };
     Ok(Box::new(move |input| {
-        if let Some(before) = agents::before::before(agent, input) {
+        if let Some(before) = cerberus_agents::before::before(agent, input) {
             decide(std::slice::from_ref(&check), &before.action, &Nowhere);
         }
-        match agents::parse(&BUILT_IN, agent, input) {
+        match cerberus_agents::parse(&BUILT_IN, agent, input) {
             Ok(Some(heard)) => event(heard.agent, heard.session, heard.key, heard.event),
             Ok(None) | Err(_) => Ok(()),
         }

@@ -3,29 +3,26 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-
-use cerberus_core::brief::rank::weights::LEARNED_MIN;
-use cerberus_core::brief::usage::Usage;
-use cerberus_core::brief::{CHARS_MAX, Item};
-use cerberus_core::model::event::StartSource;
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::SessionId;
-use cerberus_core::summary::render::Format;
-use cerberus_engine::agents::Surroundings;
-use cerberus_engine::brief::recall;
-use cerberus_engine::brief::recall::{Briefing, Budget, Question, Summarized};
-use cerberus_engine::brief::usage;
-use cerberus_engine::os::outside;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::find::Recent;
-use cerberus_engine::sessions::recover;
-use cerberus_engine::store::Store;
+use cerberus_agents::install::Surroundings;
+use cerberus_os::outside;
+use cerberus_recall::brief::rank::weights::LEARNED_MIN;
+use cerberus_recall::brief::usage::Usage;
+use cerberus_recall::brief::{CHARS_MAX, Item};
+use cerberus_recall::summary::render::Format;
+use cerberus_record::event::StartSource;
+use cerberus_record::fact::Kind;
+use cerberus_record::id::SessionId;
+use cerberus_store::brief::recall::{self, Briefing, Budget, Question, Summarized};
+use cerberus_store::brief::usage;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::sessions::find::Recent;
+use cerberus_store::sessions::recover;
+use cerberus_store::view::Store;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
 
 use super::stats;
-
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -46,7 +43,7 @@ pub struct BriefCommand {
     #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = sources(), hide_possible_values = true)]
     source: StartSource,
 
-    /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 1000 for sessions, or
+    /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 880 for sessions, or
     /// `brief.session_tokens` in config.toml]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     budget: Option<u32>,
@@ -60,9 +57,6 @@ pub struct BriefCommand {
     #[arg(long)]
     explain: bool,
 }
-
-const DOCTOR: &str = "run `cerberus doctor` for details";
-
 /// Far more than a prompt that was typed or pasted.
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -84,6 +78,7 @@ impl BriefCommand {
     }
 
     /// As for a session whose context was cleared.
+    #[cfg(feature = "loop")]
     pub fn after_clear() -> BriefCommand {
         BriefCommand { source: StartSource::Clear, ..BriefCommand::for_start(None) }
     }
@@ -127,12 +122,11 @@ impl BriefCommand {
         let located = context.located();
         let read = |store: &Store, recent| recall::brief(store, &located, &question, recent);
         let now = context.clock.now;
-        let recent = Recent::read(store, &located, now).hint(DOCTOR)?;
+        let recent = Recent::read(store, &located, now)?;
         store.make_digests(&recent.joined.ids);
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
-        let briefing =
-            recover::with_recovered(&context.home, &context.clock, store, &surroundings, recent, read).hint(DOCTOR)?;
-        Ok((briefing.hint(DOCTOR)?, budget))
+        let briefing = recover::with_recovered(&context.home, &context.clock, store, &surroundings, recent, read)?;
+        Ok((briefing?, budget))
     }
 
     fn has_prompt(&self) -> bool {
@@ -219,12 +213,12 @@ fn usefulness(usage: &Usage, item: &Item) -> String {
 fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_prompt: bool) -> Result<()> {
     let brief = &briefing.brief;
     let (store, located) = (context.store()?, context.located());
-    let projects = joined(&store, &located, context.clock.now).hint(DOCTOR)?.ids;
-    let usage = usage::of_projects(&store, &projects, context.clock.now).hint(DOCTOR)?.files;
+    let projects = joined(&store, &located, context.clock.now)?.ids;
+    let usage = usage::of_projects(&store, &projects, context.clock.now)?.files;
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
     render::line(&format!("proj:{}  ({summary})", briefing.project));
-    if has_prompt && store.gain_of_doubling(&projects, context.clock.now).hint(DOCTOR)? >= LEARNED_MIN {
+    if has_prompt && store.gain_of_doubling(&projects, context.clock.now)? >= LEARNED_MIN {
         render::line(
             "The prompt counts double: past sessions would have been told more of the files that they edited.",
         );

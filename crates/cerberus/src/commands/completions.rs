@@ -1,9 +1,8 @@
-use cerberus_core::model::memory::Status;
-use cerberus_core::model::time::Timestamp;
+use cerberus_record::memory::Status;
+use cerberus_record::time::Timestamp;
 use clap_complete::Shell;
 use serde_json::json;
 
-use super::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -96,10 +95,10 @@ fn with_ids_in_zsh(script: &str) -> String {
 /// Newest first; memories after sessions.
 fn print_ids(context: &Context) -> Result<()> {
     let (store, now) = (context.view()?, context.clock.now);
-    let sessions = store.sessions(&[], Timestamp::EPOCH, now).hint(DOCTOR)?;
+    let sessions = store.sessions(&[], Timestamp::EPOCH, now)?;
     sessions.iter().rev().take(IDS_MAX).for_each(|session| render::line(session.id.as_str()));
     for status in [Status::Proposed, Status::Approved] {
-        let memories = store.memories(status, now).hint(DOCTOR)?;
+        let memories = store.memories(status, now)?;
         memories.iter().rev().take(IDS_MAX).for_each(|memory| render::line(memory.id.as_str()));
     }
     Ok(())

@@ -1,20 +1,18 @@
-use cerberus_core::clean::glob::Glob;
-use cerberus_core::forget::ForgetRequest;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::browse::find;
-use cerberus_engine::erase::checkpoints::{self, InRepository};
-use cerberus_engine::erase::forget;
-use cerberus_engine::erase::forget::Forgotten;
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::same_project::joined::{Joined, joined};
-use cerberus_engine::store::{SessionRow, Store};
+use cerberus_os::clock::Clock;
+use cerberus_recall::forget::ForgetRequest;
+use cerberus_record::clean::glob::Glob;
+use cerberus_record::time::Timestamp;
+use cerberus_store::browse::find;
+use cerberus_store::erase::forget::{self, Forgotten};
+use cerberus_store::same_project::joined::{Joined, joined};
+use cerberus_store::view::{SessionRow, Store};
 use serde_json::json;
 
-use super::memory::DOCTOR;
 use super::memory::forget::Forget as ForgetMemories;
 use super::project::{self, Folders};
+use crate::capabilities;
 use crate::context::{Context, the_one};
-use crate::failure::{Hint, Result};
+use crate::failure::{DOCTOR, Failure, Hint, Result};
 use crate::render;
 
 /// Permanently delete captured data: from the journal, the view, the index, receipts and free pages
@@ -70,9 +68,11 @@ impl Forget {
         let mut store = context.store()?;
         let request = self.request(context, &store)?;
         let folders = self.folders(context, &store)?;
-        let mut meant = forget::preview(&context.home, &store, &request).hint(DOCTOR)?;
-        let checkpoints = checkpoints::meant(&context.home, &context.cwd, &request).hint(DOCTOR)?;
-        meant.checkpoints = checkpoints.iter().map(InRepository::count).sum();
+        let mut meant = forget::preview(&context.home, &store, &request)?;
+        for capability in capabilities::ALL {
+            let counted = capability.count_copies(&context.home, &context.cwd, &request);
+            meant.checkpoints += counted.map_err(anyhow::Error::from_boxed).hint(DOCTOR)?;
+        }
         if self.dry_run || is_nothing(&meant) {
             return self.tell(context, &meant, &folders);
         }
@@ -83,10 +83,12 @@ impl Forget {
         folders.iter().for_each(|folder| render::talk(&format!("{SAME_PROJECT}{folder}")));
         render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
         const AGAIN: &str = "some of it may already be deleted; run the command again to forget the rest";
-        for repository in &checkpoints {
-            repository.remove(&context.home).hint(AGAIN)?;
+        for capability in capabilities::ALL {
+            let removed = capability.remove_copies(&context.home, &context.cwd, &request);
+            removed.map_err(anyhow::Error::from_boxed).hint(AGAIN)?;
         }
-        let mut gone = forget::forget(&context.home, &context.clock, &mut store, &request).hint(AGAIN)?;
+        let mut gone =
+            forget::forget(&context.home, &context.clock, &mut store, &request, capabilities::ALL).hint(AGAIN)?;
         gone.checkpoints = meant.checkpoints;
         super::sync::after_forget(context)?;
         self.tell(context, &gone, &folders)
@@ -103,12 +105,12 @@ impl Forget {
 
     fn request(&self, context: &Context, store: &Store) -> Result<ForgetRequest> {
         let located = context.located();
-        let Joined { ids, names } = joined(store, &located, context.clock.now).hint(DOCTOR)?;
+        let Joined { ids, names } = joined(store, &located, context.clock.now)?;
         if self.project {
             return Ok(ForgetRequest::Projects { ids: ids.into_iter().collect(), names: names.into_iter().collect() });
         }
         if let Some(glob) = &self.path {
-            return forget::of_paths(store, &ids, glob.clone()).hint(DOCTOR);
+            return forget::of_paths(store, &ids, glob.clone()).map_err(Failure::from);
         }
         if self.session.is_empty() {
             let (since, until) = (self.since.unwrap_or(Timestamp::EPOCH), self.until.unwrap_or(END));
@@ -171,13 +173,13 @@ pub fn sessions(store: &Store, ids: &[String]) -> Result<Vec<SessionRow>> {
     let mut sessions = Vec::new();
     for id in ids {
         // Two agents may use the same id of their own.
-        let own = store.agent_sessions(id, END).hint(DOCTOR)?;
+        let own = store.agent_sessions(id, END)?;
         if !own.is_empty() {
             sessions.extend(own);
             continue;
         }
         // Also one that began after the time that the command is asked about.
-        let found = find::by_id(store, &Clock::new(Some(END)), id).hint(DOCTOR)?;
+        let found = find::by_id(store, &Clock::new(Some(END)), id)?;
         sessions.push(the_one(found, id)?);
     }
     Ok(sessions)

@@ -1,13 +1,13 @@
 use std::io::{IsTerminal, Read};
 
-use cerberus_core::clean::text::Keep;
-use cerberus_core::loops::handoff::written;
-use cerberus_core::model::event::Note;
-use cerberus_core::model::fact::Kind;
-use cerberus_engine::agents::Surroundings;
-use cerberus_engine::sessions::find::live_session;
-use cerberus_engine::sessions::recover;
-use cerberus_engine::store::recorder::Recorder;
+use cerberus_agents::install::Surroundings;
+use cerberus_loop::handoff::written;
+use cerberus_record::clean::text::Keep;
+use cerberus_record::event::Note;
+use cerberus_record::fact::Kind;
+use cerberus_store::sessions::find::live_session;
+use cerberus_store::sessions::recover;
+use cerberus_store::view::recorder::Recorder;
 use serde_json::json;
 
 use crate::commands::brief::BriefCommand;
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Write a handoff, so that the context can be cleared and nothing is lost
+/// Write a handoff, so that the context can be cleared
 ///
 /// Takes the agent's own handoff on standard input: Markdown with the headings Current Objective, Completed, Pending, Key
 /// Decisions, Known Issues and Notes (`--form` prints it). Records every item in the live session, together with what
@@ -87,13 +87,12 @@ fn notes(context: &Context) -> Result<Vec<Note<'static>>> {
 
 /// Adds what the hooks of the live session did not report.
 fn complete_live_session(context: &Context) -> Result<()> {
-    const DOCTOR: &str = "`cerberus doctor` says what is wrong";
     let located = context.located();
     let mut store = context.store()?;
-    if let Some(session) = live_session(&store, &located, &context.clock).hint(DOCTOR)? {
+    if let Some(session) = live_session(&store, &located, &context.clock)? {
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root);
         let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
-        recover::complete(&mut recorder, &surroundings, &session).hint(DOCTOR)?;
+        recover::complete(&mut recorder, &surroundings, &session)?;
     }
     Ok(())
 }

@@ -1,18 +1,18 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use cerberus_core::brief::rank::weights::SESSIONS_MAX;
-use cerberus_core::model::id::Agent;
-use cerberus_engine::agents;
-use cerberus_engine::agents::transcripts::TranscriptFiles;
-use cerberus_engine::brief::learn;
-use cerberus_engine::browse::{overview, page};
-use cerberus_engine::import::{self, Report, TakeForgotten, files};
-use cerberus_engine::memory::distill;
-use cerberus_engine::project::identity;
-use cerberus_engine::sessions::caller::CalledBy;
-use cerberus_engine::store::Store;
-use cerberus_engine::store::fold;
+use cerberus_agents::install;
+use cerberus_agents::install::transcripts::TranscriptFiles;
+use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
+use cerberus_record::id::Agent;
+use cerberus_store::brief::learn;
+use cerberus_store::browse::{overview, page};
+use cerberus_store::import::{self, Report, TakeForgotten, files};
+use cerberus_store::memory::distill;
+use cerberus_store::project::identity;
+use cerberus_store::sessions::caller::CalledBy;
+use cerberus_store::view::Store;
+use cerberus_store::view::fold;
 use serde_json::{Map, Value, json};
 
 use super::log::ListedJson;
@@ -47,14 +47,12 @@ pub struct Import {
     /// Transcripts (plain, .gz, .zst), databases, or folders that contain them [default: everything the agent keeps]
     pub(super) paths: Vec<PathBuf>,
 }
-
-const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 /// The view is folded after this many transcripts.
 const FILES_PER_FOLD: usize = 50;
 
 /// The agents whose transcripts can be read, sorted by name.
 fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
-    let mut known = agents::ALL.to_vec();
+    let mut known = install::ALL.to_vec();
     known.sort_by_key(|profile| profile.agent.name());
     known.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
 }
@@ -112,16 +110,15 @@ impl Import {
                 failed => drop(failed.hint("imported files are kept; fix the problem and run the command again")?),
             }
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
-                fold::fold(&context.home, &mut store).hint(DOCTOR)?;
+                fold::fold(&context.home, &mut store)?;
             }
             progress.at(index + 1, files.len());
         }
         drop(progress);
         // What the user said in these sessions is proposed at once.
-        distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)
-            .hint(DOCTOR)?;
+        distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)?;
         let located = project.unwrap_or_else(|| context.located());
-        learn::learn(&context.home, &context.clock, &mut store, &located, SESSIONS_MAX).hint(DOCTOR)?;
+        learn::learn(&context.home, &context.clock, &mut store, &located, SESSIONS_MAX)?;
         self.tell(context, &mut store, &tallies)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {
@@ -190,7 +187,7 @@ impl Import {
         }
         // The first search need not wait then.
         let mut progress = Progress::new("sessions indexed");
-        store.index_entries(|done, left| progress.at(done, done + left)).hint(DOCTOR)?;
+        store.index_entries(|done, left| progress.at(done, done + left))?;
         drop(progress);
         picture(context, store)
     }
@@ -198,13 +195,13 @@ impl Import {
 
 /// Shows everything that is known now, and what to type next.
 fn picture(context: &Context, store: &Store) -> Result<()> {
-    let overview = overview::overview(store, &context.clock).hint(DOCTOR)?;
+    let overview = overview::overview(store, &context.clock)?;
     let mut left = Vec::new();
     for work in overview.projects.iter().take(LEFT_PROJECTS) {
-        let page = page::page(store, &context.clock, work.last.session.clone()).hint(DOCTOR)?;
+        let page = page::page(store, &context.clock, work.last.session.clone())?;
         left.extend(page.left.into_iter().take(LEFT_ITEMS).map(|item| (work.name.clone(), item)));
     }
-    let to_review = store.count_proposals(context.clock.now).hint(DOCTOR)?;
+    let to_review = store.count_proposals(context.clock.now)?;
     let screen = Screen::of_stdout();
     let local = Local::new(context.clock.now);
     pager::page(&screen, &render::overview::lines(&screen, &local, &overview, &left, to_review));
@@ -212,7 +209,7 @@ fn picture(context: &Context, store: &Store) -> Result<()> {
 }
 
 fn known_json(context: &Context, store: &Store) -> Result<Value> {
-    let overview = overview::overview(store, &context.clock).hint(DOCTOR)?;
+    let overview = overview::overview(store, &context.clock)?;
     let projects: Vec<Value> = overview
         .projects
         .iter()
@@ -222,7 +219,7 @@ fn known_json(context: &Context, store: &Store) -> Result<Value> {
         "sessions": overview.sessions, "projects": projects,
         "since": overview.period.map(|(first, _)| first.to_string()),
         "until": overview.period.map(|(_, last)| last.to_string()),
-        "to_review": store.count_proposals(context.clock.now).hint(DOCTOR)?,
+        "to_review": store.count_proposals(context.clock.now)?,
     }))
 }
 

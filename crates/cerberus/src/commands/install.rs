@@ -1,10 +1,10 @@
 use std::env;
 
-use cerberus_core::agents::names;
-use cerberus_core::model::id::Agent;
-use cerberus_core::settings::{Part, Target, Version, depends_on_version};
-use cerberus_engine::agents::wiring::{self, Change, Repair, WiringError};
-use cerberus_engine::agents::{self, Profile, Scope, SettingsFile, Surroundings, versions};
+use cerberus_agents::install::wiring::{self, Change, Repair, WiringError};
+use cerberus_agents::install::{self, Profile, Scope, SettingsFile, Surroundings, versions};
+use cerberus_agents::names;
+use cerberus_agents::settings::{Part, Target, Version, depends_on_version};
+use cerberus_record::id::Agent;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub struct Uninstall {
 pub(super) struct Selection {
     #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
     #[arg(help = format!("The agents: {} [default: every agent found]", names(|_| true)))]
-    #[arg(value_parser = PossibleValuesParser::new(agents::ALL.map(|profile| profile.agent.name())))]
+    #[arg(value_parser = PossibleValuesParser::new(install::ALL.map(|profile| profile.agent.name())))]
     pub(super) agents: Vec<String>,
 
     /// user: your own settings; project: the settings in this project's folder
@@ -151,7 +151,7 @@ impl Selection {
     fn named(&self) -> Vec<&'static Profile> {
         let is_named =
             |profile: &&Profile| self.agents.is_empty() || self.agents.iter().any(|name| name == profile.agent.name());
-        agents::ALL.into_iter().filter(is_named).collect()
+        install::ALL.into_iter().filter(is_named).collect()
     }
 
     fn is_wanted(&self, profile: &Profile, surroundings: &Surroundings) -> bool {

@@ -1,17 +1,16 @@
 use std::time::Duration;
 
-use cerberus_core::model::id::ProjectId;
-use cerberus_core::model::span::Span;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::browse::find;
-use cerberus_engine::browse::log::{self, Listed, LogFilter};
-use cerberus_engine::project::identity;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::store::Store;
+use cerberus_record::id::ProjectId;
+use cerberus_record::span::Span;
+use cerberus_record::time::Timestamp;
+use cerberus_store::browse::find;
+use cerberus_store::browse::log::{self, Listed, LogFilter};
+use cerberus_store::project::identity;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::view::Store;
 use serde::Serialize;
 use serde_json::json;
 
-use super::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -81,7 +80,7 @@ impl Only {
     pub fn projects(&self, context: &Context, store: &Store) -> Result<(Vec<ProjectId>, Vec<String>)> {
         let Some(project) = &self.project else { return Ok((Vec::new(), Vec::new())) };
         let now = context.clock.now;
-        let ids = store.projects_named(project, now).hint(DOCTOR)?;
+        let ids = store.projects_named(project, now)?;
         let folder = context.cwd.join(project);
         if ids.is_empty() && !folder.is_dir() {
             return Err(anyhow::anyhow!("no session of a project {project:?} is known, and it is not a folder"))
@@ -90,7 +89,7 @@ impl Only {
         if !ids.is_empty() {
             return Ok((ids, vec![project.clone()]));
         }
-        let joined = joined(store, &identity::locate(&folder), now).hint(DOCTOR)?;
+        let joined = joined(store, &identity::locate(&folder), now)?;
         Ok((joined.ids, joined.names))
     }
 
@@ -155,7 +154,7 @@ impl Log {
             words: self.words.join(" "),
             limit: self.limit.or((!context.json).then_some(SHOWN)),
         };
-        let found = log::log(&mut store, &context.clock, &filter).hint(DOCTOR)?;
+        let found = log::log(&mut store, &context.clock, &filter)?;
         if context.json {
             let all: Vec<ListedJson> = found.sessions.iter().map(ListedJson::of).collect();
             render::json(&json!(all));
@@ -166,7 +165,7 @@ impl Log {
             return Ok(());
         }
         let screen = Screen::of_stdout();
-        let ids = find::id_lengths(&store, context.clock.now).hint(DOCTOR)?;
+        let ids = find::id_lengths(&store, context.clock.now)?;
         let mut lines = sessions::list(&screen, &Local::new(context.clock.now), &found.sessions, &ids);
         if found.total > found.sessions.len() {
             let more = format!("{} of {}; -n {} shows all", found.sessions.len(), found.total, found.total);
@@ -177,7 +176,7 @@ impl Log {
     }
 
     fn nothing(&self, store: &Store, context: &Context) -> Result<String> {
-        let is_empty = store.all_projects(context.clock.now).hint(DOCTOR)?.is_empty();
+        let is_empty = store.all_projects(context.clock.now)?.is_empty();
         Ok(match is_empty {
             true => {
                 "no session is known yet; `cerberus import` reads the transcripts that your agents keep".to_string()

@@ -5,10 +5,12 @@ pub mod check;
 mod completions;
 mod doctor;
 mod forget;
+#[cfg(feature = "loop")]
 mod handoff;
 mod import;
 mod install;
 pub mod log;
+#[cfg(feature = "loop")]
 mod loops;
 mod man;
 mod mcp;
@@ -29,6 +31,10 @@ pub mod stats;
 mod status;
 mod statusline;
 mod summarize;
+#[cfg(feature = "sync")]
+mod sync;
+#[cfg(not(feature = "sync"))]
+#[path = "no_sync.rs"]
 mod sync;
 mod tree;
 mod try_out;
@@ -39,9 +45,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cerberus_core::agents::{self, names};
-use cerberus_core::clean::text::{name, printable};
-use cerberus_core::model::time::Timestamp;
+use cerberus_agents::names;
+use cerberus_record::clean::text::{name, printable};
+use cerberus_record::time::Timestamp;
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -54,8 +60,8 @@ use crate::tui;
 /// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
 /// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
-/// know in about a thousand tokens. It has no daemon, and it uses no network and no model unless you configure a
-/// provider for summaries or set up sync.
+/// know in about 600 tokens. It has no daemon, and it uses no network and no model unless you configure a provider for
+/// summaries or set up sync.
 ///
 /// Without a command, `cerberus` opens a screen to look around, if it runs in a terminal.
 #[derive(Parser)]
@@ -103,16 +109,21 @@ enum Command {
     Import(import::Import),
     Doctor(doctor::Doctor),
     Try(try_out::Try),
+    #[cfg(feature = "loop")]
     Loop(loops::Loop),
     Run(run::Run),
+    #[cfg(feature = "loop")]
     Handoff(handoff::HandoffCommand),
     Memory(memory::Memory),
     Session(session::Session),
     Project(project::Project),
     Summarize(summarize::Summarize),
+    #[cfg(feature = "sync")]
     Sync(sync::Sync),
+    #[cfg(feature = "sync")]
     Share(sync::Share),
     #[command(hide = true)]
+    #[cfg(feature = "sync")]
     Unshare(sync::Unshare),
     Pause(pause::PauseCommand),
     Unpause(pause::Unpause),
@@ -151,11 +162,13 @@ impl Command {
 impl Command {
     /// Whether a rule may no longer bind after it, or in other places.
     fn may_change_memories(&self) -> bool {
-        use Command::{Forget, Learn, Memory, Project, Review, Scan, Share, Sync, Unshare};
-        matches!(
-            self,
-            Memory(_) | Review(_) | Learn(_) | Forget(_) | Project(_) | Scan(_) | Sync(_) | Share(_) | Unshare(_)
-        )
+        use Command::{Forget, Learn, Memory, Project, Review, Scan};
+        match self {
+            Memory(_) | Review(_) | Learn(_) | Forget(_) | Project(_) | Scan(_) => true,
+            #[cfg(feature = "sync")]
+            Command::Sync(_) | Command::Share(_) | Command::Unshare(_) => true,
+            _ => false,
+        }
     }
 }
 
@@ -171,7 +184,7 @@ struct Hook {
 
 /// The names of all agents, for an argument.
 fn agent_names() -> PossibleValuesParser {
-    PossibleValuesParser::new(agents::ALL.iter().map(|profile| profile.agent.name()).chain(["manual", "seed"]))
+    PossibleValuesParser::new(cerberus_agents::ALL.iter().map(|profile| profile.agent.name()).chain(["manual", "seed"]))
 }
 
 pub fn run() -> ExitCode {
@@ -216,8 +229,10 @@ pub fn run() -> ExitCode {
             Command::Import(command) => command.run(&context),
             Command::Record(command) => command.run(&context),
             Command::Quote(command) => command.run(&context),
+            #[cfg(feature = "loop")]
             Command::Handoff(command) => command.run(&context),
             Command::Run(command) => command.run(&context),
+            #[cfg(feature = "loop")]
             Command::Loop(command) => command.run(&context),
             Command::Watch(command) => command.run(&context),
             Command::Session(command) => command.run(&context),
@@ -229,8 +244,11 @@ pub fn run() -> ExitCode {
             Command::Scan(command) => command.run(&context),
             Command::Mcp(command) => command.run(&context),
             Command::Summarize(command) => command.run(&context),
+            #[cfg(feature = "sync")]
             Command::Sync(command) => command.run(&context),
+            #[cfg(feature = "sync")]
             Command::Share(command) => command.run(&context),
+            #[cfg(feature = "sync")]
             Command::Unshare(command) => command.run(&context),
             Command::Completions(command) => command.run(&context),
             Command::Man(command) => command.run(&context),

@@ -1,11 +1,10 @@
 use std::time::Duration;
 
-use cerberus_core::model::check::PauseChange;
-use cerberus_core::model::span::{NotASpan, Span};
-use cerberus_engine::checks;
-use cerberus_engine::project::privacy;
-use cerberus_engine::project::privacy::{PauseScope, StorageBlock};
-use cerberus_engine::store::PauseRow;
+use cerberus_checks::enforce;
+use cerberus_record::check::PauseChange;
+use cerberus_record::span::{NotASpan, Span};
+use cerberus_store::project::privacy::{self, PauseScope, StorageBlock};
+use cerberus_store::view::PauseRow;
 use serde_json::json;
 
 use crate::context::Context;
@@ -60,7 +59,7 @@ impl PauseCommand {
         let (now, located) = (context.clock.now, context.located());
         let until = self.span.map(|span| now.plus(span));
         let change = PauseChange { everywhere: !self.project, until, is_lifted: false };
-        checks::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
+        enforce::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
         privacy::pause(&context.home, now, &located, reach(self.project), until).hint(RETRY)?;
         print_state(context)
     }
@@ -73,7 +72,7 @@ impl Unpause {
         privacy::unpause(&context.home, now, &located, reach(self.project)).hint(RETRY)?;
         if was_paused {
             let change = PauseChange { everywhere: !self.project, until: None, is_lifted: true };
-            checks::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
+            enforce::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
         }
         print_state(context)
     }
@@ -94,7 +93,7 @@ pub fn storing(context: &Context, shut: &StorageBlock) -> String {
 /// Whether hooks enforce the checks here and now; `None` if there are none.
 pub fn checks(context: &Context) -> Option<String> {
     let (home, now, located) = (&context.home, context.clock.now, context.located());
-    if !checks::are_on(home) {
+    if !enforce::are_on(home) {
         return None;
     }
     let opted_out = || privacy::unconfirmed_opt_out(home, now, &located);

@@ -5,25 +5,27 @@
 //! removes data, changes what others are told or allowed, sends data to a new place, or starts agents. Who calls is
 //! decided by `sessions/caller.rs`, never by a terminal, so that scripts can run everything.
 
-use cerberus_core::clean::text::line;
-use cerberus_core::settings::shell_word;
-use cerberus_engine::sessions::caller::{self, CalledBy};
+use cerberus_agents::settings::shell_word;
+use cerberus_record::clean::text::line;
+use cerberus_store::sessions::caller::{self, CalledBy};
 
 use super::Command;
 use super::check::CheckCommand;
 use super::forget::{self, Forget};
 use super::import::Import;
 use super::install::{Install, Selection, Uninstall};
+#[cfg(feature = "loop")]
 use super::loops::LoopCommand;
-use super::memory::{DOCTOR, MemoryCommand};
+use super::memory::MemoryCommand;
 use super::project::ProjectCommand;
 use super::resume::Resume;
 use super::scan::Scan;
 use super::session::SessionCommand;
 use super::summarize::Summarize;
+#[cfg(feature = "sync")]
 use super::sync::{Share, Sync, SyncCommand, Unshare};
 use crate::context::{Context, only_the_user};
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 
 /// Who may run a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +66,9 @@ impl Command {
             // `--rebuild` makes the view again, from the journal.
             Command::Doctor(_) | Command::Completions(_) | Command::Man(_) | Command::Try(_) => Anyone,
             // What an agent records and learns is marked as its own; a memory of it is a proposal.
-            Command::Record(_) | Command::Quote(_) | Command::Handoff(_) | Command::Learn(_) => Anyone,
+            Command::Record(_) | Command::Quote(_) | Command::Learn(_) => Anyone,
+            #[cfg(feature = "loop")]
+            Command::Handoff(_) => Anyone,
             // What agents themselves call. The tools of `mcp` do nothing that this table refuses.
             Command::Hook(_) | Command::Mcp(_) => Anyone,
             // They start what an agent can start itself, and give it nothing more.
@@ -93,10 +97,14 @@ impl Command {
             }
             Command::Pause(_) => only("pause Cerberus", "nothing is recorded or checked during a pause"),
             Command::Unpause(_) => only("lift a pause", "the user wants nothing recorded until then"),
+            #[cfg(feature = "sync")]
             Command::Share(Share { dry_run, team: _ }) => unless(*dry_run, only("share a project", LEAVES)),
+            #[cfg(feature = "sync")]
             Command::Unshare(Unshare { team: _ }) => only("stop sharing a project", "other devices lose what was sent"),
+            #[cfg(feature = "sync")]
             Command::Sync(command) => sync(command),
             Command::Check(command) => check(&command.command),
+            #[cfg(feature = "loop")]
             Command::Loop(command) => loops(&command.command),
             Command::Memory(command) => memory(&command.command),
             Command::Session(command) => session(&command.command),
@@ -105,6 +113,7 @@ impl Command {
     }
 }
 
+#[cfg(feature = "sync")]
 const LEAVES: &str = "from then on, its sessions leave this machine";
 const DECIDES: &str = "sessions are told what is approved, as the user's own words";
 const BINDS: &str = "a check holds because agents cannot change it";
@@ -119,6 +128,7 @@ fn forget(command: &Forget) -> Permission<'_> {
     }
 }
 
+#[cfg(feature = "sync")]
 fn sync(command: &Sync) -> Permission<'_> {
     let Sync { command, for_project, detached } = command;
     match command {
@@ -144,6 +154,7 @@ fn check(command: &CheckCommand) -> Permission<'_> {
     }
 }
 
+#[cfg(feature = "loop")]
 fn loops(command: &LoopCommand) -> Permission<'_> {
     match command {
         // Also with `--dry-run`: it runs the check of the loop.
@@ -227,7 +238,7 @@ pub fn require(context: &Context, permission: Permission) -> Result<()> {
     }
     if let OwnSession(ids) = permission {
         let store = context.view()?;
-        let own = caller::own_session(&store).hint(DOCTOR)?;
+        let own = caller::own_session(&store)?;
         let meant = forget::sessions(&store, ids)?;
         if meant.iter().all(|session| Some(session.row) == own) {
             return Ok(());
@@ -244,7 +255,7 @@ fn typed() -> String {
 
 const TYPED_CHARS_MAX: usize = 2_000;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "loop", feature = "sync"))]
 mod tests {
     use clap::ArgMatches;
 

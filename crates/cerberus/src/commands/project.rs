@@ -1,11 +1,10 @@
-use cerberus_core::settings::shell_word;
-use cerberus_engine::project::identity::Located;
-use cerberus_engine::same_project::joined::{self, Member, Projects};
-use cerberus_engine::same_project::repository::Effort;
-use cerberus_engine::store::Store;
+use cerberus_agents::settings::shell_word;
+use cerberus_store::project::identity::Located;
+use cerberus_store::same_project::joined::{self, Member, Projects};
+use cerberus_store::same_project::repository::Effort;
+use cerberus_store::view::Store;
 use serde_json::{Value, json};
 
-use super::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -51,10 +50,10 @@ fn show(context: &Context) -> Result<()> {
     let mut store = context.store()?;
     context.record_repository(&mut store, Effort::ForceGit)?;
     let located = context.located();
-    let projects = Projects::load(&store, context.clock.now).hint(DOCTOR)?;
+    let projects = Projects::load(&store, context.clock.now)?;
     let folders = Folders::of(&store, &projects, &located)?;
     let repository = projects.repository(&located.project);
-    let known = |what: fn(&cerberus_engine::store::RepositoryRow) -> Option<&String>| repository.and_then(what);
+    let known = |what: fn(&cerberus_store::view::RepositoryRow) -> Option<&String>| repository.and_then(what);
     let origin = known(|row| row.origin.as_ref());
     let root_commit = known(|row| row.root_commit.as_ref());
     let name = known(|row| row.name.as_ref());
@@ -80,7 +79,7 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     let located = context.located();
     context.may_store(&located)?;
     let mut store = context.store()?;
-    let found = joined::find(&store, &located.cwd, meant, context.clock.now).hint(DOCTOR)?;
+    let found = joined::find(&store, &located.cwd, meant, context.clock.now)?;
     let missing = || anyhow::anyhow!("no project is known at {meant:?}");
     let other =
         found.ok_or_else(missing).hint("give an existing folder, or a folder in which a session was captured")?;
@@ -109,12 +108,12 @@ pub struct Folders {
 
 impl Folders {
     pub fn load(context: &Context, store: &Store, located: &Located) -> Result<Folders> {
-        Folders::of(store, &Projects::load(store, context.clock.now).hint(DOCTOR)?, located)
+        Folders::of(store, &Projects::load(store, context.clock.now)?, located)
     }
 
     fn of(store: &Store, projects: &Projects, located: &Located) -> Result<Folders> {
-        let joined = projects.joined(store, &located.project).hint(DOCTOR)?;
-        let questions = projects.questions(store, &located.project).hint(DOCTOR)?;
+        let joined = projects.joined(store, &located.project)?;
+        let questions = projects.questions(store, &located.project)?;
         Ok(Folders { joined, questions })
     }
 

@@ -1,5 +1,5 @@
-use cerberus_core::model::quotation::QuoteKind;
-use cerberus_engine::memory::quote::{Outcome, Quoted, quote};
+use cerberus_record::quotation::QuoteKind;
+use cerberus_store::memory::quote::{Outcome, Quoted, quote};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;

@@ -1,12 +1,13 @@
-use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::{Event, Note, Record, Severity};
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::{Agent, fnv1a};
-use cerberus_engine::journal::{self, own_record};
-use cerberus_engine::project::identity;
-use cerberus_engine::project::opted_out::OptedOut;
-use cerberus_engine::sessions::caller::CalledBy;
-use cerberus_engine::sessions::find::live_session;
+use cerberus_record::clean::text::Keep;
+use cerberus_record::event::{Event, Note, Record, Severity};
+use cerberus_record::fact::Kind;
+use cerberus_record::id::{Agent, fnv1a};
+use cerberus_store::journal;
+use cerberus_store::journal::own_record;
+use cerberus_store::project::identity;
+use cerberus_store::project::opted_out::OptedOut;
+use cerberus_store::sessions::caller::CalledBy;
+use cerberus_store::sessions::find::live_session;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
@@ -123,7 +124,7 @@ const BUG: &str = "this is a bug; please report it";
 pub fn append(context: &Context, notes: Vec<Note<'static>>, is_mcp: bool) -> Result<Vec<Recorded>> {
     let (located, store) = (context.located(), context.store()?);
     let by_agent = is_mcp || context.called_by(&store)? == CalledBy::Agent;
-    let live = live_session(&store, &located, &context.clock).hint("run `cerberus doctor` to see what is wrong")?;
+    let live = live_session(&store, &located, &context.clock)?;
     let (agent, session, location) = match &live {
         Some(session) => {
             let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
@@ -139,7 +140,7 @@ pub fn append(context: &Context, notes: Vec<Note<'static>>, is_mcp: bool) -> Res
         let encoded = serde_json::to_vec(&note).hint(BUG)?;
         let key = format!("{:016x}-{}", fnv1a(&encoded), context.clock.now.millis());
         let event = Event::Note(note);
-        let facts = cerberus_core::extract::extract(&event).facts;
+        let facts = cerberus_recall::extract::extract(&event).facts;
         let code = facts.first().map_or("resolved", |fact| fact.code.as_str()).to_string();
         recorded.push(Recorded { code, agent: agent.name().to_string(), agent_session_id: session.clone() });
         let record = own_record(&context.home, &context.clock, agent, &session, location.clone(), key, event);

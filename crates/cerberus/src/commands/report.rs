@@ -2,18 +2,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
-use cerberus_engine::os::platform::set_mode;
-use cerberus_engine::os::replace::{is_writable, replace};
-use cerberus_engine::report::{self, Sources};
+use cerberus_os::platform::set_mode;
+use cerberus_os::replace::{is_writable, replace};
 use serde_json::json;
 
-use super::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::platform::OPENER;
 use crate::render;
 use crate::render::progress::Progress;
 use crate::render::time::Local;
+use crate::report::gather::{self, Sources};
 use crate::report::{Prompts, html};
 
 /// Draw the last 26 weeks as one HTML file
@@ -53,7 +52,7 @@ impl ReportCommand {
             day: &day,
         };
         let mut progress = Progress::new("sessions");
-        let report = report::report(&sources, |done, of| progress.at(done, of)).hint(DOCTOR)?;
+        let report = gather::report(&sources, |done, of| progress.at(done, of))?;
         drop(progress);
         let prompts = if self.no_prompts { Prompts::Hidden } else { Prompts::Shown };
         let page = html(&report, &local, prompts);

@@ -2,9 +2,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context as _;
-use cerberus_core::agents;
-use cerberus_core::settings::shell_word;
-use cerberus_engine::sessions::recover;
+use cerberus_agents::settings::shell_word;
+use cerberus_store::sessions::recover;
 use serde_json::json;
 
 use crate::context::Context;
@@ -35,7 +34,7 @@ impl Resume {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;
         let session = context.session_or_newest(&mut store, &self.id.join(" "))?;
-        let words = agents::resume_command(&session.agent, &session.agent_session_id);
+        let words = cerberus_agents::resume_command(&session.agent, &session.agent_session_id);
         let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
         let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
         if recover::has_transcript(&context.agent_surroundings(), &session) == Some(false) {

@@ -3,12 +3,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, StartSource};
-use cerberus_core::model::id::Agent;
-use cerberus_engine::journal::{self, own_record};
-use cerberus_engine::os::platform::signal_of;
-use cerberus_engine::os::process;
+use cerberus_os::platform::signal_of;
+use cerberus_os::process;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, StartSource};
+use cerberus_record::id::Agent;
+use cerberus_store::journal;
+use cerberus_store::journal::own_record;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -54,7 +55,7 @@ impl Run {
         )?;
         let now = context.now_again();
         let ended = now.view()?.agent_session(Agent::MANUAL, &session, now.clock.now);
-        now.ended(ended.hint("run `cerberus doctor` to see what is wrong")?.as_slice())?;
+        now.ended(ended?.as_slice())?;
         std::process::exit(code(&status))
     }
 }

@@ -1,6 +1,7 @@
-use cerberus_engine::erase::scan;
+use cerberus_store::erase::scan;
 use serde_json::json;
 
+use crate::capabilities;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -23,8 +24,8 @@ impl Scan {
         context.require_privacy_rules()?;
         const AGAIN: &str = "nothing else was changed; fix the problem and run the command again";
         let found = match self.redact {
-            true => scan::clean(&context.home, &context.clock, &context.cwd).hint(AGAIN)?,
-            false => scan::scan(&context.home, &context.cwd).hint(AGAIN)?,
+            true => scan::clean(&context.home, &context.clock, &context.cwd, capabilities::ALL).hint(AGAIN)?,
+            false => scan::scan(&context.home, &context.cwd, capabilities::ALL).hint(AGAIN)?,
         };
         let secrets: usize = found.iter().map(|finding| finding.kinds.len()).sum();
         if context.json {

@@ -1,15 +1,14 @@
-use cerberus_core::model::memory::Scope;
-use cerberus_core::search::entry;
-use cerberus_core::search::query::Query;
-use cerberus_engine::browse::find;
-use cerberus_engine::browse::search::{self, Hit, SearchQuery};
+use cerberus_recall::search::entry;
+use cerberus_recall::search::query::Query;
+use cerberus_record::memory::Scope;
+use cerberus_store::browse::find;
+use cerberus_store::browse::search::{self, Hit, SearchQuery};
 use serde::Serialize;
 use serde_json::json;
 
 use super::log::Only;
-use super::memory::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{Failure, Result};
 use crate::render;
 use crate::render::progress::Progress;
 use crate::render::style::Screen;
@@ -121,7 +120,7 @@ impl Search {
             return Ok(());
         }
         let screen = Screen::of_stdout();
-        let ids = find::id_lengths(&context.view()?, context.clock.now).hint(DOCTOR)?;
+        let ids = find::id_lengths(&context.view()?, context.clock.now)?;
         let local = Local::new(context.clock.now);
         page::page(&screen, &sessions::hits(&screen, &local, &Query::parse(&text), &hits, &ids));
         Ok(())
@@ -146,18 +145,19 @@ pub fn hits(context: &Context, text: &str, limit: u16, kind: Option<&str>, only:
         since: only.since(context.clock.now),
     };
     let mut progress = Progress::new("sessions indexed");
-    search::search(&mut store, &query, context.clock.now, |done, left| progress.at(done, done + left)).hint(DOCTOR)
+    search::search(&mut store, &query, context.clock.now, |done, left| progress.at(done, done + left))
+        .map_err(Failure::from)
 }
 
 #[cfg(test)]
 mod tests {
-    use cerberus_core::model::fact::Kind;
+    use cerberus_record::fact::Kind;
 
     use super::*;
 
     #[test]
     fn the_kinds_of_facts_can_be_asked_for() {
-        let only_in_briefs = [Kind::Last, Kind::Asked, Kind::Said, Kind::Git];
+        let only_in_briefs = [Kind::Last, Kind::Asked, Kind::Said, Kind::Git, Kind::Live];
         for kind in Kind::ALL.into_iter().filter(|kind| !only_in_briefs.contains(kind)) {
             assert!(KINDS.contains(&kind.word()), "{kind:?}");
         }

@@ -1,20 +1,19 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use cerberus_core::brief::Section;
-use cerberus_core::model::event::StartSource;
-use cerberus_core::model::session::Status;
-use cerberus_core::seed::{SeedExport, SeedMetadata, SeedSummary};
-use cerberus_core::summary::render::Format;
-use cerberus_engine::brief::recall;
-use cerberus_engine::brief::recall::{Briefing, Budget, Question};
-use cerberus_engine::project::guides::UserFolders;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::{find, legacy, lifecycle};
+use cerberus_recall::brief::Section;
+use cerberus_recall::summary::render::Format;
+use cerberus_record::event::StartSource;
+use cerberus_record::seed::{SeedExport, SeedMetadata, SeedSummary};
+use cerberus_record::session::Status;
+use cerberus_store::brief::recall::{self, Briefing, Budget, Question};
+use cerberus_store::project::guides::UserFolders;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::sessions::{find, legacy, lifecycle};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{Failure, Hint, Result};
 use crate::render;
 use crate::render::time::Local;
 
@@ -67,21 +66,18 @@ impl Session {
         }
     }
 }
-
-const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
-
 fn complete(context: &Context, id: Option<String>, is_confirmed: bool) -> Result<()> {
     let store = context.store()?;
     let sessions = match id {
         Some(id) => vec![context.session(&store, &id)?],
         None => {
-            let mut recent = find::recent_sessions(&store, &context.located(), context.clock.now).hint(DOCTOR)?;
+            let mut recent = find::recent_sessions(&store, &context.located(), context.clock.now)?;
             recent.retain(|session| session.state.status.carries_over());
             // It can be undone, so a script need not confirm it.
             if !recent.is_empty() && std::io::stdin().is_terminal() {
                 let local = Local::new(context.clock.now);
                 for session in &recent {
-                    let title = store.title(session, context.clock.now).hint(DOCTOR)?;
+                    let title = store.title(session, context.clock.now)?;
                     render::talk(&format!("{}  {}  {title}", session.id, local.when(session.started_at)));
                 }
                 let which = render::counted(recent.len(), "this session", "these sessions");
@@ -90,7 +86,7 @@ fn complete(context: &Context, id: Option<String>, is_confirmed: bool) -> Result
             recent
         }
     };
-    lifecycle::complete(&context.home, &context.clock, &sessions).hint(DOCTOR)?;
+    lifecycle::complete(&context.home, &context.clock, &sessions)?;
     let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
     match context.json {
         true => render::json(&json!({"completed": ids})),
@@ -109,8 +105,8 @@ fn reopen(context: &Context, id: Option<String>) -> Result<()> {
     let completed = match id {
         Some(id) => vec![context.session(&store, &id)?],
         None => {
-            let projects = joined(&store, &context.located(), context.clock.now).hint(DOCTOR)?.ids;
-            store.last_completed(&projects, context.clock.now).hint(DOCTOR)?
+            let projects = joined(&store, &context.located(), context.clock.now)?.ids;
+            store.last_completed(&projects, context.clock.now)?
         }
     };
     let completed: Vec<_> = completed.into_iter().filter(|session| session.state.status == Status::Completed).collect();
@@ -118,7 +114,7 @@ fn reopen(context: &Context, id: Option<String>) -> Result<()> {
         return Err(anyhow::anyhow!("no completed session was found"))
             .hint("`cerberus log` lists the sessions and their states");
     }
-    lifecycle::reopen(&context.home, &context.clock, &completed).hint(DOCTOR)?;
+    lifecycle::reopen(&context.home, &context.clock, &completed)?;
     let ids: Vec<&str> = completed.iter().map(|session| session.id.as_str()).collect();
     match context.json {
         true => render::json(&json!({"reopened": ids})),
@@ -140,7 +136,7 @@ fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
         reminder: false,
         session: None,
     };
-    recall::brief(&context.store()?, &context.located(), &question, None).hint(DOCTOR)
+    recall::brief(&context.store()?, &context.located(), &question, None).map_err(Failure::from)
 }
 
 fn export(context: &Context, is_seed: bool) -> Result<()> {
@@ -159,7 +155,7 @@ fn export(context: &Context, is_seed: bool) -> Result<()> {
         decisions: section(Section::Decisions),
         blockers: section(Section::Blockers),
         next_actions: section(Section::Next),
-        metadata: SeedMetadata { expires_at: cerberus_core::seed::expiry(newest).to_string() },
+        metadata: SeedMetadata { expires_at: cerberus_record::seed::expiry(newest).to_string() },
     };
     if is_seed {
         render::json(&seed);
@@ -179,7 +175,7 @@ fn export_summary(context: &Context) -> Result<()> {
     let briefing = carried_over(context, Format::Summary)?;
     let missing = || anyhow::anyhow!("the last session has no summary");
     let summary = briefing.summary.ok_or_else(missing).hint("`cerberus summarize` writes one")?;
-    let expires_at = briefing.expires_at.unwrap_or_else(|| cerberus_core::seed::expiry(summary.row.at));
+    let expires_at = briefing.expires_at.unwrap_or_else(|| cerberus_record::seed::expiry(summary.row.at));
     render::json(&SeedSummary {
         session_id: summary.session.to_string(),
         project: briefing.project,
@@ -203,7 +199,7 @@ fn import(context: &Context, path: &std::path::Path) -> Result<()> {
     let store = context.store()?;
     let location = located.location(context.home.cleaner());
     let project = location.name.to_string();
-    let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, location).hint(DOCTOR)?;
+    let is_new = legacy::journal_seed(&context.home, &context.clock, &store, &file, &key, location)?;
     if project != file.project {
         render::talk(&format!(
             "cerberus: the file belongs to the project {:?}; it was imported into {project:?}",

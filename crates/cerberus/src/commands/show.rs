@@ -1,10 +1,9 @@
-use cerberus_engine::browse::page::{self, Page};
+use cerberus_store::browse::page::{self, Page};
 use serde_json::{Value, json};
 
 use super::log::ListedJson;
-use super::memory::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::style::Screen;
 use crate::render::time::Local;
@@ -24,7 +23,7 @@ impl Show {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;
         let session = context.session_or_newest(&mut store, &self.id.join(" "))?;
-        let page = page::page(&store, &context.clock, session).hint(DOCTOR)?;
+        let page = page::page(&store, &context.clock, session)?;
         if context.json {
             render::json(&as_json(&page));
             return Ok(());

@@ -1,12 +1,12 @@
-use cerberus_core::brief::usage::Usage;
-use cerberus_engine::brief::usage::{self, Told};
-use cerberus_engine::checks;
-use cerberus_engine::same_project::joined::joined;
+use cerberus_checks::enforce;
+use cerberus_recall::brief::usage::Usage;
+use cerberus_store::brief::usage::{self, Told};
+use cerberus_store::same_project::joined::joined;
 use serde_json::{Value, json};
 
 use crate::commands::check::{counted, tally_json};
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Show how much of what sessions were told they used
@@ -19,13 +19,12 @@ pub struct Stats {}
 
 impl Stats {
     pub fn run(self, context: &Context) -> Result<()> {
-        const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
         let store = context.store()?;
         let (located, now) = (context.located(), context.clock.now);
-        let projects = joined(&store, &located, now).hint(DOCTOR)?.ids;
-        let here = usage::of_projects(&store, &projects, now).hint(DOCTOR)?;
-        let all = usage::of_everything(&store, now).hint(DOCTOR)?;
-        let decided = checks::tallies(&store, now).hint(DOCTOR)?;
+        let projects = joined(&store, &located, now)?.ids;
+        let here = usage::of_projects(&store, &projects, now)?;
+        let all = usage::of_everything(&store, now)?;
+        let decided = enforce::tallies(&store, now)?;
         if context.json {
             let rules: Vec<Value> =
                 decided.iter().map(|(id, tally)| json!({"id": id, "decisions": tally_json(tally)})).collect();

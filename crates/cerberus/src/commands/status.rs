@@ -1,27 +1,26 @@
 use std::collections::BTreeMap;
 
-use cerberus_core::clean::text;
-use cerberus_core::model::memory::Status as MemoryStatus;
-use cerberus_core::model::session::IDLE_AFTER;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::browse::overview::{self, Overview};
-use cerberus_engine::browse::page::{self, Page};
-use cerberus_engine::config::StoreConfig;
-use cerberus_engine::erase::retention;
-use cerberus_engine::erase::retention::Stored;
-use cerberus_engine::os::failures::{self, Failure};
-use cerberus_engine::project::identity::Located;
-use cerberus_engine::project::privacy::{self, StorageBlock};
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::sweep::derive_state;
-use cerberus_engine::store::{FactFilter, Store};
+use cerberus_os::failures::{self, Failure};
+use cerberus_record::clean::text;
+use cerberus_record::memory::Status as MemoryStatus;
+use cerberus_record::session::IDLE_AFTER;
+use cerberus_record::time::Timestamp;
+use cerberus_store::browse::overview::{self, Overview};
+use cerberus_store::browse::page::{self, Page};
+use cerberus_store::config::StoreConfig;
+use cerberus_store::erase::retention::{self, Stored};
+use cerberus_store::project::identity::Located;
+use cerberus_store::project::privacy::{self, StorageBlock};
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::sessions::sweep::derive_state;
+use cerberus_store::view::{FactFilter, Store};
 use serde_json::{Value, json};
 
 use super::log::ListedJson;
 use super::pause::{self, storing};
 use super::project::Folders;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::page::page as page_of;
 use crate::render::style::{Line, Screen, Style};
@@ -42,9 +41,6 @@ impl Status {
         Ok(())
     }
 }
-
-const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
-
 /// Everything that is shown.
 struct Glance {
     located: Located,
@@ -72,11 +68,11 @@ struct Glance {
 impl Glance {
     fn of(context: &Context, store: &Store) -> Result<Glance> {
         let (located, now, clock) = (context.located(), context.clock.now, &context.clock);
-        let projects = joined(store, &located, now).hint(DOCTOR)?.ids;
-        let sessions = store.sessions(&projects, Timestamp::EPOCH, now).hint(DOCTOR)?;
+        let projects = joined(store, &located, now)?.ids;
+        let sessions = store.sessions(&projects, Timestamp::EPOCH, now)?;
         let sessions: Vec<_> = sessions.into_iter().map(|s| derive_state(s, clock, IDLE_AFTER).0).collect();
         let carrying: Vec<_> = sessions.iter().filter(|s| s.state.status.carries_over()).cloned().collect();
-        let carried = store.carried(&carrying, FactFilter::All, now).hint(DOCTOR)?;
+        let carried = store.carried(&carrying, FactFilter::All, now)?;
         let mut facts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut seen = std::collections::HashSet::new();
         for known in carried.facts.iter().filter(|known| seen.insert((known.fact.kind, &known.fact.code))) {
@@ -84,14 +80,14 @@ impl Glance {
         }
         let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
-        let memories = store.memory_counts(now).hint(DOCTOR)?;
+        let memories = store.memory_counts(now)?;
         let count = |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
         let newest = match sessions.last() {
-            Some(last) => Some(page::page(store, clock, last.clone()).hint(DOCTOR)?),
+            Some(last) => Some(page::page(store, clock, last.clone())?),
             None => None,
         };
         let elsewhere = match sessions.is_empty() {
-            true => Some(overview::overview(store, clock).hint(DOCTOR)?).filter(|overview| overview.sessions > 0),
+            true => Some(overview::overview(store, clock)?).filter(|overview| overview.sessions > 0),
             false => None,
         };
         Ok(Glance {
@@ -212,8 +208,8 @@ struct Kept {
 impl Kept {
     fn of(context: &Context, store: &Store) -> Result<Kept> {
         let config = context.config().map(|config| config.store).unwrap_or_default();
-        let due = retention::due(&context.home, store, config, context.clock.now).hint(DOCTOR)?.len();
-        Ok(Kept { stored: retention::stored(&context.home).hint(DOCTOR)?, config, due })
+        let due = retention::due(&context.home, store, config, context.clock.now)?.len();
+        Ok(Kept { stored: retention::stored(&context.home)?, config, due })
     }
 
     fn json(&self) -> Value {

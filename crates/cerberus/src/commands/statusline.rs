@@ -2,9 +2,8 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cerberus_core::agents;
-use cerberus_engine::brief::status_line::status_line;
-use cerberus_engine::os::output::read_until;
+use cerberus_os::output::read_until;
+use cerberus_store::brief::status_line::status_line;
 use serde_json::json;
 
 use crate::context::Context;
@@ -36,7 +35,7 @@ impl StatusLineCommand {
             render::own_output(wrapped.trim_ascii_end());
             render::own_output(b"\n");
         }
-        let line = match agents::read_status(&input) {
+        let line = match cerberus_agents::read_status(&input) {
             _ if context.home.unsafe_home().is_some() => {
                 "cerberus: nothing is stored; run `cerberus doctor`".to_string()
             }

@@ -1,11 +1,11 @@
-use cerberus_core::language::tokens;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::config::{Reads, SummaryConfig};
-use cerberus_engine::os::failures;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::store::{SessionRow, Store};
-use cerberus_engine::summary::provider::Provider;
-use cerberus_engine::summary::{self, FAILURE, SessionFacts, SummaryError, Written, detached};
+use cerberus_os::failures;
+use cerberus_record::time::Timestamp;
+use cerberus_store::config::{Reads, SummaryConfig};
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::summary::provider::Provider;
+use cerberus_store::summary::{self, FAILURE, SessionFacts, SummaryError, Written, detached};
+use cerberus_store::view::{SessionRow, Store};
+use cerberus_text::tokens;
 use serde_json::json;
 
 use crate::context::{Context, surroundings, users_surroundings};
@@ -29,8 +29,6 @@ pub struct Summarize {
     #[arg(long, hide = true, requires = "id")]
     pub(super) detached: bool,
 }
-
-const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
 const SETTINGS: &str = "set [summary] in config.toml, for example provider = \"ollama\" and model = \"llama3.2\"";
 
 impl Summarize {
@@ -59,7 +57,7 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
         Err(SummaryError::Provider(error)) => {
             return Err(error).hint("until then, briefs use codes; run `cerberus doctor` for details");
         }
-        written => written.hint(DOCTOR)?,
+        written => written?,
     };
     // Claimed, so that the same summary is not written again when the session ends. Writing it twice does no harm.
     if let Ok(left) = SessionFacts::of(&context.home, &store, &session, provider.reads(), context.clock.now) {
@@ -103,20 +101,20 @@ fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()>
     let Some(provider) = Provider::new(config, &surroundings()).hint(SETTINGS)? else { return Ok(()) };
     let mut store = context.store()?;
     let session = context.session(&store, id)?;
-    let left = SessionFacts::of(&context.home, &store, &session, provider.reads(), context.clock.now).hint(DOCTOR)?;
-    if !left.is_empty() && detached::claim(&context.home, &session, &left).hint(DOCTOR)? {
-        summary::write(&context.home, &context.clock, &mut store, &session, &provider).hint(DOCTOR)?;
+    let left = SessionFacts::of(&context.home, &store, &session, provider.reads(), context.clock.now)?;
+    if !left.is_empty() && detached::claim(&context.home, &session, &left)? {
+        summary::write(&context.home, &context.clock, &mut store, &session, &provider)?;
     }
     Ok(())
 }
 
 /// The project's newest session with anything to summarize.
 fn last(context: &Context, store: &Store, reads: Reads) -> Result<SessionRow> {
-    let joined = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?;
-    let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
+    let joined = joined(store, &context.located(), context.clock.now)?;
+    let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now)?;
     sessions.sort_by_key(|session| (session.last_activity, session.row));
     for session in sessions.into_iter().rev() {
-        if !SessionFacts::of(&context.home, store, &session, reads, context.clock.now).hint(DOCTOR)?.is_empty() {
+        if !SessionFacts::of(&context.home, store, &session, reads, context.clock.now)?.is_empty() {
             return Ok(session);
         }
     }

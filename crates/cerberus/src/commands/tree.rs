@@ -1,6 +1,6 @@
 //! How the commands are grouped in the short help, and which command a misspelled one may mean.
 
-use cerberus_core::search::terms::misspelling;
+use cerberus_text::terms::misspelling;
 use clap::Command;
 
 /// The groups of the short help, with what each command does. Every visible command is in exactly one.

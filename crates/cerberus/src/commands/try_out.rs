@@ -124,7 +124,7 @@ fn show(line: &dyn Fn(&str)) -> anyhow::Result<String> {
     for expected in EXPECTED {
         ensure!(brief.lines().any(|code| code == expected), "the second session was not told {expected}");
     }
-    let tokens = cerberus_core::language::tokens::estimate(brief);
+    let tokens = cerberus_text::tokens::estimate(brief);
     line(&format!(
         "\n   {tokens} tokens, instead of explaining everything again. Completed items are not listed as open.\n"
     ));

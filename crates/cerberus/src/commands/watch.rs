@@ -1,11 +1,11 @@
 use std::process::Child;
 use std::time::Duration;
 
-use cerberus_engine::sessions::sweep;
+use cerberus_store::sessions::sweep;
 use serde_json::json;
 
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Watch sessions in the foreground: end idle ones and detect crashed ones
@@ -30,7 +30,7 @@ impl Watch {
             let mut store = now.store()?;
             let idle_after = Duration::from_secs(60 * self.idle_minutes);
             let changed = sweep::sweep(&now.home, &now.clock, &mut store, idle_after);
-            let changed = changed.hint("run `cerberus doctor` to see what is wrong")?;
+            let changed = changed?;
             for session in &changed {
                 let why = session.state.ended.as_ref().map_or("", |(_, why)| why);
                 let (id, project, status) = (&session.id, &session.project_name, session.state.status.word());

@@ -11,11 +11,11 @@ mod tools;
 
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
+use server::Server;
+use stdio::Requests;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
-use server::Server;
-use stdio::Requests;
 
 const REPORT: &str = "start it again; if the problem persists, please report it";
 

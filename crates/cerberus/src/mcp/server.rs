@@ -3,7 +3,7 @@
 //! A failure inside a tool is returned to the agent as the tool's result, with what to do next. Only a request for
 //! something that does not exist is a protocol error.
 
-use cerberus_core::clean::text::printable;
+use cerberus_record::clean::text::printable;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,

@@ -28,5 +28,6 @@ pub struct Size {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Output,
+    #[cfg(feature = "loop")]
     Error,
 }

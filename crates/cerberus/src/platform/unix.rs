@@ -114,6 +114,7 @@ pub fn become_program(command: &mut Command) -> io::Error {
 pub fn terminal_size(stream: Stream) -> Option<Size> {
     let size = match stream {
         Stream::Output => tcgetwinsize(rustix::stdio::stdout()),
+        #[cfg(feature = "loop")]
         Stream::Error => tcgetwinsize(rustix::stdio::stderr()),
     };
     size.ok().map(|size| Size { columns: size.ws_col, rows: size.ws_row })

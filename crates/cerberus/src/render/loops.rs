@@ -4,12 +4,12 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use cerberus_core::agents::stream::{Finish, StreamEvent};
-use cerberus_core::clean::text::printable;
-use cerberus_core::loops::totals::Ended;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::loops::audience::{Audience, Report, Status, Summary};
-use cerberus_engine::os::clock::Clock;
+use cerberus_agents::stream::{Finish, StreamEvent};
+use cerberus_loop::run::audience::{Audience, Report, Status, Summary};
+use cerberus_loop::totals::Ended;
+use cerberus_os::clock::Clock;
+use cerberus_record::clean::text::printable;
+use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::time::{Local, rough};

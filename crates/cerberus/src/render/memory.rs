@@ -1,8 +1,8 @@
 //! How proposals and memories are printed.
 
-use cerberus_core::model::source::Source;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::store::MemoryRow;
+use cerberus_record::source::Source;
+use cerberus_record::time::Timestamp;
+use cerberus_store::view::MemoryRow;
 use serde_json::{Value, json};
 
 /// Everything known about a memory.
@@ -75,7 +75,7 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
         marks.push("approved automatically".to_string());
     }
     let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-    let content = cerberus_core::clean::text::line(&memory.content, LINE_CHARS_MAX);
+    let content = cerberus_record::clean::text::line(&memory.content, LINE_CHARS_MAX);
     format!("{}  {:<10}  {}  {content}{marks}", row.id, &*memory.category, &*memory.scope)
 }
 

@@ -4,6 +4,7 @@
 //! made visible here. One call prints one line, except for [`block`].
 
 pub mod columns;
+#[cfg(feature = "loop")]
 pub mod loops;
 pub mod memory;
 pub mod overview;
@@ -17,7 +18,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use cerberus_core::clean::text::{printable, printable_json};
+use cerberus_record::clean::text::{printable, printable_json};
 use serde::Serialize;
 
 use crate::failure::{Hint, Result};

@@ -1,7 +1,7 @@
 //! How all projects at a glance are printed.
 
-use cerberus_core::clean::text;
-use cerberus_engine::browse::overview::Overview;
+use cerberus_record::clean::text;
+use cerberus_store::browse::overview::Overview;
 
 use super::style::{Line, Screen, Style};
 use super::time::{Local, rough};

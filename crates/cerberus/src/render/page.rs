@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use cerberus_core::agents;
-
 use super::style::{Line, Screen, ascii};
 
 /// Prints the lines. If they are more than the screen has, they go through the user's pager.
@@ -22,7 +20,7 @@ pub fn page(screen: &Screen, lines: &[Line]) {
 
 /// Nobody presses a key there.
 fn is_run_by_agent() -> bool {
-    agents::command_variables().any(|name| std::env::var_os(name).is_some())
+    cerberus_agents::command_variables().any(|name| std::env::var_os(name).is_some())
 }
 
 /// `$PAGER`, or `less`. Returns false if it cannot be started.

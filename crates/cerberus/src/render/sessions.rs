@@ -1,13 +1,14 @@
 //! How the list of sessions, the page of one session and search results are printed.
 
-use cerberus_core::clean::text::{self, printable};
-use cerberus_core::model::session::Status;
-use cerberus_core::search::query::Query;
-use cerberus_engine::browse::find::Lengths;
-use cerberus_engine::browse::log::Listed;
-use cerberus_engine::browse::page::{Page, Said};
-use cerberus_engine::browse::search::Hit;
-use cerberus_engine::store::SessionRow;
+use cerberus_recall::search::query::Query;
+use cerberus_record::clean::text;
+use cerberus_record::clean::text::printable;
+use cerberus_record::session::Status;
+use cerberus_store::browse::find::Lengths;
+use cerberus_store::browse::log::Listed;
+use cerberus_store::browse::page::{Page, Said};
+use cerberus_store::browse::search::Hit;
+use cerberus_store::view::SessionRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{self, Part};

@@ -6,7 +6,7 @@
 use std::env;
 use std::io::IsTerminal;
 
-use cerberus_core::clean::text::printable;
+use cerberus_record::clean::text::printable;
 use unicode_width::UnicodeWidthStr;
 
 use crate::platform::{self, Stream};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cerberus_core::model::time::Timestamp;
+use cerberus_record::time::Timestamp;
 use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::TimeZone;
 

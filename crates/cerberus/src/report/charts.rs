@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use cerberus_core::report::scale;
+use crate::report::figures::scale;
 
 pub const WIDTH: f64 = 360.0;
 

@@ -1,13 +1,13 @@
 //! The list of sessions, newest first, each with its details.
 
-use cerberus_core::clean::text::line;
-use cerberus_core::report::Session;
-use cerberus_core::report::scale::short;
-use cerberus_engine::report::Report;
+use cerberus_record::clean::text::line;
 use maud::{Markup, html};
 
 use super::{Prompts, UNKNOWN, count};
 use crate::render::time::{Local, duration};
+use crate::report::figures::Session;
+use crate::report::figures::scale::short;
+use crate::report::gather::Report;
 
 /// How many sessions are listed, so that the file stays small.
 const SESSIONS_MAX: usize = 500;

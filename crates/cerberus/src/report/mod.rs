@@ -4,20 +4,22 @@
 //! browser would refuse to load anything.
 
 mod charts;
+pub mod figures;
+pub mod gather;
 mod list;
 mod sections;
 mod weekly;
 
 use std::time::Duration;
 
-use cerberus_core::clean::text::printable;
-use cerberus_core::report::scale::percent;
-use cerberus_core::report::told;
-use cerberus_core::report::weeks::WEEKS;
-use cerberus_engine::report::Report;
+use cerberus_record::clean::text::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::render::time::{Local, duration};
+use crate::report::figures::scale::percent;
+use crate::report::figures::told;
+use crate::report::figures::weeks::WEEKS;
+use crate::report::gather::Report;
 
 const STYLE: &str = include_str!("style.css");
 /// The hash of [`STYLE`]; a test says what it must be.

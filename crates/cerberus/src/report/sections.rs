@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use cerberus_core::loops::redline::Level;
-use cerberus_core::report::Session;
-use cerberus_core::report::context::{BARS_MAX, drawn};
-use cerberus_core::report::loops::LoopRun;
-use cerberus_core::report::memories::{LISTED_MAX, by_source, most_used};
-use cerberus_core::report::scale::{part, percent, short};
-use cerberus_core::report::shares::{Share, Sum, shares};
-use cerberus_core::report::told::{by_kind, seen};
-use cerberus_engine::report::Report;
+use cerberus_agents::meter::redline::Level;
 use maud::{Markup, html};
 
 use super::charts::{Bar, Caption, Fill, WIDTH, bars, figure, hatch, legend, n, sample, table};
 use super::{Prompts, UNKNOWN, count, hours};
 use crate::render::time::{Local, duration};
+use crate::report::figures::Session;
+use crate::report::figures::context::{BARS_MAX, drawn};
+use crate::report::figures::loops::LoopRun;
+use crate::report::figures::memories::{LISTED_MAX, by_source, most_used};
+use crate::report::figures::scale::{part, percent, short};
+use crate::report::figures::shares::{Share, Sum, shares};
+use crate::report::figures::told::{by_kind, seen};
+use crate::report::gather::Report;
 
 /// Time and tokens by project and by agent.
 pub fn by_name(report: &Report) -> Markup {
@@ -162,7 +162,7 @@ pub fn told(report: &Report) -> Markup {
     }
     let (told, used) = seen(&kinds);
     let share = |used: usize, told: usize| percent(used, told).unwrap_or_default();
-    let bar = |kind: &cerberus_core::report::told::ToldKind| Bar {
+    let bar = |kind: &crate::report::figures::told::ToldKind| Bar {
         label: kind.name.to_string(),
         value: Some(kind.told as f64),
         fill: kind.used.map_or(Fill::Hollow, |used| Fill::Part(used as f64)),
@@ -172,7 +172,7 @@ pub fn told(report: &Report) -> Markup {
         },
     };
     let (drawing, height) = bars(&kinds.iter().map(bar).collect::<Vec<_>>());
-    let row = |kind: &cerberus_core::report::told::ToldKind| {
+    let row = |kind: &crate::report::figures::told::ToldKind| {
         let used = kind.used.map_or("not measured".to_string(), |used| used.to_string());
         vec![kind.name.to_string(), kind.told.to_string(), used]
     };
@@ -201,7 +201,7 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
     if sources.is_empty() {
         return html! { p.soft { "There are no memories yet." } };
     }
-    let bar = |row: &cerberus_core::report::memories::SourceRow| Bar {
+    let bar = |row: &crate::report::figures::memories::SourceRow| Bar {
         label: format!("from {}", row.source.word()),
         value: Some(row.count() as f64),
         fill: Fill::Part(row.approved as f64),
@@ -211,7 +211,7 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
         },
     };
     let (drawing, height) = bars(&sources.iter().map(bar).collect::<Vec<_>>());
-    let row = |row: &cerberus_core::report::memories::SourceRow| {
+    let row = |row: &crate::report::figures::memories::SourceRow| {
         let counts = [row.approved, row.proposed, row.rejected].map(|count| count.to_string());
         [&[row.source.word().to_string()], counts.as_slice(), &[row.uses.to_string()]].concat()
     };

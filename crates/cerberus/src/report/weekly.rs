@@ -1,15 +1,15 @@
 //! The charts with one column per week: the calendar, tests, and files.
 
-use cerberus_core::report::calendar::{self, Day};
-use cerberus_core::report::files::{FileRow, most_edited, short_path};
-use cerberus_core::report::scale::{axis_end, level, part};
-use cerberus_core::report::weeks::{self, Runs, WEEKS, Weeks};
-use cerberus_engine::report::Report;
 use maud::{Markup, html};
 
 use super::charts::{Caption, WIDTH, figure, hatch, legend, n, sample, table};
 use super::count;
 use crate::render::time::Local;
+use crate::report::figures::calendar::{self, Day};
+use crate::report::figures::files::{FileRow, most_edited, short_path};
+use crate::report::figures::scale::{axis_end, level, part};
+use crate::report::figures::weeks::{self, Runs, WEEKS, Weeks};
+use crate::report::gather::Report;
 
 const CELL: f64 = 13.0;
 const LEFT: f64 = 22.0;

@@ -1,7 +1,7 @@
 //! Which sessions of the list match what was typed. Pure.
 
-use cerberus_engine::browse::find::START_CHARS_MIN;
-use cerberus_engine::browse::log::Listed;
+use cerberus_store::browse::find::START_CHARS_MIN;
+use cerberus_store::browse::log::Listed;
 
 /// A word may be spread over this many times its length: `prxy` finds `proxy`.
 const SPREAD: usize = 2;

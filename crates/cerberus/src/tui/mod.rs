@@ -6,10 +6,11 @@
 
 mod draw;
 mod filter;
+mod loop_runs;
 mod source;
 mod state;
 mod terminal;
-#[cfg(test)]
+#[cfg(all(test, feature = "loop"))]
 mod tests;
 mod update;
 

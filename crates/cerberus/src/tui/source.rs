@@ -5,21 +5,21 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::id::{MemoryId, ProjectId};
-use cerberus_core::model::memory::{Scope, Status};
-use cerberus_core::model::source::Source as MemorySource;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::brief::usage;
-use cerberus_engine::browse::log::{self, LogFilter};
-use cerberus_engine::browse::{page, proposals, told};
-use cerberus_engine::loops::list;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::store::{Store, fold};
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::id::{MemoryId, ProjectId};
+use cerberus_record::memory::{Scope, Status};
+use cerberus_record::source::Source as MemorySource;
+use cerberus_record::time::Timestamp;
+use cerberus_store::brief::usage;
+use cerberus_store::browse::log::{self, LogFilter};
+use cerberus_store::browse::{page, proposals, told};
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::view::{Store, fold};
 
+use super::loop_runs;
 use super::state::{Data, Dialog, Effect, Loaded, State, Tab};
 use crate::commands::brief::BriefCommand;
-use crate::commands::memory::{DOCTOR, changed, find};
+use crate::commands::memory::{changed, find};
 use crate::commands::stats::files_line;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -43,7 +43,7 @@ impl Source {
     pub fn open(context: &Context) -> Result<Source> {
         let context = context.now_again();
         let store = context.view()?;
-        let shown = (store.version().hint(DOCTOR)?, Instant::now());
+        let shown = (store.version()?, Instant::now());
         Ok(Source { context, store, shown })
     }
 
@@ -54,14 +54,14 @@ impl Source {
     /// The ids and the name of the project of the current folder.
     pub fn here(&self) -> Result<(Vec<ProjectId>, String)> {
         let located = self.context.located();
-        let ids = joined(&self.store, &located, self.context.clock.now).hint(DOCTOR)?.ids;
+        let ids = joined(&self.store, &located, self.context.clock.now)?.ids;
         Ok((ids, located.name))
     }
 
     /// Enough for the first frame.
     pub fn read_newest(&mut self, state: &mut State) -> Result<()> {
         let filter = LogFilter { limit: Some(FIRST), ..LogFilter::default() };
-        let sessions = log::log(&mut self.store, &self.context.clock, &filter).hint(DOCTOR)?.sessions;
+        let sessions = log::log(&mut self.store, &self.context.clock, &filter)?.sessions;
         state.take(Data { sessions, ..Data::default() });
         Ok(())
     }
@@ -84,23 +84,23 @@ impl Source {
     }
 
     fn has_changed(&mut self) -> Result<bool> {
-        fold::fold(&self.context.home, &mut self.store).hint(DOCTOR)?;
+        fold::fold(&self.context.home, &mut self.store)?;
         let (version, since) = self.shown;
-        Ok(self.store.version().hint(DOCTOR)? != version || since.elapsed() >= AGE_EVERY)
+        Ok(self.store.version()? != version || since.elapsed() >= AGE_EVERY)
     }
 
     fn read(&mut self, state: &mut State) -> Result<()> {
         let now = self.context.clock.now;
-        let sessions = log::log(&mut self.store, &self.context.clock, &LogFilter::default()).hint(DOCTOR)?.sessions;
+        let sessions = log::log(&mut self.store, &self.context.clock, &LogFilter::default())?.sessions;
         let located = self.context.located();
         let (keeper, surroundings) = (self.context.keeper(&located), self.context.agent_surroundings());
-        let proposals = proposals::proposals(&keeper, &surroundings, &mut self.store).hint(DOCTOR)?;
-        let told: HashSet<i64> = self.store.told_sessions(now).hint(DOCTOR)?.into_iter().collect();
+        let proposals = proposals::proposals(&keeper, &surroundings, &mut self.store)?;
+        let told: HashSet<i64> = self.store.told_sessions(now)?.into_iter().collect();
         let (loops, names) = loops(&self.context, &self.store)?;
         let usage = std::mem::take(&mut state.data.usage);
         state.take(Data { sessions, told, proposals, loops, names, usage });
         state.filter.searched.clear();
-        self.shown = (self.store.version().hint(DOCTOR)?, Instant::now());
+        self.shown = (self.store.version()?, Instant::now());
         Ok(())
     }
 
@@ -124,22 +124,22 @@ impl Source {
             state.filter.searched = typed.to_string();
             state.filter.found.clear();
             if typed.chars().count() >= SEARCH_CHARS_MIN {
-                self.store.index_entries(|_, _| {}).hint(DOCTOR)?;
-                state.filter.found = self.store.sessions_with(typed, None, now).hint(DOCTOR)?.into_iter().collect();
+                self.store.index_entries(|_, _| {})?;
+                state.filter.found = self.store.sessions_with(typed, None, now)?.into_iter().collect();
             }
         }
         let missing = state.selected().filter(|_| state.page().is_none()).map(|listed| listed.session.clone());
         if let Some(session) = missing {
-            let page = page::page(&self.store, &self.context.clock, session).hint(DOCTOR)?;
-            let reasons = told::reasons(&self.store, &page).hint(DOCTOR)?;
+            let page = page::page(&self.store, &self.context.clock, session)?;
+            let reasons = told::reasons(&self.store, &page)?;
             state.loaded = Some(Loaded { page, reasons });
             state.keep_in_range();
         }
         if state.tab == Tab::Told && state.data.usage.is_empty() {
-            state.data.usage = files_line(&usage::of_everything(&self.store, now).hint(DOCTOR)?.files);
+            state.data.usage = files_line(&usage::of_everything(&self.store, now)?.files);
         }
         if state.tab == Tab::Loops {
-            let output = state.selected_loop().map(|run| list::last_output(&self.context.home, run));
+            let output = state.selected_loop().map(|run| loop_runs::last_output(&self.context.home, run));
             state.output = output.unwrap_or_default();
         }
         Ok(())
@@ -215,7 +215,7 @@ impl Source {
         self.read(state)?;
         let at = state.data.proposals.iter().position(|proposal| proposal.row.id == id);
         state.review_at = at.unwrap_or(state.review_at);
-        Ok(format!("undone: {}", cerberus_core::clean::text::line(&row.memory.content, 60)))
+        Ok(format!("undone: {}", cerberus_record::clean::text::line(&row.memory.content, 60)))
     }
 
     fn require_person(&self, id: &MemoryId) -> Result<()> {
@@ -239,14 +239,14 @@ impl Source {
     }
 }
 
-type Loops = (Vec<list::LoopRun>, HashMap<ProjectId, String>);
+type Loops = (Vec<loop_runs::LoopRun>, HashMap<ProjectId, String>);
 
 fn loops(context: &Context, store: &Store) -> Result<Loops> {
     let now: Timestamp = context.clock.now;
-    let loops = list::runs(&context.home, now).hint(DOCTOR)?;
+    let loops = loop_runs::runs(&context.home, now)?;
     let mut names = HashMap::new();
     for run in &loops {
-        if let Some(name) = store.project_name(&run.project, now).hint(DOCTOR)? {
+        if let Some(name) = store.project_name(&run.project, now)? {
             names.insert(run.project.clone(), name);
         }
     }

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_core::brief::usage::Earlier;
-use cerberus_core::model::id::{MemoryId, ProjectId};
-use cerberus_core::model::memory::Scope;
-use cerberus_engine::browse::log::Listed;
-use cerberus_engine::browse::page::{Page, ToldLine};
-use cerberus_engine::browse::proposals::Proposal;
-use cerberus_engine::loops::list::{LastOutput, LoopRun};
+use cerberus_recall::brief::usage::Earlier;
+use cerberus_record::id::{MemoryId, ProjectId};
+use cerberus_record::memory::Scope;
+use cerberus_store::browse::log::Listed;
+use cerberus_store::browse::page::{Page, ToldLine};
+use cerberus_store::browse::proposals::Proposal;
 
 use super::filter;
+use super::loop_runs::{LastOutput, LoopRun};
 use crate::render::time::Local;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

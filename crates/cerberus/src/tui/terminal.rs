@@ -8,7 +8,7 @@ use std::panic;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use cerberus_engine::os::fault;
+use cerberus_os::fault;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;

@@ -1,21 +1,21 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use cerberus_core::brief::usage::Earlier;
-use cerberus_core::clean::text::Clean;
-use cerberus_core::loops::history::{Iteration, RunState};
-use cerberus_core::loops::settings::Worker;
-use cerberus_core::loops::totals::{How, Totals};
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::{MemoryId, ProjectId, SessionId};
-use cerberus_core::model::memory::{Background, Memory, Scope, Status as MemoryStatus, Uses};
-use cerberus_core::model::session::{self, Status};
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::browse::log::Listed;
-use cerberus_engine::browse::page::{FileWork, Page, Said, Tests, ToldLine};
-use cerberus_engine::browse::proposals::{Proposal, Quote};
-use cerberus_engine::loops::list::{LastOutput, LoopRun};
-use cerberus_engine::store::{MemoryRow, SessionRow};
+use cerberus_loop::history::{Iteration, RunState};
+use cerberus_loop::run::list::{LastOutput, LoopRun};
+use cerberus_loop::settings::Worker;
+use cerberus_loop::totals::{How, Totals};
+use cerberus_recall::brief::usage::Earlier;
+use cerberus_record::clean::text::Clean;
+use cerberus_record::fact::Kind;
+use cerberus_record::id::{MemoryId, ProjectId, SessionId};
+use cerberus_record::memory::{Background, Memory, Scope, Status as MemoryStatus, Uses};
+use cerberus_record::session::{self, Status};
+use cerberus_record::time::Timestamp;
+use cerberus_store::browse::log::Listed;
+use cerberus_store::browse::page::{FileWork, Page, Said, Tests, ToldLine};
+use cerberus_store::browse::proposals::{Proposal, Quote};
+use cerberus_store::view::{MemoryRow, SessionRow};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -178,8 +178,8 @@ fn running_loop() -> LoopRun {
     LoopRun { project: project("hydra"), worktree: None, is_running: true, state, iterations, started_at }
 }
 
-fn toml_layer() -> cerberus_core::loops::settings::Layer {
-    let mut layer = cerberus_core::loops::settings::Layer::default();
+fn toml_layer() -> cerberus_loop::settings::Layer {
+    let mut layer = cerberus_loop::settings::Layer::default();
     (layer.prompt_file, layer.until) = (Some("TASK.md".to_string()), Some("cargo test".to_string()));
     layer
 }

@@ -1,7 +1,7 @@
 //! What a key does. Pure: the state after it, and perhaps something to be done outside.
 
-use cerberus_core::clean::text;
-use cerberus_core::model::memory::Scope;
+use cerberus_record::clean::text;
+use cerberus_record::memory::Scope;
 
 use super::state::{Dialog, Effect, Filter, State, Tab};
 

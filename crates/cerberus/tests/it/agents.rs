@@ -418,7 +418,7 @@ console.log(JSON.stringify(system))
 fn the_plugin_of_opencode_reports_and_injects() {
     let env = env();
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cerberus"));
-    let source = include_str!("../../../cerberus-engine/src/agents/opencode/plugin.js");
+    let source = include_str!("../../../agents/src/opencode/install/plugin.js");
     let source =
         source.replace("const CERBERUS = \"cerberus\"", &format!("const CERBERUS = {:?}", binary.to_str().unwrap()));
     let plugin = env.root().join("cerberus.mjs");

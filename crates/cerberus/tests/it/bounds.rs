@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, Location, Note, Record};
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::{Agent, ProjectId};
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::journal;
-use cerberus_engine::os::home::Home;
+use cerberus_os::home::Home;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, Location, Note, Record};
+use cerberus_record::fact::Kind;
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
 use cerberus_testkit::env::{TestEnv, codes};
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn every_field_of_a_payload_has_a_limit() {
 fn the_facts_of_a_session_have_a_limit() {
     let env = env();
     let home = Home::new(env.home());
-    let located = cerberus_engine::project::identity::locate(&env.project());
+    let located = cerberus_store::project::identity::locate(&env.project());
     let at = Timestamp::parse("2026-01-22T13:00:00Z").unwrap();
     let names: Vec<(String, String)> = (0..10_200).map(|n| (format!("k{n}"), format!("step {n}"))).collect();
     let note = |text| Note {

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use cerberus_core::model::order::{DeviceId, Order};
-use cerberus_engine::journal;
+use cerberus_record::order::{DeviceId, Order};
+use cerberus_store::journal;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::fake_agent::{Act, Tongue};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use cerberus_engine::os::fault::FORGETTING_POINTS;
+use cerberus_os::fault::FORGETTING_POINTS;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! kill -9 at any instant and at every labelled write point: what was acknowledged is there, once, and the state is right.
 
-use cerberus_engine::os::fault::POINTS;
+use cerberus_os::fault::POINTS;
 use cerberus_testkit::harness::Harness;
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! The top-level folders of core and of the engine import each other in one direction only, and agents are known by name
-//! only in their own. `dev/layers` proves the direction of the crates.
+//! The top-level folders of every library import each other in one direction only, and agents are known by name only in
+//! their own. `dev/layers` proves the direction of the crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,20 +10,15 @@ use crate::style::{files, shown, workspace};
 type Imports = BTreeMap<(String, String), Vec<String>>;
 
 #[test]
-fn folders_of_core_import_in_one_direction() {
-    check("cerberus-core");
-}
-
-#[test]
-fn folders_of_the_engine_import_in_one_direction() {
-    check("cerberus-engine");
-}
-
-fn check(name: &str) {
-    let imports = imports_of(&workspace().join("crates").join(name).join("src"));
-    assert!(imports.len() > 20, "only {} imports found: does this test still see them?", imports.len());
-    let wrong = circles(&imports);
-    assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+fn folders_import_in_one_direction() {
+    let mut seen = 0;
+    for name in ["record", "recall", "store", "checks", "loop", "sync"] {
+        let imports = imports_of(&workspace().join("crates").join(name).join("src"));
+        seen += imports.len();
+        let wrong = circles(&imports);
+        assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+    }
+    assert!(seen > 100, "only {seen} imports found: does this test still see them?");
 }
 
 /// The imports that close a circle, each with where it is.
@@ -57,16 +52,20 @@ fn imports_of(src: &Path) -> Imports {
         }
         parts
     };
-    let folders: BTreeSet<String> = paths.iter().filter_map(|path| parts(path).into_iter().next()).collect();
+    // Files beside the root of the crate count as one folder with it.
+    let folder = |name: &str| if src.join(name).is_dir() { name.to_string() } else { "the root".to_string() };
     let mut imports = Imports::new();
     for path in &paths {
         let module = parts(path);
         let code = without_tests(&std::fs::read_to_string(path).unwrap());
-        for (offset, folder) in imported(&code, module.len()) {
-            if folder != module[0] && folders.contains(&folder) {
+        let from = folder(&module[0]);
+        for (offset, name) in imported(&code, module.len()) {
+            let to = folder(&name);
+            // The root puts the folders together.
+            if from != to && module[0] != "lib" {
                 let line = code[..offset].lines().count();
                 let place = format!("{}:{line}", shown(path));
-                imports.entry((module[0].clone(), folder)).or_default().push(place);
+                imports.entry((from.clone(), to)).or_default().push(place);
             }
         }
     }
@@ -149,25 +148,24 @@ fn first_names(path: &str) -> Vec<String> {
 }
 
 /// Files outside the agents' folders that may name one, and why.
-const MAY_NAME_AGENTS: [(&str, &str); 9] = [
-    ("crates/cerberus-core/src/model/path.rs", "a folder in which worktrees are found"),
-    ("crates/cerberus-core/src/loops/meter.rs", "names of models"),
-    ("crates/cerberus-core/src/extract/symbols/grammar.rs", "a tree has cursors"),
-    ("crates/cerberus-core/src/extract/symbols/naming.rs", "a tree has cursors"),
-    ("crates/cerberus-core/src/summary/check.rs", "words that people use"),
+const MAY_NAME_AGENTS: [(&str, &str); 8] = [
+    ("crates/record/src/path.rs", "a folder in which worktrees are found"),
+    ("crates/recall/src/extract/symbols/grammar.rs", "a tree has cursors"),
+    ("crates/recall/src/extract/symbols/naming.rs", "a tree has cursors"),
+    ("crates/recall/src/summary/check.rs", "words that people use"),
     ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
     ("crates/cerberus/src/commands/try_out.rs", "plays a session of one agent"),
     ("crates/cerberus/src/tui/draw/mod.rs", "a terminal has a cursor"),
     ("crates/cerberus/src/tui/terminal.rs", "a terminal has a cursor"),
 ];
 
-/// A new agent is a folder in core and a file in the engine: nothing else knows an agent by name.
+/// A new agent is a folder of the crate of agents: nothing else knows an agent by name.
 #[test]
 fn agents_are_named_in_their_folders_only() {
     // Not "inclined".
     const NAMES: [&str; 9] =
         ["claude", "codex", "gemini", "opencode", "cursor", "copilot", "qwen", "cline::", "\"cline\""];
-    let is_elsewhere = |path: &str| is_product(path) && !path.contains("/src/agents/");
+    let is_elsewhere = |path: &str| is_product(path) && !path.starts_with("crates/agents/src/");
     let mut allowed = BTreeSet::from(MAY_NAME_AGENTS.map(|(path, _)| path.to_string()));
     let mut wrong = Vec::new();
     for path in files("rs").into_iter().filter(|path| is_elsewhere(&shown(path)) && !is_test(path)) {
@@ -182,7 +180,7 @@ fn agents_are_named_in_their_folders_only() {
     assert!(allowed.is_empty(), "these name no agent any more: {allowed:?}");
 }
 
-/// What differs between operating systems is in two folders; everything else is the same code on all of them.
+/// Code that is compiled for one operating system only is in two folders. Scripts for a shell may still try programs of several.
 #[test]
 fn code_for_one_system_is_in_its_folders_only() {
     const MARKS: [&str; 12] = [
@@ -199,7 +197,7 @@ fn code_for_one_system_is_in_its_folders_only() {
         "sysinfo",
         "/proc/",
     ];
-    let folders = ["crates/cerberus-engine/src/os/platform/", "crates/cerberus/src/platform/"];
+    let folders = ["crates/os/src/platform/", "crates/cerberus/src/platform/"];
     let is_elsewhere = |path: &str| is_product(path) && !folders.iter().any(|folder| path.starts_with(folder));
     let mut wrong = Vec::new();
     for path in files("rs").into_iter().filter(|path| is_elsewhere(&shown(path)) && !is_test(path)) {
@@ -212,32 +210,32 @@ fn code_for_one_system_is_in_its_folders_only() {
 
 /// Files whose types read back clean text, as we wrote it: records, the loop's book, and what both hold.
 const READ_CLEAN_TEXT_BACK: [&str; 12] = [
-    "crates/cerberus-core/src/clean/text.rs",
-    "crates/cerberus-core/src/loops/history.rs",
-    "crates/cerberus-core/src/model/check.rs",
-    "crates/cerberus-core/src/model/event.rs",
-    "crates/cerberus-core/src/model/forgotten.rs",
-    "crates/cerberus-core/src/model/memory.rs",
-    "crates/cerberus-core/src/model/open.rs",
-    "crates/cerberus-core/src/model/quotation.rs",
-    "crates/cerberus-core/src/model/repository.rs",
-    "crates/cerberus-core/src/model/seed_codes.rs",
-    "crates/cerberus-core/src/model/source.rs",
-    "crates/cerberus-core/src/model/summary.rs",
+    "crates/loop/src/history.rs",
+    "crates/record/src/check.rs",
+    "crates/record/src/clean/text.rs",
+    "crates/record/src/event.rs",
+    "crates/record/src/forgotten.rs",
+    "crates/record/src/memory.rs",
+    "crates/record/src/open.rs",
+    "crates/record/src/quotation.rs",
+    "crates/record/src/repository.rs",
+    "crates/record/src/seed_codes.rs",
+    "crates/record/src/source.rs",
+    "crates/record/src/summary.rs",
 ];
 /// Files that take clean text out of the view.
 const TAKE_CLEAN_TEXT_FROM_THE_VIEW: [&str; 4] = [
-    "crates/cerberus-core/src/clean/text.rs",
-    "crates/cerberus-engine/src/store/changed_twice.rs",
-    "crates/cerberus-engine/src/store/memories.rs",
-    "crates/cerberus-engine/src/store/read.rs",
+    "crates/record/src/clean/text.rs",
+    "crates/store/src/view/changed_twice.rs",
+    "crates/store/src/view/memories.rs",
+    "crates/store/src/view/read.rs",
 ];
 /// Files that make or use a cleaner without the user's rules: the home before they are read, and ids of the system.
 const CLEAN_WITHOUT_THE_USERS_RULES: [&str; 4] = [
-    "crates/cerberus-core/src/clean/mod.rs",
-    "crates/cerberus-engine/src/os/home.rs",
-    "crates/cerberus-engine/src/os/process.rs",
-    "crates/cerberus-engine/src/store/mod.rs",
+    "crates/os/src/home.rs",
+    "crates/os/src/process.rs",
+    "crates/record/src/clean/mod.rs",
+    "crates/store/src/view/mod.rs",
 ];
 
 /// Outside text becomes clean by a cleaner alone: nothing else can make `Clean` from it.
@@ -274,8 +272,25 @@ fn derive_deserialize(code: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What only these files do, named by the ends of their paths.
+const DOORS: [(&str, &[&str]); 2] =
+    [("Command::new(\"git\")", &["git/command.rs", "git/door.rs"]), ("use ureq", &["http.rs", "transport/roots.rs"])];
+
+/// Git is started in two places. HTTP is spoken by the client of providers and by that of object storage.
+#[test]
+fn git_and_http_have_their_doors() {
+    for (mark, doors) in DOORS {
+        let is_user = |path: &PathBuf| without_tests(&std::fs::read_to_string(path).unwrap()).contains(mark);
+        let product = files("rs").into_iter().filter(|path| is_product(&shown(path)) && !is_test(path));
+        let users: Vec<String> = product.filter(is_user).map(|path| shown(&path)).collect();
+        let wrong: Vec<&String> = users.iter().filter(|path| !doors.iter().any(|door| path.ends_with(door))).collect();
+        assert!(wrong.is_empty(), "{mark}: {wrong:?}");
+        assert!(users.len() >= doors.len(), "{mark} is found in {users:?} only");
+    }
+}
+
 fn is_product(path: &str) -> bool {
-    path.starts_with("crates/") && path.contains("/src/") && !path.contains("-testkit/")
+    path.starts_with("crates/") && path.contains("/src/") && !path.contains("testkit/")
 }
 
 #[test]

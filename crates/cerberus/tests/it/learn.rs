@@ -83,7 +83,7 @@ fn an_automatic_approval_is_taken_back_and_never_comes_again() {
     later(&mut env, 1);
     turn(&env, "s2", "I pushed to main.", "Don't ever push directly to main!");
     end(&env, "s2");
-    assert_eq!(proposals(&env), [json!(null); 0], "a rejected one never comes back, in any wording");
+    assert_eq!(proposals(&env), [json!(null); 0], "a rejected one does not come back in nearly the same words");
     assert_eq!(env.json(&["memory", "list"]), json!([]));
 }
 

@@ -42,6 +42,7 @@ mod newcomer;
 mod notes;
 mod odd_paths;
 mod order;
+mod ordinary;
 mod packages;
 mod patterns;
 mod poison;

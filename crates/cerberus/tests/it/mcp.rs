@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-use cerberus_core::language::tokens;
 use cerberus_testkit::env::{TestEnv, codes, without_first_line};
 use cerberus_testkit::process::LIMIT;
+use cerberus_text::tokens;
 use serde_json::{Value, json};
 
 use crate::env;

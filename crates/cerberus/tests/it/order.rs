@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cerberus_core::model::event::Record;
-use cerberus_core::model::order::{DeviceId, Order};
-use cerberus_engine::journal;
+use cerberus_record::event::Record;
+use cerberus_record::order::{DeviceId, Order};
+use cerberus_store::journal;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 

@@ -220,20 +220,27 @@ fn every_package_is_made_for_the_same_targets() {
     assert_eq!(workflow.matches("{ target: ").count(), targets.len());
 }
 
+/// The libraries of the program, each `crates/NAME`.
+const LIBRARIES: [&str; 9] = ["agents", "checks", "loop", "os", "recall", "record", "store", "sync", "text"];
+
+/// Folder and package of everything that is in a registry.
+fn published() -> impl Iterator<Item = (String, String)> {
+    let libraries = LIBRARIES.map(|name| (format!("crates/{name}"), format!("cerberus-{name}")));
+    libraries.into_iter().chain([("crates/cerberus".to_string(), "cerberus-memory".to_string())])
+}
+
 #[test]
 fn the_crates_can_be_published() {
     let read = |path: &str| fs::read_to_string(workspace().join(path)).unwrap();
     let root = read("Cargo.toml");
-    for internal in ["cerberus-core", "cerberus-engine"] {
-        let wanted =
-            format!("{internal} = {{ path = \"crates/{internal}\", version = \"={}\" }}", env!("CARGO_PKG_VERSION"));
+    let workflow = read(".github/workflows/release.yml");
+    for library in LIBRARIES {
+        let version = env!("CARGO_PKG_VERSION");
+        let wanted = format!("cerberus-{library} = {{ path = \"crates/{library}\", version = \"={version}\" }}");
         assert!(root.contains(&wanted), "{wanted}");
     }
-    for (folder, name) in [
-        ("crates/cerberus-core", "cerberus-core"),
-        ("crates/cerberus-engine", "cerberus-engine"),
-        ("crates/cerberus", "cerberus-memory"),
-    ] {
+    for (folder, name) in published() {
+        assert!(workflow.contains(&format!(" -p {name}")), "the workflow publishes {name}");
         let manifest = read(&format!("{folder}/Cargo.toml"));
         assert!(
             manifest.contains(&format!("\nname = \"{name}\"\n")) && manifest.contains("\ndescription = \""),
@@ -245,8 +252,9 @@ fn the_crates_can_be_published() {
         }
         // What is outside of its folder is not in a registry.
         let depth = folder.split('/').count();
-        let sources =
-            crate::style::files("rs").into_iter().filter(|path| path.starts_with(workspace().join(folder).join("src")));
+        let sources = crate::style::files("rs")
+            .into_iter()
+            .filter(|path| path.starts_with(workspace().join(&folder).join("src")));
         for source in sources {
             let below = source.strip_prefix(workspace()).unwrap().components().count() - depth - 1;
             let outside = format!("include_str!(\"{}", "../".repeat(below));
@@ -259,7 +267,7 @@ fn the_crates_can_be_published() {
 fn every_direct_dependency_has_its_reason_in_the_documents() {
     let page = fs::read_to_string(workspace().join("docs/dependencies.md")).unwrap();
     let mut missing = Vec::new();
-    for folder in ["crates/cerberus-core", "crates/cerberus-engine", "crates/cerberus"] {
+    for (folder, _) in published() {
         let manifest = fs::read_to_string(workspace().join(folder).join("Cargo.toml")).unwrap();
         let mut is_listed = false;
         for line in manifest.lines() {

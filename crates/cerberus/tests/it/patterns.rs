@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use cerberus_core::clean::glob::{Effect, Glob, deciding};
+use cerberus_record::clean::glob::{Effect, Glob, deciding};
 use cerberus_testkit::env::TestEnv;
 use serde_json::json;
 

@@ -4,14 +4,14 @@
 use std::os::unix::fs::symlink;
 use std::process::{Output, Stdio};
 
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, MemoryChange, Record};
-use cerberus_core::model::id::{Agent, MemoryId};
-use cerberus_core::model::memory::{Background, Memory, Status};
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::journal;
-use cerberus_engine::os::home::Home;
+use cerberus_os::home::Home;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, MemoryChange, Record};
+use cerberus_record::id::{Agent, MemoryId};
+use cerberus_record::memory::{Background, Memory, Status};
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
@@ -371,7 +371,7 @@ fn a_poisoned_store_is_cleaned_by_source() {
 fn memories_of_older_versions_keep_working() {
     let env = env();
     let home = Home::new(env.home());
-    let located = cerberus_engine::project::identity::locate(&env.project());
+    let located = cerberus_store::project::identity::locate(&env.project());
     let at = Timestamp::parse("2026-01-20T13:00:00Z").unwrap();
     for (number, source) in ["corrections", "user", "elsewhere", "import"].into_iter().enumerate() {
         let memory = Memory {

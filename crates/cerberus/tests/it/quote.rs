@@ -2,9 +2,9 @@
 
 use std::process::Output;
 
-use cerberus_core::brief::FIRST_LINE;
-use cerberus_core::language::tokens;
+use cerberus_recall::brief::FIRST_LINE;
 use cerberus_testkit::env::TestEnv;
+use cerberus_text::tokens;
 use serde_json::{Value, json};
 
 use crate::env;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cerberus_engine::journal;
+use cerberus_store::journal;
 use cerberus_testkit::env::TestEnv;
 use serde_json::json;
 
@@ -122,7 +122,7 @@ fn a_secret_is_known_by_its_place_through_the_hooks() {
 
 #[test]
 fn a_code_for_pairing_or_recovery_is_not_stored() {
-    use cerberus_engine::sync::code::{Code, SECRET_BYTES};
+    use cerberus_sync::code::{Code, SECRET_BYTES};
     let code = Code { space: "00112233445566ff".to_string(), secret: [0x5a; SECRET_BYTES] }.written().unwrap();
     let env = env();
     for typed in [code.clone(), code.to_uppercase(), code.replace('-', " ")] {

@@ -1,11 +1,21 @@
-//! SECURITY.md: its promises are numbered, and each names tests and attacks that exist.
+//! What is promised: promises and limits are numbered, and each names tests, attacks and constants that exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use cerberus_testkit::attack::Class;
 
-use crate::style::workspace;
+use crate::style::{files, workspace};
+
+/// The pages with numbered promises, in the order of their numbers.
+const PROMISES: [&str; 2] = ["docs/threats.md", "docs/limits.md"];
+
+/// The pages that name tests besides.
+const NAME_TESTS: [&str; 4] = ["SECURITY.md", "docs/stored.md", "docs/trust.md", "docs/forgetting.md"];
+
+fn read(pages: &[&str]) -> String {
+    pages.iter().map(|page| std::fs::read_to_string(workspace().join(page)).unwrap()).collect()
+}
 
 /// The rows of a table whose first column is the number of a promise, without that table's head.
 fn promises(page: &str) -> Vec<Vec<String>> {
@@ -48,8 +58,7 @@ fn collect(path: &Path, sources: &mut Vec<String>) {
 
 #[test]
 fn every_promise_names_a_test_and_an_attack_that_exist() {
-    let page = std::fs::read_to_string(workspace().join("SECURITY.md")).unwrap();
-    let rows = promises(&page);
+    let rows = promises(&read(&PROMISES));
     assert!(rows.len() > 40, "only {} promises were found", rows.len());
     let classes: Vec<&str> = Class::ALL.iter().map(|class| class.word()).collect();
     let mut attacked = BTreeSet::new();
@@ -72,13 +81,13 @@ fn every_promise_names_a_test_and_an_attack_that_exist() {
 
 #[test]
 fn every_test_that_is_named_exists() {
-    let page = std::fs::read_to_string(workspace().join("SECURITY.md")).unwrap();
+    let pages = read(&PROMISES) + &read(&NAME_TESTS);
     let mut count = 0;
-    for name in quoted(&page) {
+    for name in quoted(&pages) {
         let Some((file, test)) = name.split_once("::").filter(|(file, _)| !file.contains([' ', '/', '.'])) else {
             continue;
         };
-        // `file::test` as the page introduces it.
+        // `file::test` as the pages introduce it.
         if (file, test) == ("file", "test") {
             continue;
         }
@@ -87,4 +96,15 @@ fn every_test_that_is_named_exists() {
         count += 1;
     }
     assert!(count > 60, "only {count} tests are named");
+}
+
+#[test]
+fn every_limit_names_a_constant_that_exists() {
+    let sources: String = files("rs").iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let rows = promises(&read(&["docs/limits.md"]));
+    let is_constant = |name: &&str| name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let names: BTreeSet<&str> = rows.iter().flat_map(|row| quoted(&row[3])).filter(is_constant).collect();
+    let missing: Vec<&&str> = names.iter().filter(|name| !sources.contains(&format!("const {name}:"))).collect();
+    assert!(missing.is_empty(), "limits without a constant: {missing:?}");
+    assert!(names.len() > 50, "only {} constants are named", names.len());
 }

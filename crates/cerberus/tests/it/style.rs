@@ -148,3 +148,74 @@ fn documents_and_code_speak_of_the_product_alone() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
+
+/// Tests that sleep, and why.
+const MAY_SLEEP: [(&str, &str); 3] = [
+    ("crates/cerberus/tests/it/loops/control.rs", "two signals of a kind at once would be one"),
+    ("crates/cerberus/tests/it/sync/containers.rs", "looks again until another process is done"),
+    ("crates/cerberus/tests/it/sync/faults.rs", "kills at a random moment"),
+];
+
+#[test]
+fn tests_do_not_wait_for_time_to_pass() {
+    let mark = ["thread::", "sleep("].concat();
+    let tests = files("rs").into_iter().filter(|path| shown(path).starts_with("crates/cerberus/tests/"));
+    let sleeping: Vec<String> =
+        tests.filter(|path| std::fs::read_to_string(path).unwrap().contains(&mark)).map(|path| shown(&path)).collect();
+    assert_eq!(sleeping, MAY_SLEEP.map(|(path, _)| path));
+}
+
+/// Pages that people read from the beginning to the end.
+#[test]
+fn the_first_pages_are_short() {
+    for (page, bytes_max) in [("ARCHITECTURE.md", 12_000), ("SECURITY.md", 10_000), ("README.md", 10_000)] {
+        let bytes = std::fs::read_to_string(workspace().join(page)).unwrap().len();
+        assert!(bytes <= bytes_max, "{page} has {bytes} bytes");
+    }
+}
+
+/// The first percentage in the row of a table that begins with `name`.
+fn percentage<'a>(page: &'a str, name: &str) -> &'a str {
+    let row =
+        page.lines().find(|line| line.starts_with(&format!("| {name}"))).unwrap_or_else(|| panic!("no row {name}"));
+    row.split('|').find_map(|cell| cell.trim().strip_suffix(" %")).unwrap_or_else(|| panic!("no figure: {row}"))
+}
+
+#[test]
+fn the_readme_has_the_figures_that_were_measured() {
+    let page = |path: &str| std::fs::read_to_string(workspace().join(path)).unwrap();
+    let (readme, measured) = (page("README.md"), page("docs/continuity.md"));
+    for (told, name) in [
+        ("open items told", "open items told (weighted)"),
+        ("decisions still in force told", "decisions still in force told"),
+        ("where the work stopped", "where it stopped"),
+    ] {
+        assert_eq!(percentage(&readme, told), percentage(&measured, name), "{told}");
+    }
+}
+
+#[test]
+fn the_places_of_the_glossary_exist() {
+    let page = std::fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
+    let rows = page.split("## Glossary").nth(1).unwrap().lines().filter(|line| line.starts_with("| "));
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for row in rows.skip(1) {
+        // A crate, then files and folders below its sources.
+        let mut sources = PathBuf::new();
+        let places = row.trim_end_matches([' ', '|']).rsplit(" | ").next().unwrap();
+        for place in places.split('`').skip(1).step_by(2) {
+            let of_crate = workspace().join("crates").join(place).join("src");
+            let is_there = of_crate.is_dir() || sources.join(place).exists() && !sources.as_os_str().is_empty();
+            if of_crate.is_dir() {
+                sources = of_crate;
+            }
+            checked += 1;
+            if !is_there {
+                wrong.push(format!("{place}: {row}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not there:\n{}", wrong.join("\n"));
+    assert!(checked > 40, "only {checked} places found: does this test still see them?");
+}

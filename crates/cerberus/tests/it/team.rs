@@ -5,15 +5,15 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
-use cerberus_core::clean::BUILT_IN;
-use cerberus_core::model::time::Timestamp;
-use cerberus_core::share::{Arrival, Sharing, Space, arrived, shared};
-use cerberus_engine::brief::open;
-use cerberus_engine::journal::{self, Line};
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity::locate;
-use cerberus_engine::store::fold;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_record::clean::BUILT_IN;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal::{self, Line};
+use cerberus_store::project::identity::locate;
+use cerberus_store::view::fold;
+use cerberus_sync::open;
+use cerberus_sync::share::{Arrival, Sharing, Space, arrived, shared};
 use cerberus_testkit::env::{START, TestEnv};
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use cerberus_testkit::env::TestEnv;
 use serde_json::json;
 
 use crate::env;
-use cerberus_testkit::env::TestEnv;
 
 fn fill(env: &mut TestEnv) {
     for (day, session) in ["2026-01-20", "2026-01-21", "2026-01-22"].into_iter().zip(["a", "b", "c"]) {

@@ -3,20 +3,20 @@
 pub mod replayed;
 pub mod wire;
 
-use cerberus_core::checks::derive::derive;
-use cerberus_core::checks::{Rule, RuleError};
-use cerberus_core::clean::text::line;
-use cerberus_core::model::check::Level;
-use cerberus_core::model::memory::Scope;
-use cerberus_core::settings::shell_word;
-use cerberus_engine::checks::{self, CheckRow, Said, Tally};
-use cerberus_engine::project::guides;
-use cerberus_engine::store::{MemoryRow, Store};
+use cerberus_agents::settings::shell_word;
+use cerberus_checks::derive::derive;
+use cerberus_checks::enforce::{self, CheckRow, Said, Tally};
+use cerberus_checks::{Rule, RuleError};
+use cerberus_record::check::Level;
+use cerberus_record::clean::text::line;
+use cerberus_record::memory::Scope;
+use cerberus_store::project::guides;
+use cerberus_store::view::{MemoryRow, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use self::replayed::Replayed;
-use super::memory::{DOCTOR, find};
+use super::memory::find;
 use super::pause;
 use crate::context::{self, Context};
 use crate::failure::{Hint, Result};
@@ -45,7 +45,7 @@ pub(super) enum CheckCommand {
 impl Check {
     pub fn run(self, context: &Context) -> Result<()> {
         // Whatever is asked for, hooks read a whole file afterwards.
-        checks::compile(&context.home, &context.clock, &context.store()?).hint(DOCTOR)?;
+        enforce::compile(&context.home, &context.clock, &context.store()?)?;
         match self.command {
             CheckCommand::Add(command) => command.run(context),
             CheckCommand::List(command) => command.run(context),
@@ -172,7 +172,7 @@ impl Add {
                     return Err(not_clear());
                 }
                 let scope = Scope::Project(located.name.clone());
-                let learned = context.keeper(&located).learn(&mut store, &self.memory, "rule", &scope).hint(DOCTOR)?;
+                let learned = context.keeper(&located).learn(&mut store, &self.memory, "rule", &scope)?;
                 find(&store, learned.id.as_str(), context.clock.now)?
             }
         };
@@ -199,9 +199,9 @@ fn not_clear() -> crate::failure::Failure {
 
 /// Fails if the memory was not approved by hand.
 fn fit(row: &MemoryRow) -> Result<()> {
-    match checks::unfit(row) {
+    match enforce::unfit(row) {
         None => Ok(()),
-        Some(checks::Unfit::Imported | checks::Unfit::NoProject) => {
+        Some(enforce::Unfit::Imported | enforce::Unfit::NoProject) => {
             Err(anyhow::anyhow!("{} cannot bind: it was not written by you here", row.id))
                 .hint(format!("learn it yourself: cerberus learn {}", shell_word(&line(&row.memory.content, 200))))
         }
@@ -217,7 +217,7 @@ fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level
             .hint(format!("use --level {}", rule.level_max().word()));
     }
     let said = Said { memory: row, words: &rule.words(), level, allows_once: false };
-    checks::say(&context.home, &context.clock, store, &context.located(), &said).hint(DOCTOR)?;
+    enforce::say(&context.home, &context.clock, store, &context.located(), &said)?;
     let check = one(context, store, row.id.as_str())?;
     let replayed = Replayed::of(context, store, &check)?;
     let wired = wire::rewire(context)?;
@@ -251,9 +251,9 @@ impl List {
         if self.possible {
             return list_possible(context, &store);
         }
-        let rows = checks::all(&context.home, &store, context.clock.now).hint(DOCTOR)?;
-        let tallies = checks::tallies(&store, context.clock.now).hint(DOCTOR)?;
-        let pauses = store.pauses(context.clock.now).hint(DOCTOR)?;
+        let rows = enforce::all(&context.home, &store, context.clock.now)?;
+        let tallies = enforce::tallies(&store, context.clock.now)?;
+        let pauses = store.pauses(context.clock.now)?;
         let tally = |row: &CheckRow| tallies.iter().find(|(id, _)| id == row.id().as_str()).map(|(_, tally)| *tally);
         if context.json {
             let listed: Vec<Value> = rows.iter().map(|row| as_json(row, tally(row))).collect();
@@ -282,9 +282,9 @@ const PAUSES_MAX: usize = 5;
 
 /// What a check could be read from.
 fn list_possible(context: &Context, store: &Store) -> Result<()> {
-    let known = checks::all(&context.home, store, context.clock.now).hint(DOCTOR)?;
+    let known = enforce::all(&context.home, store, context.clock.now)?;
     let mut found: Vec<(String, String, Rule)> = Vec::new();
-    let memories = store.memories(cerberus_core::model::memory::Status::Approved, context.clock.now).hint(DOCTOR)?;
+    let memories = store.memories(cerberus_record::memory::Status::Approved, context.clock.now)?;
     for row in memories.iter().filter(|row| known.iter().all(|check| *check.id() != row.id)) {
         let rule = derive(&row.memory.content);
         found.extend(rule.map(|rule| (row.id.as_str().to_string(), row.memory.content.to_string(), rule)));
@@ -325,7 +325,7 @@ impl Show {
         let store = context.store()?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
-        let tallies = checks::tallies(&store, context.clock.now).hint(DOCTOR)?;
+        let tallies = enforce::tallies(&store, context.clock.now)?;
         let tally = tallies.iter().find(|(id, _)| id == row.id.as_str()).map(|(_, tally)| *tally);
         let replayed = Replayed::of(context, &store, &check)?;
         if context.json {
@@ -377,7 +377,7 @@ impl Remove {
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         let said = Said { memory: &check.memory, words: &[], level: Level::Tell, allows_once: false };
-        checks::say(&context.home, &context.clock, &mut store, &context.located(), &said).hint(DOCTOR)?;
+        enforce::say(&context.home, &context.clock, &mut store, &context.located(), &said)?;
         let wired = wire::rewire(context)?;
         match context.json {
             true => render::json(&json!({"id": row.id, "removed": true})),
@@ -404,7 +404,7 @@ impl AllowOnce {
         let check = one(context, &store, row.id.as_str())?;
         let words = check.rule.words();
         let said = Said { memory: &check.memory, words: &words, level: check.level, allows_once: true };
-        checks::say(&context.home, &context.clock, &mut store, &context.located(), &said).hint(DOCTOR)?;
+        enforce::say(&context.home, &context.clock, &mut store, &context.located(), &said)?;
         match context.json {
             true => render::json(&json!({"id": row.id, "allowed_once": true})),
             false => render::line(&format!("the next violation of {} passes, within an hour", row.id)),
@@ -416,7 +416,7 @@ impl AllowOnce {
 /// Brings what hooks enforce in line with the memories, after those may have changed.
 pub fn follow_memories(context: &Context) -> Result<()> {
     let store = context.view()?;
-    checks::compile(&context.home, &context.clock, &store).hint(DOCTOR)?;
+    enforce::compile(&context.home, &context.clock, &store)?;
     if !wire::is_enforcing(context) {
         wire::rewire(context)?;
     }
@@ -425,7 +425,7 @@ pub fn follow_memories(context: &Context) -> Result<()> {
 
 /// The check of a memory.
 fn one(context: &Context, store: &Store, id: &str) -> Result<CheckRow> {
-    let rows = checks::all(&context.home, store, context.clock.now).hint(DOCTOR)?;
+    let rows = enforce::all(&context.home, store, context.clock.now)?;
     let found = rows.into_iter().find(|row| row.id().as_str() == id);
     found
         .ok_or_else(|| anyhow::anyhow!("{id} has no check"))

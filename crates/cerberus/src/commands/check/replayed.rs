@@ -1,14 +1,13 @@
 //! What a check would have stopped so far, for people.
 
-use cerberus_core::checks::replay::{Case, Replay};
-use cerberus_core::checks::{Check, Rule};
-use cerberus_engine::checks::{self, CheckRow, history};
-use cerberus_engine::store::Store;
+use cerberus_checks::enforce::{self, CheckRow, history};
+use cerberus_checks::replay::{Case, Replay};
+use cerberus_checks::{Check, Rule};
+use cerberus_store::view::Store;
 use serde_json::{Value, json};
 
-use crate::commands::memory::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 
 /// How many examples are shown.
 const SHOWN: usize = 5;
@@ -20,12 +19,12 @@ pub struct Replayed {
 
 impl Replayed {
     pub fn of(context: &Context, store: &Store, row: &CheckRow) -> Result<Replayed> {
-        Replayed::of_check(context, checks::check(store, row, context.clock.now).hint(DOCTOR)?)
+        Replayed::of_check(context, enforce::check(store, row, context.clock.now)?)
     }
 
     pub fn of_check(context: &Context, check: Check) -> Result<Replayed> {
         let noun = noun(&check.rule);
-        Ok(Replayed { replay: history::replay(&context.home, check).hint(DOCTOR)?, noun })
+        Ok(Replayed { replay: history::replay(&context.home, check)?, noun })
     }
 
     /// `would have stopped 22 of 107 commits`.

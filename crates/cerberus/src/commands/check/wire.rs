@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use cerberus_core::model::id::Agent;
-use cerberus_core::settings::{Target, check_events};
-use cerberus_engine::agents::wiring::{self, Repair};
-use cerberus_engine::agents::{self, Scope};
-use cerberus_engine::checks;
+use cerberus_agents::install::wiring::{self, Repair};
+use cerberus_agents::install::{self, Scope};
+use cerberus_agents::settings::{Target, check_events};
+use cerberus_checks::enforce;
+use cerberus_record::id::Agent;
 
 use crate::commands::install::client;
 use crate::context::Context;
@@ -23,7 +23,7 @@ pub struct Wired {
 
 /// Whether hooks enforce rules.
 pub fn is_enforcing(context: &Context) -> bool {
-    checks::are_on(&context.home)
+    enforce::are_on(&context.home)
 }
 
 /// Brings the settings of all agents that run our hooks in line with the rules. Returns what changed.
@@ -32,7 +32,7 @@ pub fn rewire(context: &Context) -> Result<Vec<Wired>> {
     let checks = is_enforcing(context);
     let mut changed = Vec::new();
     let _lock = wiring::lock(&context.home).ok();
-    for profile in agents::ALL {
+    for profile in install::ALL {
         for scope in Scope::ALL {
             for file in (profile.files)(&surroundings, scope) {
                 if check_events(file.parts).next().is_none() {

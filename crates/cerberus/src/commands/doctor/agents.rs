@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use cerberus_core::agents::before::{self, Refusal};
-use cerberus_core::settings::{Version, Wiring, check_events};
-use cerberus_engine::agents::versions::{self, Program};
-use cerberus_engine::agents::wiring::{self, WiringError};
-use cerberus_engine::agents::{self, Profile, Scope, Surroundings, Trust};
-use cerberus_engine::store::Store;
+use cerberus_agents::before::{self, Refusal};
+use cerberus_agents::install::versions::{self, Program};
+use cerberus_agents::install::wiring::{self, WiringError};
+use cerberus_agents::install::{self, Profile, Scope, Surroundings, Trust};
+use cerberus_agents::settings::{Version, Wiring, check_events};
+use cerberus_store::view::Store;
 
 use super::{Check, bad, good};
 use crate::commands::check::wire::is_enforcing;
@@ -25,7 +25,7 @@ struct Subject<'a> {
 /// One check per agent.
 pub fn checks(context: &Context, store: Option<&Store>) -> Vec<Check> {
     let surroundings = context.agent_surroundings();
-    agents::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
+    install::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
 }
 
 fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, profile: &'static Profile) -> Check {

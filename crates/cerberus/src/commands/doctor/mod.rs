@@ -9,13 +9,12 @@ mod summary;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use cerberus_engine::journal;
-use cerberus_engine::os::failures;
-use cerberus_engine::os::platform;
-use cerberus_engine::project::privacy;
-use cerberus_engine::project::privacy::StorageBlock;
-use cerberus_engine::store::fold;
-use cerberus_engine::store::{self, Store};
+use cerberus_os::failures;
+use cerberus_os::platform;
+use cerberus_store::journal;
+use cerberus_store::project::privacy::{self, StorageBlock};
+use cerberus_store::view::fold;
+use cerberus_store::view::{self, Store};
 use serde::Serialize;
 use serde_json::json;
 
@@ -96,7 +95,7 @@ impl Doctor {
 fn home(context: &Context) -> Check {
     let root = context.home.root();
     let is_open = |path: &Path| path.metadata().is_ok_and(|known| platform::mode(&known) & 0o077 != 0);
-    let inside = [context.home.journal_dir(), store::view_file(&context.home), context.home.backups_dir()];
+    let inside = [context.home.journal_dir(), view::view_file(&context.home), context.home.backups_dir()];
     if let Some(problem) = context.home.unsafe_home() {
         return bad("home", format!("{problem}, so hooks store and run nothing"), home_repair(&problem));
     }

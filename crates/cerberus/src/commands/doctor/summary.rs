@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cerberus_engine::config::{self, ProviderName};
-use cerberus_engine::os::failures;
-use cerberus_engine::os::platform::{is_program, program_files};
-use cerberus_engine::store::Store;
-use cerberus_engine::summary::FAILURE;
-use cerberus_engine::summary::provider::Provider;
+use cerberus_os::failures;
+use cerberus_os::platform::{is_program, program_files};
+use cerberus_store::config::{self, ProviderName};
+use cerberus_store::summary::FAILURE;
+use cerberus_store::summary::provider::Provider;
+use cerberus_store::view::Store;
 
 use super::{Check, bad, good};
 use crate::context::{Context, surroundings, users_surroundings};

@@ -1,10 +1,10 @@
-use cerberus_core::loops::history;
-use cerberus_engine::loops::checkpoint::{CheckpointError, Checkpoints};
+use cerberus_loop::history;
+use cerberus_loop::run::checkpoint::{CheckpointError, Checkpoints};
 use serde_json::json;
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{self, Hint, Result};
 use crate::render;
 
 /// Show what an iteration of this project's loop changed
@@ -26,22 +26,22 @@ pub struct Diff {
 
 impl Diff {
     pub fn run(self, context: &Context) -> Result<()> {
-        let entries = ledger(context).read(context.clock.now).hint(DOCTOR)?;
+        let entries = ledger(context).read(context.clock.now)?;
         let last = history::latest_run(&entries).map(|run_state| run_state.run);
         let nothing = || anyhow::anyhow!("no loop has run in this project");
         let run = self.run.or(last).ok_or_else(nothing).hint("`cerberus loop run` starts one")?;
         let located = context.located();
         let checkpoints =
             Checkpoints::new(&context.home, &located).hint("without git there are no checkpoints to compare")?;
-        let saved = checkpoints.list(run).hint(DOCTOR)?;
+        let saved = checkpoints.list(run)?;
         let iteration = self.iteration.or(saved.last().map(|one| one.number)).unwrap_or(1);
         let around = checkpoints.around(run, iteration);
         let hint = match &around {
             Err(CheckpointError::Missing { .. }) => "`cerberus loop history --all` lists the iterations",
-            _ => DOCTOR,
+            _ => failure::DOCTOR,
         };
         let (from, to) = around.hint(hint)?;
-        let files = checkpoints.changed_lines(&from.object, &to.object).hint(DOCTOR)?;
+        let files = checkpoints.changed_lines(&from.object, &to.object)?;
         // The files are still worth showing if the patch is too large.
         let patch = if self.stat { None } else { checkpoints.patch(&from.object, &to.object).ok() };
         if context.json {

@@ -1,11 +1,11 @@
 //! `loop run --dry-run`: shows the first prompt, the command line and the limits, and runs the check once.
 
-use cerberus_core::loops::completion::Checked;
-use cerberus_core::loops::settings::Settings;
-use cerberus_core::model::span::Span;
-use cerberus_engine::loops::dry_run;
-use cerberus_engine::loops::interrupts::Interrupts;
-use cerberus_engine::loops::runner::Job;
+use cerberus_loop::completion::Checked;
+use cerberus_loop::run::dry_run;
+use cerberus_loop::run::interrupts::Interrupts;
+use cerberus_loop::run::runner::Job;
+use cerberus_loop::settings::Settings;
+use cerberus_record::span::Span;
 use serde_json::json;
 
 use crate::context::Context;

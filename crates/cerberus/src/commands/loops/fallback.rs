@@ -1,9 +1,9 @@
 //! `loop run --fallback`: the agent that works while the usage limit of the first one lasts.
 
-use cerberus_core::loops::settings::{Contradiction, Settings};
-use cerberus_engine::agents::Profile;
-use cerberus_engine::loops::runner::Job;
-use cerberus_engine::project::identity;
+use cerberus_agents::install::Profile;
+use cerberus_loop::run::runner::Job;
+use cerberus_loop::settings::{Contradiction, Settings};
+use cerberus_store::project::identity;
 
 use crate::context::Context;
 

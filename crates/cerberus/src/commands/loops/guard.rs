@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 
-use cerberus_engine::loops::guard::{self, Launch, Note};
-use cerberus_engine::loops::ledger::{Ledger, Number};
+use cerberus_loop::run::guard::{self, Launch, Note};
+use cerberus_loop::run::ledger::{Ledger, Number};
 
 use crate::context::Context;
 use crate::failure::Result;

@@ -1,12 +1,12 @@
-use cerberus_core::loops::check_result::CheckResult;
-use cerberus_core::loops::history::{self, Iteration};
-use cerberus_core::loops::morning;
-use cerberus_engine::loops::changed_since;
+use cerberus_loop::check_result::CheckResult;
+use cerberus_loop::history::{self, Iteration};
+use cerberus_loop::morning;
+use cerberus_loop::run::changed_since;
 use serde_json::{Value, json};
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{duration, money, thousands};
 use crate::render::time::Local;
@@ -21,7 +21,7 @@ pub struct History {
 
 impl History {
     pub fn run(self, context: &Context) -> Result<()> {
-        let entries = ledger(context).read(context.clock.now).hint(DOCTOR)?;
+        let entries = ledger(context).read(context.clock.now)?;
         let mut rows = history::iterations(&entries);
         let last = rows.iter().map(|row| row.run).max();
         rows.retain(|row| self.all || Some(row.run) == last);

@@ -1,11 +1,10 @@
 use std::collections::HashSet;
 
-use cerberus_engine::loops::list::{self, LoopRun};
+use cerberus_loop::run::list::{self, LoopRun};
 use serde_json::{Value, json};
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{money, thousands};
 use crate::render::time::Local;
@@ -20,7 +19,7 @@ pub struct List {
 
 impl List {
     pub fn run(self, context: &Context) -> Result<()> {
-        let mut runs = list::runs(&context.home, context.clock.now).hint(DOCTOR)?;
+        let mut runs = list::runs(&context.home, context.clock.now)?;
         if !self.all {
             let mut seen = HashSet::new();
             // The newest run of each comes first.

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use cerberus_core::loops::history::{self, Iteration};
-use cerberus_engine::loops::audience::{Audience, Report};
-use cerberus_engine::loops::ledger::Number;
-use cerberus_engine::loops::logs::{Log, Printed};
+use cerberus_loop::history::{self, Iteration};
+use cerberus_loop::run::audience::{Audience, Report};
+use cerberus_loop::run::ledger::Number;
+use cerberus_loop::run::logs::{Log, Printed};
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render::loops::Screen;
@@ -35,8 +35,8 @@ impl Logs {
             let context = context.now_again();
             let ledger = ledger(&context);
             // Asked first, so that nothing printed before the end is missed.
-            let is_running = ledger.is_running().hint(DOCTOR)?;
-            let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
+            let is_running = ledger.is_running()?;
+            let entries = ledger.read(context.clock.now)?;
             let rows = history::iterations(&entries);
             let run = self.run.or(rows.last().map(|row| row.run));
             let of_run: Vec<&Iteration> = rows.iter().filter(|row| Some(row.run) == run).collect();
@@ -73,7 +73,7 @@ impl Logs {
 /// Shows what is new. Returns whether there was anything.
 fn show(screen: &mut Screen, log: &mut Log, context: &Context) -> Result<bool> {
     let is_first = log.is_unread();
-    let printed = log.read_new(&context.home).hint(DOCTOR)?;
+    let printed = log.read_new(&context.home)?;
     if is_first && !printed.is_empty() {
         let Number { iteration, attempt, .. } = log.number;
         screen.report(&Report::Begun { iteration, attempt });

@@ -16,7 +16,7 @@ mod stop;
 mod tell;
 mod worktree;
 
-use cerberus_engine::loops::ledger::Ledger;
+use cerberus_loop::run::ledger::Ledger;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -63,9 +63,6 @@ impl Loop {
         }
     }
 }
-
-const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
-
 fn ledger(context: &Context) -> Ledger {
     Ledger::at(&context.home, &context.located())
 }

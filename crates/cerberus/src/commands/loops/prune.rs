@@ -1,7 +1,7 @@
-use cerberus_engine::loops::prune;
+use cerberus_loop::run::prune;
 use serde_json::json;
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -24,13 +24,13 @@ pub struct Prune {
 impl Prune {
     pub fn run(self, context: &Context) -> Result<()> {
         const AGAIN: &str = "nothing else was changed; fix the problem and try again";
-        if ledger(context).is_running().hint(DOCTOR)? && self.keep == 0 {
+        if ledger(context).is_running()? && self.keep == 0 {
             return Err(anyhow::anyhow!("a loop is running and saves checkpoints"))
                 .hint("keep at least the last run, or stop the loop first with `cerberus loop stop`");
         }
         let located = context.located();
-        let old = prune::of_old_runs(&context.home, &located, self.keep).hint(DOCTOR)?;
-        let removed = prune::of_removed_worktrees(&context.home, &located).hint(DOCTOR)?;
+        let old = prune::of_old_runs(&context.home, &located, self.keep)?;
+        let removed = prune::of_removed_worktrees(&context.home, &located)?;
         if !self.dry_run {
             old.remove(&context.home, &located).hint(AGAIN)?;
             removed.remove(&context.home, &located).hint(AGAIN)?;

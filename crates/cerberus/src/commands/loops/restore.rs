@@ -1,8 +1,8 @@
-use cerberus_core::loops::history;
-use cerberus_engine::loops::checkpoint::{CheckpointError, Checkpoints};
+use cerberus_loop::history;
+use cerberus_loop::run::checkpoint::{CheckpointError, Checkpoints};
 use serde_json::json;
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -24,11 +24,11 @@ pub struct Restore {
 impl Restore {
     pub fn run(self, context: &Context) -> Result<()> {
         let ledger = ledger(context);
-        if ledger.is_running().hint(DOCTOR)? {
+        if ledger.is_running()? {
             return Err(anyhow::anyhow!("a loop is running on these files"))
                 .hint("stop it first with `cerberus loop stop`");
         }
-        let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
+        let entries = ledger.read(context.clock.now)?;
         let last = history::latest_run(&entries).map(|run_state| run_state.run);
         let nothing = || anyhow::anyhow!("no loop has run in this project");
         let run = self

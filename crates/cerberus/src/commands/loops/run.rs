@@ -1,20 +1,21 @@
 use std::sync::Arc;
 
-use cerberus_core::loops::redline::Level;
-use cerberus_core::loops::reset::UtcOffset;
-use cerberus_core::loops::settings::{Layer, Settings, Worker};
-use cerberus_core::loops::stop::ANOTHER_RUNNER_EXIT_CODE;
-use cerberus_core::model::span::Span;
-use cerberus_engine::agents::Profile;
-use cerberus_engine::config;
-use cerberus_engine::loops::interrupts::Interrupts;
-use cerberus_engine::loops::ledger::Ledger;
-use cerberus_engine::loops::runner::{Job, LoopError};
-use cerberus_engine::loops::start::{self, Start};
-use cerberus_engine::loops::task::{Task, TaskError};
-use cerberus_engine::loops::worktrees::LoopWorktree;
-use cerberus_engine::os::platform::running_program;
-use cerberus_engine::project::identity;
+use cerberus_agents::install::Profile;
+use cerberus_agents::meter::redline::Level;
+use cerberus_loop::reset::UtcOffset;
+use cerberus_loop::run::config as loop_config;
+use cerberus_loop::run::interrupts::Interrupts;
+use cerberus_loop::run::ledger::Ledger;
+use cerberus_loop::run::runner::{Job, LoopError};
+use cerberus_loop::run::start::{self, Start};
+use cerberus_loop::run::task::{Task, TaskError};
+use cerberus_loop::run::worktrees::LoopWorktree;
+use cerberus_loop::settings::{Layer, Settings, Worker};
+use cerberus_loop::stop::ANOTHER_RUNNER_EXIT_CODE;
+use cerberus_os::platform::running_program;
+use cerberus_record::span::Span;
+use cerberus_store::config;
+use cerberus_store::project::identity;
 use clap::error::ErrorKind;
 
 use super::{dry_run, fallback, worktree};
@@ -257,8 +258,9 @@ impl Run {
         // A repository's settings and a task's file are those of the folder in which the command was given.
         let (root, cwd) = (here.root.clone(), here.cwd.clone());
         let located = worktree.as_ref().map(|made| identity::locate(&made.folder(&here))).unwrap_or(here);
-        let home = config::load(&context.home).hint(FIX)?;
-        let project = config::project_loops(&root).hint(FIX)?;
+        let prices = config::load(&context.home).hint(FIX)?.prices;
+        let user = loop_config::of_user(&context.home).hint(FIX)?;
+        let project = loop_config::of_project(&root).hint(FIX)?;
         let earlier = match start {
             Start::Resume => {
                 let run_state = start::resumable(&Ledger::at(&context.home, &located));
@@ -266,7 +268,7 @@ impl Run {
             }
             Start::Fresh => Layer::default(),
         };
-        let mut layer = self.layer().over(earlier).over(project).over(home.loops);
+        let mut layer = self.layer().over(earlier).over(project).over(user);
         if worktree.is_some() {
             layer.prompt_file = layer.prompt_file.map(|file| cwd.join(file).to_string_lossy().into_owned());
         }
@@ -280,7 +282,7 @@ impl Run {
         let surroundings = context.agent_surroundings();
         let agent_dir = Profile::of(settings.worker.agent()).and_then(|profile| (profile.dir)(&surroundings));
         let utc_offset = UtcOffset { seconds: jiff::Zoned::now().offset().seconds() };
-        let (home, prices) = (context.home.clone(), home.prices);
+        let home = context.home.clone();
         let job = Job { home, located, settings, layer, task, program, agent_dir, utc_offset, prices };
         Ok((job, worktree))
     }

@@ -1,13 +1,13 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use cerberus_core::loops::history;
-use cerberus_engine::loops::list::{self, LoopRun};
+use cerberus_loop::history;
+use cerberus_loop::run::list::{self, LoopRun};
 use serde_json::{Value, json};
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{money, thousands};
 use crate::render::time::{Local, rough};
@@ -74,8 +74,8 @@ struct State {
 impl State {
     fn read(context: &Context) -> Result<State> {
         let ledger = ledger(context);
-        let is_running = ledger.is_running().hint(DOCTOR)?;
-        let entries = ledger.read(context.clock.now).hint(DOCTOR)?;
+        let is_running = ledger.is_running()?;
+        let entries = ledger.read(context.clock.now)?;
         let run = history::latest_run(&entries).and_then(|state| list::of_run(&ledger, &entries, state.run));
         let output = match &run {
             Some(run) if is_running && run.state.open.is_some() => list::last_output(&context.home, run),

@@ -1,7 +1,7 @@
-use cerberus_engine::loops::ledger::Request;
+use cerberus_loop::run::ledger::Request;
 use serde_json::json;
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -17,12 +17,12 @@ pub struct Stop {
 impl Stop {
     pub fn run(self, context: &Context) -> Result<()> {
         let ledger = ledger(context);
-        if !ledger.is_running().hint(DOCTOR)? {
+        if !ledger.is_running()? {
             return Err(anyhow::anyhow!("no loop is running in this project"))
                 .hint("`cerberus loop status` shows how the last one ended");
         }
         let request = if self.at_once { Request::StopNow } else { Request::Stop };
-        ledger.write_request(request).hint(DOCTOR)?;
+        ledger.write_request(request)?;
         match context.json {
             true => render::json(&json!({ "asked": request })),
             false if self.at_once => render::line("asked the loop to stop immediately"),

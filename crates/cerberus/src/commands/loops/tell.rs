@@ -1,8 +1,8 @@
-use cerberus_core::loops::handoff::state::Passage;
-use cerberus_core::loops::history::{self, Entry, Step};
+use cerberus_loop::handoff::state::Passage;
+use cerberus_loop::history::{self, Entry, Step};
 use serde_json::json;
 
-use super::{DOCTOR, ledger};
+use super::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -23,7 +23,7 @@ const TEXT_BYTES_MAX: usize = 4_000;
 impl Tell {
     pub fn run(self, context: &Context) -> Result<()> {
         let ledger = ledger(context);
-        if !ledger.is_running().hint(DOCTOR)? {
+        if !ledger.is_running()? {
             return Err(anyhow::anyhow!("no loop is running in this project"))
                 .hint("`cerberus loop status` shows how the last one ended; a new run gets its task with --prompt");
         }
@@ -31,11 +31,11 @@ impl Tell {
             return Err(anyhow::anyhow!("a message has between 1 and {TEXT_BYTES_MAX} bytes"))
                 .hint("write a longer text into the file of --prompt-file, which is read again for every context");
         }
-        let entries = ledger.read(context.clock.wall).hint(DOCTOR)?;
+        let entries = ledger.read(context.clock.wall)?;
         let run = history::latest_run(&entries).map_or(1, |run_state| run_state.run);
         let text = Passage::new(context.home.cleaner(), self.text.trim());
         let step = Step::Told { text: text.clone() };
-        ledger.append(&Entry { at: context.clock.wall, run, step }).hint(DOCTOR)?;
+        ledger.append(&Entry { at: context.clock.wall, run, step })?;
         match context.json {
             true => render::json(&json!({ "run": run, "told": text })),
             false => render::line("the next context of the loop will hear this first"),

@@ -1,7 +1,7 @@
 //! `loop run --worktree`: the loop gets a worktree of its own, and ends with how to merge its work.
 
-use cerberus_engine::loops::worktrees::{self, LoopWorktree, WorktreeError};
-use cerberus_engine::project::identity::Located;
+use cerberus_loop::run::worktrees::{self, LoopWorktree, WorktreeError};
+use cerberus_store::project::identity::Located;
 use serde_json::json;
 
 use crate::context::Context;

@@ -1,14 +1,14 @@
 use std::time::Duration;
 
-use cerberus_core::model::session::Status;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::config::Age;
-use cerberus_engine::erase::forget;
-use cerberus_engine::erase::retention;
-use cerberus_engine::sessions::lifecycle;
+use cerberus_record::session::Status;
+use cerberus_record::time::Timestamp;
+use cerberus_store::config::Age;
+use cerberus_store::erase::forget;
+use cerberus_store::erase::retention;
+use cerberus_store::sessions::lifecycle;
 use serde_json::json;
 
-use super::DOCTOR;
+use crate::capabilities;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -47,13 +47,13 @@ impl SessionCleanup {
     fn archive(&self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let config = context.config()?.store;
-        let due = retention::due(&context.home, &store, config, context.clock.now).hint(DOCTOR)?;
+        let due = retention::due(&context.home, &store, config, context.clock.now)?;
         if !self.dry_run {
-            retention::apply(&context.home, &context.clock, &mut store, config).hint(DOCTOR)?;
+            retention::apply(&context.home, &context.clock, &mut store, config, capabilities::ALL)?;
         }
         let archived = match self.dry_run {
-            true => lifecycle::expired(&context.clock, &store).hint(DOCTOR)?,
-            false => lifecycle::archive_expired(&context.home, &context.clock, &store).hint(DOCTOR)?,
+            true => lifecycle::expired(&context.clock, &store)?,
+            false => lifecycle::archive_expired(&context.home, &context.clock, &store)?,
         };
         match (context.json, self.dry_run) {
             (true, _) => {
@@ -76,13 +76,13 @@ impl SessionCleanup {
     fn delete(&self, context: &Context, older_than: Duration) -> Result<()> {
         let mut store = context.store()?;
         let before = context.clock.now.minus(older_than);
-        let mut old = store.sessions(&[], Timestamp::EPOCH, context.clock.now).hint(DOCTOR)?;
+        let mut old = store.sessions(&[], Timestamp::EPOCH, context.clock.now)?;
         old.retain(|session| session.state.status == Status::Archived && session.last_activity < before);
         let ids: Vec<&str> = old.iter().map(|session| session.id.as_str()).collect();
         let what = render::count(ids.len(), "archived session");
         if !self.dry_run && !ids.is_empty() {
             render::confirm(&format!("Permanently delete {what}?"), self.yes)?;
-            forget::forget(&context.home, &context.clock, &mut store, &forget::of_expired(&old))
+            forget::forget(&context.home, &context.clock, &mut store, &forget::of_expired(&old), capabilities::ALL)
                 .hint("some may already be deleted; run the command again to delete the rest")?;
         }
         match (context.json, self.dry_run) {

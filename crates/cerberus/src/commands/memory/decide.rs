@@ -1,9 +1,8 @@
-use cerberus_core::model::memory::Status;
-use cerberus_engine::memory::distill;
-use cerberus_engine::store::MemoryRow;
+use cerberus_record::memory::Status;
+use cerberus_store::memory::distill;
+use cerberus_store::view::MemoryRow;
 use serde_json::json;
 
-use super::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -16,7 +15,7 @@ pub struct Approve {
     ids: Vec<String>,
 }
 
-/// Reject proposals or approved memories permanently; they are not proposed again in any wording
+/// Reject proposals or approved memories permanently; they are not proposed again in nearly the same words
 #[derive(clap::Args)]
 pub struct Reject {
     /// The ids, or the start of each id
@@ -47,7 +46,7 @@ fn decide(context: &Context, ids: &[String], status: Status) -> Result<()> {
     let mut store = context.store()?;
     let located = context.located();
     let keeper = context.keeper(&located);
-    distill::distill(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
+    distill::distill(&keeper, &context.agent_surroundings(), &mut store)?;
     let rows = ids.iter().map(|id| super::find(&store, id, context.clock.now)).collect::<Result<Vec<MemoryRow>>>()?;
     for row in rows.iter().filter(|row| row.memory.status != status) {
         let superseded = super::changed(keeper.decide(&mut store, row, status))?;

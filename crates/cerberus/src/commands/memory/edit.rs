@@ -1,8 +1,8 @@
 use std::process::Command;
 
 use anyhow::Context as _;
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::source::Source;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::source::Source;
 use serde_json::json;
 
 use super::ScopeArgument;

@@ -1,14 +1,13 @@
-use cerberus_core::model::memory::Status;
-use cerberus_core::model::source::Source;
-use cerberus_engine::erase::forget;
-use cerberus_engine::sessions::caller::CalledBy;
-use cerberus_engine::store::{MemoryRow, Store};
+use cerberus_record::memory::Status;
+use cerberus_record::source::Source;
+use cerberus_store::erase::forget;
+use cerberus_store::sessions::caller::CalledBy;
+use cerberus_store::view::{MemoryRow, Store};
 use serde::Serialize;
 use serde_json::json;
 
-use super::DOCTOR;
 use crate::context::{Context, only_the_user};
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Delete memories permanently: from the journal, the view, the index, and the prompts they were learned from
@@ -97,6 +96,6 @@ fn forget(context: &Context, rows: &[MemoryRow], by_agent: bool) -> Result<Forgo
     if by_agent && !rows.iter().all(is_agents) {
         return Err(only_the_user("forget these memories", &format!("cerberus memory forget {}", ids.join(" "))));
     }
-    forget::memories(&context.home, &context.clock, &mut context.store()?, rows).hint(DOCTOR)?;
+    forget::memories(&context.home, &context.clock, &mut context.store()?, rows)?;
     Ok(Forgotten { forgotten: ids })
 }

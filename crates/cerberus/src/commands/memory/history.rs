@@ -1,21 +1,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::session::IDLE_AFTER;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::browse::find;
-use cerberus_engine::browse::log::{self, LogFilter};
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::sweep::derive_state;
-use cerberus_engine::store::FactFilter;
+use cerberus_record::fact::Kind;
+use cerberus_record::session::IDLE_AFTER;
+use cerberus_record::time::Timestamp;
+use cerberus_store::browse::find;
+use cerberus_store::browse::log::{self, LogFilter};
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::sessions::sweep::derive_state;
+use cerberus_store::view::FactFilter;
 use serde::Serialize;
 use serde_json::json;
 
-use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::style::{Line, Screen};
 use crate::render::time::Local;
@@ -59,11 +58,11 @@ impl SessionHistory {
         }
         let mut store = context.view()?;
         let now = context.clock.now;
-        let projects = joined(&store, &context.located(), now).hint(DOCTOR)?.ids;
+        let projects = joined(&store, &context.located(), now)?.ids;
         let filter = LogFilter { projects, since: self.since(now), ..LogFilter::default() };
-        let listed = log::log(&mut store, &context.clock, &filter).hint(DOCTOR)?.sessions;
+        let listed = log::log(&mut store, &context.clock, &filter)?.sessions;
         let screen = Screen::of_stdout();
-        let ids = find::id_lengths(&store, now).hint(DOCTOR)?;
+        let ids = find::id_lengths(&store, now)?;
         let mut lines = sessions::list(&screen, &Local::new(now), &listed, &ids);
         let per_day = self.sparkline(context, &rows);
         lines.push(Line::new());
@@ -83,13 +82,13 @@ impl SessionHistory {
         let store = context.swept_store()?;
         let (located, now) = (context.located(), context.clock.now);
         let since = self.since(now);
-        let mut sessions = store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, since, now).hint(DOCTOR)?;
+        let mut sessions = store.sessions(&joined(&store, &located, now)?.ids, since, now)?;
         sessions.retain(|session| session.started_at >= since);
         sessions.reverse();
         let mut rows = Vec::new();
         for session in sessions {
             let session = derive_state(session, &context.clock, IDLE_AFTER).0;
-            let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, now).hint(DOCTOR)?.facts;
+            let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, now)?.facts;
             let mut files: Vec<&str> = facts
                 .iter()
                 .filter(|known| known.fact.kind == Kind::File)
@@ -97,7 +96,7 @@ impl SessionHistory {
                 .collect();
             files.sort_unstable();
             files.dedup();
-            let (tools, _) = store.activity(&session, now).hint(DOCTOR)?;
+            let (tools, _) = store.activity(&session, now)?;
             let ended = session.state.ended.as_ref().map(|(at, _)| *at);
             let end = ended.unwrap_or(session.last_activity).max(session.started_at);
             rows.push(PastSession {
@@ -107,7 +106,7 @@ impl SessionHistory {
                 duration_minutes: (end.since(session.started_at).as_secs_f64() / 6.0).round() / 10.0,
                 tool_count: tools.iter().map(|(_, count)| count).sum(),
                 modified_files: files.len(),
-                correction_count: store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?.len(),
+                correction_count: store.corrections(&[session.row], CORRECTIONS_MAX, now)?.len(),
                 status: session.state.status.word(),
                 started: session.started_at,
             });

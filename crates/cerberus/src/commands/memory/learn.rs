@@ -1,14 +1,14 @@
-use cerberus_core::learn::exchange::CONTENT_BYTES_MAX;
-use cerberus_core::model::memory::Status;
-use cerberus_core::model::source::Source;
-use cerberus_engine::memory::change::Learned;
-use cerberus_engine::sessions::caller::CalledBy;
+use cerberus_recall::learn::exchange::CONTENT_BYTES_MAX;
+use cerberus_record::memory::Status;
+use cerberus_record::source::Source;
+use cerberus_store::memory::change::Learned;
+use cerberus_store::sessions::caller::CalledBy;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{DOCTOR, ScopeArgument};
+use super::ScopeArgument;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{Failure, Hint, Result};
 use crate::render;
 
 /// Remember a rule, a preference or any other short text for later sessions
@@ -86,6 +86,6 @@ impl Learn {
             return super::changed(keeper.suggest(&mut store, &self.text, &self.category, source));
         }
         let scope = self.scope.resolve(&located.name);
-        keeper.learn(&mut store, &self.text, &self.category, &scope).hint(DOCTOR)
+        keeper.learn(&mut store, &self.text, &self.category, &scope).map_err(Failure::from)
     }
 }

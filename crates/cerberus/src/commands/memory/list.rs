@@ -1,5 +1,5 @@
-use cerberus_core::model::memory::Status;
-use cerberus_core::model::source::Source;
+use cerberus_record::memory::Status;
+use cerberus_record::source::Source;
 
 use super::super::log::SHOWN;
 use crate::context::Context;

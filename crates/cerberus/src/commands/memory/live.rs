@@ -1,14 +1,14 @@
-use cerberus_core::clean::text::{Clean, Keep};
-use cerberus_core::model::event::{Event, StartSource};
-use cerberus_core::model::id::Agent;
-use cerberus_core::model::session::EXPLICIT;
-use cerberus_engine::journal::{self, own_record};
-use cerberus_engine::os::process;
-use cerberus_engine::sessions::find::live_session;
-use cerberus_engine::store::fold;
+use cerberus_os::process;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, StartSource};
+use cerberus_record::id::Agent;
+use cerberus_record::session::EXPLICIT;
+use cerberus_store::journal;
+use cerberus_store::journal::own_record;
+use cerberus_store::sessions::find::live_session;
+use cerberus_store::view::fold;
 use serde_json::json;
 
-use super::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -47,8 +47,8 @@ impl SessionStart {
         );
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("no session was started; free disk space or fix the folder's permissions, then try again")?;
-        fold::fold(&context.home, &mut store).hint(DOCTOR)?;
-        let session = store.agent_session(Agent::MANUAL, &name, context.clock.now).hint(DOCTOR)?;
+        fold::fold(&context.home, &mut store)?;
+        let session = store.agent_session(Agent::MANUAL, &name, context.clock.now)?;
         let id = session.map_or_else(String::new, |session| session.id.to_string());
         match context.json {
             true => render::json(&json!({"session_id": id, "project": context.located().name})),
@@ -61,7 +61,7 @@ impl SessionStart {
 impl SessionEnd {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.swept_store()?;
-        let live = live_session(&store, &context.located(), &context.clock).hint(DOCTOR)?;
+        let live = live_session(&store, &context.located(), &context.clock)?;
         let session = live.ok_or_else(|| anyhow::anyhow!("this project has no live session"));
         let session =
             session.hint("`cerberus memory session-start` starts one; `session-status --all` shows the ended ones")?;

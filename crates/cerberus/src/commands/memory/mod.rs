@@ -20,16 +20,16 @@ mod transfer;
 
 use std::str::FromStr;
 
-use cerberus_core::model::memory::{Scope, Status};
-use cerberus_core::model::source::Source;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::memory::change::ChangeError;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::store::{MemoryRow, Store};
+use cerberus_record::memory::{Scope, Status};
+use cerberus_record::source::Source;
+use cerberus_record::time::Timestamp;
+use cerberus_store::memory::change::ChangeError;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::view::{MemoryRow, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{self, Hint, Result};
 use crate::render;
 
 /// Manage sessions and memories
@@ -69,8 +69,6 @@ pub(super) enum MemoryCommand {
 }
 
 /// The hint if the view or the journal fails.
-pub const DOCTOR: &str = "run `cerberus doctor` to see what is wrong";
-
 impl Memory {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.command {
@@ -137,13 +135,13 @@ fn sources() -> impl TypedValueParser<Value = Source> {
 /// All scopes that match the given one. The current project may have other names in other folders.
 fn scopes(context: &Context, store: &Store, scope: Option<&str>) -> Result<Vec<String>> {
     let Some(scope) = scope else { return Ok(Vec::new()) };
-    let own = joined(store, &context.located(), context.clock.now).hint(DOCTOR)?.scopes();
+    let own = joined(store, &context.located(), context.clock.now)?.scopes();
     Ok(if own.iter().any(|own| own == scope) { own } else { vec![scope.to_string()] })
 }
 
 /// The memory or proposal with this id. The start of an id is enough if it is unique.
 pub fn find(store: &Store, id: &str, now: Timestamp) -> Result<MemoryRow> {
-    let found = store.memory(id, now).hint(DOCTOR)?;
+    let found = store.memory(id, now)?;
     let missing = || anyhow::anyhow!("no memory, or more than one, has an id that starts with {id:?}");
     found.ok_or_else(missing).hint("`cerberus memory list --all` lists the ids")
 }
@@ -159,23 +157,23 @@ pub fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
              --source mcp`"
                 .to_string()
         }
-        _ => DOCTOR.to_string(),
+        _ => failure::DOCTOR.to_string(),
     };
     result.hint(hint)
 }
 
 /// The approved memories; with `wants_undecided` also proposals and rejected ones.
 fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<MemoryRow>> {
-    let mut rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
+    let mut rows = store.memories(Status::Approved, now)?;
     if wants_undecided {
-        rows.extend(store.memories(Status::Proposed, now).hint(DOCTOR)?);
-        rows.extend(store.memories(Status::Rejected, now).hint(DOCTOR)?);
+        rows.extend(store.memories(Status::Proposed, now)?);
+        rows.extend(store.memories(Status::Rejected, now)?);
     }
     Ok(rows)
 }
 
 fn print_superseded(rows: &[MemoryRow]) {
     for row in rows {
-        render::talk(&format!("replaces {}: {}", row.id, cerberus_core::clean::text::line(&row.memory.content, 120)));
+        render::talk(&format!("replaces {}: {}", row.id, cerberus_record::clean::text::line(&row.memory.content, 120)));
     }
 }

@@ -1,8 +1,7 @@
-use cerberus_engine::memory::distill;
+use cerberus_store::memory::distill;
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// List the sentences of yours that wait for your decision
@@ -18,8 +17,7 @@ impl Propose {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();
-        let rows =
-            distill::proposals(&context.keeper(&located), &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
+        let rows = distill::proposals(&context.keeper(&located), &context.agent_surroundings(), &mut store)?;
         if context.json {
             render::json(&rows.iter().map(render::memory::proposal).collect::<Vec<_>>());
             return Ok(());

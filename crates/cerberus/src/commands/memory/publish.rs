@@ -1,9 +1,8 @@
-use cerberus_engine::memory::publish::{self, Change, ChangeKind, PublishingError};
+use cerberus_store::memory::publish::{self, Change, ChangeKind, PublishingError};
 use serde_json::json;
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{self, Hint, Result};
 use crate::render;
 
 /// Write the approved memories of this project into AGENTS.md
@@ -31,7 +30,7 @@ impl Publish {
     pub fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         let store = context.store()?;
-        let rows = publish::publishable(&store, &located, context.clock.now).hint(DOCTOR)?;
+        let rows = publish::publishable(&store, &located, context.clock.now)?;
         let rules: Vec<&str> = rows.iter().map(|row| &*row.memory.content).collect();
         write(context, &rules, self.dry_run)
     }
@@ -79,7 +78,7 @@ fn hinted<T>(result: std::result::Result<T, PublishingError>) -> Result<T> {
         Err(PublishingError::Damaged { .. }) => "remove what is left of the block by hand, then run it again",
         Err(PublishingError::Write { .. }) => "make the file writable, then run it again",
         Err(PublishingError::Read { .. }) => "it must be a text file in UTF-8 of at most 1 MiB",
-        _ => DOCTOR,
+        _ => failure::DOCTOR,
     };
     result.hint(hint)
 }

@@ -1,14 +1,14 @@
-use cerberus_core::model::session::Status;
-use cerberus_engine::erase::forget;
-use cerberus_engine::sessions::recover;
-use cerberus_engine::sessions::sweep;
-use cerberus_engine::store::fold;
-use cerberus_engine::store::recorder::Recorder;
-use cerberus_engine::store::{FactFilter, SessionRow};
+use cerberus_record::session::Status;
+use cerberus_store::erase::forget;
+use cerberus_store::sessions::recover;
+use cerberus_store::sessions::sweep;
+use cerberus_store::view::fold;
+use cerberus_store::view::recorder::Recorder;
+use cerberus_store::view::{FactFilter, SessionRow};
 use serde_json::json;
 
-use super::DOCTOR;
 use super::status::CORRECTIONS_MAX;
+use crate::capabilities;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -49,12 +49,11 @@ impl Recover {
 
 fn list(context: &Context) -> Result<()> {
     let store = context.swept_store()?;
-    let crashed = sweep::crashed(&store, &context.clock).hint(DOCTOR)?;
+    let crashed = sweep::crashed(&store, &context.clock)?;
     let mut shown = Vec::new();
     for session in &crashed {
-        let facts =
-            store.carried(std::slice::from_ref(session), FactFilter::All, context.clock.now).hint(DOCTOR)?.facts.len();
-        let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, context.clock.now).hint(DOCTOR)?.len();
+        let facts = store.carried(std::slice::from_ref(session), FactFilter::All, context.clock.now)?.facts.len();
+        let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, context.clock.now)?.len();
         shown.push((session, facts, corrections));
     }
     if context.json {
@@ -86,7 +85,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = context.session(&store, id)?;
     let mut recorder = Recorder::journal(&context.home, &context.clock, &mut store);
-    let recovered = recover::recover(&mut recorder, &context.agent_surroundings(), &session, false).hint(DOCTOR)?;
+    let recovered = recover::recover(&mut recorder, &context.agent_surroundings(), &session, false)?;
     drop(recorder);
     if recovered.is_some() {
         context.ended(std::slice::from_ref(&session))?;
@@ -100,7 +99,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
         }
     };
     if context.json {
-        let is_automatic = store.was_recovered_automatically(&session, context.clock.now).hint(DOCTOR)?;
+        let is_automatic = store.was_recovered_automatically(&session, context.clock.now)?;
         render::json(
             &json!({"session_id": session.id, "crashed_at": crashed_at(&session), "recovery_actions": actions,
             "auto_recovered": is_automatic}),
@@ -119,13 +118,13 @@ fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
         return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
             .hint("`cerberus session complete ID` removes its items from the brief");
     }
-    let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, context.clock.now).hint(DOCTOR)?.facts;
+    let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, context.clock.now)?.facts;
     let what = render::count(facts.len(), "fact");
     render::confirm(&format!("Permanently delete session {id} and its {what}?"), yes)?;
     let request = forget::of_sessions(std::slice::from_ref(&session));
-    forget::forget(&context.home, &context.clock, &mut store, &request)
+    forget::forget(&context.home, &context.clock, &mut store, &request, capabilities::ALL)
         .hint("some of it may already be deleted; run the command again")?;
-    fold::fold(&context.home, &mut store).hint(DOCTOR)?;
+    fold::fold(&context.home, &mut store)?;
     if context.json {
         let codes: Vec<&str> = facts.iter().map(|known| known.fact.code.as_str()).collect();
         render::json(&json!({"session_id": id, "discarded": true, "dropped": codes}));

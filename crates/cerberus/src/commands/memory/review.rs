@@ -1,15 +1,14 @@
 use std::io::{BufRead, IsTerminal};
 
-use cerberus_core::checks::derive::derive;
-use cerberus_core::clean::text::{self, Keep};
-use cerberus_core::model::memory::Status;
-use cerberus_engine::browse::proposals::{Quote, proposals};
-use cerberus_engine::checks;
-use cerberus_engine::memory::change::MemoryWriter;
-use cerberus_engine::store::{MemoryRow, Store};
+use cerberus_checks::derive::derive;
+use cerberus_checks::enforce;
+use cerberus_record::clean::text::{self, Keep};
+use cerberus_record::memory::Status;
+use cerberus_store::browse::proposals::{Quote, proposals};
+use cerberus_store::memory::change::MemoryWriter;
+use cerberus_store::view::{MemoryRow, Store};
 use serde_json::json;
 
-use super::DOCTOR;
 use super::edit::{has_editor, in_editor};
 use crate::commands::check::counted;
 use crate::commands::check::replayed::Replayed;
@@ -49,7 +48,7 @@ impl Review {
         let located = context.located();
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
-        let mut found = proposals(&keeper, &context.agent_surroundings(), &mut store).hint(DOCTOR)?;
+        let mut found = proposals(&keeper, &context.agent_surroundings(), &mut store)?;
         let quotes: Vec<Vec<Quote>> = found.iter_mut().map(|one| std::mem::take(&mut one.quotes)).collect();
         let mut rows: Vec<MemoryRow> = found.into_iter().map(|one| one.row).collect();
         let mut reviewing =
@@ -73,15 +72,15 @@ impl Review {
 fn as_check(context: &Context, store: &Store, row: &MemoryRow) -> Result<Option<String>> {
     let Some(rule) = derive(&row.memory.content) else { return Ok(None) };
     let words = rule.to_string();
-    let check = checks::check_of(store, row, rule, context.clock.now).hint(DOCTOR)?;
+    let check = enforce::check_of(store, row, rule, context.clock.now)?;
     let summary = Replayed::of_check(context, check)?.summary();
     Ok(Some(format!("as a check ({words}) it {summary}; once approved: cerberus check add {} --level remind", row.id)))
 }
 
 /// Names the checks that agents mostly override: perhaps they are not what the user wants.
 fn suggest_lowering(context: &Context, store: &Store) -> Result<()> {
-    let tallies = checks::tallies(store, context.clock.now).hint(DOCTOR)?;
-    for row in checks::all(&context.home, store, context.clock.now).hint(DOCTOR)? {
+    let tallies = enforce::tallies(store, context.clock.now)?;
+    for row in enforce::all(&context.home, store, context.clock.now)? {
         let tally = tallies.iter().find(|(id, _)| id == row.id().as_str()).map(|(_, tally)| *tally);
         if let Some(tally) = tally.filter(|tally| row.is_on() && tally.is_mostly_overridden()) {
             let id = row.id();

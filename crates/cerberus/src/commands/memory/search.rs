@@ -1,10 +1,9 @@
-use cerberus_engine::store::MemoryQuery;
+use cerberus_store::view::MemoryQuery;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Search memories by words, parts of names or paths; best match first
@@ -70,11 +69,11 @@ impl Search {
         let scopes = super::scopes(context, &store, self.scope.as_deref())?;
         let category = self.category.as_deref();
         let query = MemoryQuery { text: &text, limit: usize::from(self.limit), scopes: &scopes, category };
-        let found = store.search(&query, now).hint(DOCTOR)?;
+        let found = store.search(&query, now)?;
         let rows: Vec<i64> = found.iter().map(|found| found.row).collect();
-        let rows = store.memories_at(&rows, now).hint(DOCTOR)?;
+        let rows = store.memories_at(&rows, now)?;
         let ids: Vec<_> = rows.iter().map(|row| row.id.clone()).collect();
-        let is_counted = context.keeper(&context.located()).used(&ids).hint(DOCTOR)?;
+        let is_counted = context.keeper(&context.located()).used(&ids)?;
         let shown = found.into_iter().zip(rows).map(|(found, row)| {
             let memory = row.memory;
             FoundMemory {

@@ -1,8 +1,7 @@
 use serde_json::{Value, json};
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Show everything about a memory or proposal: evidence, uses, what it replaced, earlier versions
@@ -17,7 +16,7 @@ impl Show {
         let store = context.store()?;
         let row = super::find(&store, &self.id, context.clock.now)?;
         let mut whole = render::memory::whole(&row, context.clock.now);
-        let versions = store.memory_versions(row.id.as_str()).hint(DOCTOR)?;
+        let versions = store.memory_versions(row.id.as_str())?;
         let history = versions.iter().filter(|(at, _)| *at <= context.clock.now);
         let history = history
             .map(|(at, memory)| json!({"at": at.to_string(), "status": memory.status, "content": memory.content}));

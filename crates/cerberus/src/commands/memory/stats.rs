@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 
-use cerberus_core::model::memory::Status;
+use cerberus_record::memory::Status;
 use serde_json::json;
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Count memories by scope and category, and how many are stale, superseded, unused or proposed
@@ -18,7 +17,7 @@ impl Stats {
         let now = context.clock.now;
         let (mut by_scope, mut by_category) = (BTreeMap::new(), BTreeMap::new());
         let (mut proposed, mut rejected) = (0, 0);
-        for (status, scope, category, count) in store.memory_counts(now).hint(DOCTOR)? {
+        for (status, scope, category, count) in store.memory_counts(now)? {
             match status {
                 Status::Approved => {
                     *by_scope.entry(scope).or_insert(0) += count;
@@ -29,13 +28,12 @@ impl Stats {
             }
         }
         let total: usize = by_scope.values().sum();
-        let rows = store.memories(Status::Approved, now).hint(DOCTOR)?;
-        let count =
-            |is_it: &dyn Fn(&cerberus_engine::store::MemoryRow) -> bool| rows.iter().filter(|r| is_it(r)).count();
+        let rows = store.memories(Status::Approved, now)?;
+        let count = |is_it: &dyn Fn(&cerberus_store::view::MemoryRow) -> bool| rows.iter().filter(|r| is_it(r)).count();
         let stale = count(&|row| row.is_stale(now));
         let superseded = count(&|row| row.superseded_by.is_some());
         let unused = count(&|row| row.uses.count == 0);
-        let corrections = store.correction_count(now).hint(DOCTOR)?;
+        let corrections = store.correction_count(now)?;
         if context.json {
             render::json(&json!({
                 "total": total, "by_scope": by_scope, "by_category": by_category, "stale": stale,

@@ -1,21 +1,20 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use cerberus_core::brief::Known;
-use cerberus_core::brief::failing::{self, SessionRun};
-use cerberus_core::extract::runs::Ledger;
-use cerberus_core::extract::symbols::Language;
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::session::IDLE_AFTER;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::same_project::joined::joined;
-use cerberus_engine::sessions::sweep::derive_state;
-use cerberus_engine::store::{Carried, FactFilter, SessionRow, Store};
+use cerberus_recall::brief::Known;
+use cerberus_recall::brief::failing::{self, SessionRun};
+use cerberus_recall::extract::symbols::Language;
+use cerberus_record::fact::Kind;
+use cerberus_record::runs::Ledger;
+use cerberus_record::session::IDLE_AFTER;
+use cerberus_record::time::Timestamp;
+use cerberus_store::same_project::joined::joined;
+use cerberus_store::sessions::sweep::derive_state;
+use cerberus_store::view::{Carried, FactFilter, SessionRow, Store};
 use serde_json::{Value, json};
 
-use super::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 use crate::render::time::Local;
 
@@ -47,8 +46,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     let sessions = match id {
         Some(id) => vec![context.session(&store, &id)?],
         None => {
-            let mut sessions =
-                store.sessions(&joined(&store, &located, now).hint(DOCTOR)?.ids, Timestamp::EPOCH, now).hint(DOCTOR)?;
+            let mut sessions = store.sessions(&joined(&store, &located, now)?.ids, Timestamp::EPOCH, now)?;
             sessions =
                 sessions.into_iter().map(|session| derive_state(session, &context.clock, IDLE_AFTER).0).collect();
             sessions.retain(|session| all || session.state.status.is_live());
@@ -89,12 +87,12 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
 }
 
 fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<Value> {
-    let mut carried = store.carried(std::slice::from_ref(session), FactFilter::All, now).hint(DOCTOR)?;
-    let (tools, turns) = store.activity(session, now).hint(DOCTOR)?;
+    let mut carried = store.carried(std::slice::from_ref(session), FactFilter::All, now)?;
+    let (tools, turns) = store.activity(session, now)?;
     let tools: BTreeMap<String, usize> = tools.into_iter().collect();
-    let runs = store.runs(std::slice::from_ref(session), now).hint(DOCTOR)?;
+    let runs = store.runs(std::slice::from_ref(session), now)?;
     carried.add(failing::blockers(&runs, &carried.facts));
-    let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, now).hint(DOCTOR)?;
+    let corrections = store.corrections(&[session.row], CORRECTIONS_MAX, now)?;
     let corrections: Vec<Value> = corrections
         .iter()
         .map(|row| {
@@ -121,7 +119,7 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
     add("branch", session.branch.clone());
     add("device", session.device.clone());
     add("language", language(&carried.facts));
-    add("summary", store.summary(session, now).hint(DOCTOR)?.map(|row| row.text));
+    add("summary", store.summary(session, now)?.map(|row| row.text));
     if let Some(process) = &session.process {
         value["pid"] = json!(process.pid);
     }

@@ -1,12 +1,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cerberus_core::learn::exchange::MemoryLine;
-use cerberus_engine::os::{outside, replace};
-use cerberus_engine::sessions::caller::CalledBy;
+use cerberus_os::{outside, replace};
+use cerberus_recall::learn::exchange::MemoryLine;
+use cerberus_store::sessions::caller::CalledBy;
 use serde_json::json;
 
-use super::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -43,7 +42,7 @@ impl Export {
         let mut text = String::new();
         for row in &rows {
             let line = MemoryLine::of(&row.id, &row.memory, row.uses);
-            text.push_str(&serde_json::to_string(&line).context("writing a memory").hint(DOCTOR)?);
+            text.push_str(&serde_json::to_string(&line)?);
             text.push('\n');
         }
         if self.file == Path::new("-") {

@@ -6,21 +6,20 @@ mod status;
 
 use std::time::Duration;
 
-use cerberus_engine::erase;
-use cerberus_engine::os::failures;
-use cerberus_engine::os::platform::processes::computer_name;
-use cerberus_engine::sync::exchange::{Exchange, Report, note_refusal};
-use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::transport::postgres::HUB_SQL;
-use cerberus_engine::sync::transport::{self, Transport};
-use cerberus_engine::sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
+use cerberus_os::failures;
+use cerberus_os::platform::processes::computer_name;
+use cerberus_sync::exchange::{Exchange, Report, note_refusal};
+use cerberus_sync::local::{Files, Space};
+use cerberus_sync::transport::postgres::HUB_SQL;
+use cerberus_sync::transport::{self, Transport};
+use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
 pub use self::share::{Share, Unshare};
 pub use self::status::{checks, destinations, json_of, lines};
-use super::memory::DOCTOR;
+use crate::capabilities;
 use crate::context::Context;
-use crate::failure::{Failure, Hint, Result};
+use crate::failure::{self, Failure, Hint, Result};
 use crate::render;
 
 /// Exchange what is new with your other devices and your teams
@@ -104,14 +103,13 @@ struct Done {
 
 fn exchange_all(context: &Context) -> Result<Vec<Done>> {
     let files = Files::new(&context.home);
-    let _lock = files.lock().hint(DOCTOR)?;
-    let spaces = files.spaces().hint(DOCTOR)?.spaces;
+    let _lock = files.lock()?;
+    let spaces = files.spaces()?.spaces;
     let mut done = Vec::new();
     for space in spaces {
         let result = exchange(context, &space, None);
         // A welcome may say what the space is.
-        let space =
-            files.spaces().hint(DOCTOR)?.spaces.into_iter().find(|one| one.number == space.number).unwrap_or(space);
+        let space = files.spaces()?.spaces.into_iter().find(|one| one.number == space.number).unwrap_or(space);
         done.push(Done { space, result });
     }
     Ok(done)
@@ -125,8 +123,10 @@ fn exchange(context: &Context, space: &Space, records_max: Option<usize>) -> std
     let (home, clock) = (&context.home, &context.clock);
     let mut exchange = Exchange { home, clock, store: &mut store, only: None, records_max };
     let mut report = exchange.run(hub.as_mut(), space.number)?;
-    if let Err(error) = erase::forget::in_ledgers(home, &store) {
-        report.problems.push(format!("ledgers of loops keep what another device has forgotten: {error}"));
+    for capability in capabilities::ALL {
+        if let Err(error) = capability.forgotten_elsewhere(home, &store) {
+            report.problems.push(format!("some of what another device has forgotten is still here: {error}"));
+        }
     }
     Ok(report)
 }
@@ -165,7 +165,7 @@ fn for_project(context: &Context) -> Result<()> {
             .hint("print one on a device that shares the project: `cerberus sync pair --for-project`");
     }
     let files = Files::new(&context.home);
-    let _lock = files.lock().hint(DOCTOR)?;
+    let _lock = files.lock()?;
     let located = context.located();
     context.may_store(&located)?;
     let root = located.root.to_string_lossy();
@@ -238,7 +238,7 @@ fn hint(error: &SyncError) -> &'static str {
         SyncError::NotShared => "`cerberus share` shares it",
         SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
         SyncError::SeveralDevices(..) => "name it by the beginning of its id",
-        _ => DOCTOR,
+        _ => failure::DOCTOR,
     }
 }
 
@@ -262,15 +262,15 @@ fn default_name(team: bool) -> String {
 /// After something was forgotten here: nothing that waits to be sent may contain it, and other devices must hear of it.
 pub fn after_forget(context: &Context) -> Result<()> {
     let files = Files::new(&context.home);
-    let spaces = files.spaces().hint(DOCTOR)?.spaces;
+    let spaces = files.spaces()?.spaces;
     if spaces.iter().all(|space| space.projects.is_empty()) {
         return Ok(());
     }
-    let _lock = files.lock().hint(DOCTOR)?;
-    forget::drop_unsent(&context.home).hint(DOCTOR)?;
+    let _lock = files.lock()?;
+    forget::drop_unsent(&context.home)?;
     let mut devices = 0;
     for space in spaces {
-        let state = files.state(&space).hint(DOCTOR)?;
+        let state = files.state(&space)?;
         let readers = state.streams.values().map(|stream| stream.seen.len()).max().unwrap_or(0);
         devices = devices.max(readers);
     }

@@ -1,15 +1,14 @@
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
-use cerberus_engine::sync::SyncError;
-use cerberus_engine::sync::document::{Card, SPACE_PLACE};
-use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::membership::read_members;
-use cerberus_engine::sync::{spaces, token};
+use cerberus_sync::SyncError;
+use cerberus_sync::document::{Card, SPACE_PLACE};
+use cerberus_sync::local::{Files, Space};
+use cerberus_sync::membership::read_members;
+use cerberus_sync::{spaces, token};
 use serde_json::json;
 
 use super::{default_name, exchange, failed, open};
-use crate::commands::memory::DOCTOR;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -49,7 +48,7 @@ pub struct Init {
 impl Init {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
-        let lock = files.lock().hint(DOCTOR)?;
+        let lock = files.lock()?;
         let address = absolute(context, &self.url);
         let mut hub = open(context, &address).map_err(failed)?;
         let name = self.name.clone().unwrap_or_else(|| default_name(self.team.is_some()));
@@ -124,7 +123,7 @@ fn joined(context: &Context, space: &Space, wait: Duration) -> Result<()> {
     let begun = Instant::now();
     loop {
         let files = Files::new(&context.home);
-        let lock = files.lock().hint(DOCTOR)?;
+        let lock = files.lock()?;
         match exchange(&context.now_again(), space, None) {
             Err(SyncError::Waiting) if begun.elapsed() < wait => {
                 drop(lock);
@@ -136,7 +135,7 @@ fn joined(context: &Context, space: &Space, wait: Duration) -> Result<()> {
             }
             Err(error) => return Err(failed(error)),
             Ok(_) => {
-                let all = files.spaces().hint(DOCTOR)?.spaces;
+                let all = files.spaces()?.spaces;
                 tell_joined(context, all.iter().find(|one| one.id == space.id).unwrap_or(space), true);
                 return Ok(());
             }
@@ -187,8 +186,8 @@ pub struct Pair {
 impl Pair {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
-        let lock = files.lock().hint(DOCTOR)?;
-        let mut spaces = files.spaces().hint(DOCTOR)?;
+        let lock = files.lock()?;
+        let mut spaces = files.spaces()?;
         let team = self.team.as_deref();
         let space = spaces.named(team).cloned();
         let space = space.ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
@@ -205,7 +204,7 @@ impl Pair {
         }
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(self.wait) {
-            let lock = files.lock().hint(DOCTOR)?;
+            let lock = files.lock()?;
             let report = exchange(&context.now_again(), &space, None).map_err(failed)?;
             drop(lock);
             if !report.let_in.is_empty() {
@@ -261,8 +260,8 @@ pub struct Remove {
 impl Remove {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
-        let _lock = files.lock().hint(DOCTOR)?;
-        let mut all = files.spaces().hint(DOCTOR)?;
+        let _lock = files.lock()?;
+        let mut all = files.spaces()?;
         let team = self.team.as_deref();
         let device = files.device().map_err(failed)?;
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;

@@ -1,13 +1,12 @@
-use cerberus_engine::same_project::repository::Effort;
-use cerberus_engine::sync::SyncError;
-use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::{preview, spaces};
+use cerberus_store::same_project::repository::Effort;
+use cerberus_sync::SyncError;
+use cerberus_sync::local::{Files, Space};
+use cerberus_sync::{preview, spaces};
 use serde_json::json;
 
 use super::{exchange, failed, open, tell_blocked};
-use crate::commands::memory::DOCTOR;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::Result;
 use crate::render;
 
 /// Share this project with your other devices, or with a team
@@ -43,8 +42,8 @@ impl Share {
         context.may_store(&located)?;
         context.record_repository(&mut store, Effort::ForceGit)?;
         let files = Files::new(&context.home);
-        let lock = files.lock().hint(DOCTOR)?;
-        let mut all = files.spaces().hint(DOCTOR)?;
+        let lock = files.lock()?;
+        let mut all = files.spaces()?;
         let team = self.team.as_deref();
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
         if space.card.is_none() {
@@ -52,7 +51,7 @@ impl Share {
         }
         // A hub that cannot be reached now is asked later.
         let mut hub = if self.dry_run { None } else { open(context, &space.hub).ok() };
-        let hub = hub.as_mut().map(|hub| &mut **hub as &mut dyn cerberus_engine::sync::transport::Transport);
+        let hub = hub.as_mut().map(|hub| &mut **hub as &mut dyn cerberus_sync::transport::Transport);
         let root = located.root.to_string_lossy();
         let shared = spaces::share(hub, &store, space, &located.project, &located.name, &root);
         let shared = match shared {
@@ -109,8 +108,8 @@ fn tell_preview(context: &Context, space: &Space, preview: &preview::Preview) ->
 impl Unshare {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
-        let _lock = files.lock().hint(DOCTOR)?;
-        let mut all = files.spaces().hint(DOCTOR)?;
+        let _lock = files.lock()?;
+        let mut all = files.spaces()?;
         let team = self.team.as_deref();
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
         let project = context.located().project;

@@ -1,9 +1,9 @@
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::store::Store;
-use cerberus_engine::sync::forget;
-use cerberus_engine::sync::local::{Files, Space};
-use cerberus_engine::sync::status::{self, ProjectStatus, SpaceStatus};
-use cerberus_engine::sync::transport::redacted;
+use cerberus_record::time::Timestamp;
+use cerberus_store::view::Store;
+use cerberus_sync::forget;
+use cerberus_sync::local::{Files, Space};
+use cerberus_sync::status::{self, ProjectStatus, SpaceStatus};
+use cerberus_sync::transport::redacted;
 use serde_json::{Value, json};
 
 use super::failed;

@@ -1,9 +1,8 @@
 //! `session_context`: the brief.
 
+use cerberus_record::clean::text::Keep;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use cerberus_core::clean::text::Keep;
 
 use super::{Arguments, Effect};
 use crate::commands::brief::BriefCommand;

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Arguments, Effect};
-use crate::commands::memory::DOCTOR;
 use crate::commands::memory::forget::{Forget, Forgotten};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -32,7 +31,7 @@ impl Arguments for MemoryForget {
         // A person may abbreviate an id; a model must give the full id of what it deletes.
         let store = context.view()?;
         for id in &self.ids {
-            let found = store.memory(id, context.clock.now).hint(DOCTOR)?;
+            let found = store.memory(id, context.clock.now)?;
             if found.is_none_or(|row| row.id.as_str() != id) {
                 return Err(anyhow::anyhow!("there is no memory {id:?}; nothing was forgotten"))
                     .hint("memory_search returns the ids");

@@ -1,6 +1,6 @@
 //! `memory_learn`: stores a rule or preference.
 
-use cerberus_core::model::source::Source;
+use cerberus_record::source::Source;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -12,7 +12,7 @@ mod record;
 mod said;
 mod search;
 
-use cerberus_core::clean::text::printable;
+use cerberus_record::clean::text::printable;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;

@@ -1,7 +1,7 @@
 //! `session_record`: records a fact that only the agent knows.
 
-use cerberus_core::model::event::Severity;
-use cerberus_core::model::fact::Kind;
+use cerberus_record::event::Severity;
+use cerberus_record::fact::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

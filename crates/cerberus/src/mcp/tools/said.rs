@@ -1,6 +1,6 @@
 //! `user_said`: quotes the user for later sessions.
 
-use cerberus_core::model::quotation::QuoteKind;
+use cerberus_record::quotation::QuoteKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! The log: sessions of all projects by day, and a preview of the selected one.
 
-use cerberus_core::clean::text;
-use cerberus_engine::browse::log::Listed;
+use cerberus_record::clean::text;
+use cerberus_store::browse::log::Listed;
 
 use super::{Row, around, rule, signs};
 use crate::render::columns::{self, Part};

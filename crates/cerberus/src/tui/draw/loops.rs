@@ -1,7 +1,7 @@
 //! Loops, running and past: their contexts, how full they were, what they cost, and the last output.
 
-use cerberus_core::loops::history::Iteration;
-use cerberus_engine::loops::list::LoopRun;
+use cerberus_loop::history::Iteration;
+use cerberus_loop::run::list::LoopRun;
 
 use super::{Row, around, rule, signs, titled_rule};
 use crate::render::loops::thousands;

@@ -4,6 +4,7 @@
 //! background colours, so that it is readable on light and dark terminals.
 
 mod log;
+#[cfg(feature = "loop")]
 mod loops;
 mod review;
 mod session;
@@ -67,7 +68,10 @@ fn page(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
         Tab::Log => log::rows(state, screen, room),
         Tab::Told => told::rows(state, screen, room),
         Tab::Review => review::rows(state, screen),
+        #[cfg(feature = "loop")]
         Tab::Loops => loops::rows(state, screen),
+        #[cfg(not(feature = "loop"))]
+        Tab::Loops => Vec::new(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! One proposal: the words, the prompts they are from, why the agent quoted them, and what keeping it means.
 
-use cerberus_core::clean::text;
-use cerberus_core::language::tokens;
-use cerberus_core::model::memory::Scope;
-use cerberus_engine::browse::proposals::{Proposal, Quote};
+use cerberus_record::clean::text;
+use cerberus_record::memory::Scope;
+use cerberus_store::browse::proposals::{Proposal, Quote};
+use cerberus_text::tokens;
 
 use super::{Row, rule};
 use crate::render::count;

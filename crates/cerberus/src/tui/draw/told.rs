@@ -1,8 +1,8 @@
 //! What a session was told: each line, whether it was used, and why it was told.
 
-use cerberus_core::brief::usage::Earlier;
-use cerberus_core::model::fact::Kind;
-use cerberus_engine::browse::page::ToldLine;
+use cerberus_recall::brief::usage::Earlier;
+use cerberus_record::fact::Kind;
+use cerberus_store::browse::page::ToldLine;
 
 use super::{Row, around, rule, signs, titled_rule};
 use crate::render::count;

@@ -179,7 +179,6 @@ mod all {
     use cerberus_testkit::clients::gemini::Gemini;
     use cerberus_testkit::clients::opencode::Opencode;
     use cerberus_testkit::clients::qwen_code::QwenCode;
-
     use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 
     use super::super::{Stage, finish, times};

@@ -1,7 +1,7 @@
 //! kill -9 of the runner or the guard at every labelled point, then `--resume`: no iteration is lost, none is done twice, and
 //! nothing is left running.
 
-use cerberus_engine::os::fault::LOOP_POINTS;
+use cerberus_os::fault::LOOP_POINTS;
 use cerberus_testkit::fake_agent::{Act, Tongue};
 use cerberus_testkit::loops::{ITERATIONS, Rounds};
 

@@ -5,15 +5,15 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use cerberus_core::clean::text::Clean;
-use cerberus_core::loops::history::{Entry, Step};
-use cerberus_core::loops::settings::Worker;
-use cerberus_core::loops::totals::{Counts, Ended, How, Progress};
-use cerberus_core::model::session::LoopEnd;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::loops::ledger::Ledger;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity;
+use cerberus_loop::history::{Entry, Step};
+use cerberus_loop::run::ledger::Ledger;
+use cerberus_loop::settings::Worker;
+use cerberus_loop::totals::{Counts, Ended, How, Progress};
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::Clean;
+use cerberus_record::session::LoopEnd;
+use cerberus_record::time::Timestamp;
+use cerberus_store::project::identity;
 use cerberus_testkit::env::{START, TestEnv};
 use serde_json::{Value, json};
 

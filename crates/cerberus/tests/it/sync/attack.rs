@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cerberus_engine::os::home::Home;
-use cerberus_engine::sync::batch::{self, Position};
-use cerberus_engine::sync::local::Files;
+use cerberus_os::home::Home;
+use cerberus_sync::batch::{self, Position};
+use cerberus_sync::local::Files;
 use cerberus_testkit::env::TestEnv;
 
 use super::containers::{printed_key, started};

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use cerberus_core::agents::claude_code;
-use cerberus_core::model::event::{Event, Record};
-use cerberus_engine::journal::{self, own_record};
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity;
+use cerberus_agents::claude_code;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_record::event::{Event, Record};
+use cerberus_store::journal;
+use cerberus_store::journal::own_record;
+use cerberus_store::project::identity;
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
 

@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use cerberus_engine::journal::{self, Line};
-use cerberus_engine::os::fault::{FORGETTING_POINTS, POINTS, SYNC_POINTS};
-use cerberus_engine::os::home::Home;
+use cerberus_os::fault::{FORGETTING_POINTS, POINTS, SYNC_POINTS};
+use cerberus_os::home::Home;
+use cerberus_store::journal::{self, Line};
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::harness::Dice;
 use cerberus_testkit::hubs::git::Repositories;

@@ -1,11 +1,11 @@
 //! Forgetting reaches every device, and nothing brings it back.
 
+use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::fake_agent::{Act, Tongue};
 use serde_json::json;
 
 use super::{Hub, decide, init, join, machine, pair};
 use crate::loops::Stage;
-use cerberus_testkit::env::TestEnv;
 
 /// Whether a text is anywhere in the home, except in sealed batches.
 pub fn holds(env: &TestEnv, text: &str) -> bool {

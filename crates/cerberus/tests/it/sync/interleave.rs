@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use cerberus_core::clean::text::Keep;
-use cerberus_core::model::event::{Event, Note};
-use cerberus_core::model::fact::Kind;
-use cerberus_core::model::id::Agent;
-use cerberus_core::model::time::Timestamp;
-use cerberus_engine::journal::{self, own_record};
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::project::identity;
-use cerberus_engine::store::fold;
-use cerberus_engine::sync::exchange::Exchange;
-use cerberus_engine::sync::transport::folder::Folder;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::Keep;
+use cerberus_record::event::{Event, Note};
+use cerberus_record::fact::Kind;
+use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal;
+use cerberus_store::journal::own_record;
+use cerberus_store::project::identity;
+use cerberus_store::view::fold;
+use cerberus_sync::exchange::Exchange;
+use cerberus_sync::transport::folder::Folder;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::simulation::random::Random;
 use serde_json::json;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use cerberus_engine::os::clock::Clock;
-use cerberus_engine::os::home::Home;
-use cerberus_engine::store::fold;
-use cerberus_engine::sync::exchange::Exchange;
-use cerberus_engine::sync::transport::folder::Folder;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_store::view::fold;
+use cerberus_sync::exchange::Exchange;
+use cerberus_sync::transport::folder::Folder;
 use serde_json::json;
 
 use super::{Hub, decide, init, join, machine, pair, problems, space};

@@ -1,0 +1,21 @@
+//! What an agent is about to do.
+
+/// A tool use before it happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Shell {
+        line: String,
+        /// The folder that the agent named for it.
+        folder: Option<String>,
+    },
+    Write(Vec<Written>),
+}
+
+/// One file that is about to be written or deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    pub path: String,
+    /// The new text.
+    pub text: String,
+    pub is_deleted: bool,
+}

@@ -1,0 +1,65 @@
+//! What a line of Claude Code's transcript says about the size of the context. A subagent has a context of its own.
+
+use serde::Deserialize;
+
+use crate::loose::{Flag, Object, Text};
+use crate::stream::{Count, Speaker, StreamEvent};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(rename = "sessionId", borrow)]
+    session: Text<'a>,
+    #[serde(rename = "isSidechain")]
+    is_subagent: Flag,
+    #[serde(borrow)]
+    message: Object<Message<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    /// The same in every line of one answer.
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    usage: Option<Object<Usage>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    cache_read_input_tokens: Count,
+    output_tokens: Count,
+}
+
+pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+        _ if line.is_subagent.0 => Vec::new(),
+        (Some("system"), Some("compact_boundary")) => vec![StreamEvent::Compacted],
+        (Some("assistant"), _) => {
+            let Object(Message { id, model, usage }) = line.message;
+            let Some(Object(usage)) = usage else { return Vec::new() };
+            let cached = usage.cache_creation_input_tokens.0.saturating_add(usage.cache_read_input_tokens.0);
+            // The answer is part of the context from then on.
+            let context = usage.input_tokens.0.saturating_add(cached).saturating_add(usage.output_tokens.0);
+            // A message that the client made up itself has no usage worth the name.
+            if context == 0 {
+                return Vec::new();
+            }
+            let (session, model) = (line.session.0.unwrap_or_default().into_owned(), model.0.map(Into::into));
+            let (message, output) = (id.0.map(Into::into), usage.output_tokens.0);
+            let usage = StreamEvent::Usage { message, context, output, own: Speaker::Main };
+            vec![StreamEvent::Started { session, model }, usage]
+        }
+        _ => Vec::new(),
+    }
+}

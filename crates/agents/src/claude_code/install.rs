@@ -1,0 +1,139 @@
+//! Claude Code: hooks in its settings, our server in its list of servers.
+//!
+//! Hooks are shell lines: versions before 2.1.139 ignore the `args` of a hook and run the bare program. Only events that
+//! the installed version knows are used: some versions ignore a whole settings file because of one unknown event, 2.1.50
+//! among them. Claude Code stops SessionEnd hooks after 1.5 seconds unless they set their own timeout.
+
+use std::path::{Path, PathBuf};
+
+use cerberus_os::outside;
+use cerberus_os::platform::USER_FOLDER;
+
+use crate::claude_code;
+use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
+use crate::install::wiring::SETTINGS_BYTES_MAX;
+use crate::install::{
+    NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, folder_name, in_dir, no_trust_needed,
+};
+use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
+use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::strict::Syntax;
+use crate::settings::{Json, Part, Version};
+
+pub const PROFILE: Profile = Profile {
+    agent: claude_code::AGENT,
+    dir,
+    programs,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin,
+    guides: &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"],
+    user_guides: &["CLAUDE.md"],
+    notes: Some(NOTES_BY_FOLDER),
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: None,
+};
+
+static HOOKS: HookStyle = HookStyle {
+    agent: claude_code::AGENT,
+    checks: Some(CheckHook {
+        event: "PreToolUse",
+        timeout: 10,
+        matcher: Some("Bash|Edit|MultiEdit|Write|NotebookEdit"),
+    }),
+    events: &[
+        ("SessionStart", 10),
+        ("UserPromptSubmit", 10),
+        ("PostToolUse", 10),
+        ("Stop", 10),
+        ("SubagentStop", 10),
+        ("PreCompact", 10),
+        ("SessionEnd", 10),
+        ("PostToolUseFailure", 10),
+        ("TaskCompleted", 10),
+        ("PostCompact", 10),
+        ("StopFailure", 10),
+        ("TaskCreated", 10),
+    ],
+    // Read from the lists of events in the releases themselves. The others are known since 1.0.85.
+    since: &[
+        ("PostToolUseFailure", Version(2, 0, 64)),
+        ("TaskCompleted", Version(2, 1, 33)),
+        ("PostCompact", Version(2, 1, 76)),
+        ("StopFailure", Version(2, 1, 78)),
+        ("TaskCreated", Version(2, 1, 84)),
+    ],
+    nesting: Nesting::Grouped,
+    command_key: "command",
+    version: None,
+    handler: |command, timeout_secs| {
+        Json::Object(vec![
+            ("type", Json::Text("command")),
+            ("command", Json::Text(command)),
+            ("timeout", Json::Number(timeout_secs)),
+        ])
+    },
+};
+
+/// Without `alwaysLoad`, the model sees only the names of our tools.
+static SERVER: ServerStyle = ServerStyle {
+    list: "mcpServers",
+    form: servers::Form::CommandAndArgs,
+    env: "env",
+    server: |program| {
+        let [command, args] = command_and_args(program);
+        Json::Object(vec![("type", Json::Text("stdio")), command, args, ("alwaysLoad", Json::Bool(true))])
+    },
+};
+
+const SETTINGS: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: false }];
+const SETTINGS_WITH_LINE: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: true }];
+const SERVERS: &[Part] = &[Part::Server(&SERVER)];
+
+fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    surroundings.folder("CLAUDE_CONFIG_DIR").or_else(|| surroundings.in_home(".claude"))
+}
+
+fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let settings = if surroundings.wants_status_line { SETTINGS_WITH_LINE } else { SETTINGS };
+    if scope == Scope::Project {
+        let project = Some(surroundings.project.clone());
+        let files = [(".claude/settings.json", settings, Syntax::Strict), (".mcp.json", SERVERS, Syntax::Strict)];
+        return in_dir(project, &files);
+    }
+    // The list of servers is beside the folder, not in it, unless the user moved the folder.
+    let moved = surroundings.folder("CLAUDE_CONFIG_DIR");
+    let servers = moved.or_else(|| surroundings.folder(USER_FOLDER));
+    let settings = in_dir(dir(surroundings), &[("settings.json", settings, Syntax::Strict)]);
+    [settings, in_dir(servers, &[(".claude.json", SERVERS, Syntax::Strict)])].concat()
+}
+
+/// Its own installers put it here, and one of them only defines an alias.
+fn programs(surroundings: &Surroundings) -> Vec<PathBuf> {
+    [".claude/local/claude", ".local/bin/claude"].iter().filter_map(|path| surroundings.in_home(path)).collect()
+}
+
+/// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as Claude Code writes it.
+fn has_plugin(surroundings: &Surroundings) -> bool {
+    let text = dir(surroundings).and_then(|dir| outside::text(&dir.join("settings.json"), SETTINGS_BYTES_MAX).ok());
+    let settings: serde_json::Value =
+        text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok()).unwrap_or_default();
+    let plugins = settings["enabledPlugins"].as_object();
+    plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))
+}
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["projects"]),
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
+    only: None,
+    path_hints: |_| PathHints::default(),
+    open: None,
+    find,
+    writes_uses_at_end: false,
+};
+
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let name = format!("{}.jsonl", query.id);
+    [query.cwd, query.root].into_iter().find_map(|dir| current_path(&root.join(folder_name(dir)).join(&name)))
+}

@@ -1,0 +1,133 @@
+//! What is kept of Claude Code's tool uses.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::Keep;
+use cerberus_record::event::{Outcome, TaskState, ToolUse};
+use serde::Deserialize;
+
+use super::payload::Call;
+use crate::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
+use crate::patch;
+use crate::tool::{self, Todo, Use, task, task_state};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ToolInput<'a> {
+    #[serde(borrow)]
+    pub file_path: Text<'a>,
+    #[serde(borrow)]
+    pub notebook_path: Text<'a>,
+    #[serde(borrow)]
+    pub content: Escaped<'a>,
+    #[serde(borrow)]
+    pub new_string: Escaped<'a>,
+    #[serde(borrow)]
+    pub new_source: Escaped<'a>,
+    #[serde(borrow)]
+    pub edits: List<Object<Edit<'a>>>,
+    #[serde(borrow)]
+    pub command: Text<'a>,
+    #[serde(borrow)]
+    pub todos: Option<List<Object<Todo<'a>>>>,
+    #[serde(borrow)]
+    pub subject: Text<'a>,
+    #[serde(borrow)]
+    pub plan: Text<'a>,
+    #[serde(rename = "taskId", borrow)]
+    pub task_id: Text<'a>,
+    #[serde(borrow)]
+    pub status: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Edit<'a> {
+    #[serde(borrow)]
+    pub new_string: Escaped<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ToolResponse<'a> {
+    #[serde(rename = "structuredPatch", borrow)]
+    pub structured_patch: List<Object<Hunk<'a>>>,
+    #[serde(borrow)]
+    pub task: Object<TaskResponse<'a>>,
+    #[serde(borrow)]
+    pub stdout: Escaped<'a>,
+    #[serde(borrow)]
+    pub stderr: Escaped<'a>,
+    pub interrupted: Flag,
+    #[serde(borrow)]
+    pub answers: Pairs<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct TaskResponse<'a> {
+    #[serde(borrow)]
+    pub id: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Hunk<'a> {
+    #[serde(rename = "newStart")]
+    pub new_start: Number,
+    #[serde(borrow)]
+    pub lines: List<Escaped<'a>>,
+}
+
+/// What is kept of one tool use. `error` is the output of a failed one.
+pub(crate) fn tool_use<'a>(
+    cleaner: &'a Cleaner,
+    call: Call<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>,
+) -> ToolUse<'a> {
+    let Call { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
+    let mut used = Use::new(cleaner);
+    used.outcome = outcome;
+    match &*name {
+        "Bash" => {
+            if response.interrupted.0 {
+                used.outcome = Outcome::Interrupted;
+            }
+            tool::shell(&mut used, input.command, error, || printed(&response));
+        }
+        // "Clear context and implement" rejects the tool, and the plan is carried out by the next session.
+        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| cleaner.clean(plan, Keep::PROMPT)),
+        _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
+        "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
+        "TodoWrite" => {
+            let items = input.todos.unwrap_or_default().0.into_iter();
+            tool::todos(&mut used, items.map(|Object(todo)| todo.parts()));
+        }
+        "TaskCreate" => used.task = task(cleaner, response.task.0.id.0, input.subject.0, TaskState::Open),
+        "TaskUpdate" if input.task_id.0.is_some() => {
+            used.task = task(cleaner, input.task_id.0, input.subject.0, task_state(input.status.0.as_deref()));
+        }
+        "AskUserQuestion" => tool::answers(&mut used, response.answers.0.into_iter()),
+        _ => {}
+    }
+    used.of(name)
+}
+
+/// Both output streams of a command as one text.
+fn printed<'a>(response: &ToolResponse<'a>) -> Cow<'a, str> {
+    match response.stderr.0 {
+        "" => response.stdout.unescaped(),
+        _ => Cow::Owned(format!("{}\n{}", response.stdout.unescaped(), response.stderr.unescaped())),
+    }
+}
+
+fn edit<'a>(used: &mut Use<'a>, input: ToolInput<'a>, response: ToolResponse<'a>) {
+    let mut lines = Vec::new();
+    for Object(hunk) in response.structured_patch.0 {
+        patch::changed_lines(hunk.new_start.0, hunk.lines.0.into_iter(), &mut lines);
+    }
+    let texts = [input.content, input.new_string, input.new_source];
+    let edits = input.edits.0.into_iter().map(|edit| edit.0.new_string);
+    tool::edited(used, Text(input.file_path.0.or(input.notebook_path.0)), texts.into_iter().chain(edits), lines);
+}

@@ -1,0 +1,555 @@
+//! Parses Claude Code's transcripts into the events that its hooks report.
+//!
+//! A tool use has the same key as in the hook, so a session seen by both counts once. Damaged lines are counted;
+//! lines of an unknown kind are skipped. This module does no I/O.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::tag::without_private;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{CompactStage, Event, Outcome};
+use cerberus_record::ours::without_handoff;
+use cerberus_record::source::Source;
+use cerberus_record::time::Timestamp;
+use serde::Deserialize;
+
+use super::payload::Call;
+use super::tool::{ToolInput, ToolResponse, tool_use};
+use super::typed::Marks;
+use crate::key::prompt_key;
+use crate::loose::{Escaped, Flag, Object, Text, TextOrList};
+use crate::transcripts::{SeenPrompt, Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key, titled};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(rename = "sessionId", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(rename = "gitBranch", borrow)]
+    branch: Text<'a>,
+    #[serde(rename = "isSidechain")]
+    is_sidechain: Flag,
+    #[serde(rename = "isMeta")]
+    is_meta: Flag,
+    #[serde(rename = "turnOrigin", borrow)]
+    turn_origin: Text<'a>,
+    #[serde(rename = "promptSource", borrow)]
+    prompt_source: Text<'a>,
+    #[serde(borrow)]
+    origin: Object<PromptOrigin<'a>>,
+    #[serde(rename = "wakeupSource", borrow)]
+    wakeup: Text<'a>,
+    #[serde(borrow)]
+    entrypoint: Text<'a>,
+    #[serde(rename = "isCompactSummary")]
+    is_compact_summary: Flag,
+    #[serde(borrow)]
+    message: Object<Message<'a>>,
+    #[serde(rename = "toolUseResult", borrow)]
+    result: Option<Object<ToolResponse<'a>>>,
+    #[serde(borrow)]
+    summary: Text<'a>,
+    /// The message up to which a summary goes. It may be one of another file.
+    #[serde(rename = "leafUuid", borrow)]
+    leaf: Text<'a>,
+    #[serde(rename = "aiTitle", borrow)]
+    ai_title: Text<'a>,
+    #[serde(rename = "customTitle", borrow)]
+    custom_title: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptOrigin<'a> {
+    #[serde(borrow)]
+    kind: Text<'a>,
+}
+
+impl Line<'_> {
+    /// Where the prompt in it is from, if nobody typed it.
+    fn untyped(&self) -> Option<Source> {
+        let marks = Marks {
+            is_meta: self.is_meta.0,
+            is_wakeup: self.wakeup.0.is_some(),
+            turn_origin: self.turn_origin.0.as_deref(),
+            prompt_source: self.prompt_source.0.as_deref(),
+            origin: self.origin.0.kind.0.as_deref(),
+            entrypoint: self.entrypoint.0.as_deref(),
+        };
+        marks.untyped()
+    }
+}
+
+/// What the session is called. Lines with titles have no time.
+#[derive(Default)]
+struct Titles<'a> {
+    users: Option<Cow<'a, str>>,
+    agents: Option<Cow<'a, str>>,
+    /// With the message it goes up to.
+    summaries: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    messages: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Titles<'a> {
+    /// The best title, and whether it is the user's. A summary of this conversation is better than one of the
+    /// conversation that it continues.
+    fn best(self) -> Option<(Cow<'a, str>, bool)> {
+        let Titles { users, agents, mut summaries, messages } = self;
+        let own = summaries.iter().rposition(|(_, leaf)| messages.contains(leaf));
+        let summary = own.map(|at| summaries.swap_remove(at)).or_else(|| summaries.pop());
+        users.map(|title| (title, true)).or(agents.or(summary.map(|(text, _)| text)).map(|title| (title, false)))
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    content: TextOrList<'a, Object<Block<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Escaped<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    input: Object<ToolInput<'a>>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    is_error: Flag,
+}
+
+/// Parses a whole transcript.
+pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let (read, pending, titles) = (Transcript::default(), HashMap::new(), Titles::default());
+    let (context, last_message) = (None, None);
+    let mut reader = Reader { cleaner, read, context, titles, pending, uses: 0, last_message, is_at_work: false };
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        match serde_json::from_slice::<Line>(line) {
+            Ok(line) => reader.line(line),
+            Err(_) => reader.read.damaged_lines += 1,
+        }
+    }
+    reader.finish()
+}
+
+/// Time, session and branch of a line. They carry over to lines that do not set them.
+#[derive(Clone, Debug)]
+struct LineContext<'a> {
+    at: Timestamp,
+    session: Cow<'a, str>,
+    branch: Option<Cow<'a, str>>,
+}
+
+/// A tool use that has no result yet.
+struct Pending<'a> {
+    number: usize,
+    context: LineContext<'a>,
+    tool: Cow<'a, str>,
+    input: ToolInput<'a>,
+}
+
+struct Reader<'a> {
+    cleaner: &'a Cleaner,
+    read: Transcript<'a>,
+    context: Option<LineContext<'a>>,
+    titles: Titles<'a>,
+    /// By id.
+    pending: HashMap<Cow<'a, str>, Pending<'a>>,
+    uses: usize,
+    /// The agent's last message of this turn, still escaped, with its line's id and context.
+    last_message: Option<(&'a str, Cow<'a, str>, LineContext<'a>)>,
+    /// It used a tool after that message, so its turn goes on.
+    is_at_work: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: Line<'a>) {
+        let untyped = line.untyped();
+        let Line {
+            kind,
+            uuid,
+            session,
+            timestamp,
+            cwd,
+            branch,
+            is_sidechain,
+            is_meta,
+            is_compact_summary,
+            message,
+            result,
+            summary,
+            leaf,
+            ai_title,
+            custom_title,
+            ..
+        } = line;
+        let titles = &mut self.titles;
+        match kind.0.as_deref() {
+            Some("custom-title") => titles.users = custom_title.0.filter(|title| !title.trim().is_empty()),
+            Some("ai-title") => titles.agents = ai_title.0.filter(|title| !title.trim().is_empty()),
+            Some("summary") => titles.summaries.extend(summary.0.map(|text| (text, leaf.0.unwrap_or_default()))),
+            _ => titles.messages.extend(uuid.0.clone().filter(|_| !titles.summaries.is_empty())),
+        }
+        if self.read.cwd.is_none() {
+            self.read.cwd = cwd.0.filter(|cwd| !cwd.is_empty());
+        }
+        let at = timestamp.0.and_then(|at| Timestamp::parse(&at).ok());
+        let Some(at) = at.or(self.context.as_ref().map(|context| context.at)) else { return };
+        let Some(session) = session.0.or_else(|| self.context.as_ref().map(|context| context.session.clone())) else {
+            return;
+        };
+        let context = LineContext { at, session, branch: branch.0.filter(|branch| !branch.is_empty()) };
+        self.context = Some(context.clone());
+        let uuid = uuid.0.unwrap_or_default();
+        match kind.0.as_deref() {
+            Some("assistant") => self.assistant_message(message.0, uuid, context, is_sidechain.0),
+            Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
+            Some("user") => {
+                let words = self.results(message.0, result, &context);
+                if !is_sidechain.0 {
+                    self.user_message(words, &uuid, &context, untyped, is_meta.0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn assistant_message(
+        &mut self,
+        message: Message<'a>,
+        uuid: Cow<'a, str>,
+        context: LineContext<'a>,
+        is_sidechain: bool,
+    ) {
+        let TextOrList::List(blocks) = message.content else { return };
+        for Object(block) in blocks {
+            match block.kind.0.as_deref() {
+                Some("tool_use") => {
+                    if let (Some(id), Some(tool)) = (block.id.0, block.name.0) {
+                        self.uses += 1;
+                        self.is_at_work |= !is_sidechain;
+                        let (number, context, input) = (self.uses, context.clone(), block.input.0);
+                        self.pending.insert(id, Pending { number, context, tool, input });
+                    }
+                }
+                Some("text") if !is_sidechain && !block.text.0.is_empty() => {
+                    self.last_message = Some((block.text.0, uuid.clone(), context.clone()));
+                    self.is_at_work = false;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the tool results out of a user message and returns the user's text.
+    fn results(
+        &mut self,
+        message: Message<'a>,
+        mut result: Option<Object<ToolResponse<'a>>>,
+        context: &LineContext<'a>,
+    ) -> Cow<'a, str> {
+        let blocks = match message.content {
+            TextOrList::Text(text) => return text,
+            TextOrList::List(blocks) => blocks,
+            TextOrList::Neither => return Cow::Borrowed(""),
+        };
+        let mut words = Cow::Borrowed("");
+        for Object(block) in blocks {
+            match (block.kind.0.as_deref(), block.tool_use_id.0) {
+                (Some("tool_result"), Some(id)) => {
+                    let Some(Pending { tool, input, .. }) = self.pending.remove(&id) else { continue };
+                    let outcome = outcome(block.is_error.0, block.content.0);
+                    let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
+                    // Without the client's own result, what the model was told is all there is.
+                    let told = || Object(ToolResponse { stdout: block.content, ..ToolResponse::default() });
+                    let response = result.take().unwrap_or_else(told);
+                    let used = tool_use(self.cleaner, Call { tool, input: Object(input), response, error, outcome });
+                    self.push(context, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
+                }
+                (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
+                (Some("text"), _) => words = Cow::Owned(format!("{words}\n{}", block.text.unescaped())),
+                _ => {}
+            }
+        }
+        words
+    }
+
+    fn user_message(
+        &mut self,
+        words: Cow<'a, str>,
+        uuid: &str,
+        context: &LineContext<'a>,
+        untyped: Option<Source>,
+        is_meta: bool,
+    ) {
+        let words = without_handoff(words);
+        // Lines from the client: command output, reminders, interruptions. The user's text may start with a private
+        // tag too.
+        let text = without_private(&words);
+        let is_from_client = text.trim_start().starts_with(['<']) || text.starts_with("[Request interrupted");
+        if text.trim().is_empty() || is_from_client || text.starts_with("Caveat:") {
+            return;
+        }
+        let text = self.cleaner.clean(words, Keep::PROMPT);
+        let key = prompt_key(&text, uuid.as_bytes());
+        let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
+        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: untyped });
+        if !is_meta {
+            self.finish_turn();
+            self.push(context, key, Event::Prompt { text });
+        }
+    }
+
+    fn compacted(&mut self, message: Message<'a>, uuid: &str, context: &LineContext<'a>) {
+        let summary = match message.content {
+            TextOrList::Text(text) => text,
+            TextOrList::List(blocks) => blocks.into_iter().next().map_or(Cow::Borrowed(""), |b| b.0.text.unescaped()),
+            TextOrList::Neither => return,
+        };
+        let event =
+            Event::Compact { stage: CompactStage::After, summary: Some(self.cleaner.clean(summary, Keep::MESSAGE)) };
+        self.push(context, self.cleaner.clean(format!("compact-{uuid}"), Keep::NAME), event);
+    }
+
+    /// The agent's last message before the next prompt ends its turn.
+    fn finish_turn(&mut self) {
+        if let Some((words, uuid, context)) = self.last_message.take() {
+            let message = self.cleaner.clean(Escaped(words).unescaped(), Keep::MESSAGE);
+            self.push(&context, self.cleaner.clean(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
+        }
+    }
+
+    /// Tool uses that are still pending are in flight. A message before a tool use announces it: a turn that ended
+    /// there was cut off.
+    fn finish(mut self) -> Transcript<'a> {
+        if !self.is_at_work {
+            self.finish_turn();
+        }
+        let title = std::mem::take(&mut self.titles).best();
+        if let Some(((title, is_users), context)) = title.zip(self.context.clone()) {
+            let (key, event) = titled(self.cleaner, title, is_users, context.at);
+            self.push(&context, key, event);
+        }
+        let mut pending: Vec<_> = self.pending.into_iter().collect();
+        pending.sort_by_key(|(_, call)| call.number);
+        let unfinished = pending.into_iter().map(|(id, call)| unfinished(self.cleaner, id, call));
+        self.read.in_flight = unfinished.collect();
+        self.read
+    }
+
+    fn push(&mut self, context: &LineContext<'a>, key: Clean<'a>, event: Event<'a>) {
+        let clean = |text: &Cow<'a, str>| self.cleaner.clean(text.clone(), Keep::NAME);
+        let (session, branch) = (clean(&context.session), context.branch.as_ref().map(clean));
+        self.read.events.push(TranscriptEvent { at: context.at, key, session, branch, event });
+    }
+}
+
+fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: Pending<'_>) -> Unfinished {
+    let Pending { context, tool, input, .. } = pending;
+    let target = [&input.command, &input.file_path, &input.notebook_path].into_iter().find_map(|named| named.0.clone());
+    let (target, name) = (target.map(Cow::into_owned), tool.to_string());
+    let key = cleaner.clean(id, Keep::NAME).to_string();
+    let (response, error, outcome) = (Object(ToolResponse::default()), None, Outcome::Done);
+    let used = tool_use(cleaner, Call { tool, input: Object(input), response, error, outcome }).into_owned();
+    let clean = |text: Cow<'_, str>| cleaner.clean(text.into_owned(), Keep::NAME);
+    let LineContext { at, session, branch } = context;
+    let edit = edit_in_flight(used).map(|used| TranscriptEvent {
+        at,
+        key: in_flight_key(cleaner, &key),
+        session: clean(session),
+        branch: branch.map(clean),
+        event: Event::Tool(used),
+    });
+    Unfinished { key, began_at: at, tool: name, target, edit }
+}
+
+/// A rejected or interrupted use is marked as an error too; only its text shows the difference.
+fn outcome(is_error: bool, words: &str) -> Outcome {
+    const STOPPED: [&str; 3] =
+        ["The user doesn't want to proceed", "[Request interrupted", "The user doesn't want to take this action"];
+    match is_error {
+        false => Outcome::Done,
+        true if STOPPED.iter().any(|stopped| words.starts_with(stopped)) => Outcome::Interrupted,
+        true => Outcome::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::clean::BUILT_IN;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn line(kind: &str, number: u32, extra: Value) -> Value {
+        let mut line = json!({
+            "type": kind, "uuid": format!("u{number}"), "sessionId": "s1", "cwd": "/home/dev/project", "gitBranch": "main",
+            "timestamp": format!("2026-01-22T13:35:{number:02}.000Z"), "isSidechain": false,
+        });
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        line
+    }
+
+    fn events_of(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        let read = read(&BUILT_IN, text.as_bytes());
+        let start = Timestamp::parse("2026-01-22T13:35:00Z").unwrap();
+        let shown = |event: &TranscriptEvent| {
+            let seconds = event.at.since(start).as_secs() as i64;
+            (seconds, event.key.to_string(), serde_json::to_value(&event.event).unwrap())
+        };
+        (read.events.iter().map(shown).collect(), read.damaged_lines)
+    }
+
+    fn tool(number: u32, id: &str, name: &str, input: Value) -> Value {
+        let block = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        line("assistant", number, json!({"message": {"role": "assistant", "content": [block]}}))
+    }
+
+    fn result(number: u32, id: &str, content: &str, is_error: bool, extra: Value) -> Value {
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error});
+        line("user", number, json!({"message": {"role": "user", "content": [block]}, "toolUseResult": extra}))
+    }
+
+    #[test]
+    fn a_session_is_read_back_as_its_events() {
+        let text = |words: &str| json!({"message": {"content": [{"type": "text", "text": words}]}});
+        let lines = [
+            json!({"type": "summary", "summary": "Old title", "leafUuid": "x"}),
+            line("user", 1, json!({"message": {"role": "user", "content": "Write \"it\""}})),
+            line("assistant", 2, text("I will.")),
+            tool(3, "toolu_1", "Write", json!({"file_path": "/home/dev/project/a.rs", "content": "fn a() {}\n"})),
+            result(4, "toolu_1", "File created", false, json!({"type": "create", "structuredPatch": []})),
+            tool(5, "toolu_2", "Bash", json!({"command": "cargo test"})),
+            result(6, "toolu_2", "Exit code 101\nboom", true, json!("Error: Exit code 101\nboom")),
+            line("assistant", 7, text("It fails.\nNext: mend it.")),
+            line("user", 8, json!({"isMeta": true, "message": {"content": "meta"}})),
+            line("user", 9, text("go on")),
+            line("user", 10, json!({"isCompactSummary": true, "message": {"content": "We wrote a.rs"}})),
+            line("user", 11, json!({"message": {"content": "<command-name>/clear</command-name>"}})),
+            tool(12, "toolu_3", "Edit", json!({"file_path": "b.rs", "new_string": "x"})),
+            result(13, "toolu_3", "The user doesn't want to proceed with this tool use.", true, json!("User rejected")),
+            tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
+        ];
+        let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+        let read = read(&BUILT_IN, text.as_bytes());
+        let unfinished: Vec<_> = read.in_flight.iter().map(|open| (&*open.key, open.shown("/home"))).collect();
+        assert_eq!(unfinished, [("toolu_4", "Read: never answered".to_string())]);
+        let (events, damaged) = events_of(&lines);
+        assert_eq!(damaged, 0);
+        let kinds: Vec<(i64, &Value)> = events.iter().map(|(at, _, event)| (*at, event)).collect();
+        let expected = [
+            (1, json!({"prompt": {"text": "Write \"it\""}})),
+            (
+                4,
+                json!({"tool": {"tool": "Write", "names": ["a"], "files": [{"path": "/home/dev/project/a.rs", "how": "edited"}]}}),
+            ),
+            (
+                6,
+                json!({"tool": {"tool": "Bash", "outcome": "failed", "command": "cargo test", "error": "Exit code 101\nboom"}}),
+            ),
+            (7, json!({"stop": {"message": "It fails.\nNext: mend it."}})),
+            (9, json!({"prompt": {"text": "go on"}})),
+            (10, json!({"compact": {"stage": "after", "summary": "We wrote a.rs"}})),
+            (
+                13,
+                json!({"tool": {"tool": "Edit", "outcome": "interrupted",
+                "error": "The user doesn't want to proceed with this tool use."}}),
+            ),
+            (14, json!({"title": {"text": "Old title"}})),
+        ];
+        assert_eq!(kinds, expected.iter().map(|(at, event)| (*at, event)).collect::<Vec<_>>());
+        assert_eq!(events[1].1, "toolu_1", "the key is the one the hook uses");
+    }
+
+    #[test]
+    fn without_the_clients_own_result_the_output_is_what_the_model_was_told() {
+        let block = |id: &str, content: Value| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+        let blocks =
+            [block("toolu_1", json!("1 passed\n")), block("toolu_2", json!("2 passed\n")), block("toolu_3", json!([]))];
+        let answer = json!({"message": {"role": "user", "content": blocks}});
+        let mut with_result = answer.clone();
+        with_result["toolUseResult"] = json!({"stdout": "own\n", "stderr": ""});
+        for (answer, expected) in [
+            (answer, [Some("1 passed\n"), Some("2 passed\n"), None]),
+            (with_result, [Some("own\n"), Some("2 passed\n"), None]),
+        ] {
+            let calls = ["toolu_1", "toolu_2", "toolu_3"].map(|id| tool(1, id, "Bash", json!({"command": "pytest"})));
+            let lines: Vec<String> = calls.iter().chain([&line("user", 2, answer)]).map(Value::to_string).collect();
+            let text = lines.join("\n");
+            let read = read(&BUILT_IN, text.as_bytes());
+            let outputs = read.events.iter().map(|event| match &event.event {
+                Event::Tool(used) => used.output.as_deref(),
+                _ => None,
+            });
+            assert_eq!(outputs.collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn a_sidechains_tools_count_but_not_its_messages() {
+        let side = |mut line: Value| {
+            line["isSidechain"] = json!(true);
+            line
+        };
+        let lines = [
+            side(line("user", 1, json!({"message": {"content": "do the sub job"}}))),
+            side(tool(2, "toolu_1", "Read", json!({"file_path": "a.rs"}))),
+            side(result(3, "toolu_1", "content", false, json!({}))),
+            side(line("assistant", 4, json!({"message": {"content": [{"type": "text", "text": "done"}]}}))),
+        ];
+        let (events, _) = events_of(&lines);
+        assert_eq!(events.len(), 1);
+        assert_eq!(events[0].2["tool"]["tool"], "Read");
+    }
+
+    #[test]
+    fn damage_is_counted_and_skipped() {
+        let text = format!(
+            "not json\n{{\"type\":\"user\"\n\n[]\n5\n{}\n",
+            line("user", 1, json!({"message": {"content": "hi"}}))
+        );
+        let read = read(&BUILT_IN, text.as_bytes());
+        assert_eq!((read.events.len(), read.damaged_lines), (1, 3));
+        assert_eq!(read.cwd.as_deref(), Some("/home/dev/project"));
+    }
+
+    #[test]
+    fn the_best_title_names_the_session() {
+        let said = line("user", 1, json!({"message": {"content": "hi"}}));
+        let title = |lines: &[Value]| {
+            let (events, _) = events_of(&[std::slice::from_ref(&said), lines].concat());
+            events.into_iter().filter_map(|(_, _, event)| event.get("title").cloned()).collect::<Vec<_>>()
+        };
+        let foreign = json!({"type": "summary", "summary": "Before", "leafUuid": "x"});
+        let own = json!({"type": "summary", "summary": "Own", "leafUuid": "u2"});
+        let later = line("assistant", 2, json!({}));
+        let ai = json!({"type": "ai-title", "aiTitle": "By the agent", "sessionId": "s1"});
+        let custom = json!({"type": "custom-title", "customTitle": "By me", "sessionId": "s1"});
+        assert_eq!(title(&[]), [Value::Null; 0]);
+        assert_eq!(title(std::slice::from_ref(&foreign)), [json!({"text": "Before"})]);
+        assert_eq!(title(&[own.clone(), foreign.clone(), later]), [json!({"text": "Own"})]);
+        assert_eq!(title(&[foreign, own, ai.clone()]), [json!({"text": "By the agent"})]);
+        assert_eq!(title(&[custom, ai]), [json!({"text": "By me", "is_users": true})]);
+    }
+}

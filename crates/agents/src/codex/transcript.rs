@@ -1,0 +1,346 @@
+//! Codex's transcripts (rollouts): lines for what the model saw and lines for what the client showed its user, often
+//! both for the same thing.
+//!
+//! Prompts and messages come from the client's events. These exist in two forms, and what appears in both counts
+//! once. A tool use is a call and an output with the same call id, which the hooks report too. What the client
+//! reported in between (exit code, changed files) is added. A background command ends when a later poll reports its
+//! end.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::source::Source;
+use serde::Deserialize;
+
+use super::calls::{Calls, Ended};
+use crate::loose::{List, Object, Raw, Text, TextOrList};
+use crate::transcripts::{Transcript, TranscriptBuilder, each_line};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    #[serde(borrow)]
+    ordinal: Text<'a>,
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    payload: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SessionMeta<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    parent_thread_id: Text<'a>,
+    #[serde(borrow)]
+    thread_source: Text<'a>,
+    /// `cli`, `vscode`, `exec`, …, or an object for a subagent.
+    #[serde(borrow)]
+    source: Raw<'a>,
+    #[serde(borrow)]
+    subagent_history_start_ordinal: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    git: Object<Git<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SubagentSource<'a> {
+    #[serde(borrow)]
+    subagent: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spawned<'a> {
+    #[serde(borrow)]
+    thread_spawn: Object<Spawn<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spawn<'a> {
+    #[serde(borrow)]
+    parent_thread_id: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Git<'a> {
+    #[serde(borrow)]
+    branch: Text<'a>,
+}
+
+/// An `event_msg` of any kind.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    turn_id: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    last_agent_message: Text<'a>,
+    #[serde(borrow)]
+    thread_name: Text<'a>,
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    item: Raw<'a>,
+    #[serde(borrow)]
+    turn_attribution: Object<Attribution<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Attribution<'a> {
+    #[serde(borrow)]
+    turn_trigger: Text<'a>,
+}
+
+/// The newer form of the same.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Item<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    content: List<Object<Piece<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Piece<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+/// A tool call by the model, or its output.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ResponseItem<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    call_id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    action: Raw<'a>,
+    #[serde(borrow)]
+    output: TextOrList<'a, Object<Piece<'a>>>,
+}
+
+fn parsed<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
+    serde_json::from_slice::<Object<T>>(raw.0.as_bytes()).map(|found| found.0).unwrap_or_default()
+}
+
+/// Parses a whole rollout.
+pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader = Reader {
+        builder: TranscriptBuilder::new(cleaner),
+        thread: None,
+        first_ordinal: 0,
+        is_headless: false,
+        turn: None,
+        prompts: HashMap::new(),
+        calls: Calls::default(),
+    };
+    let damaged_lines = each_line(bytes, |line| reader.line(line));
+    reader.calls.finish(&mut reader.builder);
+    reader.builder.finish();
+    Transcript { damaged_lines, ..reader.builder.read }
+}
+
+/// Sources of sessions that no person begins, as in the JSON text.
+const HEADLESS: [&str; 2] = ["\"exec\"", "\"mcp\""];
+
+/// The form in which a prompt was reported.
+#[derive(Clone, Copy)]
+enum Form {
+    Message,
+    Item,
+}
+
+struct Reader<'a> {
+    builder: TranscriptBuilder<'a>,
+    thread: Option<Cow<'a, str>>,
+    /// Lines before this one were copied from the parent session.
+    first_ordinal: u64,
+    /// `codex exec` or a program began the session.
+    is_headless: bool,
+    turn: Option<Cow<'a, str>>,
+    /// How often each form reported the same text. The real count is the larger of the two.
+    prompts: HashMap<Cow<'a, str>, [usize; 2]>,
+    calls: Calls<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: Line<'a>) {
+        let ordinal = line.ordinal.0.and_then(|ordinal| ordinal.parse().ok());
+        let is_copied = ordinal.is_some_and(|ordinal: u64| ordinal < self.first_ordinal);
+        let kind = line.kind.0.unwrap_or_default();
+        if is_copied && kind != "session_meta" {
+            return;
+        }
+        self.builder.set_time(line.timestamp.0);
+        match &*kind {
+            "session_meta" => self.session(parsed(line.payload)),
+            "turn_context" => self.turn_context(parsed(line.payload)),
+            "event_msg" => self.message(parsed(line.payload), line.payload),
+            "response_item" => self.response(parsed(line.payload)),
+            "compacted" => {
+                let key = self.time_key();
+                self.builder.compacted(parsed::<Message>(line.payload).message.0.unwrap_or_default(), &key);
+            }
+            _ => {}
+        }
+    }
+
+    fn session(&mut self, meta: SessionMeta<'a>) {
+        if self.thread.is_none() {
+            self.is_headless = HEADLESS.contains(&meta.source.0);
+            self.builder.untyped = self.is_headless.then_some(Source::Headless);
+            let source: SubagentSource = parsed(meta.source);
+            let spawned: Spawned = parsed(source.subagent);
+            let parent = meta.parent_thread_id.0.or(spawned.thread_spawn.0.parent_thread_id.0);
+            let is_subagent = parent.is_some()
+                || !matches!(source.subagent.0, "" | "null")
+                || meta.thread_source.0.as_deref() == Some("subagent");
+            let whole = meta.session_id.0.filter(|session| Some(session) != meta.id.0.as_ref());
+            self.builder.is_subagent = is_subagent;
+            self.builder.session = if is_subagent { whole.or(parent) } else { None }.or_else(|| meta.id.0.clone());
+            self.first_ordinal = meta.subagent_history_start_ordinal.0.and_then(|at| at.parse().ok()).unwrap_or(0);
+            self.builder.set_cwd(meta.cwd.0);
+        } else if self.thread != meta.id.0 {
+            // A fork also carries its parent's metadata.
+            return;
+        }
+        self.builder.set_branch(meta.git.0.branch.0);
+        self.thread = meta.id.0;
+    }
+
+    /// Newer versions say of each turn what began it: a session can go on in another program.
+    fn untyped(&self, trigger: Option<&str>) -> Option<Source> {
+        match trigger {
+            None => self.is_headless.then_some(Source::Headless),
+            Some("user") => None,
+            Some("exec") => Some(Source::Headless),
+            Some(_) => Some(Source::Client),
+        }
+    }
+
+    fn turn_context(&mut self, context: Message<'a>) {
+        self.builder.set_cwd(context.cwd.0);
+        self.turn = context.turn_id.0.or(self.turn.take());
+    }
+
+    fn message(&mut self, message: Message<'a>, whole: Raw<'a>) {
+        match message.kind.0.as_deref() {
+            Some("task_started" | "turn_started") => {
+                self.builder.finish_turn();
+                self.builder.untyped = self.untyped(message.turn_attribution.0.turn_trigger.0.as_deref());
+                self.turn = message.turn_id.0;
+            }
+            Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), Form::Message),
+            Some("agent_message") => self.agent_message(message.message.0),
+            Some("task_complete" | "turn_complete") => {
+                self.turn = message.turn_id.0.or(self.turn.take());
+                self.agent_message(message.last_agent_message.0);
+                self.builder.finish_turn();
+            }
+            Some("thread_name_updated") => self.builder.set_title(message.thread_name.0),
+            // The turn was cut short; its last message is not an answer.
+            Some("turn_aborted") => self.builder.last_message = None,
+            Some("exec_command_end" | "patch_apply_end") => {
+                self.calls.ended(&mut self.builder, message.call_id.0, parsed(whole));
+            }
+            Some("item_completed") => {
+                let item: Item = parsed(message.item);
+                match item.kind.0.as_deref() {
+                    Some("UserMessage") => self.prompt(text_of(item.content.0), Form::Item),
+                    Some("AgentMessage") => self.agent_message(Some(text_of(item.content.0))),
+                    Some("CommandExecution" | "FileChange") => {
+                        let ended: Ended = parsed(message.item);
+                        self.calls.ended(&mut self.builder, item.id.0, ended);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn response(&mut self, item: ResponseItem<'a>) {
+        let Some(id) = item.call_id.0 else { return };
+        let at = self.builder.at;
+        self.builder.uses_tool();
+        match item.kind.0.as_deref() {
+            Some("function_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.arguments),
+            Some("custom_tool_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.input),
+            Some("local_shell_call") => self.calls.begin(at, id, Cow::Borrowed("local_shell"), item.action),
+            Some("function_call_output" | "custom_tool_call_output") => {
+                let output = match item.output {
+                    TextOrList::Text(text) => text,
+                    TextOrList::List(pieces) => text_of(pieces),
+                    TextOrList::Neither => Cow::Borrowed(""),
+                };
+                self.calls.answered(&mut self.builder, &id, output);
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, words: Cow<'a, str>, form: Form) {
+        let counts = self.prompts.entry(words.clone()).or_default();
+        let before = counts[0].max(counts[1]);
+        counts[form as usize] += 1;
+        if counts[form as usize] > before {
+            let source = format!("{}-{before}", self.time_key());
+            self.builder.prompt(request(words), &source);
+        }
+    }
+
+    fn agent_message(&mut self, words: Option<Cow<'a, str>>) {
+        let key = self.turn.clone().unwrap_or_else(|| Cow::Owned(self.time_key()));
+        self.builder.agent_message(words.unwrap_or_default(), key);
+    }
+
+    fn time_key(&self) -> String {
+        self.builder.at.map_or_else(String::new, |at| at.millis().to_string())
+    }
+}
+
+fn text_of<'a>(pieces: Vec<Object<Piece<'a>>>) -> Cow<'a, str> {
+    let mut texts = pieces.into_iter().filter_map(|piece| piece.0.text.0);
+    let first = texts.next().unwrap_or_default();
+    texts.fold(first, |all, text| Cow::Owned(format!("{all}\n{text}")))
+}
+
+/// An editor puts its own context before the user's request.
+fn request(words: Cow<'_, str>) -> Cow<'_, str> {
+    const ASKED: &str = "## My request for Codex:";
+    match words.trim_start().starts_with("# Context from my IDE setup") {
+        true => words.split_once(ASKED).map_or(Cow::Borrowed(""), |(_, asked)| Cow::Owned(asked.trim().to_string())),
+        false => words,
+    }
+}

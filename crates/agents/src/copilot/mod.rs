@@ -1,0 +1,50 @@
+//! Copilot CLI: everything it sends, writes and accepts.
+
+pub mod install;
+pub(super) mod payload;
+pub(super) mod todos;
+pub(super) mod transcript;
+
+use cerberus_record::id::Agent;
+use serde_json::json;
+
+use super::before::{Asking, Refusal};
+use super::{Limits, Occasion, Profile};
+
+pub const AGENT: Agent = Agent::new("copilot");
+
+pub(super) static PROFILE: Profile = Profile {
+    agent: AGENT,
+    title: "Copilot CLI",
+    program: "copilot",
+    resume: &["--resume={}"],
+    parse: payload::parse,
+    is_sender: |marks| {
+        let has_events = marks.transcript_name.is_none_or(|name| name == "events.jsonl");
+        !marks.has_conversation && !marks.has_turn && marks.has_time && has_events
+    },
+    transcript: Some(transcript::read),
+    prompt_lines: &["\"session.start\"", "\"session.resume\"", "\"user.message\""],
+    is_headless: |_, _| false,
+    reply: |_, context| Some(json!({"additionalContext": context})),
+    refuse: |meant, reason| {
+        Some(match meant {
+            Refusal::GoOn => json!({"decision": "block", "reason": reason}),
+            Refusal::Deny => json!({"permissionDecision": "deny", "permissionDecisionReason": reason}),
+            Refusal::Ask => json!({"permissionDecision": "ask", "permissionDecisionReason": reason}),
+        })
+    },
+    asking: Asking::Always,
+    limits: Limits::NONE,
+    shows_notice: false,
+    brief_occasion: Occasion::Start,
+    forgets_when_resumed: true,
+    has_exact_starts: true,
+    unreported_tool: None,
+    nesting_variables: &[],
+    has_plugin_process: false,
+    command_variables: &["COPILOT_CLI", "COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID"],
+    context: None,
+    status: None,
+    headless: None,
+};

@@ -1,0 +1,229 @@
+//! Copilot CLI's session events: `events.jsonl`, one event per line.
+//!
+//! The hooks report no tool use ids, so a tool use is identified by its arguments. A subagent's events carry its
+//! name; its tool uses count, its messages do not.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::event::Outcome;
+use cerberus_record::source::Source;
+use cerberus_record::time::Timestamp;
+use serde::Deserialize;
+
+use crate::loose::{Flag, Object, Raw, Text};
+use crate::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
+use crate::transcripts::{Transcript, TranscriptBuilder, UseKey, each_line};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    /// The subagent, if the event is not the main agent's.
+    #[serde(rename = "agentId", borrow)]
+    agent: Text<'a>,
+    #[serde(borrow)]
+    data: Object<Data<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Data<'a> {
+    #[serde(rename = "sessionId", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    context: Object<Context<'a>>,
+    // Changes to the context are beside the other fields.
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    branch: Text<'a>,
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(rename = "isAutopilotContinuation")]
+    is_continuation: Flag,
+    #[serde(borrow)]
+    title: Text<'a>,
+    #[serde(rename = "summaryContent", borrow)]
+    summary: Text<'a>,
+    #[serde(rename = "toolCallId", borrow)]
+    call: Text<'a>,
+    #[serde(rename = "parentToolCallId", borrow)]
+    parent_call: Text<'a>,
+    #[serde(rename = "toolName", borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    arguments: Raw<'a>,
+    success: Flag,
+    #[serde(borrow)]
+    result: Object<Outcomes<'a>>,
+    #[serde(borrow)]
+    error: Object<Error<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Context<'a> {
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(rename = "gitRoot", borrow)]
+    root: Text<'a>,
+    #[serde(borrow)]
+    branch: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Outcomes<'a> {
+    #[serde(borrow)]
+    content: Text<'a>,
+    #[serde(rename = "detailedContent", borrow)]
+    detailed: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Error<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+    #[serde(borrow)]
+    code: Text<'a>,
+}
+
+/// Parses a whole session.
+pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), uses: 0 };
+    let damaged_lines = each_line(bytes, |line| reader.line(line));
+    reader.finish(damaged_lines)
+}
+
+/// Where a message of the user is from, if nobody typed it.
+fn untyped(source: Option<&str>, is_continuation: bool) -> Option<Source> {
+    match source {
+        _ if is_continuation => Some(Source::Client),
+        None | Some("user") => None,
+        Some(source) if source.starts_with("schedule") => Some(Source::Scheduled),
+        Some(_) => Some(Source::Client),
+    }
+}
+
+struct Reader<'a> {
+    builder: TranscriptBuilder<'a>,
+    /// By id.
+    open: HashMap<Cow<'a, str>, Open<'a>>,
+    uses: usize,
+}
+
+/// A tool use that has no result yet.
+struct Open<'a> {
+    number: usize,
+    tool: Cow<'a, str>,
+    given: Raw<'a>,
+    began_at: Option<Timestamp>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: Line<'a>) {
+        let data = line.data.0;
+        let is_own = line.agent.0.is_none() && data.parent_call.0.is_none();
+        let id = line.id.0.unwrap_or_default();
+        self.builder.set_time(line.timestamp.0);
+        match line.kind.0.as_deref() {
+            Some("session.start" | "session.resume") => self.session(data),
+            Some("session.context_changed") => {
+                self.builder.set_cwd(data.cwd.0);
+                self.builder.set_branch(data.branch.0);
+            }
+            Some("user.message") if is_own => {
+                let words = data.content.0.unwrap_or_default();
+                self.builder.untyped = untyped(data.source.0.as_deref(), data.is_continuation.0);
+                if self.builder.untyped.is_none() {
+                    self.builder.finish_turn();
+                    self.builder.prompt(words, &id);
+                } else {
+                    self.builder.saw_prompt(words, &id);
+                }
+            }
+            Some("assistant.message") if is_own => self.builder.agent_message(data.content.0.unwrap_or_default(), id),
+            Some("session.title_changed") if is_own => self.builder.set_title(data.title.0),
+            Some("abort") => self.builder.last_message = None,
+            Some("session.compaction_complete") if data.success.0 => {
+                self.builder.compacted(data.summary.0.unwrap_or_default(), &id);
+            }
+            Some("tool.execution_start") => {
+                if is_own {
+                    self.builder.uses_tool();
+                }
+                if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
+                    self.uses += 1;
+                    let (number, began_at) = (self.uses, self.builder.at);
+                    self.open.insert(call, Open { number, tool, given: data.arguments, began_at });
+                }
+            }
+            Some("tool.execution_complete") => self.answered(data),
+            _ => {}
+        }
+    }
+
+    fn session(&mut self, data: Data<'a>) {
+        self.builder.session = self.builder.session.take().or(data.session.0);
+        let context = data.context.0;
+        self.builder.read.cwd = self.builder.read.cwd.take().or(context.root.0);
+        self.builder.set_cwd(context.cwd.0);
+        self.builder.set_branch(context.branch.0);
+    }
+
+    fn answered(&mut self, data: Data<'a>) {
+        let Some((id, Open { tool, given, .. })) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
+            return;
+        };
+        let content = data.result.0.content.0.unwrap_or_default();
+        let answer = match data.success.0 {
+            true => {
+                let ended = match exit(&content) {
+                    Some((code, output)) => Answer::exited(code, Cow::Borrowed(output)),
+                    None if matches!(&*tool, "bash" | "powershell") => {
+                        Answer { outcome: Outcome::Unknown, output: Cow::Borrowed(&*content), ..Answer::default() }
+                    }
+                    None => Answer::default(),
+                };
+                let chosen = content.strip_prefix("User responded: ").map(Cow::Borrowed);
+                let diff = data.result.0.detailed.0.unwrap_or_default();
+                Answer { diff, chosen: chosen.into_iter().collect(), ..ended }
+            }
+            false => {
+                let is_stopped = matches!(data.error.0.code.0.as_deref(), Some("rejected" | "denied" | "aborted"));
+                let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
+                Answer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..Answer::default() }
+            }
+        };
+        let used = tool_use(self.builder.cleaner, &tool, &Arguments::read(&unpacked(&given)), &answer);
+        self.builder.tool(UseKey::Given { arguments: given.0, id }, used);
+    }
+
+    fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
+        self.builder.finish();
+        let mut open: Vec<_> = self.open.into_iter().collect();
+        open.sort_by_key(|(_, call)| call.number);
+        for (id, Open { tool, given, began_at, .. }) in open {
+            let key = UseKey::Given { arguments: given.0, id };
+            self.builder.in_flight(key, began_at, &tool, &Arguments::read(&unpacked(&given)));
+        }
+        Transcript { damaged_lines, ..self.builder.read }
+    }
+}
+
+/// The exit code in the last line of a command's output, and the output without that line.
+fn exit(content: &str) -> Option<(i64, &str)> {
+    let (output, last) = content.rsplit_once('\n').unwrap_or(("", content));
+    let (_, code) = last.strip_prefix('<')?.strip_suffix('>')?.split_once("exit code ")?;
+    Some((code.parse().ok()?, output))
+}

@@ -1,0 +1,312 @@
+//! Cursor's hook payloads: its own, and those it sends to hooks installed for Claude Code.
+//!
+//! Unverified: written from the documentation, never checked with the real client, so every field has a fallback.
+//! Only the general tool event is read; the specific ones (`afterFileEdit`, `afterShellExecution`) report the same
+//! uses again, without ids.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
+use cerberus_record::id::fnv1a;
+use serde::Deserialize;
+
+use super::AGENT;
+use crate::key::prompt_key;
+use crate::loose::{Escaped, Flag, List, Object, Text};
+use crate::tool::{self, Exit, Todo, Use};
+use crate::{HookEvent, PayloadError};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    hook_event_name: Text<'a>,
+    #[serde(borrow)]
+    conversation_id: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    /// Changes with every prompt.
+    #[serde(borrow)]
+    generation_id: Text<'a>,
+    #[serde(borrow)]
+    workspace_roots: List<Text<'a>>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
+    #[serde(borrow)]
+    tool_input: Object<Input<'a>>,
+    /// JSON in a string.
+    #[serde(borrow)]
+    tool_output: Escaped<'a>,
+    #[serde(borrow)]
+    error_message: Text<'a>,
+    is_interrupt: Flag,
+    /// The agent's text.
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    summary: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Input<'a> {
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(borrow)]
+    working_directory: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    file_path: Text<'a>,
+    #[serde(borrow)]
+    path: Text<'a>,
+    #[serde(borrow)]
+    target_file: Text<'a>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    #[serde(borrow)]
+    contents: Escaped<'a>,
+    #[serde(borrow)]
+    new_string: Escaped<'a>,
+    #[serde(borrow)]
+    todos: List<Object<Todo<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Printed<'a> {
+    #[serde(borrow, rename = "exitCode")]
+    exit_code: Text<'a>,
+    #[serde(borrow)]
+    stdout: Text<'a>,
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    stderr: Text<'a>,
+}
+
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
+    let session = fields.conversation_id.0.take().or(fields.session_id.0.take()).filter(|id| !id.is_empty());
+    let session = session.ok_or(PayloadError::Missing("conversation_id"))?;
+    let root = std::mem::take(&mut fields.workspace_roots).0.into_iter().find_map(|root| root.0);
+    let cwd =
+        fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).or(root).ok_or(PayloadError::Missing("workspace_roots"))?;
+    let (turn, tool_use_id) = (fields.generation_id.0.take().unwrap_or_default(), fields.tool_use_id.0.take());
+    let Some(event) = event(cleaner, &name, fields) else { return Ok(None) };
+    // A hook installed for another host receives the event under another name; the turn is the same in both.
+    let key = match (&event, tool_use_id) {
+        (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
+        (Event::Tool(_), None) => Clean::hashes("", &[fnv1a(payload)]),
+        (Event::Prompt { text }, _) => prompt_key(text, turn.as_bytes()),
+        (Event::Stop { message } | Event::SubagentStop { message }, _) => {
+            cleaner.clean(format!("stop-{turn}-{:016x}", fnv1a(message.as_bytes())), Keep::NAME)
+        }
+        (Event::Compact { .. }, _) => cleaner.clean(format!("compact-{turn}"), Keep::NAME),
+        (Event::Start { .. }, _) => Clean::word("start"),
+        _ => Clean::word("end"),
+    };
+    let session = cleaner.clean(session, Keep::NAME);
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event, untyped: None }))
+}
+
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
+    let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
+    Some(match name {
+        "sessionStart" | "SessionStart" => Event::Start {
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: None,
+            phase: None,
+            process: None,
+        },
+        "beforeSubmitPrompt" | "UserPromptSubmit" => {
+            Event::Prompt { text: cleaner.clean(fields.prompt.0?, Keep::PROMPT) }
+        }
+        "postToolUse" | "PostToolUse" => Event::Tool(tool_use(cleaner, fields)?),
+        "postToolUseFailure" | "PostToolUseFailure" => {
+            let outcome = if fields.is_interrupt.0 { Outcome::Interrupted } else { Outcome::Failed };
+            let (tool, input) = (fields.tool_name.0?, fields.tool_input.0);
+            let mut used = Use::new(cleaner);
+            used.outcome = outcome;
+            let command = input.command;
+            tool::in_folder(&mut used, Text(input.working_directory.0.or(input.cwd.0)));
+            tool::shell(&mut used, command, Some(fields.error_message.0.unwrap_or_default()), || Cow::Borrowed(""));
+            Event::Tool(used.of(tool))
+        }
+        "afterAgentResponse" => Event::Stop { message: message(fields.text) },
+        "stop" | "Stop" => Event::Stop { message: Clean::default() },
+        "subagentStop" | "SubagentStop" => Event::SubagentStop { message: message(fields.summary) },
+        "preCompact" | "PreCompact" => Event::Compact { stage: CompactStage::Before, summary: None },
+        "sessionEnd" | "SessionEnd" => {
+            Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) }
+        }
+        _ => return None,
+    })
+}
+
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: Payload<'a>) -> Option<ToolUse<'a>> {
+    let (name, Object(input)) = (fields.tool_name.0?, fields.tool_input);
+    let path = Text(input.file_path.0.or(input.path.0).or(input.target_file.0));
+    let mut used = Use::new(cleaner);
+    match &*name {
+        "Shell" | "Bash" => {
+            let (exit, output) = ending(&fields.tool_output.unescaped());
+            tool::in_folder(&mut used, Text(input.working_directory.0.or(input.cwd.0)));
+            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+        }
+        "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" => {
+            let is_whole = !input.content.0.is_empty() || !input.contents.0.is_empty();
+            let lines = if is_whole { Vec::new() } else { vec![FileTouch::SOMEWHERE] };
+            tool::edited(&mut used, path, [input.content, input.contents, input.new_string], lines);
+        }
+        "Read" => tool::read(&mut used, path),
+        "TodoWrite" => {
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
+        }
+        _ => {}
+    }
+    Some(used.of(name))
+}
+
+/// Exit code and output of a command. Anything that is not JSON is all output.
+fn ending(tool_output: &str) -> (Exit, String) {
+    let Ok(Object(printed)) = serde_json::from_slice::<Object<Printed>>(tool_output.as_bytes()) else {
+        return (Exit::Unknown, tool_output.to_string());
+    };
+    let exit = printed.exit_code.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
+    let texts = [printed.stdout, printed.output, printed.stderr];
+    let texts: Vec<Cow<str>> = texts.into_iter().filter_map(|text| text.0).filter(|text| !text.is_empty()).collect();
+    (exit, texts.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::clean::BUILT_IN;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::claude_code::payload as claude_code;
+
+    /// A payload with the base fields that the documentation describes.
+    fn payload(name: &str, extra: Value) -> Vec<u8> {
+        let mut value = json!({
+            "conversation_id": "c-77", "generation_id": "g-1", "model": "m", "hook_event_name": name,
+            "cursor_version": "2.4.1", "workspace_roots": ["/home/ann/hydra"], "user_email": null,
+        });
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    #[test]
+    fn every_event_is_the_same_from_both_hooks() {
+        let shell = |output: &str| {
+            json!({"tool_name": "Shell", "tool_use_id": "t1", "cwd": "/home/ann/hydra",
+                "tool_input": {"command": "npm test"}, "tool_output": output})
+        };
+        let used = |extra: Value| {
+            let mut used = json!({"tool": "Shell", "command": "npm test"});
+            used.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            json!({"tool": used})
+        };
+        for (own, borrowed, extra, expected) in [
+            ("sessionStart", "SessionStart", json!({"session_id": "c-77"}), json!({"start": {"source": "startup"}})),
+            (
+                "beforeSubmitPrompt",
+                "UserPromptSubmit",
+                json!({"prompt": "go on"}),
+                json!({"prompt": {"text": "go on"}}),
+            ),
+            (
+                "postToolUse",
+                "PostToolUse",
+                shell("{\"exitCode\":1,\"stdout\":\"1 failing\"}"),
+                used(json!({"outcome": "failed", "error": "Exit code 1\n1 failing"})),
+            ),
+            (
+                "postToolUse",
+                "PostToolUse",
+                shell("{\"exitCode\":0,\"stdout\":\"ok\",\"stderr\":\"warned\"}"),
+                used(json!({"output": "ok\nwarned"})),
+            ),
+            (
+                "postToolUse",
+                "PostToolUse",
+                shell("just text"),
+                used(json!({"outcome": "unknown", "output": "just text"})),
+            ),
+            (
+                "postToolUseFailure",
+                "PostToolUseFailure",
+                json!({"tool_name": "Shell", "tool_use_id": "t1", "tool_input": {"command": "npm test"},
+                    "error_message": "timed out", "is_interrupt": true}),
+                used(json!({"outcome": "interrupted", "error": "timed out"})),
+            ),
+            (
+                "postToolUse",
+                "PostToolUse",
+                json!({"tool_name": "Write", "tool_use_id": "t2",
+                    "tool_input": {"file_path": "/home/ann/hydra/a.py", "content": "def a():\n"}}),
+                json!({"tool": {"tool": "Write", "names": ["a"],
+                    "files": [{"path": "/home/ann/hydra/a.py", "how": "edited"}]}}),
+            ),
+            (
+                "postToolUse",
+                "PostToolUse",
+                json!({"tool_name": "StrReplace", "tool_use_id": "t3", "tool_input": {"path": "a.py", "new_string": "x"}}),
+                json!({"tool": {"tool": "StrReplace", "files": [{"path": "a.py", "how": "edited", "lines": [[0, 0]]}]}}),
+            ),
+            (
+                "postToolUse",
+                "PostToolUse",
+                json!({"tool_name": "Read", "tool_use_id": "t4", "tool_input": {"target_file": "a.py"}}),
+                json!({"tool": {"tool": "Read", "files": [{"path": "a.py", "how": "read"}]}}),
+            ),
+            ("stop", "Stop", json!({"status": "completed", "loop_count": 0}), json!({"stop": {"message": ""}})),
+            ("preCompact", "PreCompact", json!({"trigger": "auto"}), json!({"compact": {"stage": "before"}})),
+            ("sessionEnd", "SessionEnd", json!({"reason": "completed"}), json!({"end": {"reason": "completed"}})),
+            ("afterFileEdit", "Other", json!({"file_path": "a.py", "edits": []}), Value::Null),
+        ] {
+            let (first, second) = (payload(own, extra.clone()), payload(borrowed, extra));
+            let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
+            assert_eq!(first, second, "{own}");
+            let event = first.map_or(Value::Null, |hook_event| {
+                assert_eq!(
+                    (hook_event.agent, &*hook_event.session, &*hook_event.cwd),
+                    (AGENT, "c-77", "/home/ann/hydra")
+                );
+                serde_json::to_value(hook_event.event).unwrap()
+            });
+            assert_eq!(event, expected, "{own}");
+        }
+    }
+
+    #[test]
+    fn turns_tell_events_apart() {
+        let key = |turn: &str| {
+            let bytes = payload("beforeSubmitPrompt", json!({"generation_id": turn, "prompt": "go on"}));
+            parse(&BUILT_IN, &bytes).unwrap().unwrap().key.to_string()
+        };
+        assert_eq!(key("g-1"), key("g-1"));
+        assert_ne!(key("g-1"), key("g-2"));
+        let words = payload("afterAgentResponse", json!({"text": "Done."}));
+        let Some(HookEvent { event: Event::Stop { message }, .. }) = parse(&BUILT_IN, &words).unwrap() else {
+            panic!()
+        };
+        assert_eq!(&*message, "Done.");
+        assert!(parse(&BUILT_IN, b"{").is_err() && parse(&BUILT_IN, b"{}").is_err());
+    }
+}

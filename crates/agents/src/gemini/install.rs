@@ -1,0 +1,154 @@
+//! Gemini CLI: hooks and our server in one settings file.
+//!
+//! Its timeouts are in milliseconds. The events around each model call are not used: they add nothing to the other
+//! events.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cerberus_os::outside;
+use cerberus_record::time::Timestamp;
+
+use crate::gemini;
+use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
+use crate::install::wiring::SETTINGS_BYTES_MAX;
+use crate::install::{
+    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, first_lines, in_dir, no_plugin,
+    no_trust_needed, only_on_path,
+};
+use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
+use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::strict::Syntax;
+use crate::settings::{Json, Part};
+
+pub const PROFILE: Profile = Profile {
+    agent: gemini::AGENT,
+    dir,
+    programs: only_on_path,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin: no_plugin,
+    guides: &["GEMINI.md"],
+    user_guides: &["GEMINI.md"],
+    notes: Some(NotesFile { path: notes_path, about: |text, _| first_lines(text) }),
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: Some(SessionFile { find: find_chat, read: gemini::stream::chat }),
+};
+
+static HOOKS: HookStyle = HookStyle {
+    agent: gemini::AGENT,
+    checks: Some(CheckHook {
+        event: "BeforeTool",
+        timeout: 10000,
+        matcher: Some("run_shell_command|write_file|replace"),
+    }),
+    events: &[
+        ("SessionStart", 10_000),
+        ("BeforeAgent", 10_000),
+        ("AfterTool", 10_000),
+        ("AfterAgent", 10_000),
+        ("SessionEnd", 10_000),
+    ],
+    nesting: Nesting::Grouped,
+    since: &[],
+    command_key: "command",
+    version: None,
+    handler: |command, timeout_millis| {
+        Json::Object(vec![
+            ("type", Json::Text("command")),
+            ("name", Json::Text("cerberus")),
+            ("command", Json::Text(command)),
+            ("timeout", Json::Number(timeout_millis)),
+        ])
+    },
+};
+
+static SERVER: ServerStyle = ServerStyle {
+    list: "mcpServers",
+    form: servers::Form::CommandAndArgs,
+    env: "env",
+    server: |program| Json::Object(command_and_args(program).to_vec()),
+};
+
+/// How many folders and chats are looked through for a session.
+const ENTRIES_MAX: usize = 20_000;
+
+/// Limit for files that hold a single line.
+const LINE_BYTES_MAX: u64 = 16 * 1024;
+
+const FILES: &[FileEntry] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)], Syntax::Comments)];
+
+fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    match surroundings.folder("GEMINI_CLI_HOME") {
+        Some(home) => Some(home.join(".gemini")),
+        None => surroundings.in_home(".gemini"),
+    }
+}
+
+fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let dir = match scope {
+        Scope::User => dir(surroundings),
+        Scope::Project => Some(surroundings.project.join(".gemini")),
+    };
+    in_dir(dir, FILES)
+}
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["tmp"]),
+    // Gemini CLI also stores other things as JSON.
+    is_transcript: |name| {
+        let name = plain_name(name);
+        name.ends_with(".jsonl") || (name.ends_with(".json") && name.starts_with("session-"))
+    },
+    only: None,
+    path_hints,
+    open: None,
+    find,
+    writes_uses_at_end: true,
+};
+
+/// File names end with the first part of the session id.
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let short = query.id.get(..8).unwrap_or(query.id);
+    let endings = [".jsonl", ".json"].map(|ending| format!("-{short}{ending}"));
+    let chats = query.entries(root).into_iter().map(|project| project.join("chats"));
+    chats.into_iter().find_map(|chats| endings.iter().find_map(|ending| query.named(&chats, ending)))
+}
+
+/// The chat of a session, while it is written.
+fn find_chat(dir: &Path, session: &str) -> Option<PathBuf> {
+    let is_id = !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let (started_at, entries_left) = (Timestamp::EPOCH, ENTRIES_MAX);
+    let mut query = SessionQuery { id: session, cwd: dir, root: dir, started_at, entries_left };
+    is_id.then(|| find(&dir.join("tmp"), &mut query)).flatten()
+}
+
+/// Chats are in `tmp/<project>/chats`, and a file beside them names the project's folder. Chats of subagents are in a
+/// folder named after the session.
+fn path_hints(path: &Path) -> PathHints {
+    let named = |folder: &Path| folder.file_name().and_then(|name| name.to_str()).map(str::to_string);
+    let Some(folder) = path.parent() else { return PathHints::default() };
+    let (chats, parent) = match named(folder).as_deref() {
+        Some("chats") => (folder, None),
+        _ => match folder.parent().filter(|above| named(above).as_deref() == Some("chats")) {
+            Some(chats) => (chats, named(folder)),
+            None => return PathHints::default(),
+        },
+    };
+    let cwd = chats.parent().and_then(|project| first_line(&project.join(".project_root")).ok());
+    PathHints { cwd: cwd.filter(|cwd| !cwd.is_empty()), parent }
+}
+/// `tmp/<short name>/memory/MEMORY.md`; a list says which project has which short name.
+fn notes_path(dir: &Path, root: &Path) -> Option<PathBuf> {
+    let list = outside::bytes(&dir.join("projects.json"), SETTINGS_BYTES_MAX).ok()?;
+    let list: serde_json::Value = serde_json::from_slice(&list).ok()?;
+    let name = list["projects"][&*root.to_string_lossy()].as_str()?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_name.then(|| dir.join("tmp").join(name).join("memory").join("MEMORY.md"))
+}
+
+fn first_line(path: &Path) -> io::Result<String> {
+    let line = outside::text(path, LINE_BYTES_MAX)?;
+    Ok(line.lines().next().unwrap_or_default().trim().to_string())
+}

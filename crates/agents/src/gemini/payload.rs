@@ -1,0 +1,425 @@
+//! Gemini CLI's hook payloads.
+//!
+//! Tool uses have no id, so the key is made from the arguments and the payload, which has a timestamp in
+//! milliseconds. A command's exit code appears only in the text for the model, below the output, and only if it is
+//! not zero. A prompt may start with context from hooks, including ours, which is not the user's text.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use cerberus_record::id::fnv1a;
+use serde::Deserialize;
+
+use super::AGENT;
+use crate::key::prompt_key;
+use crate::loose::{Escaped, List, Object, Pairs, Raw, Text};
+use crate::tool::{self, Exit, Question, Todo, Use};
+use crate::transcripts::use_key;
+use crate::{HookEvent, PayloadError, patch};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    hook_event_name: Text<'a>,
+    #[serde(borrow)]
+    session_id: Text<'a>,
+    #[serde(borrow)]
+    transcript_path: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    trigger: Text<'a>,
+    #[serde(borrow)]
+    prompt: Text<'a>,
+    #[serde(borrow)]
+    prompt_response: Text<'a>,
+    #[serde(borrow)]
+    tool_name: Text<'a>,
+    #[serde(borrow)]
+    tool_input: Object<Input<'a>>,
+    #[serde(borrow)]
+    tool_response: Object<Response<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Input<'a> {
+    #[serde(borrow)]
+    pub file_path: Text<'a>,
+    /// The name in older versions.
+    #[serde(borrow)]
+    pub absolute_path: Text<'a>,
+    #[serde(borrow)]
+    pub include: List<Text<'a>>,
+    #[serde(borrow)]
+    pub content: Escaped<'a>,
+    #[serde(borrow)]
+    pub new_string: Escaped<'a>,
+    #[serde(borrow)]
+    pub command: Text<'a>,
+    /// The folder of a command; `directory` in older versions.
+    #[serde(borrow)]
+    pub dir_path: Text<'a>,
+    #[serde(borrow)]
+    pub directory: Text<'a>,
+    #[serde(borrow)]
+    pub todos: List<Object<Todo<'a>>>,
+    #[serde(borrow)]
+    pub questions: List<Object<Question<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Response<'a> {
+    #[serde(rename = "llmContent", borrow)]
+    pub for_model: Escaped<'a>,
+    #[serde(rename = "returnDisplay", borrow)]
+    pub shown: Object<Shown<'a>>,
+    #[serde(borrow)]
+    error: Option<Object<Failure<'a>>>,
+}
+
+/// What the user sees of an edit.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Shown<'a> {
+    #[serde(rename = "fileDiff", borrow)]
+    pub diff: Escaped<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failure<'a> {
+    #[serde(borrow)]
+    message: Text<'a>,
+}
+
+/// The arguments exactly as sent; the transcript identifies a tool use by the same text.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Given<'a> {
+    #[serde(borrow)]
+    tool_input: Raw<'a>,
+}
+
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
+    let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
+    let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let Some(event) = event(cleaner, &name, fields) else {
+        return Ok(None);
+    };
+    let key = match &event {
+        Event::Prompt { text } => prompt_key(text, payload),
+        Event::Tool(_) => {
+            let given: Given = serde_json::from_slice(payload)?;
+            use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
+        }
+        _ => Clean::hashes("", &[fnv1a(payload)]),
+    };
+    let session = cleaner.clean(session, Keep::NAME);
+    Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event, untyped: None }))
+}
+
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
+    Some(match name {
+        "SessionStart" => Event::Start {
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: fields.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
+            phase: None,
+            process: None,
+        },
+        "BeforeAgent" => Event::Prompt { text: cleaner.clean(without_context(fields.prompt.0?), Keep::PROMPT) },
+        "AfterTool" => Event::Tool(tool_use(cleaner, fields.tool_name.0?, fields.tool_input.0, fields.tool_response.0)),
+        "AfterAgent" => {
+            let message = fields.prompt_response.0.unwrap_or_default();
+            Event::Stop { message: cleaner.clean(without_repeated_end(&message), Keep::MESSAGE) }
+        }
+        // The automatic one is sent before every model call, even if nothing is compressed.
+        "PreCompress" if fields.trigger.0.as_deref() == Some("manual") => {
+            Event::Compact { stage: CompactStage::Before, summary: None }
+        }
+        "SessionEnd" => Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        _ => return None,
+    })
+}
+
+/// A streamed answer arrives complete, followed by all of its chunks except the first, separated by spaces.
+fn without_repeated_end(answer: &str) -> String {
+    let chars: Vec<(usize, char)> = answer.char_indices().filter(|(_, c)| !c.is_whitespace()).collect();
+    let same = |(one, two): (&(usize, char), &(usize, char))| one.1 == two.1;
+    let repeats = |length: &usize| {
+        let (before, end) = chars.split_at(chars.len() - length);
+        let starts_after_a_space = answer[..end[0].0].ends_with(' ');
+        starts_after_a_space && before[before.len() - length..].iter().zip(end).all(same)
+    };
+    // The first chunk is not repeated, so the repetition is shorter than the answer.
+    let longest = (1..chars.len().div_ceil(2)).rev().find(repeats);
+    let kept = longest.map_or(answer.len(), |length| chars[chars.len() - length].0);
+    answer[..kept].trim_end().to_string()
+}
+
+/// The user's text: the prompt without the hook contexts before and after it.
+pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
+    let mut rest = &*prompt;
+    while let Some((_, after)) = rest.strip_prefix("<hook_context>").and_then(|it| it.split_once("</hook_context>")) {
+        rest = after.trim_start();
+    }
+    let start = prompt.len() - rest.len();
+    if let Some((before, _)) =
+        rest.trim_end().strip_suffix("</hook_context>").and_then(|it| it.rsplit_once("\n<hook_context>"))
+    {
+        rest = before.trim_end();
+    }
+    let kept = start..start + rest.len();
+    match prompt {
+        Cow::Borrowed(prompt) => Cow::Borrowed(&prompt[kept]),
+        Cow::Owned(prompt) => Cow::Owned(prompt[kept].to_string()),
+    }
+}
+
+fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
+    let mut used = Use::new(cleaner);
+    match (&*name, response.error) {
+        ("run_shell_command", _) => {
+            let (exit, output) = ending(&response.for_model.unescaped());
+            tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
+            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+        }
+        (_, Some(Object(failure))) => tool::failed(&mut used, failure.message.0.unwrap_or_default()),
+        ("write_file" | "replace", None) => {
+            let lines = patch::unified(response.shown.0.diff);
+            let is_whole = &*name == "write_file" && lines == [FileTouch::SOMEWHERE];
+            let lines = if is_whole { Vec::new() } else { lines };
+            tool::edited(&mut used, input.file_path, [input.content, input.new_string], lines);
+        }
+        ("read_file", None) => tool::read(&mut used, Text(input.file_path.0.or(input.absolute_path.0))),
+        ("read_many_files", None) => {
+            // A glob pattern is not a file.
+            let is_plain = |path: &Text| path.0.as_deref().is_some_and(|path| !path.contains(['*', '?', '{', '[']));
+            input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
+        }
+        ("write_todos", None) => {
+            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
+        }
+        ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
+        _ => {}
+    }
+    used.of(name)
+}
+
+/// Exit code and output of a command: `Output: …`, then labelled lines, some of which may be missing.
+fn ending(for_model: &str) -> (Exit, String) {
+    let text = for_model.trim().trim_start_matches("<untrusted_context>").trim_end_matches("</untrusted_context>");
+    let Some(text) = text.trim().strip_prefix("Output: ") else {
+        let is_cancelled = text.trim().starts_with("Command was") && text.contains("cancelled");
+        return (if is_cancelled { Exit::Interrupted } else { Exit::Unknown }, text.trim().to_string());
+    };
+    let mut exit = Exit::Code(0);
+    let mut output = text;
+    while let Some((before, last)) = output.rsplit_once('\n') {
+        match last.split_once(": ") {
+            Some(("Exit Code", code)) => exit = code.parse().map_or(Exit::Unknown, Exit::Code),
+            Some(("Signal", _)) => exit = Exit::Interrupted,
+            Some(("Process Group PGID" | "Background PIDs", _)) => {}
+            _ => break,
+        }
+        output = before;
+    }
+    (exit, if output == "(empty)" { String::new() } else { output.to_string() })
+}
+
+/// `{"answers":{"0":"…"}}`, by question number.
+fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Given<'b> {
+        #[serde(borrow)]
+        answers: Pairs<'b>,
+    }
+    let Ok(Object(given)) = serde_json::from_slice::<Object<Given>>(for_model.as_bytes()) else { return };
+    let answer = |number: usize| {
+        let number = number.to_string();
+        given.answers.0.iter().find(|(key, _)| **key == number).map(|(_, answer)| Cow::Owned(answer.to_string()))
+    };
+    let asked = questions.0.into_iter().enumerate();
+    tool::answers(used, asked.filter_map(|(number, Object(asked))| Some((asked.question.0?, answer(number)?))));
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::clean::BUILT_IN;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::claude_code::payload as claude_code;
+
+    /// A payload with the base fields that the client always sends.
+    fn payload(name: &str, extra: Value) -> Vec<u8> {
+        let mut value = json!({
+            "session_id": "gem-1", "transcript_path": "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl",
+            "cwd": "/home/ann/hydra", "hook_event_name": name, "timestamp": "2026-01-22T13:35:14.120Z",
+        });
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(name: &str, extra: Value) -> Value {
+        let bytes = payload(name, extra);
+        parse(&BUILT_IN, &bytes)
+            .unwrap()
+            .map_or(Value::Null, |hook_event| serde_json::to_value(hook_event.event).unwrap())
+    }
+
+    #[test]
+    fn every_captured_event_is_reduced() {
+        let transcript = "/home/ann/.gemini/tmp/hydra/chats/session-gem-1.jsonl";
+        for (name, extra, expected) in [
+            (
+                "SessionStart",
+                json!({"source": "clear"}),
+                json!({"start": {"source": "clear", "transcript": transcript}}),
+            ),
+            ("BeforeAgent", json!({"prompt": "go on"}), json!({"prompt": {"text": "go on"}})),
+            (
+                "BeforeAgent",
+                json!({"prompt": "<hook_context>proj:x\nnext:y</hook_context>\n<hook_context>z</hook_context>\n\ngo on"}),
+                json!({"prompt": {"text": "go on"}}),
+            ),
+            (
+                "BeforeAgent",
+                json!({"prompt": "go\non\n<hook_context>proj:x\nnext:y</hook_context>"}),
+                json!({"prompt": {"text": "go\non"}}),
+            ),
+            ("BeforeAgent", json!({"prompt": "<hook_context>go"}), json!({"prompt": {"text": "<hook_context>go"}})),
+            (
+                "AfterAgent",
+                json!({"prompt": "go on", "prompt_response": "Done."}),
+                json!({"stop": {"message": "Done."}}),
+            ),
+            (
+                "AfterAgent",
+                json!({"prompt_response": "I looked.\nNext:  add a test. d a t est."}),
+                json!({"stop": {"message": "I looked.\nNext:  add a test."}}),
+            ),
+            ("AfterAgent", json!({"prompt_response": "Done. Done."}), json!({"stop": {"message": "Done. Done."}})),
+            ("AfterAgent", json!({"prompt_response": "All pass"}), json!({"stop": {"message": "All pass"}})),
+            ("PreCompress", json!({"trigger": "manual"}), json!({"compact": {"stage": "before"}})),
+            ("PreCompress", json!({"trigger": "auto"}), Value::Null),
+            ("SessionEnd", json!({"reason": "exit"}), json!({"end": {"reason": "exit"}})),
+            ("BeforeTool", json!({"tool_name": "read_file", "tool_input": {"file_path": "a"}}), Value::Null),
+            ("BeforeModel", json!({"llm_request": {"messages": []}}), Value::Null),
+            ("Notification", json!({"message": "m"}), Value::Null),
+        ] {
+            assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
+        }
+        assert!(parse(&BUILT_IN, b"{\"hook_event_name\": \"AfterTool\"").is_err() && parse(&BUILT_IN, b"{}").is_err());
+    }
+
+    #[test]
+    fn every_tool_use_is_reduced() {
+        let printed = |text: &str| json!({"llmContent": format!("<untrusted_context>\n{text}\n</untrusted_context>")});
+        let diff = json!({"returnDisplay": {"fileDiff": "--- a\n+++ a\n@@ -4,2 +4,2 @@\n x\n-y\n+fn z() {\n"}});
+        for (name, input, response, expected) in [
+            (
+                "run_shell_command",
+                json!({"command": "make check"}),
+                printed("Output: Exit Code: 9\nbad\nExit Code: 3\nProcess Group PGID: 37"),
+                json!({"command": "make check", "outcome": "failed", "error": "Exit code 3\nExit Code: 9\nbad"}),
+            ),
+            (
+                "run_shell_command",
+                json!({"command": "cargo test"}),
+                printed("Output: Exit Code: 9\nok\nProcess Group PGID: 37"),
+                json!({"command": "cargo test", "output": "Exit Code: 9\nok"}),
+            ),
+            ("run_shell_command", json!({"command": "ls"}), printed("Output: (empty)"), json!({"command": "ls"})),
+            (
+                "run_shell_command",
+                json!({"command": "sleep 9"}),
+                json!({"llmContent": "Command was cancelled by user before it could complete."}),
+                json!({"command": "sleep 9", "outcome": "interrupted",
+                    "error": "Command was cancelled by user before it could complete."}),
+            ),
+            (
+                "replace",
+                json!({"file_path": "/p/a.rs", "old_string": "y", "new_string": "fn z() {"}),
+                diff,
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[5, 5]]}], "names": ["z"]}),
+            ),
+            (
+                "replace",
+                json!({"file_path": "/p/a.rs", "new_string": "fn z() {"}),
+                json!({"returnDisplay": "done"}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[0, 0]]}], "names": ["z"]}),
+            ),
+            (
+                "write_file",
+                json!({"file_path": "/p/b.py", "content": "class B:\n"}),
+                json!({}),
+                json!({"files": [{"path": "/p/b.py", "how": "edited"}], "names": ["B"]}),
+            ),
+            ("read_file", json!({"file_path": "a"}), json!({}), json!({"files": [{"path": "a", "how": "read"}]})),
+            (
+                "read_file",
+                json!({"absolute_path": "a"}),
+                json!({"error": {"message": "File not found: a"}}),
+                json!({"outcome": "failed", "error": "File not found: a"}),
+            ),
+            (
+                "read_many_files",
+                json!({"include": ["a.rs", "src/**/*.rs"]}),
+                json!({}),
+                json!({"files": [{"path": "a.rs", "how": "read"}]}),
+            ),
+            (
+                "write_todos",
+                json!({"todos": [{"description": "A", "status": "completed"}, {"description": "B", "status": "cancelled"}]}),
+                json!({}),
+                json!({"todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "dropped"}]}),
+            ),
+            (
+                "ask_user",
+                json!({"questions": [{"question": "Which store?"}, {"question": "And?"}]}),
+                json!({"llmContent": "{\"answers\":{\"1\":\"WAL\"}}"}),
+                json!({"answers": [["And?", "WAL"]]}),
+            ),
+            ("glob", json!({"pattern": "*"}), json!({"llmContent": [1]}), json!({})),
+            ("write_file", json!("odd"), json!("odd"), json!({})),
+        ] {
+            let mut expected = expected;
+            expected["tool"] = json!(name);
+            let extra = json!({"tool_name": name, "tool_input": input, "tool_response": response});
+            assert_eq!(event_of("AfterTool", extra)["tool"], expected, "{name} {input} {response}");
+        }
+    }
+
+    #[test]
+    fn a_hook_installed_for_claude_code_gives_the_same_event() {
+        for name in ["SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"] {
+            let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
+            let hook_event = parse(&BUILT_IN, &bytes).unwrap();
+            assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
+            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
+        }
+    }
+
+    #[test]
+    fn without_an_id_the_payload_is_the_key() {
+        let key = |timestamp: &str| {
+            let extra = json!({"timestamp": timestamp, "tool_name": "glob", "tool_input": {}});
+            parse(&BUILT_IN, &payload("AfterTool", extra)).unwrap().unwrap().key.to_string()
+        };
+        assert_eq!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.120Z"));
+        assert_ne!(key("2026-01-22T13:35:14.120Z"), key("2026-01-22T13:35:14.121Z"));
+    }
+}

@@ -1,0 +1,257 @@
+//! What our opencode plugin sends: one object per event, in our own format.
+//!
+//! opencode has no hooks that start a program, so its plugin, `plugin.js` in engine, does. The two files must change
+//! together. Every message has a timestamp (`at`, milliseconds); tool uses and prompts have opencode's own ids. In
+//! opencode a subagent is a session of its own; the plugin reports it as part of its parent. Plugins for other agents
+//! send the same messages with other tools.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use cerberus_record::id::{Agent, fnv1a};
+use cerberus_record::source::Source;
+use serde::Deserialize;
+
+use super::AGENT;
+use crate::key::prompt_key;
+use crate::loose::{Escaped, Flag, List, Object, Text};
+use crate::tool::{self, Exit, Question, Todo, Use};
+use crate::{HookEvent, PayloadError, patch};
+
+/// A message of one of our plugins. The type of tool arguments differs by agent.
+#[derive(Default, Deserialize)]
+#[serde(default, bound = "Args: Default + Deserialize<'de>")]
+pub(crate) struct Message<'a, Args> {
+    #[serde(borrow)]
+    event: Text<'a>,
+    #[serde(rename = "sessionID", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    reason: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    #[serde(borrow)]
+    pub tool: Text<'a>,
+    pub args: Args,
+    #[serde(borrow)]
+    pub output: Text<'a>,
+    #[serde(borrow)]
+    pub error: Text<'a>,
+    #[serde(borrow)]
+    exit: Text<'a>,
+    #[serde(borrow)]
+    diff: Escaped<'a>,
+    #[serde(borrow)]
+    answers: List<Text<'a>>,
+    /// The agent runs without a terminal.
+    headless: Flag,
+}
+
+/// The arguments of opencode's tools, under its own names.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Args<'a> {
+    #[serde(borrow)]
+    command: Text<'a>,
+    #[serde(borrow)]
+    workdir: Text<'a>,
+    #[serde(rename = "filePath", borrow)]
+    file_path: Text<'a>,
+    #[serde(borrow)]
+    content: Escaped<'a>,
+    #[serde(rename = "newString", borrow)]
+    new_string: Escaped<'a>,
+    #[serde(rename = "patchText", borrow)]
+    patch_text: Escaped<'a>,
+    #[serde(borrow)]
+    todos: List<Object<Todo<'a>>>,
+    #[serde(borrow)]
+    questions: List<Object<Question<'a>>>,
+}
+
+/// Parses one message. Returns `None` for events we do not capture.
+pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    parse_message(cleaner, AGENT, payload, tool_use)
+}
+
+/// Reads the tool use in a message.
+type ReadUse<'a, Args> = fn(&'a Cleaner, Message<'a, Args>) -> Option<ToolUse<'a>>;
+
+/// Parses one message of the plugin for `agent`.
+pub(crate) fn parse_message<'a, Args: Default + Deserialize<'a>>(
+    cleaner: &'a Cleaner,
+    agent: Agent,
+    payload: &'a [u8],
+    tool_use: ReadUse<'a, Args>,
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let mut fields: Message<Args> = serde_json::from_slice(payload)?;
+    let name = fields.event.0.take().ok_or(PayloadError::Missing("event"))?;
+    let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionID"))?;
+    let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let id = fields.id.0.take().filter(|id| !id.is_empty());
+    let untyped = fields.headless.0.then_some(Source::Headless);
+    let Some(event) = event(cleaner, &name, fields, tool_use) else { return Ok(None) };
+    let key = match (&event, id) {
+        (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
+        (Event::Prompt { text }, None) => prompt_key(text, payload),
+        (Event::Tool(_), Some(id)) => cleaner.clean(id, Keep::NAME),
+        _ => Clean::hashes("", &[fnv1a(payload)]),
+    };
+    let session = cleaner.clean(session, Keep::NAME);
+    Ok(Some(HookEvent { agent, session, cwd, key, event, untyped }))
+}
+
+fn event<'a, Args>(
+    cleaner: &'a Cleaner,
+    name: &str,
+    fields: Message<'a, Args>,
+    tool_use: ReadUse<'a, Args>,
+) -> Option<Event<'a>> {
+    let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
+    Some(match name {
+        "start" => Event::Start {
+            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            transcript: None,
+            phase: None,
+            process: None,
+        },
+        "prompt" => Event::Prompt { text: cleaner.clean(fields.text.0?, Keep::PROMPT) },
+        "tool" => Event::Tool(tool_use(cleaner, fields)?),
+        "stop" => Event::Stop { message: message(fields.text) },
+        "subagent-stop" => Event::SubagentStop { message: message(fields.text) },
+        "failure" => Event::StopFailure { error: cleaner.clean(fields.text.0.unwrap_or_default(), Keep::ERROR) },
+        "compact" => Event::Compact { stage: CompactStage::Before, summary: None },
+        "end" => Event::End { reason: cleaner.clean(fields.reason.0.unwrap_or_default(), Keep::SUBJECT) },
+        _ => return None,
+    })
+}
+
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: Message<'a, Object<Args<'a>>>) -> Option<ToolUse<'a>> {
+    let (name, Object(args)) = (fields.tool.0?, fields.args);
+    let mut used = Use::new(cleaner);
+    match &*name {
+        "bash" => {
+            let exit = fields.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
+            tool::in_folder(&mut used, args.workdir);
+            tool::shell_with_exit(&mut used, args.command, exit, fields.output.0.unwrap_or_default());
+        }
+        "write" => tool::edited(&mut used, args.file_path, [args.content], Vec::new()),
+        "edit" => tool::edited(&mut used, args.file_path, [args.new_string], patch::unified(fields.diff)),
+        "patch" | "apply_patch" => patch::apply_patch(&mut used, args.patch_text),
+        "multiedit" => tool::edited(&mut used, args.file_path, [], vec![FileTouch::SOMEWHERE]),
+        "read" => tool::read(&mut used, args.file_path),
+        "todowrite" => {
+            tool::todos(&mut used, args.todos.0.into_iter().map(|Object(todo)| todo.parts()));
+        }
+        "question" => {
+            let questions = args.questions.0.into_iter().map(|Object(asked)| asked.question.0);
+            let pairs = questions.zip(fields.answers.0.into_iter().map(|answer| answer.0));
+            let answered = |(question, answer): (Option<Cow<'a, str>>, Option<Cow<'a, str>>)| {
+                Some((question?, answer.filter(|answer| !answer.is_empty())?))
+            };
+            tool::answers(&mut used, pairs.filter_map(answered));
+        }
+        _ => {}
+    }
+    Some(used.of(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::clean::BUILT_IN;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn message(event: &str, extra: Value) -> Vec<u8> {
+        let mut value =
+            json!({"event": event, "sessionID": "ses_1", "cwd": "/home/ann/hydra", "at": 1769088914120_u64});
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(event: &str, extra: Value) -> Value {
+        let bytes = message(event, extra);
+        parse(&BUILT_IN, &bytes)
+            .unwrap()
+            .map_or(Value::Null, |hook_event| serde_json::to_value(hook_event.event).unwrap())
+    }
+
+    #[test]
+    fn every_captured_event_is_reduced() {
+        for (event, extra, expected) in [
+            ("start", json!({"source": "compact"}), json!({"start": {"source": "compact"}})),
+            ("prompt", json!({"id": "msg_1", "text": "go on"}), json!({"prompt": {"text": "go on"}})),
+            ("stop", json!({"text": "Done."}), json!({"stop": {"message": "Done."}})),
+            ("subagent-stop", json!({"text": "found"}), json!({"subagent_stop": {"message": "found"}})),
+            ("failure", json!({"text": "overloaded"}), json!({"stop_failure": {"error": "overloaded"}})),
+            ("compact", json!({}), json!({"compact": {"stage": "before"}})),
+            ("end", json!({"reason": "exit"}), json!({"end": {"reason": "exit"}})),
+            ("prompt", json!({}), Value::Null),
+            ("other", json!({}), Value::Null),
+        ] {
+            assert_eq!(event_of(event, extra.clone()), expected, "{event} {extra}");
+        }
+        assert!(
+            parse(&BUILT_IN, b"{\"event\"").is_err()
+                && parse(&BUILT_IN, b"{\"event\":\"stop\",\"sessionID\":\"s\"}").is_err()
+        );
+    }
+
+    #[test]
+    fn every_tool_use_is_reduced() {
+        for (tool, extra, expected) in [
+            (
+                "bash",
+                json!({"args": {"command": "cargo test"}, "output": "bad", "exit": 101}),
+                json!({"command": "cargo test", "outcome": "failed", "error": "Exit code 101\nbad"}),
+            ),
+            ("bash", json!({"args": {"command": "ls"}, "output": "a", "exit": 0}), json!({"command": "ls"})),
+            ("bash", json!({"args": {"command": "ls"}}), json!({"command": "ls", "outcome": "unknown"})),
+            (
+                "write",
+                json!({"args": {"filePath": "/p/a.rs", "content": "fn a() {}\n"}}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited"}], "names": ["a"]}),
+            ),
+            (
+                "edit",
+                json!({"args": {"filePath": "/p/a.rs", "newString": "fn b() {}"}, "diff": "@@ -1,1 +7,1 @@\n-x\n+fn b() {}\n"}),
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[7, 7]]}], "names": ["b"]}),
+            ),
+            (
+                "apply_patch",
+                json!({"args": {"patchText": "*** Begin Patch\n*** Add File: a.rs\n+fn a() {}\n*** End Patch"}}),
+                json!({"files": [{"path": "a.rs", "how": "edited"}], "names": ["a"]}),
+            ),
+            ("read", json!({"args": {"filePath": "a"}}), json!({"files": [{"path": "a", "how": "read"}]})),
+            (
+                "todowrite",
+                json!({"args": {"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}]}}),
+                json!({"todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "open"}]}),
+            ),
+            (
+                "question",
+                json!({"args": {"questions": [{"question": "Which?"}, {"question": "And?"}]}, "answers": ["WAL", ""]}),
+                json!({"answers": [["Which?", "WAL"]]}),
+            ),
+            ("task", json!({"args": {"prompt": "look"}}), json!({})),
+        ] {
+            let mut expected = expected;
+            expected["tool"] = json!(tool);
+            let mut extra = extra;
+            extra["tool"] = json!(tool);
+            extra["id"] = json!("call_1");
+            assert_eq!(event_of("tool", extra.clone())["tool"], expected, "{extra}");
+        }
+        let hook_event = message("tool", json!({"tool": "read", "id": "call_1"}));
+        assert_eq!(&*parse(&BUILT_IN, &hook_event).unwrap().unwrap().key, "call_1");
+    }
+}

@@ -1,0 +1,224 @@
+//! opencode's sessions as printed by `opencode export`: one object with the session and all its messages.
+//!
+//! Several exports may follow one another. A tool use has the same id as in the plugin's payloads.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::event::Outcome;
+use cerberus_record::time::Timestamp;
+use serde::Deserialize;
+
+use crate::loose::{Flag, List, Object, Raw, Text};
+use crate::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Export<'a> {
+    #[serde(borrow)]
+    info: Object<Session<'a>>,
+    #[serde(borrow)]
+    messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Session<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(rename = "parentID", borrow)]
+    parent: Text<'a>,
+    #[serde(borrow)]
+    directory: Text<'a>,
+    #[serde(borrow)]
+    title: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    /// Set if `info` does not contain it.
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    info: Object<Info<'a>>,
+    #[serde(borrow)]
+    parts: List<Object<Part<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Info<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    role: Text<'a>,
+    #[serde(borrow)]
+    time: Object<Times<'a>>,
+    summary: Flag,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Times<'a> {
+    #[serde(borrow)]
+    created: Text<'a>,
+    #[serde(borrow)]
+    completed: Text<'a>,
+    #[serde(borrow)]
+    end: Text<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+    /// Text from the client, or text that is no longer part of the conversation.
+    synthetic: Flag,
+    ignored: Flag,
+    #[serde(rename = "callID", borrow)]
+    call: Text<'a>,
+    #[serde(borrow)]
+    tool: Text<'a>,
+    #[serde(borrow)]
+    state: Object<State<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct State<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(borrow)]
+    input: Raw<'a>,
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+    #[serde(borrow)]
+    metadata: Object<Metadata<'a>>,
+    #[serde(borrow)]
+    time: Object<Times<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    exit: Text<'a>,
+    #[serde(borrow)]
+    diff: Text<'a>,
+    #[serde(borrow)]
+    answers: List<List<Text<'a>>>,
+}
+
+/// Parses one or more exported sessions.
+pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut read = Transcript::default();
+    for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<Export>>() {
+        match export {
+            Ok(Object(export)) => {
+                let one = session(cleaner, export);
+                read.cwd = read.cwd.or(one.cwd);
+                read.events.extend(one.events);
+                read.in_flight.extend(one.in_flight);
+            }
+            Err(_) => read.damaged_lines += 1,
+        }
+    }
+    read
+}
+
+fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
+    let Session { id, parent, directory, title } = export.info.0;
+    let is_subagent = parent.0.is_some();
+    let mut builder = TranscriptBuilder { session: parent.0.or(id.0), is_subagent, ..TranscriptBuilder::new(cleaner) };
+    builder.set_cwd(directory.0);
+    // The name of a session that has no title yet.
+    builder.set_title(title.0.filter(|title| !title.starts_with("New session - ")));
+    for Object(message) in export.messages.0 {
+        let info = message.info.0;
+        let id = info.id.0.or(message.id.0).unwrap_or_default();
+        set_time(&mut builder, &info.time.0.created);
+        let is_users = match info.role.0.as_deref() {
+            Some("user") => true,
+            Some("assistant") => false,
+            _ => continue,
+        };
+        let mut words = Cow::Borrowed("");
+        let mut is_at_work = false;
+        for Object(part) in message.parts.0 {
+            match part.kind.0.as_deref() {
+                Some("text") if !part.synthetic.0 && !part.ignored.0 => {
+                    let text = part.text.0.unwrap_or_default();
+                    let text = if is_users { unquoted(text) } else { text };
+                    words = if words.is_empty() { text } else { Cow::Owned(format!("{words}\n{text}")) };
+                    is_at_work = false;
+                }
+                Some("tool") => {
+                    used(&mut builder, part);
+                    is_at_work = true;
+                }
+                _ => {}
+            }
+        }
+        if is_users && !words.trim().is_empty() {
+            builder.finish_turn();
+            builder.prompt(words, &id);
+        } else if !is_users {
+            set_time(&mut builder, &info.time.0.completed);
+            match info.summary.0 {
+                true => builder.compacted(words, &id),
+                false => builder.agent_message(words, id),
+            }
+            if is_at_work {
+                builder.uses_tool();
+            }
+        }
+    }
+    builder.finish();
+    builder.read
+}
+
+/// `opencode run` puts an argument that has spaces in quotes; our plugin takes them off too.
+fn unquoted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let inside = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|inside| !inside.contains('"'));
+    match inside {
+        Some(inside) => Cow::Owned(inside.to_string()),
+        None => text,
+    }
+}
+
+fn set_time(builder: &mut TranscriptBuilder<'_>, millis: &Text<'_>) {
+    let at = millis.0.as_deref().and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis);
+    builder.at = at.or(builder.at);
+}
+
+fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: Part<'a>) {
+    let (Some(call), Some(tool)) = (part.call.0, part.tool.0) else { return };
+    let state = part.state.0;
+    let arguments = Arguments::read(state.input.0);
+    let answer = match state.status.0.as_deref() {
+        Some("completed") => {
+            let exit = state.metadata.0.exit.0.and_then(|code| code.parse().ok()).unwrap_or(0);
+            let joined =
+                |texts: List<Text>| texts.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
+            let chosen = state.metadata.0.answers.0.into_iter().map(|texts| Cow::Owned(joined(texts))).collect();
+            let diff = state.metadata.0.diff.0.unwrap_or_default();
+            Answer { diff, chosen, ..Answer::exited(exit, state.output.0.unwrap_or_default()) }
+        }
+        Some("error") => {
+            let error = state.error.0.unwrap_or_default();
+            let is_stopped = error.starts_with("The user rejected") || error.contains("aborted");
+            let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
+            Answer { outcome, output: error, ..Answer::default() }
+        }
+        _ => return builder.in_flight(UseKey::Id(call), builder.at, &tool, &arguments),
+    };
+    set_time(builder, &state.time.0.end);
+    builder.tool(UseKey::Id(call), tool_use(builder.cleaner, &tool, &arguments, &answer));
+}

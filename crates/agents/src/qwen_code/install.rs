@@ -1,0 +1,97 @@
+//! Qwen Code: hooks and our server in one settings file.
+//!
+//! Older versions read timeouts in milliseconds; newer ones read seconds, but any value from 1000 on as milliseconds.
+
+use std::path::{Path, PathBuf};
+
+use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
+use crate::install::{
+    FileEntry, NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed,
+    only_on_path,
+};
+use crate::qwen_code;
+use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
+use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::strict::Syntax;
+use crate::settings::{Json, Part};
+
+pub const PROFILE: Profile = Profile {
+    agent: qwen_code::AGENT,
+    dir,
+    programs: only_on_path,
+    files,
+    afterwards: None,
+    trust: no_trust_needed,
+    has_plugin: no_plugin,
+    guides: &["QWEN.md", "AGENTS.md"],
+    user_guides: &["QWEN.md", "AGENTS.md"],
+    notes: Some(NOTES_BY_FOLDER),
+    transcripts: Some(&TRANSCRIPTS),
+    session_file: None,
+};
+
+static HOOKS: HookStyle = HookStyle {
+    agent: qwen_code::AGENT,
+    checks: Some(CheckHook { event: "PreToolUse", timeout: 10000, matcher: None }),
+    events: &[
+        ("SessionStart", 10_000),
+        ("UserPromptSubmit", 10_000),
+        ("PostToolUse", 10_000),
+        ("PostToolUseFailure", 10_000),
+        ("SubagentStop", 10_000),
+        ("Stop", 10_000),
+        ("PreCompact", 10_000),
+        ("PostCompact", 10_000),
+        ("SessionEnd", 10_000),
+    ],
+    nesting: Nesting::Grouped,
+    since: &[],
+    command_key: "command",
+    version: None,
+    handler: |command, timeout_millis| {
+        Json::Object(vec![
+            ("type", Json::Text("command")),
+            ("name", Json::Text("cerberus")),
+            ("command", Json::Text(command)),
+            ("timeout", Json::Number(timeout_millis)),
+        ])
+    },
+};
+
+static SERVER: ServerStyle = ServerStyle {
+    list: "mcpServers",
+    form: servers::Form::CommandAndArgs,
+    env: "env",
+    server: |program| Json::Object(command_and_args(program).to_vec()),
+};
+
+const FILES: &[FileEntry] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)], Syntax::Comments)];
+
+fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
+    surroundings.folder("QWEN_HOME").or_else(|| surroundings.in_home(".qwen"))
+}
+
+fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+    let dir = match scope {
+        Scope::User => dir(surroundings),
+        Scope::Project => Some(surroundings.project.join(".qwen")),
+    };
+    in_dir(dir, FILES)
+}
+
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["projects"]),
+    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
+    only: None,
+    path_hints: |_| PathHints::default(),
+    open: None,
+    find,
+    writes_uses_at_end: false,
+};
+
+/// `projects/<folder>/chats/<session>.jsonl`.
+fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
+    let name = format!("{}.jsonl", query.id);
+    let chats = query.entries(root).into_iter().map(|project| project.join("chats"));
+    chats.into_iter().find_map(|chats| query.named(&chats, &name))
+}

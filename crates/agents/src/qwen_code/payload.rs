@@ -1,0 +1,254 @@
+//! Qwen Code's hook payloads: Claude Code's protocol with the tools of Gemini CLI, from which it was forked.
+//!
+//! The hooks name a tool use differently from the transcript, so the key is made from the arguments. After every round
+//! of tools it submits an empty prompt, which is not the user's. A failing command is a result in older versions and a
+//! failure in newer ones; both carry the same text.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::event::{Event, FileTouch, Outcome, ToolUse};
+use cerberus_record::id::fnv1a;
+use serde::Deserialize;
+
+use super::AGENT;
+use crate::claude_code::payload::{Call, Payload, hook_event};
+use crate::gemini::payload::{Input, Response};
+use crate::loose::{Object, Raw, Text};
+use crate::tool::{self, Exit, Use};
+use crate::transcripts::use_key;
+use crate::{HookEvent, PayloadError, patch};
+
+/// The arguments exactly as sent; the transcript identifies a tool use by the same text.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Given<'a> {
+    #[serde(borrow)]
+    tool_input: Raw<'a>,
+}
+
+/// Parses one payload. Returns `None` for events we do not capture.
+pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    let fields: Payload<Object<Input>, Object<Response>> = serde_json::from_slice(payload)?;
+    let mut hook_event = hook_event(cleaner, AGENT, payload, fields, tool_use)?;
+    if let Some(HookEvent { key, event: Event::Tool(_), .. }) = &mut hook_event {
+        let given: Given = serde_json::from_slice(payload)?;
+        *key = use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload)));
+    }
+    Ok(hook_event)
+}
+
+fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Object<Response<'a>>>) -> ToolUse<'a> {
+    let Call { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
+    let mut used = Use::new(cleaner);
+    used.outcome = outcome;
+    match &*name {
+        "run_shell_command" => {
+            let (exit, output) = ending(&error.unwrap_or_else(|| response.for_model.unescaped()));
+            let exit = if outcome == Outcome::Interrupted { Exit::Interrupted } else { exit };
+            tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
+            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+        }
+        _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
+        "write_file" | "edit" => {
+            let lines = patch::unified(response.shown.0.diff);
+            let is_whole = &*name == "write_file" && lines == [FileTouch::SOMEWHERE];
+            let lines = if is_whole { Vec::new() } else { lines };
+            tool::edited(&mut used, input.file_path, [input.content, input.new_string], lines);
+        }
+        "read_file" => tool::read(&mut used, input.file_path),
+        "todo_write" => tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts())),
+        _ => {}
+    }
+    used.of(name)
+}
+
+/// Exit code and output of a command: labelled lines around `Output: …`.
+pub(super) fn ending(for_model: &str) -> (Exit, String) {
+    let Some((_, text)) = for_model.split_once("\nOutput: ") else {
+        let is_cancelled = for_model.starts_with("Command was cancelled");
+        return (if is_cancelled { Exit::Interrupted } else { Exit::Unknown }, for_model.to_string());
+    };
+    let mut exit = Exit::Unknown;
+    let mut output = text;
+    while let Some((before, last)) = output.rsplit_once('\n') {
+        match last.split_once(": ") {
+            Some(("Exit Code", code)) if exit == Exit::Unknown => exit = code.parse().map_or(exit, Exit::Code),
+            // A command that was not stopped by a signal has none, or 0.
+            Some(("Signal", "(none)" | "0")) => {}
+            Some(("Signal", _)) => exit = Exit::Interrupted,
+            Some(("Exit Code" | "Process Group PGID" | "Background PIDs", _)) => {}
+            Some(("Error", _)) => {
+                output = before;
+                break;
+            }
+            _ => break,
+        }
+        output = before;
+    }
+    (exit, if output == "(empty)" { String::new() } else { output.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::clean::BUILT_IN;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::claude_code::payload as claude_code;
+
+    const TRANSCRIPT: &str = "/home/ann/.qwen/projects/-home-ann-hydra/chats/3df6.jsonl";
+
+    /// A payload with the base fields that the client always sends.
+    fn payload(name: &str, extra: Value) -> Vec<u8> {
+        let mut value = json!({
+            "session_id": "3df6", "transcript_path": TRANSCRIPT, "cwd": "/home/ann/hydra", "hook_event_name": name,
+            "timestamp": "2026-01-22T13:35:14.120Z",
+        });
+        value.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        value.to_string().into_bytes()
+    }
+
+    fn event_of(name: &str, extra: Value) -> Value {
+        let bytes = payload(name, extra);
+        parse(&BUILT_IN, &bytes)
+            .unwrap()
+            .map_or(Value::Null, |hook_event| serde_json::to_value(hook_event.event).unwrap())
+    }
+
+    #[test]
+    fn every_captured_event_is_reduced() {
+        for (name, extra, expected) in [
+            (
+                "SessionStart",
+                json!({"source": "resume", "model": "m"}),
+                json!({"start": {"source": "resume", "transcript": TRANSCRIPT}}),
+            ),
+            ("UserPromptSubmit", json!({"prompt": "go on"}), json!({"prompt": {"text": "go on"}})),
+            ("UserPromptSubmit", json!({"prompt": ""}), Value::Null),
+            ("Stop", json!({"last_assistant_message": "Done."}), json!({"stop": {"message": "Done."}})),
+            ("PreCompact", json!({"trigger": "manual"}), json!({"compact": {"stage": "before"}})),
+            ("PostCompact", json!({"compact_summary": "s"}), json!({"compact": {"stage": "after", "summary": "s"}})),
+            ("SessionEnd", json!({"reason": "prompt_input_exit"}), json!({"end": {"reason": "prompt_input_exit"}})),
+            ("PreToolUse", json!({"tool_name": "read_file"}), Value::Null),
+            ("PostToolBatch", json!({"tool_calls": []}), Value::Null),
+            ("MessageDisplay", json!({"displayed_text": "x"}), Value::Null),
+        ] {
+            assert_eq!(event_of(name, extra.clone()), expected, "{name} {extra}");
+        }
+    }
+
+    #[test]
+    fn every_tool_use_is_reduced() {
+        let printed = |output: &str, code: u8, signal: &str| {
+            format!(
+                "Command: make\nDirectory: (root)\nOutput: {output}\nError: (none)\nExit Code: {code}\nSignal: {signal}\n\
+                 Process Group PGID: 37"
+            )
+        };
+        let answer = |text: String| json!({"tool_response": {"llmContent": text}});
+        let diff = json!({"tool_response": {"returnDisplay": {"fileDiff": "@@ -4,2 +4,2 @@\n x\n-y\n+fn z() {\n"}}});
+        let (make, test) = (json!({"command": "make check"}), json!({"command": "cargo test"}));
+        for (event, name, input, extra, expected) in [
+            (
+                "PostToolUse",
+                "run_shell_command",
+                &make,
+                answer(printed("Exit Code: 9\nbad", 3, "0")),
+                json!({"command": "make check", "outcome": "failed", "error": "Exit code 3\nExit Code: 9\nbad"}),
+            ),
+            (
+                "PostToolUseFailure",
+                "run_shell_command",
+                &make,
+                json!({"error": printed("bad", 3, "(none)"), "is_interrupt": false}),
+                json!({"command": "make check", "outcome": "failed", "error": "Exit code 3\nbad"}),
+            ),
+            (
+                "PostToolUse",
+                "run_shell_command",
+                &test,
+                answer(printed("ok", 0, "(none)")),
+                json!({"command": "cargo test", "output": "ok"}),
+            ),
+            (
+                "PostToolUse",
+                "run_shell_command",
+                &test,
+                answer(printed("(empty)", 0, "0")),
+                json!({"command": "cargo test"}),
+            ),
+            (
+                "PostToolUse",
+                "run_shell_command",
+                &test,
+                answer(printed("half", 0, "15")),
+                json!({"command": "cargo test", "outcome": "interrupted", "error": "half"}),
+            ),
+            (
+                "PostToolUse",
+                "edit",
+                &json!({"file_path": "/p/a.rs", "old_string": "y", "new_string": "fn z() {"}),
+                diff,
+                json!({"files": [{"path": "/p/a.rs", "how": "edited", "lines": [[5, 5]]}], "names": ["z"]}),
+            ),
+            (
+                "PostToolUse",
+                "write_file",
+                &json!({"file_path": "/p/b.py", "content": "class B:\n"}),
+                json!({}),
+                json!({"files": [{"path": "/p/b.py", "how": "edited"}], "names": ["B"]}),
+            ),
+            (
+                "PostToolUse",
+                "read_file",
+                &json!({"file_path": "a"}),
+                json!({"tool_response": {"llmContent": "text"}}),
+                json!({"files": [{"path": "a", "how": "read"}]}),
+            ),
+            (
+                "PostToolUseFailure",
+                "read_file",
+                &json!({"file_path": "a"}),
+                json!({"error": "File not found: a"}),
+                json!({"outcome": "failed", "error": "File not found: a"}),
+            ),
+            (
+                "PostToolUse",
+                "todo_write",
+                &json!({"todos": [{"id": "1", "content": "A", "status": "completed"}, {"content": "B"}]}),
+                json!({}),
+                json!({"todos": [{"subject": "A", "state": "done"}, {"subject": "B", "state": "open"}]}),
+            ),
+            ("PostToolUse", "glob", &json!({"pattern": "*"}), answer(String::new()), json!({})),
+            ("PostToolUse", "edit", &json!("odd"), json!({"tool_response": "odd"}), json!({})),
+        ] {
+            let (mut expected, mut all) = (expected, json!({"tool_name": name, "tool_input": input}));
+            expected["tool"] = json!(name);
+            all.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            assert_eq!(event_of(event, all)["tool"], expected, "{name} {input} {extra}");
+        }
+    }
+
+    #[test]
+    fn a_hook_installed_for_claude_code_gives_the_same_event() {
+        for name in ["SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd"] {
+            let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
+            let hook_event = parse(&BUILT_IN, &bytes).unwrap();
+            assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
+            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_key_is_made_from_the_arguments() {
+        let key = |id: &str, input: Value| {
+            let extra = json!({"tool_name": "edit", "tool_use_id": id, "tool_input": input});
+            let bytes = payload("PostToolUse", extra);
+            parse(&BUILT_IN, &bytes).unwrap().unwrap().key.to_string()
+        };
+        let shared = use_key(&BUILT_IN, "{\"a\":1}", "").to_string();
+        assert!(key("t1", json!({"a": 1})).starts_with(&shared));
+        assert_ne!(key("t1", json!({"a": 1})), key("t2", json!({"a": 1})));
+    }
+}

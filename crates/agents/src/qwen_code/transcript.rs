@@ -1,0 +1,258 @@
+//! Qwen Code's chats: one message per line, in the form of Gemini's API. A chat of a subagent is a file of its own.
+//!
+//! The hooks name a tool use differently, so it is identified by its arguments. A prompt is kept as the user typed it;
+//! beside it stand the reminders of the client and the context of hooks.
+
+use std::borrow::Cow;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::event::Outcome;
+use cerberus_record::time::Timestamp;
+use serde::Deserialize;
+
+use super::payload::ending;
+use crate::loose::{Flag, List, Object, Raw, Text};
+use crate::stream::{Count, Speaker, StreamEvent};
+use crate::tool::Exit;
+use crate::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Line<'a> {
+    #[serde(borrow)]
+    uuid: Text<'a>,
+    #[serde(rename = "sessionId", borrow)]
+    session: Text<'a>,
+    #[serde(borrow)]
+    timestamp: Text<'a>,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(rename = "gitBranch", borrow)]
+    branch: Text<'a>,
+    #[serde(rename = "isSidechain")]
+    is_subagent: Flag,
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    subtype: Text<'a>,
+    #[serde(borrow)]
+    message: Object<Message<'a>>,
+    #[serde(rename = "systemPayload", borrow)]
+    details: Object<Details<'a>>,
+    #[serde(rename = "toolCallResult", borrow)]
+    result: Object<CallResult<'a>>,
+    #[serde(rename = "usageMetadata")]
+    usage: Object<Usage>,
+    #[serde(rename = "contextWindowSize")]
+    window: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    #[serde(rename = "promptTokenCount")]
+    prompt: Count,
+    #[serde(rename = "candidatesTokenCount")]
+    answer: Count,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    parts: List<Object<Part<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Text<'a>,
+    thought: Flag,
+    #[serde(rename = "functionCall", borrow)]
+    call: Object<Call<'a>>,
+    #[serde(rename = "functionResponse", borrow)]
+    response: Object<FunctionResponse<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    args: Raw<'a>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    response: Object<Response<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Response<'a> {
+    #[serde(borrow)]
+    output: Text<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+}
+
+/// What the client knows about a line beside the message.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details<'a> {
+    /// The prompt as the user typed it.
+    #[serde(rename = "displayText", borrow)]
+    typed: Text<'a>,
+    /// The messages that remain after compaction; the first holds the summary.
+    #[serde(rename = "compressedHistory", borrow)]
+    remaining: List<Object<Message<'a>>, MESSAGES_MAX>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CallResult<'a> {
+    #[serde(borrow)]
+    status: Text<'a>,
+    #[serde(rename = "resultDisplay", borrow)]
+    display: Object<Display<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Display<'a> {
+    #[serde(rename = "fileDiff", borrow)]
+    diff: Text<'a>,
+}
+
+/// Parses a whole chat.
+pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: Vec::new() };
+    let damaged_lines = each_line(bytes, |Object(line)| reader.line(line));
+    for (call, began_at) in std::mem::take(&mut reader.open) {
+        let (Some(id), Some(name)) = (call.id.0, call.name.0) else { continue };
+        let key = UseKey::Given { arguments: call.args.0, id };
+        reader.builder.in_flight(key, began_at, &name, &Arguments::read(call.args.0));
+    }
+    reader.builder.finish();
+    Transcript { damaged_lines, ..reader.builder.read }
+}
+
+/// What a line says about the size of the context. A subagent has a context of its own.
+pub(crate) fn context(line: &[u8]) -> Vec<StreamEvent> {
+    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+        _ if line.is_subagent.0 => Vec::new(),
+        (Some("system"), Some("chat_compression")) => vec![StreamEvent::Compacted],
+        (Some("assistant"), _) if line.usage.0.prompt.0 > 0 => {
+            let Object(Usage { prompt, answer }) = line.usage;
+            let context = prompt.0.saturating_add(answer.0);
+            let usage = StreamEvent::Usage { message: None, context, output: answer.0, own: Speaker::Main };
+            let window = StreamEvent::Window { model: String::new(), tokens: line.window.0 };
+            if line.window.0 > 0 { vec![window, usage] } else { vec![usage] }
+        }
+        _ => Vec::new(),
+    }
+}
+
+struct Reader<'a> {
+    builder: TranscriptBuilder<'a>,
+    /// Calls without a result, and when they began.
+    open: Vec<(Call<'a>, Option<Timestamp>)>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, line: Line<'a>) {
+        let builder = &mut self.builder;
+        builder.session = line.session.0.or(builder.session.take());
+        builder.set_time(line.timestamp.0);
+        builder.set_cwd(line.cwd.0);
+        builder.set_branch(line.branch.0);
+        builder.is_subagent = line.is_subagent.0;
+        let id = line.uuid.0.unwrap_or_default();
+        let Object(Message { parts }) = line.message;
+        match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+            (Some("user"), None) => {
+                let words = line.details.0.typed.0.unwrap_or_else(|| typed(parts));
+                // A command to the client itself.
+                if !words.trim_start().starts_with('/') && !words.trim().is_empty() {
+                    builder.finish_turn();
+                    builder.prompt(words, &id);
+                }
+            }
+            (Some("assistant"), None) => self.assistant(parts, id),
+            (Some("tool_result"), _) => self.results(parts, &line.result.0),
+            (Some("system"), Some("chat_compression")) => {
+                let first = line.details.0.remaining.0.into_iter().next();
+                builder.compacted(first.map(|Object(message)| spoken(message.parts)).unwrap_or_default(), &id);
+            }
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, parts: List<Object<Part<'a>>>, id: Cow<'a, str>) {
+        let (calls, texts): (Vec<_>, Vec<_>) =
+            parts.0.into_iter().partition(|Object(part)| part.call.0.name.0.is_some());
+        self.builder.agent_message(spoken(List(texts)), id);
+        for Object(part) in calls {
+            self.open.push((part.call.0, self.builder.at));
+            self.builder.uses_tool();
+        }
+    }
+
+    fn results(&mut self, parts: List<Object<Part<'a>>>, result: &CallResult<'a>) {
+        for Object(part) in parts.0 {
+            let Object(response) = part.response;
+            let Some(at) = self.open.iter().position(|(call, _)| call.id.0 == response.id.0) else { continue };
+            let (call, _) = self.open.remove(at);
+            let (Some(id), Some(name)) = (call.id.0, call.name.0) else { continue };
+            let Object(Response { output, error }) = response.response;
+            let printed = output.0.or(error.0).unwrap_or_default();
+            let answer = match (result.status.0.as_deref(), &*name) {
+                (Some("cancelled"), _) => {
+                    Answer { outcome: Outcome::Interrupted, output: printed, ..Answer::default() }
+                }
+                (_, "run_shell_command") => match ending(&printed) {
+                    (Exit::Code(code), output) => Answer::exited(code, Cow::Owned(output)),
+                    (Exit::Interrupted, output) => {
+                        Answer { outcome: Outcome::Interrupted, output: Cow::Owned(output), ..Answer::default() }
+                    }
+                    (Exit::Unknown, output) => {
+                        Answer { outcome: Outcome::Unknown, output: Cow::Owned(output), ..Answer::default() }
+                    }
+                },
+                (Some("error"), _) => Answer { outcome: Outcome::Failed, output: printed, ..Answer::default() },
+                _ => {
+                    let diff = result.display.0.diff.0.clone().unwrap_or_default();
+                    Answer { output: printed, diff, ..Answer::default() }
+                }
+            };
+            let used = tool_use(self.builder.cleaner, &name, &Arguments::read(call.args.0), &answer);
+            self.builder.tool(UseKey::Given { arguments: call.args.0, id }, used);
+        }
+    }
+}
+
+/// What the agent said, without what it thought.
+fn spoken<'a>(parts: List<Object<Part<'a>>>) -> Cow<'a, str> {
+    joined(parts.0.into_iter().filter(|Object(part)| !part.thought.0).filter_map(|Object(part)| part.text.0))
+}
+
+/// What the user typed, without what the client and hooks put beside it.
+fn typed<'a>(parts: List<Object<Part<'a>>>) -> Cow<'a, str> {
+    let is_beside = |text: &Cow<str>| text.starts_with("<system-reminder>") || text.starts_with("<qwen:");
+    joined(parts.0.into_iter().filter_map(|Object(part)| part.text.0).filter(|text| !is_beside(text)))
+}
+
+fn joined<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
+    let first = texts.next().unwrap_or_default();
+    texts.fold(first, |all, text| Cow::Owned(format!("{all}\n{text}")))
+}

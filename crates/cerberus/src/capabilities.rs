@@ -1,0 +1,16 @@
+//! The capabilities that this program is made of, on top of the store.
+
+use cerberus_checks::enforce::CheckCapability;
+#[cfg(feature = "loop")]
+use cerberus_loop::run::erase::LoopCapability;
+use cerberus_store::capability::Capabilities;
+#[cfg(feature = "sync")]
+use cerberus_sync::detached::SyncCapability;
+
+pub const ALL: Capabilities<'static> = &[
+    &CheckCapability,
+    #[cfg(feature = "loop")]
+    &LoopCapability,
+    #[cfg(feature = "sync")]
+    &SyncCapability,
+];

@@ -1,0 +1,80 @@
+//! What the report shows: which sessions, in which buckets, on which scale. Drawing is done elsewhere.
+//!
+//! What is unknown stays `None` up to the drawing, and is never counted as zero. Days are numbers since 1970-01-01 in
+//! the user's zone; the caller knows the zone.
+
+pub mod calendar;
+pub mod context;
+pub mod files;
+pub mod loops;
+pub mod memories;
+pub mod scale;
+pub mod shares;
+pub mod told;
+pub mod weeks;
+
+use std::time::Duration;
+
+use cerberus_record::session::Status;
+use cerberus_record::time::Timestamp;
+use context::ContextUse;
+
+/// A session as the report counts it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub id: String,
+    pub title: String,
+    pub project: String,
+    pub agent: String,
+    pub started_at: Timestamp,
+    /// The day it began.
+    pub day: i64,
+    pub duration: Duration,
+    pub status: Status,
+    /// It crashed at least once, whatever happened then.
+    pub has_crashed: bool,
+    /// Tests and commands that failed when they last ran.
+    pub failing: usize,
+    /// Tests, builds and lints in order: whether each was green.
+    pub runs: Vec<bool>,
+    pub context: ContextUse,
+    pub compactions: usize,
+    /// What the agent said it cost.
+    pub cost_usd: Option<f64>,
+    /// The lines it was told, and whether it used each.
+    pub told: Vec<(String, bool)>,
+    /// The files it edited, with the number of edits.
+    pub edited: Vec<(String, usize)>,
+    pub asked: Vec<String>,
+    pub left: Vec<String>,
+}
+
+impl Session {
+    pub fn minutes(&self) -> f64 {
+        self.duration.as_secs_f64() / 60.0
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn session(day: i64) -> Session {
+    Session {
+        id: format!("day-{day}"),
+        title: String::new(),
+        project: "hydra".to_string(),
+        agent: "a".to_string(),
+        started_at: Timestamp::from_millis(day * 86_400_000),
+        day,
+        duration: Duration::from_secs(600),
+        status: Status::Ended,
+        has_crashed: false,
+        failing: 0,
+        runs: Vec::new(),
+        context: ContextUse::default(),
+        compactions: 0,
+        cost_usd: None,
+        told: Vec::new(),
+        edited: Vec::new(),
+        asked: Vec::new(),
+        left: Vec::new(),
+    }
+}

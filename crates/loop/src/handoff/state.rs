@@ -1,0 +1,187 @@
+//! The state that outlives a context. Its field names are a file format that the user's hooks read.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::{Keep, line};
+use cerberus_record::event::Severity;
+use cerberus_record::fact::Kind;
+use cerberus_record::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::check::Change;
+use crate::check_result::CheckResult;
+use crate::preserve::Preserve;
+
+/// State that is preserved across contexts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PreservedState {
+    pub current_objective: Option<OneLine>,
+    /// Newest first.
+    pub completed_items: Vec<OneLine>,
+    /// The next step first.
+    pub pending_items: Vec<OneLine>,
+    pub modified_files: Vec<ModifiedFile>,
+    /// Newest first.
+    pub decisions: Vec<Decision>,
+    /// Worst first.
+    pub known_issues: Vec<Issue>,
+    pub test_state: Option<TestState>,
+    pub custom: BTreeMap<String, OneLine>,
+    pub notes: Vec<OneLine>,
+    /// `1a2b3c4 subject`, newest first.
+    pub recent_commits: Vec<OneLine>,
+    pub included_files: Vec<IncludedFile>,
+    /// The last check, if it did not pass.
+    pub failed_check: Option<FailedCheck>,
+    /// From the user, for this context.
+    pub messages: Vec<Passage>,
+    /// From the user, for earlier contexts, newest first.
+    pub earlier_messages: Vec<Passage>,
+    /// The end of what the last session said, if it did not write a handoff.
+    pub last_words: Option<Passage>,
+    /// The user changed the task since the last context began.
+    pub task_has_changed: bool,
+}
+
+/// A check that did not pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedCheck {
+    /// The iteration after which it ran.
+    pub iteration: u32,
+    #[serde(flatten)]
+    pub result: CheckResult,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModifiedFile {
+    /// Relative to the project.
+    pub path: OneLine,
+    pub change: Change,
+    /// Its old name, if it was renamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<OneLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    pub description: OneLine,
+    pub rationale: Option<OneLine>,
+    /// `None` if the agent gave no time.
+    pub timestamp: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Issue {
+    pub description: OneLine,
+    pub severity: Severity,
+    #[serde(default)]
+    pub files: Vec<OneLine>,
+    pub addressed: bool,
+}
+
+/// The state of the tests, by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TestState {
+    pub passing: Vec<OneLine>,
+    pub failing: Vec<OneLine>,
+    pub fixed: Vec<OneLine>,
+    pub regressed: Vec<OneLine>,
+}
+
+/// A file whose text is included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IncludedFile {
+    pub path: OneLine,
+    pub text: Passage,
+}
+
+/// One line of text, without secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OneLine(String);
+
+impl Deref for OneLine {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Several lines of a file, without secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Passage(String);
+
+impl Passage {
+    pub fn new(cleaner: &Cleaner, text: &str) -> Passage {
+        Passage(cleaner.clean(text, PASSAGE).to_string())
+    }
+}
+
+impl Deref for Passage {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// More of a file is never passed on.
+const PASSAGE: Keep = Keep::words(256 * 1024, 0);
+
+const ITEM_CHARS_MAX: usize = 500;
+
+/// An item from text that is already clean.
+pub(super) fn one_line(text: &str) -> OneLine {
+    OneLine(line(text, ITEM_CHARS_MAX))
+}
+
+const ITEM: Keep = Keep::words(4_000, 0);
+
+impl OneLine {
+    /// An item from outside text.
+    pub fn new(cleaner: &Cleaner, text: &str) -> OneLine {
+        one_line(&cleaner.clean(text, ITEM))
+    }
+}
+
+impl PreservedState {
+    /// Removes what the user does not want to preserve.
+    pub fn keep(&mut self, preserve: &Preserve) {
+        let gone = |kind| !preserve.keeps(kind);
+        if gone(Kind::Objective) {
+            self.current_objective = None;
+        }
+        if gone(Kind::Done) {
+            self.completed_items.clear();
+        }
+        if gone(Kind::Next) {
+            self.pending_items.clear();
+        }
+        if gone(Kind::File) {
+            self.modified_files.clear();
+        }
+        if gone(Kind::Decision) {
+            self.decisions.clear();
+        }
+        if gone(Kind::Blocker) {
+            self.known_issues.clear();
+        }
+        if gone(Kind::Note) {
+            self.custom.clear();
+            self.notes.clear();
+        }
+        if !preserve.test_state {
+            self.test_state = None;
+        }
+        self.recent_commits.truncate(usize::try_from(preserve.commits).unwrap_or(usize::MAX));
+    }
+
+    pub fn open_issues(&self) -> impl Iterator<Item = &Issue> {
+        self.known_issues.iter().filter(|issue| !issue.addressed)
+    }
+}

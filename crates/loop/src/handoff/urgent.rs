@@ -1,0 +1,108 @@
+//! What a context must hear before anything else: that the check failed, and what the user has to say.
+
+use cerberus_record::clean::instruction::harmless;
+use cerberus_record::clean::text::{line, name};
+
+use super::fit::{Need, Part, PartKind};
+use super::render::quoted;
+use super::state::{FailedCheck, Passage, PreservedState};
+
+const LINES_MAX: usize = 100;
+const MESSAGE_LINE_CHARS_MAX: usize = 1_000;
+
+/// In display order.
+pub fn parts(state: &PreservedState) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if let Some(failed) = &state.failed_check {
+        let heading = if failed.result.claimed { "## Completion Refused" } else { "## Check Failed" };
+        parts.push(list(heading, failed_check(failed), Need::Must(0)));
+        let output = &failed.result.output;
+        parts.push(quoted("## End of the Check's Output".to_string(), output, Need::IfRoom(1)));
+    }
+    let task = "- The task was changed since the last session began; the one above is valid.".to_string();
+    let changed = if state.task_has_changed { vec![task] } else { Vec::new() };
+    parts.push(list("## Task Changed", changed, Need::Must(0)));
+    parts.push(list("## Message from the User", messages(&state.messages), Need::Must(0)));
+    parts.push(list("## Earlier Messages from the User", messages(&state.earlier_messages), Need::IfRoom(3)));
+    parts
+}
+
+fn list(heading: &str, lines: Vec<String>, need: Need) -> Part {
+    Part { heading: heading.to_string(), lines, lines_max: LINES_MAX, kind: PartKind::List, need }
+}
+
+fn failed_check(failed: &FailedCheck) -> Vec<String> {
+    let result = &failed.result;
+    let (command, iteration) = (&*result.command, failed.iteration);
+    let first = match result.claimed {
+        true => format!(
+            "- The session of iteration {iteration} reported that everything is done. It is not: the check `{command}` \
+             does not pass."
+        ),
+        false => {
+            format!("- After iteration {iteration}, the check `{command}` did not pass. The task is not complete.")
+        }
+    };
+    let mut lines = vec![first, format!("- Result: {}", &*result.words)];
+    lines.extend(result.changed.iter().map(|path| {
+        format!("- {} is part of the check and was changed since the loop began. Restore it.", name(path))
+    }));
+    lines.extend(result.failing.iter().map(|name| format!("- Failing: {}", harmless(name, "a test"))));
+    lines
+}
+
+/// Each message as one item, with its own line breaks.
+fn messages(messages: &[Passage]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for message in messages {
+        let texts = message.lines().map(|text| line(text, MESSAGE_LINE_CHARS_MAX)).filter(|text| !text.is_empty());
+        lines.extend(texts.enumerate().map(|(at, text)| format!("{}{text}", if at == 0 { "- " } else { "  " })));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::clean::BUILT_IN;
+
+    use super::*;
+    use crate::check_result::CheckResult;
+    use crate::completion::Checked;
+    use crate::handoff::compose;
+    use crate::preserve::Preserve;
+
+    #[test]
+    fn a_refused_completion_comes_first() {
+        let output = "test parser::deep ... FAILED\nassertion failed: ```\n\ntest result: FAILED. 0 passed; 1 failed";
+        let failed = Checked::Failed { words: "exit 101".to_string() };
+        let changed = ["check.sh".to_string()];
+        let result = CheckResult::new(&BUILT_IN, "cargo test", &failed, output, true, &changed);
+        let passage = |text: &str| Passage::new(&BUILT_IN, text);
+        let mut state = PreservedState {
+            failed_check: Some(FailedCheck { iteration: 3, result }),
+            messages: vec![passage("use WAL\n## and nothing else")],
+            earlier_messages: vec![passage("older")],
+            task_has_changed: true,
+            last_words: Some(passage("I stop here.")),
+            ..PreservedState::default()
+        };
+        let expected = "\n## Completion Refused\n\
+            - The session of iteration 3 reported that everything is done. It is not: the check `cargo test` does not pass.\n\
+            - Result: exit 101\n\
+            - check.sh is part of the check and was changed since the loop began. Restore it.\n\
+            - Failing: parser::deep\n\
+            \n## End of the Check's Output\n```\ntest parser::deep ... FAILED\nassertion failed: ```\n\
+            test result: FAILED. 0 passed; 1 failed\n```\n\
+            \n## Task Changed\n- The task was changed since the last session began; the one above is valid.\n\
+            \n## Message from the User\n- use WAL\n  ## and nothing else\n\
+            \n## Earlier Messages from the User\n- older\n\
+            \n## Last Words of the Previous Session\n```\nI stop here.\n```\n";
+        let text = compose(&state, &Preserve::default()).text;
+        assert!(text.contains(expected), "{text}");
+        assert!(text.starts_with("# Context Handoff\n\nYou are continuing"), "{text}");
+        state.failed_check.iter_mut().for_each(|failed| failed.result.claimed = false);
+        let small = compose(&state, &Preserve { max_state_bytes: 500, ..Preserve::default() }).text;
+        assert!(small.len() <= 500 && small.contains("## Check Failed\n- After iteration 3"), "{small}");
+        assert!(small.contains("## Message from the User\n- use WAL"), "{small}");
+    }
+}

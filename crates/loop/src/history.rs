@@ -1,0 +1,483 @@
+//! The loop's ledger: what is written before every step, and the state of a run that follows from it.
+//!
+//! Entries are lines of a file format: fields may be added, none renamed. The entries alone are enough to resume a
+//! run that was killed at any point: an attempt whose agent was launched counts as its iteration, any other attempt
+//! is repeated.
+
+use cerberus_agents::meter::Certainty;
+use cerberus_record::clean::text::Clean;
+use cerberus_record::event::AgentProcess;
+use cerberus_record::session::LoopEnd;
+use cerberus_record::time::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::check_files::CheckFile;
+use super::check_result::CheckResult;
+use super::handoff::state::{OneLine, Passage};
+use super::memory::RunMemory;
+use super::settings::{Layer, Worker};
+use super::totals::{Counts, Ended, How, Progress, Totals};
+
+/// One line of the ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub at: Timestamp,
+    /// The run it belongs to, counted from 1 in the project.
+    pub run: u32,
+    pub step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// A runner started or resumed a run. `token` is in the environment of every process it starts.
+    Run {
+        worker: Worker,
+        #[serde(deserialize_with = "own")]
+        token: Clean<'static>,
+        #[serde(default, deserialize_with = "own_process")]
+        runner: Option<AgentProcess<'static>>,
+        is_resumed: bool,
+        /// Its settings, without secrets, so that the run can be resumed.
+        layer: Box<Layer>,
+        /// The commit that was checked out.
+        #[serde(default, deserialize_with = "own_option")]
+        base: Option<Clean<'static>>,
+    },
+    /// Where the run works.
+    Place(Place),
+    /// An attempt at an iteration is about to start.
+    Begun {
+        iteration: u32,
+        attempt: u32,
+    },
+    /// The agent was started. Written by the guard, the only process that knows.
+    Launched {
+        iteration: u32,
+        attempt: u32,
+        #[serde(default, deserialize_with = "own_process")]
+        agent: Option<AgentProcess<'static>>,
+        #[serde(default, deserialize_with = "own_process")]
+        guard: Option<AgentProcess<'static>>,
+    },
+    Session {
+        #[serde(deserialize_with = "own")]
+        id: Clean<'static>,
+    },
+    /// The agent is at work and has its predecessor's handoff.
+    Acknowledged {
+        reboot: Option<Reboot>,
+    },
+    /// Nothing happens until then.
+    Waiting(Waiting),
+    Ended(Ended),
+    /// The files of the check as they were when the run began.
+    CheckFiles {
+        command: OneLine,
+        files: Vec<CheckFile>,
+    },
+    /// The check was run after an iteration.
+    Checked {
+        iteration: u32,
+        result: CheckResult,
+    },
+    /// A state of the project's files that an attempt left.
+    Files {
+        hash: u64,
+    },
+    /// The user has a message for the next context. Written by `loop tell`.
+    Told {
+        text: Passage,
+    },
+    /// How many files differ from the state before the iteration.
+    Changed {
+        files: u32,
+    },
+    Stopped {
+        class: LoopEnd,
+        #[serde(deserialize_with = "own")]
+        words: Clean<'static>,
+    },
+}
+
+/// The folder that a run works in, and the branch that was checked out there when it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    #[serde(deserialize_with = "own")]
+    pub root: Clean<'static>,
+    #[serde(default, deserialize_with = "own_option")]
+    pub branch: Option<Clean<'static>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub until: Timestamp,
+    #[serde(deserialize_with = "own")]
+    pub reason: Clean<'static>,
+}
+
+/// How a fresh context was started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reboot {
+    pub reason: How,
+    #[serde(default, deserialize_with = "own_option")]
+    pub old_session_id: Option<Clean<'static>>,
+    #[serde(deserialize_with = "own")]
+    pub new_session_id: Clean<'static>,
+    #[serde(deserialize_with = "own")]
+    pub handoff_message: Clean<'static>,
+    pub transition_time_ms: u64,
+    pub warmed_up: bool,
+}
+
+/// One iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Iteration {
+    pub run: u32,
+    pub iteration: u32,
+    pub attempts: u32,
+    pub worker: Worker,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    pub session_id: Option<String>,
+    pub fill_percent: Option<f64>,
+    pub certainty: Option<Certainty>,
+    pub tokens: Option<u64>,
+    pub cost_usd: Option<f64>,
+    pub how: Option<How>,
+    pub failure: Option<String>,
+    pub changed_files: Option<u32>,
+    pub reboot: Option<Reboot>,
+    pub check: Option<CheckResult>,
+    /// Only for the last iteration of a run that ended.
+    pub stop: Option<(LoopEnd, String)>,
+}
+
+/// An attempt without a recorded end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Open {
+    pub iteration: u32,
+    pub attempt: u32,
+    pub is_launched: bool,
+    pub agent: Option<AgentProcess<'static>>,
+    pub guard: Option<AgentProcess<'static>>,
+}
+
+/// The state of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunState {
+    pub run: u32,
+    pub worker: Worker,
+    pub runner: Option<AgentProcess<'static>>,
+    pub token: String,
+    pub layer: Layer,
+    /// The commit that was checked out when the run started.
+    pub base: Option<String>,
+    pub place: Option<Place>,
+    pub totals: Totals,
+    pub open: Option<Open>,
+    /// What it waits for, if the time has not passed yet.
+    pub waiting: Option<Waiting>,
+    /// All of its sessions, in order.
+    pub sessions: Vec<String>,
+    pub stopped: Option<(LoopEnd, String)>,
+    pub last_at: Timestamp,
+    pub memory: RunMemory,
+}
+
+/// The state of the latest run, if there is any.
+pub fn latest_run(entries: &[Entry]) -> Option<RunState> {
+    let mut state: Option<RunState> = None;
+    for entry in entries {
+        match &mut state {
+            Some(known) if known.run == entry.run => known.apply(entry),
+            _ => state = RunState::begin(entry),
+        }
+    }
+    state
+}
+
+impl RunState {
+    fn begin(entry: &Entry) -> Option<RunState> {
+        let Step::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
+        Some(RunState {
+            run: entry.run,
+            worker: *worker,
+            runner: runner.clone(),
+            token: token.to_string(),
+            layer: (**layer).clone(),
+            base: base.as_ref().map(|base| base.to_string()),
+            place: None,
+            totals: Totals::new(entry.at),
+            open: None,
+            waiting: None,
+            sessions: Vec::new(),
+            stopped: None,
+            last_at: entry.at,
+            memory: RunMemory::default(),
+        })
+    }
+
+    fn apply(&mut self, entry: &Entry) {
+        self.memory.apply(&entry.step);
+        match &entry.step {
+            Step::Run { worker, runner, token, layer, .. } => {
+                // Time between two runners does not count.
+                self.totals.before += self.last_at.since(self.totals.since);
+                self.totals.since = entry.at;
+                (self.worker, self.runner, self.stopped) = (*worker, runner.clone(), None);
+                self.token = token.to_string();
+                self.layer = (**layer).clone();
+            }
+            Step::Place(place) => self.place = Some(place.clone()),
+            Step::Begun { iteration, attempt } => {
+                self.totals.begin_attempt(entry.at);
+                self.waiting = None;
+                let (iteration, attempt) = (*iteration, *attempt);
+                self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
+            }
+            Step::Launched { iteration, attempt, agent, guard } => {
+                let is_this = |open: &&mut Open| open.iteration == *iteration && open.attempt == *attempt;
+                if let Some(open) = self.open.as_mut().filter(is_this) {
+                    (open.is_launched, open.agent, open.guard) = (true, agent.clone(), guard.clone());
+                }
+            }
+            Step::Session { id } => self.sessions.push(id.to_string()),
+            Step::Waiting(waiting) => self.waiting = Some(waiting.clone()),
+            Step::Acknowledged { .. }
+            | Step::Changed { .. }
+            | Step::CheckFiles { .. }
+            | Step::Checked { .. }
+            | Step::Files { .. }
+            | Step::Told { .. } => {}
+            Step::Ended(ended) => {
+                self.waiting = None;
+                self.totals.ended(ended);
+                self.open = None;
+            }
+            Step::Stopped { class, words } => {
+                (self.stopped, self.waiting) = (Some((*class, words.to_string())), None);
+            }
+        }
+        self.last_at = self.last_at.max(entry.at);
+    }
+}
+
+/// How to record an attempt whose runner died. Its iteration is spent only if the agent got to work.
+pub fn died(open: &Open) -> Ended {
+    Ended {
+        how: How::RunnerDied,
+        counts: if open.is_launched { Counts::Spent } else { Counts::Again },
+        progress: Progress::Unknown,
+        claimed: false,
+        failure: None,
+        tokens: 0,
+        cost_usd: None,
+        fill_percent: None,
+        certainty: None,
+    }
+}
+
+/// All iterations of all runs, oldest first. Attempts at the same iteration are merged.
+pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
+    let mut found: Vec<Iteration> = Vec::new();
+    let mut worker = Worker::COMMAND;
+    for entry in entries {
+        match &entry.step {
+            Step::Run { worker: named, .. } => worker = *named,
+            Step::Begun { iteration, .. } => begin(&mut found, entry, worker, *iteration),
+            step => {
+                if let Some(last) = found.last_mut().filter(|last| last.run == entry.run) {
+                    last.apply(entry.at, step);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32) {
+    let is_same = |last: &&mut Iteration| last.run == entry.run && last.iteration == number;
+    if let Some(last) = found.last_mut().filter(is_same) {
+        (last.attempts, last.worker) = (last.attempts + 1, worker);
+        (last.ended_at, last.how, last.failure, last.stop) = (None, None, None, None);
+        return;
+    }
+    found.push(Iteration {
+        run: entry.run,
+        iteration: number,
+        attempts: 1,
+        worker,
+        started_at: entry.at,
+        ended_at: None,
+        session_id: None,
+        fill_percent: None,
+        certainty: None,
+        tokens: None,
+        cost_usd: None,
+        how: None,
+        failure: None,
+        changed_files: None,
+        reboot: None,
+        check: None,
+        stop: None,
+    });
+}
+
+impl Iteration {
+    fn apply(&mut self, at: Timestamp, step: &Step) {
+        match step {
+            Step::Session { id } => self.session_id = Some(id.to_string()),
+            Step::Acknowledged { reboot } => self.reboot = reboot.clone(),
+            Step::Ended(ended) => {
+                self.ended_at = Some(at);
+                self.how = Some(ended.how);
+                self.failure = ended.failure.clone();
+                self.fill_percent = ended.fill_percent;
+                self.certainty = ended.certainty;
+                // The cost of earlier attempts is included.
+                self.tokens = match (self.tokens, ended.tokens) {
+                    (None, 0) => None,
+                    (known, more) => Some(known.unwrap_or(0).saturating_add(more)),
+                };
+                self.cost_usd = match (self.cost_usd, ended.cost_usd) {
+                    (None, None) => None,
+                    (known, more) => Some(known.unwrap_or(0.0) + more.unwrap_or(0.0)),
+                };
+            }
+            Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
+            Step::Changed { files } => self.changed_files = Some(*files),
+            Step::Checked { result, .. } => self.check = Some(result.clone()),
+            Step::Run { .. }
+            | Step::Place(_)
+            | Step::Waiting(_)
+            | Step::Begun { .. }
+            | Step::Launched { .. }
+            | Step::CheckFiles { .. }
+            | Step::Files { .. }
+            | Step::Told { .. } => {}
+        }
+    }
+}
+
+// Deserialized values must outlive the line they were read from.
+
+fn own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clean<'static>, D::Error> {
+    Clean::deserialize(deserializer).map(Clean::into_owned)
+}
+
+fn own_option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Clean<'static>>, D::Error> {
+    Ok(Option::<Clean>::deserialize(deserializer)?.map(Clean::into_owned))
+}
+
+fn own_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AgentProcess<'static>>, D::Error> {
+    Ok(Option::<AgentProcess>::deserialize(deserializer)?.map(AgentProcess::into_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cerberus_record::clean::BUILT_IN;
+    use cerberus_record::clean::text::Keep;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn word(text: &str) -> Clean<'static> {
+        BUILT_IN.clean(text.to_string(), Keep::NAME)
+    }
+
+    fn at(secs: u64) -> Timestamp {
+        Timestamp::from_millis(1_700_000_000_000).plus(Duration::from_secs(secs))
+    }
+
+    fn run(is_resumed: bool) -> Step {
+        Step::Run {
+            worker: Worker::COMMAND,
+            token: word("t"),
+            runner: None,
+            is_resumed,
+            layer: Box::default(),
+            base: None,
+        }
+    }
+
+    fn ended(counts: Counts) -> Step {
+        let open = Open { iteration: 1, attempt: 1, is_launched: counts == Counts::Spent, agent: None, guard: None };
+        Step::Ended(Ended { how: How::IterationEnd, tokens: 5, ..died(&open) })
+    }
+
+    /// The entries of a run with three iterations, the second in two attempts.
+    fn whole() -> Vec<Step> {
+        let attempt = |iteration: u32, number: u32, counts| {
+            vec![
+                Step::Begun { iteration, attempt: number },
+                Step::Launched { iteration, attempt: number, agent: None, guard: None },
+                Step::Session { id: word(&format!("s{iteration}-{number}")) },
+                Step::Acknowledged { reboot: None },
+                ended(counts),
+            ]
+        };
+        let mut steps = vec![run(false)];
+        steps.extend(attempt(1, 1, Counts::Spent));
+        steps.extend(attempt(2, 1, Counts::Again));
+        steps.extend(attempt(2, 2, Counts::Spent));
+        steps.extend(attempt(3, 1, Counts::Spent));
+        steps.push(Step::Stopped { class: LoopEnd::Limit, words: word("enough") });
+        steps
+    }
+
+    fn entries(steps: Vec<Step>) -> Vec<Entry> {
+        steps.into_iter().enumerate().map(|(n, step)| Entry { at: at(n as u64), run: 1, step }).collect()
+    }
+
+    #[test]
+    fn attempts_at_one_iteration_are_merged() {
+        let rows = iterations(&entries(whole()));
+        let found: Vec<_> = rows.iter().map(|row| (row.iteration, row.attempts, row.session_id.as_deref())).collect();
+        assert_eq!(found, [(1, 1, Some("s1-1")), (2, 2, Some("s2-2")), (3, 1, Some("s3-1"))]);
+        assert_eq!(rows[1].tokens, Some(10));
+        assert_eq!(rows[2].stop, Some((LoopEnd::Limit, "enough".to_string())));
+        let state = latest_run(&entries(whole())).unwrap();
+        assert_eq!((state.totals.spent, state.totals.tokens, state.open), (3, 20, None));
+    }
+
+    #[test]
+    fn time_between_runners_does_not_count() {
+        let mut entries = entries(vec![run(false), ended(Counts::Spent)]);
+        entries[1].at = at(100);
+        entries.push(Entry { at: at(9_000), run: 1, step: run(true) });
+        let state = latest_run(&entries).unwrap();
+        assert_eq!(state.totals.elapsed(at(9_050)), Duration::from_secs(150));
+    }
+
+    proptest! {
+        /// Killed after any entry and resumed, no iteration is lost and none is done twice.
+        #[test]
+        fn a_run_killed_anywhere_continues_where_it_was(cut in 1usize..22) {
+            let steps: Vec<Step> = whole().into_iter().take(cut).collect();
+            let is_over = matches!(steps.last(), Some(Step::Stopped { .. }));
+            let mut entries = entries(steps);
+            let found = latest_run(&entries).unwrap();
+            entries.push(Entry { at: at(100), run: 1, step: run(true) });
+            if let Some(open) = &found.open {
+                entries.push(Entry { at: at(101), run: 1, step: Step::Ended(died(open)) });
+            }
+            let mut next = latest_run(&entries).unwrap();
+            prop_assert!(next.open.is_none());
+            // It continues with its third iteration.
+            while !is_over && next.totals.spent < 3 {
+                let (iteration, attempt) = (next.totals.iteration(), next.totals.attempts + 1);
+                let step = Step::Begun { iteration, attempt };
+                entries.push(Entry { at: at(200), run: 1, step });
+                entries.push(Entry { at: at(201), run: 1, step: ended(Counts::Spent) });
+                next = latest_run(&entries).unwrap();
+            }
+            let rows = iterations(&entries);
+            let numbers: Vec<u32> = rows.iter().map(|row| row.iteration).collect();
+            prop_assert_eq!(numbers, vec![1, 2, 3]);
+            prop_assert!(rows.iter().all(|row| row.ended_at.is_some()));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The checkpoints of loops, which are in the users' repositories: finds those that a request to forget affects, and
+//! those with secrets.
+//!
+//! A checkpoint is removed as a whole, because a commit cannot be edited. Only our own references are removed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use cerberus_os::home::Home;
+use cerberus_os::outside;
+use cerberus_recall::forget::ForgetRequest;
+use cerberus_record::clean::Cleaner;
+use cerberus_record::id::ProjectId;
+use cerberus_store::capability::{Capability, CapabilityError};
+use cerberus_store::erase::scan::{Finding, kinds_of};
+use cerberus_store::journal::{self, JournalError, Line};
+use cerberus_store::project::identity::{Located, locate};
+use cerberus_store::view::Store;
+
+use crate::run::checkpoint::{CheckpointError, Checkpoints, Reference};
+use crate::run::forget;
+use crate::run::forget::affected;
+use crate::run::ledger::Ledger;
+
+/// Half a million references.
+const PACKED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointsError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    #[error("cannot read the loops: {0}")]
+    Loops(#[from] std::io::Error),
+}
+
+/// Loops keep handoffs and outputs in their ledgers, and checkpoints in the users' repositories.
+pub struct LoopCapability;
+
+impl Capability for LoopCapability {
+    fn forget(&self, home: &Home, request: &ForgetRequest) -> std::io::Result<()> {
+        forget::forget(home, request)
+    }
+
+    fn count_copies(&self, home: &Home, here: &Path, request: &ForgetRequest) -> Result<usize, CapabilityError> {
+        Ok(meant(home, here, request)?.iter().map(|repository| repository.references.len()).sum())
+    }
+
+    fn remove_copies(&self, home: &Home, here: &Path, request: &ForgetRequest) -> Result<(), CapabilityError> {
+        for repository in meant(home, here, request)? {
+            repository.remove(home)?;
+        }
+        Ok(())
+    }
+
+    fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
+        forget::forgotten_elsewhere(home, store)
+    }
+
+    fn secrets(&self, home: &Home, here: &Path) -> Result<Vec<Finding>, CapabilityError> {
+        Ok(with_secrets(home, here)?.0)
+    }
+
+    fn remove_secrets(&self, home: &Home, here: &Path) -> Result<(), CapabilityError> {
+        for repository in with_secrets(home, here)?.1 {
+            repository.remove(home)?;
+        }
+        Ok(())
+    }
+}
+
+/// References of ours in one repository.
+#[derive(Debug)]
+struct InRepository {
+    located: Located,
+    references: Vec<Reference>,
+}
+
+impl InRepository {
+    fn remove(&self, home: &Home) -> Result<(), CheckpointError> {
+        let checkpoints = Checkpoints::new(home, &self.located)?;
+        self.references.iter().try_for_each(|one| checkpoints.remove_reference(one))
+    }
+}
+
+/// The checkpoints of the runs that a request affects. `here` is a folder that may not be in the journal yet.
+fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepository>, CheckpointsError> {
+    let affected = affected(home, request)?;
+    let mut found = Vec::new();
+    for (project, located) in repositories(home, here, |project| affected.concerns(project))? {
+        let checkpoints = Checkpoints::new(home, &located)?;
+        let mut references = checkpoints.references()?;
+        references.retain(|one| affected.contains(&project, one));
+        if let ForgetRequest::Paths(paths) = request {
+            let mut with_file = Vec::new();
+            for one in references {
+                if checkpoints.changed_files(&one)?.iter().any(|(path, _)| paths.glob.matches(path)) {
+                    with_file.push(one);
+                }
+            }
+            references = with_file;
+        }
+        if !references.is_empty() {
+            found.push(InRepository { located, references });
+        }
+    }
+    Ok(found)
+}
+
+/// The checkpoints whose files contain a secret that is not in the commit they are based on.
+fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InRepository>), CheckpointsError> {
+    let looped: HashSet<ProjectId> = Ledger::all(home)?.iter().map(|ledger| ledger.project().clone()).collect();
+    let (mut findings, mut found) = (Vec::new(), Vec::new());
+    for (_, located) in repositories(home, here, |project| looped.contains(project))? {
+        let checkpoints = Checkpoints::new(home, &located)?;
+        // Most files are the same in many checkpoints.
+        let mut known: HashMap<String, Vec<String>> = HashMap::new();
+        let mut references = checkpoints.references()?;
+        let mut has_secret = HashSet::new();
+        for one in &references {
+            for (path, blob) in checkpoints.changed_files(one)? {
+                let kinds = known.entry(blob).or_insert_with_key(|blob| {
+                    checkpoints.text_of(blob).map_or_else(Vec::new, |text| secrets_in(home.cleaner(), &text))
+                });
+                if !kinds.is_empty() {
+                    has_secret.insert(one.name.clone());
+                    let file = format!("{} in {}", one.name, located.root.display());
+                    findings.push(Finding { file, at: path, kinds: kinds.clone() });
+                }
+            }
+        }
+        references.retain(|one| has_secret.contains(&one.name));
+        if !references.is_empty() {
+            found.push(InRepository { located, references });
+        }
+    }
+    Ok((findings, found))
+}
+
+fn secrets_in(cleaner: &Cleaner, text: &str) -> Vec<String> {
+    kinds_of(&cleaner.redact(text), text)
+}
+
+/// The repositories of these projects, as far as they still exist. Worktrees share their references.
+fn repositories(
+    home: &Home,
+    here: &Path,
+    is_meant: impl Fn(&ProjectId) -> bool,
+) -> Result<Vec<(ProjectId, Located)>, CheckpointsError> {
+    let mut roots = BTreeSet::from([here.to_path_buf()]);
+    journal::each_line(home, |_, line| {
+        if let Line::Whole(sealed) = line
+            && let Some(record) = sealed.record()
+            && is_meant(&record.location.project)
+            && !roots.contains(Path::new(&*record.location.root))
+        {
+            roots.insert(PathBuf::from(&*record.location.root));
+        }
+    })?;
+    let mut found: Vec<(ProjectId, Located)> = Vec::new();
+    for located in roots.iter().filter(|root| root.is_dir()).map(|root| locate(root)) {
+        let is_new = found.iter().all(|(project, _)| *project != located.project);
+        if may_have_references(&located) && is_meant(&located.project) && is_new {
+            found.push((located.project.clone(), located));
+        }
+    }
+    Ok(found)
+}
+
+/// A quick look, so that git is not needed where there is nothing of ours.
+fn may_have_references(located: &Located) -> bool {
+    let Some(common_dir) = &located.common_dir else { return false };
+    let is_packed = |text: String| text.contains("refs/cerberus/");
+    common_dir.join("refs/cerberus").is_dir()
+        || common_dir.join("reftable").is_dir()
+        || outside::text(&common_dir.join("packed-refs"), PACKED_BYTES_MAX).is_ok_and(is_packed)
+}

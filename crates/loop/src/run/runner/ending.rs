@@ -1,0 +1,57 @@
+//! The end of an iteration and of the loop, as the user is told.
+
+use cerberus_record::time::Timestamp;
+use serde_json::json;
+
+use super::{LoopError, Runner, now};
+use crate::completion::Checked;
+use crate::history::Step;
+use crate::run::audience::{Report, Summary};
+use crate::run::checkpoint::Checkpoints;
+use crate::run::notify;
+use crate::stop::Stop;
+use crate::totals::Ended;
+
+impl Runner<'_> {
+    pub(super) fn report_end(&mut self, ended: &Ended, iteration: u32, began: Timestamp) -> Result<(), LoopError> {
+        let changed_files = self.changed_files(iteration);
+        if let Some(files) = changed_files {
+            self.write(Step::Changed { files: u32::try_from(files).unwrap_or(u32::MAX) })?;
+        }
+        let summary = Summary { iteration, took: now().since(began), changed_files, check: self.check.take() };
+        self.audience.report(&Report::Ended(ended, &summary));
+        Ok(())
+    }
+
+    /// Files that differ from the checkpoint before.
+    fn changed_files(&self, iteration: u32) -> Option<usize> {
+        let checkpoints = Checkpoints::new(&self.job.home, &self.job.located).ok()?;
+        let (from, to) = checkpoints.around(self.run, iteration).ok()?;
+        checkpoints.changed_between(&from.object, &to.object).ok().map(|paths| paths.len())
+    }
+
+    pub(super) fn notify(&mut self, stop: &Stop) {
+        let Some(how) = &self.job.settings.notify else { return };
+        let words = format!("{}: {}", stop.class().word(), stop.words());
+        let name = &self.job.located.name;
+        let command = notify::command(how, &format!("Cerberus loop in {name}"), &words);
+        let mut state = self.state_json();
+        if let Some(fields) = state.as_object_mut() {
+            fields.insert("stop".to_string(), json!(stop.class()));
+            fields.insert("stop_reason".to_string(), json!(stop.words()));
+        }
+        let ran = self.commands().hook(&command, &state, self.job.settings.hooks.time_limit());
+        if let Err(words) = ran {
+            self.audience.report(&Report::Message(&format!("the notification failed: {words}")));
+        }
+    }
+}
+
+pub(super) fn check_words(checked: &Checked) -> String {
+    match checked {
+        Checked::Passed => "passed".to_string(),
+        Checked::NoTests => "ran no tests".to_string(),
+        Checked::Failed { words, .. } => format!("failed: {words}"),
+        Checked::Changed { files, .. } => format!("passed, but was changed: {}", files.join(", ")),
+    }
+}

@@ -1,0 +1,55 @@
+//! Waiting is reported and recorded with its reason and its end, so that every terminal and every log shows it.
+
+use std::time::Duration;
+
+use cerberus_agents::stream::{StreamEvent, Wait};
+use cerberus_record::clean::text::Keep;
+use cerberus_record::time::Timestamp;
+
+use super::{LoopError, Runner, now};
+use crate::history::{Step, Waiting};
+use crate::machine::Phase;
+use crate::run::audience::Report;
+
+/// A shorter pause is not worth a message.
+const SHORT: Duration = Duration::from_secs(2);
+
+impl Runner<'_> {
+    /// Between two contexts.
+    pub(super) fn report_rest(&mut self) -> Result<(), LoopError> {
+        match &self.state.phase {
+            Phase::Resting { until, why, .. } => self.report_wait(*until, &why.words()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The agent itself waits for its model.
+    pub(super) fn report_agents_wait(&mut self, said: &StreamEvent) -> Result<(), LoopError> {
+        let StreamEvent::Waiting { wait, fault } = said else { return Ok(()) };
+        let until = match wait {
+            Wait::Until(until) => *until,
+            Wait::For(span) => now().plus(*span),
+            Wait::Unknown => return Ok(()),
+        };
+        let words = if fault.words.is_empty() { &fault.kind } else { &fault.words };
+        let status = fault.http_status.map(|status| format!(" ({status})")).unwrap_or_default();
+        self.report_wait(until, &format!("the agent waits for its model: {words}{status}"))
+    }
+
+    fn report_wait(&mut self, until: Timestamp, reason: &str) -> Result<(), LoopError> {
+        if until <= now().plus(SHORT) {
+            return Ok(());
+        }
+        let before = self.waiting.replace((until, reason.to_string()));
+        if before.as_ref().is_some_and(|before| before.0 == until && before.1 == reason) {
+            return Ok(());
+        }
+        let reason = self.job.home.cleaner().clean(reason.to_string(), Keep::ERROR);
+        self.write(Step::Waiting(Waiting { until, reason: reason.clone() }))?;
+        // An agent that gives up waits for the same moment as the loop does then.
+        if before.is_none_or(|before| before.0 != until) {
+            self.audience.report(&Report::Waiting { until, reason: &reason });
+        }
+        Ok(())
+    }
+}

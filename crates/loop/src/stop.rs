@@ -1,0 +1,138 @@
+//! Why a loop ends. Every reason has a text and a class with its own exit code.
+
+use cerberus_record::session::LoopEnd;
+use serde::{Deserialize, Serialize};
+
+use super::failure::Remedy;
+
+/// Another runner is already working in this project.
+pub const ANOTHER_RUNNER_EXIT_CODE: u8 = 7;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    Iterations,
+    Duration,
+    Tokens,
+    Cost,
+}
+
+impl Limit {
+    pub fn word(self) -> &'static str {
+        match self {
+            Limit::Iterations => "iterations",
+            Limit::Duration => "duration",
+            Limit::Tokens => "tokens",
+            Limit::Cost => "cost",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    CheckPassed,
+    /// The check passed twice, but its own files were changed.
+    CheckChanged {
+        files: Vec<String>,
+    },
+    /// A context claimed it, and the next one found nothing left to change.
+    ClaimedTwice,
+    Limit(Limit),
+    /// As `Limit`, but the last context made an unconfirmed claim that everything is done.
+    LimitUnconfirmed(Limit),
+    NoProgress {
+        iterations: u32,
+    },
+    SameFailure {
+        times: u32,
+        words: String,
+    },
+    Failures {
+        times: u32,
+        words: String,
+    },
+    NeedsUser {
+        remedy: Remedy,
+        words: String,
+    },
+    Asked,
+    AskedNow,
+    StopFile,
+    HookRefused {
+        words: String,
+    },
+}
+
+impl Stop {
+    pub fn class(&self) -> LoopEnd {
+        match self {
+            Stop::CheckPassed | Stop::ClaimedTwice => LoopEnd::Complete,
+            Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
+            Stop::NoProgress { .. } => LoopEnd::NoProgress,
+            Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
+            Stop::NeedsUser { .. } | Stop::CheckChanged { .. } => LoopEnd::NeedsUser,
+            Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
+        }
+    }
+
+    pub fn words(&self) -> String {
+        match self {
+            Stop::CheckPassed => "the check passed".to_string(),
+            Stop::CheckChanged { files } => {
+                format!("the check passes, but it was changed since the loop began: {}", files.join(", "))
+            }
+            Stop::ClaimedTwice => {
+                "two contexts in a row reported completion, and the second changed nothing".to_string()
+            }
+            Stop::Limit(limit) => format!("the limit of {} is reached", limit.word()),
+            Stop::LimitUnconfirmed(limit) => format!(
+                "the limit of {} is reached; the last context reported completion, but nothing confirmed it",
+                limit.word()
+            ),
+            Stop::NoProgress { iterations } => {
+                format!("no new state of the files and no finished task in {iterations} iterations")
+            }
+            Stop::SameFailure { times, words } => format!("the same failure occurred {times} times: {words}"),
+            Stop::Failures { times, words } => format!("{times} failures in a row, the last one: {words}"),
+            Stop::NeedsUser { words, .. } => words.clone(),
+            Stop::Asked => "asked to stop after the iteration".to_string(),
+            Stop::AskedNow => "asked to stop immediately".to_string(),
+            Stop::StopFile => "the stop file exists".to_string(),
+            Stop::HookRefused { words } => format!("the pre_reboot hook refused a fresh context: {words}"),
+        }
+    }
+
+    /// What the user can do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` shows what happened",
+            Stop::CheckChanged { .. } => {
+                "look at the change; if it is right, continue with `cerberus loop run --resume --allow-check-change`"
+            }
+            Stop::Limit(_) => "raise the limit, then continue with `cerberus loop run --resume`",
+            Stop::LimitUnconfirmed(_) => "check the result yourself, or give --until a command that proves completion",
+            Stop::NoProgress { .. } => "see `cerberus loop history`; a clearer prompt or check may help",
+            Stop::SameFailure { .. } | Stop::Failures { .. } => {
+                "fix the cause, then continue with `cerberus loop run --resume`"
+            }
+            Stop::NeedsUser { remedy, .. } => remedy.hint(),
+            Stop::Asked | Stop::AskedNow => "continue with `cerberus loop run --resume`",
+            Stop::StopFile => "remove the file, then continue with `cerberus loop run --resume`",
+            Stop::HookRefused { .. } => "fix the hook, then continue with `cerberus loop run --resume`",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_has_its_own_exit_code() {
+        let mut codes: Vec<u8> = LoopEnd::ALL.iter().map(|class| class.exit_code()).collect();
+        codes.extend([2, ANOTHER_RUNNER_EXIT_CODE]);
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), LoopEnd::ALL.len() + 2);
+    }
+}

@@ -1,0 +1,270 @@
+//! The state of the repository in one line: branch, work that is not committed or not pushed, the last session's commits.
+
+use std::cmp::Reverse;
+
+use cerberus_record::clean::instruction::harmless;
+use cerberus_record::clean::text;
+use cerberus_record::fact::Kind;
+use cerberus_record::time::Timestamp;
+use cerberus_text::tokens;
+
+use super::rank::{Commit, SessionWork};
+use super::{Item, Known, Section, Worked, base};
+
+/// More names say no more.
+const FILES_MAX: usize = 3;
+const LEFT_MAX: usize = 4;
+const COMMITS_MAX: usize = 3;
+const SUBJECT_CHARS_MAX: usize = 100;
+
+/// What git knows now.
+#[derive(Clone, Debug, Default)]
+pub struct Repository {
+    pub branch: Option<String>,
+    /// Files that sessions edited and that differ from the last commit's index.
+    pub changed: Vec<String>,
+    /// Other files that the last session edited and did not commit.
+    pub left: Vec<String>,
+    /// The last session is the one that asks: its context was cleared or compacted.
+    pub is_own: bool,
+    pub pushed: Pushed,
+}
+
+/// The files that the last session at work edited and nobody committed since, the last edited first. The session may
+/// have committed them on another branch: a commit of its own that is not among `commits` counts as one of all files.
+pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> Vec<String> {
+    let is_at_work = |worked: &&SessionWork| worked.touched.iter().any(|touched| touched.edits > 0);
+    let Some(last) = sessions.iter().find(is_at_work) else { return Vec::new() };
+    let is_listed =
+        |at: Timestamp| commits.iter().any(|commit| (commit.at.millis() - at.millis()).abs() <= SAME_COMMIT_MILLIS);
+    let elsewhere = facts.iter().filter(|known| known.fact.kind == Kind::Commit && known.session == last.session);
+    let elsewhere = elsewhere.map(|known| known.at).filter(|at| !is_listed(*at)).max();
+    // What was edited before the oldest commit that is known may have been committed.
+    let oldest = commits.last().map(|commit| commit.at);
+    let is_committed = |path: &str, edited: Timestamp| {
+        oldest.is_none_or(|oldest| edited < oldest)
+            || elsewhere.is_some_and(|at| at >= edited)
+            || commits.iter().any(|commit| commit.at >= edited && commit.files.iter().any(|file| file == path))
+    };
+    let mut left: Vec<(Timestamp, &str)> = last
+        .touched
+        .iter()
+        .filter_map(|touched| Some((touched.last_edit?, touched.path.as_str())))
+        .filter(|(edited, path)| !is_committed(path, *edited))
+        .collect();
+    left.sort_by_key(|(edited, path)| (Reverse(*edited), *path));
+    left.into_iter().map(|(_, path)| path.to_string()).collect()
+}
+
+/// A commit that a session made and one that git lists at about the same time are the same.
+const SAME_COMMIT_MILLIS: i64 = 120_000;
+
+/// How the branch compares with its remote one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pushed {
+    /// There is no remote repository, or it was not asked.
+    #[default]
+    Unknown,
+    /// The remote repository has no such branch.
+    Never,
+    Compared {
+        ahead: usize,
+        behind: usize,
+    },
+}
+
+/// The line, if there is something to say. The commits are those of the session that committed last, unless another
+/// one of those that `worked` changed something since.
+pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
+    let made = commits(facts, worked);
+    let mut parts: Vec<String> =
+        repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
+    if !repository.changed.is_empty() {
+        parts.push(format!("not committed: {}", names(&repository.changed, FILES_MAX)));
+    }
+    if !repository.left.is_empty() {
+        let whose = if repository.is_own { "so far" } else { "by the last session" };
+        parts.push(format!("not committed {whose}: {}", names(&repository.left, LEFT_MAX)));
+    }
+    match repository.pushed {
+        Pushed::Never => parts.push("branch not pushed".to_string()),
+        Pushed::Compared { ahead, behind } => {
+            let counted =
+                |count: usize, what: &str| (count > 0).then(|| format!("{count} {} {what}", commits_word(count)));
+            parts.extend(counted(ahead, "not pushed"));
+            parts.extend(counted(behind, "not pulled"));
+        }
+        Pushed::Unknown => {}
+    }
+    let opened = opened(facts, &made);
+    let is_plain = parts.len() <= 1 && made.is_empty() && opened.is_none();
+    if is_plain {
+        return None;
+    }
+    if !made.is_empty() {
+        let subjects = made.iter().map(|known| text::line(&commit_words(known), SUBJECT_CHARS_MAX));
+        parts.push(format!("committed: {}", subjects.collect::<Vec<_>>().join("; ")));
+    }
+    parts.extend(opened.map(|known| format!("opened: {}", known.fact.text)));
+    let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
+    let last = made.last().copied().into_iter().chain(opened).max_by_key(|known| (known.at, known.event));
+    Some(Item {
+        section: Section::Git,
+        kind: Kind::Git,
+        tokens: tokens::line(&code),
+        text: code.trim_start_matches(Kind::Git.prefix()).to_string(),
+        code,
+        path: None,
+        session: last.map(|known| known.session.clone()),
+        at: last.map_or(now, |known| known.at),
+        times: 1,
+        place: Some("the state of the repository".to_string()),
+        reference: None,
+        author: None,
+    })
+}
+
+/// `a.rs, b.rs and 2 more`.
+fn names(paths: &[String], max: usize) -> String {
+    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(base(path), "a file")).collect();
+    let more = paths.len().saturating_sub(max);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+fn commits_word(count: usize) -> &'static str {
+    if count == 1 { "commit" } else { "commits" }
+}
+
+/// The last commits of the session that committed last, oldest first.
+fn commits<'a>(facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
+    let all: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::Commit).collect();
+    let Some(last) = all.iter().max_by_key(|known| (known.at, known.event)) else { return Vec::new() };
+    if worked.iter().any(|worked| worked.session != last.session && worked.at > last.at) {
+        return Vec::new();
+    }
+    let mut made: Vec<&Known> = all.iter().copied().filter(|known| known.session == last.session).collect();
+    made.dedup_by_key(|known| known.fact.code.clone());
+    made.drain(..made.len().saturating_sub(COMMITS_MAX));
+    made
+}
+
+/// The last pull request, unless it was opened before the session that committed last.
+fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
+    let last = facts.iter().filter(|known| known.fact.kind == Kind::PullRequest).max_by_key(|k| (k.at, k.event))?;
+    let is_of_last = |commit: &&Known| commit.session == last.session || commit.at <= last.at;
+    made.iter().all(is_of_last).then_some(last)
+}
+
+/// `1a2b3c4 store: open it once`.
+fn commit_words(known: &Known) -> String {
+    let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
+    format!("{hash} {}", harmless(&known.fact.text, "a commit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use cerberus_record::git_report;
+    use cerberus_record::id::SessionId;
+
+    use super::*;
+    use crate::brief::rank::Touched;
+
+    fn commit(session: &str, secs: i64, report: &str) -> Known {
+        let fact = git_report::commits("git commit", report).pop().unwrap();
+        Known { fact, session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000), event: secs }
+    }
+
+    fn line(repository: &Repository, facts: &[Known]) -> Option<String> {
+        item(repository, facts, &[], Timestamp::EPOCH).map(|item| item.code)
+    }
+
+    #[test]
+    fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
+        let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
+        let changed = ["src/a.rs", "src/b.rs", "c.rs", "d.rs"].map(str::to_string).to_vec();
+        let pushed = Pushed::Compared { ahead: 1, behind: 2 };
+        let repository = Repository { branch: Some("fix/x".to_string()), changed, pushed, ..Repository::default() };
+        assert_eq!(
+            line(&repository, &facts).unwrap(),
+            "git:on fix/x; not committed: a.rs, b.rs, c.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
+             committed: 1a2b3c4 store: open it once"
+        );
+        let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };
+        assert_eq!(line(&never, &[]).unwrap(), "git:on x; branch not pushed");
+    }
+
+    #[test]
+    fn a_pull_request_is_told_until_later_sessions_commit() {
+        let address = "https://github.com/o/r/pull/12";
+        let fact = git_report::pull_requests("gh pr create", address).pop().unwrap();
+        let opened = |session: &str, secs: i64| Known { fact: fact.clone(), ..commit(session, secs, "[x 1111111] x") };
+        let repository = Repository { branch: Some("fix/x".to_string()), ..Repository::default() };
+        let line = |facts: &[Known]| line(&repository, facts).unwrap();
+        assert_eq!(line(&[opened("a", 1)]), format!("git:on fix/x; opened: {address}"));
+        let made = |session: &str, secs: i64| commit(session, secs, "[x 1a2b3c4] store: open it once");
+        let both = format!("git:on fix/x; committed: 1a2b3c4 store: open it once; opened: {address}");
+        for facts in [[made("a", 1), opened("a", 2)], [made("a", 1), opened("b", 2)], [opened("a", 1), made("a", 2)]] {
+            assert_eq!(line(&facts), both);
+        }
+        assert!(!line(&[opened("a", 1), made("b", 2)]).contains(address));
+    }
+
+    #[test]
+    fn commits_are_not_told_once_a_later_session_worked() {
+        let facts = [commit("a", 1, "[main 1111111] one")];
+        let repository = Repository { branch: Some("main".to_string()), ..Repository::default() };
+        let told = |session: &str, secs: i64| {
+            let worked = Worked { session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000) };
+            item(&repository, &facts, &[worked], Timestamp::EPOCH).is_some()
+        };
+        assert!(told("a", 2) && told("b", 0));
+        assert!(!told("b", 2));
+    }
+
+    fn edited(session: &str, files: &[(&str, i64)]) -> SessionWork {
+        let touched = files.iter().map(|(path, secs)| {
+            let at = Timestamp::from_millis(secs * 1_000);
+            let path = path.to_string();
+            Touched { path, edits: 1, reads: 0, last_at: at, last_edit: Some(at), last_read: None }
+        });
+        let session = SessionId::new(session);
+        SessionWork { session, touched: touched.collect(), mentions: Vec::new(), prompts: Vec::new() }
+    }
+
+    fn listed(secs: i64, files: &[&str]) -> Commit {
+        let files = files.iter().map(|path| path.to_string()).collect();
+        Commit { at: Timestamp::from_millis(secs * 1_000), files, renamed: Vec::new(), deleted: Vec::new() }
+    }
+
+    #[test]
+    fn what_the_last_session_at_work_edited_and_nobody_committed_since_was_left() {
+        let read_only = SessionWork { touched: Vec::new(), ..edited("c", &[]) };
+        let last = edited("b", &[("a.rs", 1_000), ("b.rs", 2_000), ("c.rs", 3_000)]);
+        let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
+        let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
+        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
+        assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs"]);
+        assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
+        // A commit that git does not list here was made elsewhere, of files that nobody knows.
+        let own = |secs: i64| [commit("b", secs, "[fix 1111111] one")];
+        assert_eq!(left(slice::from_ref(&before), &own(2_500)), ["c.rs"]);
+        assert_eq!(left(&[listed(2_500, &["b.rs"]), before.clone()], &own(2_510)), ["c.rs", "a.rs"]);
+        // What happened before the oldest commit is not known.
+        assert_eq!(left(&[listed(1_500, &["x.rs"])], &[]), ["c.rs", "b.rs"]);
+        assert_eq!(left(&[], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_branch_alone_is_not_worth_a_line() {
+        let branch = Repository { branch: Some("main".to_string()), ..Repository::default() };
+        let in_step = Repository { pushed: Pushed::Compared { ahead: 0, behind: 0 }, ..branch.clone() };
+        for repository in [Repository::default(), branch.clone(), in_step] {
+            assert_eq!(line(&repository, &[]), None);
+        }
+        let made = [commit("a", 1, "[main 1111111] one")];
+        assert_eq!(line(&branch, &made).unwrap(), "git:on main; committed: 1111111 one");
+    }
+}

@@ -1,0 +1,183 @@
+//! Which sentences are quoted: a linear model over position and form, and a penalty for repetition.
+
+use std::cmp::Ordering;
+
+use cerberus_record::map::{FastMap, FastSet};
+
+use super::sentences::{SENTENCE_CHARS_MAX, Sentence};
+use super::{Part, Quotable};
+
+/// Shorter sentences say little on their own.
+const SHORT_CHARS: usize = 25;
+/// Each of these is counted up to its limit.
+const SESSIONS_BACK_MAX: usize = 3;
+const TURNS_BACK_MAX: usize = 6;
+const FROM_END_MAX: usize = 10;
+const NAMES_MAX: usize = 3;
+
+/// How much of a sentence's score is lost if all its words were quoted already.
+const REPETITION: f64 = 1.0;
+/// What a request is worth beside a sentence of the agent: the next session needs the user's own words more.
+const REQUEST_WORTH: f64 = 2.0;
+/// What a line costs beside its sentences: its prefix and its age.
+const LINE_TOKENS: usize = 5;
+/// A quote costs its characters and this many more.
+const LINE_CHARS: f64 = 20.0;
+/// The last request is quoted whatever its score, up to this many sentences.
+const LAST_REQUEST_SENTENCES: usize = 2;
+
+/// What a sentence is judged by. All are between 0 and 1.
+pub const FEATURES: [&str; 10] = [
+    "bias",
+    "sessions back",
+    "turns back",
+    "length",
+    "names of the code",
+    "short",
+    "row of a table",
+    "sentences from the end",
+    "first of a reply",
+    "last request",
+];
+pub type Features = [f64; FEATURES.len()];
+
+/// Fitted by `cerberus-bench quotes` on 54 moments between sessions of 21 people; `docs/continuity.md` has the figures for
+/// people left out.
+pub const WEIGHTS: Features = [-1.86, -1.89, -0.97, 0.91, 0.81, -1.00, 0.62, -0.59, 0.34, 0.27];
+
+/// A sentence that may be quoted.
+#[derive(Debug)]
+pub struct Candidate {
+    pub text: String,
+    /// The index of its turn.
+    pub turn: usize,
+    pub is_reply: bool,
+    pub features: Features,
+    pub tokens: usize,
+    words: Vec<u64>,
+    /// It is quoted first, whatever its score.
+    is_certain: bool,
+}
+
+/// All sentences of `turns` that may be quoted, in order. Sessions without work have none, unless there are no others.
+pub fn candidates(turns: &[Quotable]) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let (mut sessions_back, mut turns_back) = (0, 0);
+    let anchor = anchor(turns);
+    let mut next: Option<&Quotable> = None;
+    for (index, turn) in turns.iter().enumerate().rev().filter(|(_, turn)| turn.part != Part::Idle) {
+        match next {
+            Some(next) if next.session == turn.session => turns_back += 1,
+            Some(_) => (sessions_back, turns_back) = (sessions_back + 1, 0),
+            None => {}
+        }
+        let is_last = next.is_none();
+        next = Some(turn);
+        for (is_reply, all) in [(true, &turn.reply), (false, &turn.request)] {
+            for (position, sentence) in all.iter().enumerate().rev() {
+                let from_end = all.len() - 1 - position;
+                let features =
+                    Standing { sessions_back, turns_back, position, from_end, is_reply, is_last }.features(sentence);
+                let is_first = position < LAST_REQUEST_SENTENCES;
+                let is_guaranteed = is_last || anchor == Some(index);
+                let is_certain = is_guaranteed && if is_reply { position == 0 || from_end == 0 } else { is_first };
+                let Sentence { text, tokens, words, .. } = sentence.clone();
+                found.push(Candidate { text, turn: index, is_reply, features, tokens, words, is_certain });
+            }
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// The last turn of the last session at work. Whatever was said since, it stays.
+pub(super) fn anchor(turns: &[Quotable]) -> Option<usize> {
+    turns.iter().rposition(|turn| turn.part == Part::Work)
+}
+
+/// Where a sentence stands.
+struct Standing {
+    sessions_back: usize,
+    turns_back: usize,
+    position: usize,
+    from_end: usize,
+    is_reply: bool,
+    is_last: bool,
+}
+
+impl Standing {
+    fn features(&self, sentence: &Sentence) -> Features {
+        let share = |count: usize, max: usize| count.min(max) as f64 / max as f64;
+        let flag = |is: bool| f64::from(u8::from(is));
+        let chars = sentence.text.chars().count();
+        [
+            1.0,
+            share(self.sessions_back, SESSIONS_BACK_MAX),
+            share(self.turns_back, TURNS_BACK_MAX),
+            share(chars, SENTENCE_CHARS_MAX),
+            share(sentence.names, NAMES_MAX),
+            flag(chars < SHORT_CHARS),
+            flag(sentence.is_row),
+            flag(self.is_reply) * share(self.from_end, FROM_END_MAX),
+            flag(self.is_reply && self.position == 0),
+            flag(!self.is_reply && self.is_last),
+        ]
+    }
+}
+
+/// The indices of the sentences to quote, in order: the best for their length that repeat least, until the budget is
+/// used. What says nothing new is not quoted.
+pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize) -> Vec<usize> {
+    let scores: Vec<f64> = candidates.iter().map(|candidate| worth(candidate, weights)).collect();
+    let mut by_word: FastMap<u64, Vec<usize>> = FastMap::default();
+    for (at, candidate) in candidates.iter().enumerate() {
+        candidate.words.iter().for_each(|word| by_word.entry(*word).or_default().push(at));
+    }
+    // How many words of each sentence are quoted already.
+    let mut known = vec![0usize; candidates.len()];
+    let mut open: Vec<usize> = (0..candidates.len()).collect();
+    let mut lines: FastSet<(usize, bool)> = FastSet::default();
+    let (mut chosen, mut left) = (Vec::new(), budget_tokens);
+    loop {
+        let cost = |at: usize| {
+            let Candidate { tokens, turn, is_reply, .. } = candidates[at];
+            tokens + if lines.contains(&(turn, is_reply)) { 0 } else { LINE_TOKENS }
+        };
+        let is_new = |at: usize| {
+            let Candidate { words, is_certain, is_reply, .. } = &candidates[at];
+            let is_said =
+                |other: &usize| candidates[*other].is_reply == *is_reply && candidates[*other].words == *words;
+            // An answer may have no other words than its request.
+            let is_known = if *is_certain { chosen.iter().any(is_said) } else { known[at] == words.len() };
+            words.is_empty() || !is_known
+        };
+        open.retain(|at| candidates[*at].tokens <= left && is_new(*at));
+        let value = |at: usize| {
+            let repeated = known[at] as f64 / candidates[at].words.len().max(1) as f64;
+            (candidates[at].is_certain, scores[at] * (1.0 - REPETITION * repeated))
+        };
+        let better = |a: &usize, b: &usize| {
+            // Of two that are alike the later one is newer.
+            value(open[*a]).partial_cmp(&value(open[*b])).unwrap_or(Ordering::Equal).then(a.cmp(b))
+        };
+        let Some(best) = (0..open.len()).filter(|place| cost(open[*place]) <= left).max_by(better) else { break };
+        let cost = cost(open[best]);
+        let best = open.remove(best);
+        left -= cost;
+        lines.insert((candidates[best].turn, candidates[best].is_reply));
+        for word in &candidates[best].words {
+            by_word.remove(word).unwrap_or_default().into_iter().for_each(|at| known[at] += 1);
+        }
+        chosen.push(best);
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// How likely a sentence is to matter, for what it costs.
+fn worth(candidate: &Candidate, weights: &Features) -> f64 {
+    let sum: f64 = candidate.features.iter().zip(weights).map(|(feature, weight)| feature * weight).sum();
+    let chars = candidate.text.chars().count() as f64;
+    let speaker = if candidate.is_reply { 1.0 } else { REQUEST_WORTH };
+    speaker / (1.0 + (-sum).exp()) / (LINE_CHARS + chars).sqrt()
+}

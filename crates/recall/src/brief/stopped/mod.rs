@@ -1,0 +1,370 @@
+//! Where the work stopped: the person's last request, what the agent said when it finished, and what else the last
+//! sessions said that is worth knowing, quoted sentence by sentence.
+//!
+//! Which sentences are quoted is decided by where they stand and how they look, not by words: how many sessions and
+//! turns ago, how far from the end of the message, how long, how many names of the code. So it works in any language.
+//! A sentence that repeats what is already quoted is left out. Pasted text is never quoted as the person's request, and a
+//! prompt that nobody typed is marked with who sent it.
+
+mod choose;
+mod open;
+mod sentences;
+
+use cerberus_record::clean::text;
+use cerberus_record::fact::Kind;
+use cerberus_record::id::SessionId;
+use cerberus_record::ours::without_ours;
+use cerberus_record::source::Source;
+use cerberus_record::time::Timestamp;
+use cerberus_text::{outline, tokens};
+use choose::anchor;
+
+use super::{Dropped, Item, Section};
+use crate::said;
+use crate::said::typed::{FOREIGN_REST, without_blocks};
+pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
+pub use sentences::Sentence;
+
+/// Older sessions, and older turns of a session, are quoted only if the newer ones are too short to fill a brief.
+pub const SESSIONS_MAX: usize = 4;
+pub const TURNS_MAX: usize = 8;
+/// More turns of a session are not read, however short.
+pub const TURNS_READ_MAX: usize = 40;
+/// More is never quoted.
+pub const QUOTES_TOKENS_MAX: usize = 1_500;
+/// A session without a tool use in which the user typed no more than this was a question in between.
+const IDLE_TOKENS_MAX: usize = 60;
+
+/// The reference of an open item that quotes the agent.
+pub const QUOTED: &str = "quoted";
+
+/// A request and the message with which the agent finished. In chronological order.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub session: SessionId,
+    pub at: Timestamp,
+    /// The prompt as it was sent; empty if the agent worked without one.
+    pub request: String,
+    /// Where the prompt is from, if nobody typed it.
+    pub sender: Option<Source>,
+    /// Empty if the turn was cut off.
+    pub reply: String,
+}
+
+/// A turn as it is quoted. It does not depend on other turns or on time, so it can be made before a brief is asked for.
+#[derive(Clone, Debug)]
+pub struct Quotable {
+    pub session: SessionId,
+    pub at: Timestamp,
+    /// How the request begins.
+    pub beginning: String,
+    pub request: Vec<Sentence>,
+    pub sender: Option<Source>,
+    pub reply: Vec<Sentence>,
+    /// What its session did. Not packed: it depends on the session's other turns.
+    pub part: Part,
+}
+
+/// What a session did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// Nothing but a short question and its answer.
+    Idle,
+    /// It talked, and maybe read.
+    #[default]
+    Talk,
+    /// It edited, ran or decided something.
+    Work,
+}
+
+/// The last turns of a session, enough of them to fill a brief.
+pub fn last_turns(mut turns: Vec<Quotable>) -> Vec<Quotable> {
+    let mut tokens = 0;
+    let is_read = |(back, turn): &(usize, &Quotable)| {
+        let is_enough = *back >= TURNS_MAX && tokens >= QUOTES_TOKENS_MAX;
+        tokens += turn.tokens();
+        !is_enough
+    };
+    let count = turns.iter().rev().enumerate().take_while(is_read).count();
+    turns.drain(..turns.len() - count);
+    turns
+}
+
+/// Says what the session of these turns did. `part` is what its tools did: without a tool use it is idle if the user
+/// typed little.
+pub fn take_part(turns: &mut [Quotable], part: Part) {
+    let typed: usize = turns.iter().flat_map(|turn| &turn.request).map(|sentence| sentence.tokens).sum();
+    let part = if part == Part::Idle && typed > IDLE_TOKENS_MAX { Part::Talk } else { part };
+    turns.iter_mut().for_each(|turn| turn.part = part);
+}
+
+/// The turns of sessions that are given newest first, oldest first. If none did anything, the newest counts.
+pub fn oldest_first(mut sessions: Vec<Vec<Quotable>>) -> Vec<Quotable> {
+    if sessions.iter().flatten().all(|turn| turn.part == Part::Idle) {
+        sessions.first_mut().into_iter().flatten().for_each(|turn| turn.part = Part::Talk);
+    }
+    sessions.into_iter().rev().flatten().collect()
+}
+
+impl Quotable {
+    /// What it would cost to quote all of it.
+    pub fn tokens(&self) -> usize {
+        self.request.iter().chain(&self.reply).map(|sentence| sentence.tokens).sum()
+    }
+
+    pub fn of(turn: &Turn) -> Quotable {
+        let mut reply = sentences::sentences(&without_ours(&turn.reply));
+        reply.retain(|sentence| sentences::says_something(&sentence.text));
+        Quotable {
+            session: turn.session.clone(),
+            at: turn.at,
+            beginning: text::line(&turn.request, COMPARED_CHARS),
+            request: sentences::sentences(&request(&turn.request)),
+            sender: turn.sender,
+            reply,
+            part: Part::default(),
+        }
+    }
+}
+
+/// What other lines of the brief tell already.
+#[derive(Debug, Default)]
+pub struct Told<'a> {
+    /// Requests that were cut off.
+    pub interrupted: Vec<&'a str>,
+    /// What is open.
+    pub open: Vec<&'a str>,
+}
+
+/// So much of a request is compared with those that were cut off.
+const COMPARED_CHARS: usize = 60;
+
+impl Told<'_> {
+    fn has_request(&self, turn: &Quotable) -> bool {
+        self.interrupted.iter().any(|text| text.contains(&turn.beginning))
+    }
+}
+
+/// The lines of a brief that quote `turns`: what the last message leaves open, and quotes, the newest turn first. What
+/// is not quoted goes to `dropped`.
+pub fn items(
+    turns: &[Quotable],
+    now: Timestamp,
+    budget_tokens: usize,
+    told: &Told,
+    dropped: &mut Vec<Dropped>,
+) -> Vec<Item> {
+    let mut found = candidates(turns);
+    let last = found.last().map_or(0, |candidate| candidate.turn);
+    let mut items = open_items(turns, &mut found, &told.open);
+    items.extend(question(turns, last, now));
+    let used: usize = items.iter().map(|item| item.tokens).sum();
+    let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS_MAX).saturating_sub(used));
+    for (index, turn) in turns.iter().enumerate().rev() {
+        for is_reply in [false, true] {
+            let of_line = |at: &usize| found[*at].turn == index && found[*at].is_reply == is_reply;
+            let (quoted, left_out): (Vec<usize>, Vec<usize>) =
+                (0..found.len()).filter(of_line).partition(|at| chosen.binary_search(at).is_ok());
+            let joined = |places: &[usize]| join(places.iter().map(|at| found[*at].text.as_str()));
+            let is_told = is_reply || !told.has_request(turn);
+            if !quoted.is_empty() && is_told {
+                items.push(item(turns, index, last, is_reply, &joined(&quoted), now));
+            }
+            if !left_out.is_empty() && is_told {
+                dropped.push(not_quoted(is_reply, &joined(&left_out), "worth less than what is quoted"));
+            }
+        }
+    }
+    items
+}
+
+/// What was not quoted is shown by how it begins.
+const DROPPED_CHARS_MAX: usize = 120;
+
+fn not_quoted(is_reply: bool, words: &str, reason: &str) -> Dropped {
+    let kind = if is_reply { Kind::Said } else { Kind::Asked };
+    let code = format!("{}{}", kind.prefix(), text::code(&text::phrase(words, DROPPED_CHARS_MAX)));
+    Dropped { code, reason: reason.to_string() }
+}
+
+/// Questions since the last session at work are one line.
+fn question(turns: &[Quotable], last: usize, now: Timestamp) -> Option<Item> {
+    let idle = turns.iter().enumerate().rev().take_while(|(index, _)| *index > last);
+    let (index, asked) = idle.filter(|(_, turn)| turn.part == Part::Idle).find_map(|(index, turn)| {
+        let asked = turn.request.iter().find(|sentence| sentences::says_something(&sentence.text))?;
+        Some((index, asked))
+    })?;
+    Some(item(turns, index, last, false, &asked.text, now))
+}
+
+/// So many sentences of the last message are told as open.
+const OPEN_MAX: usize = 3;
+/// Shorter ones need the sentence before them.
+const OPEN_CHARS_MIN: usize = 30;
+/// An open item that shares this many of its words with another is the same.
+const SAME_SHARE: f64 = 0.5;
+
+/// Takes out of `found` what the last message says remains to be done, and that of the last session at work.
+fn open_items(turns: &[Quotable], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<Item> {
+    let last = found.last().map(|candidate| candidate.turn);
+    let known: Vec<Vec<u64>> = told.iter().map(|text| sentences::words(text)).collect();
+    let is_known = |text: &str| {
+        let words = sentences::words(text);
+        let shared = |known: &Vec<u64>| known.iter().filter(|word| words.contains(word)).count() as f64;
+        known.iter().any(|known| !known.is_empty() && shared(known) >= SAME_SHARE * known.len().min(words.len()) as f64)
+    };
+    let ends = [last, anchor(turns)];
+    let is_open = |candidate: &Candidate| {
+        ends.contains(&Some(candidate.turn))
+            && candidate.is_reply
+            && candidate.text.chars().count() >= OPEN_CHARS_MIN
+            && open::is_open(&candidate.text)
+            && !is_known(&candidate.text)
+    };
+    let mut open: Vec<usize> = (0..found.len()).filter(|at| is_open(&found[*at])).collect();
+    // A message ends with what remains.
+    open.drain(..open.len().saturating_sub(OPEN_MAX));
+    let taken: Vec<Candidate> = open.into_iter().rev().map(|at| found.remove(at)).collect();
+    taken.into_iter().rev().map(|candidate| open_item(&turns[candidate.turn], &candidate.text)).collect()
+}
+
+fn open_item(turn: &Quotable, sentence: &str) -> Item {
+    let code = format!("{}{}", Kind::Next.prefix(), text::code(sentence));
+    Item {
+        section: Section::Next,
+        kind: Kind::Next,
+        tokens: tokens::line(&code),
+        code,
+        text: sentence.to_string(),
+        path: None,
+        session: Some(turn.session.clone()),
+        at: turn.at,
+        times: 1,
+        place: Some(format!("the agent said so at the end, {} in {}", turn.at, turn.session)),
+        reference: Some(QUOTED.to_string()),
+        author: None,
+    }
+}
+
+/// What the person asked for in a prompt, without pasted text. A slash command is its name and arguments, a plan that
+/// was handed over the words before it and its title.
+pub fn request(prompt: &str) -> String {
+    if let Some(name) = between(prompt, "<command-name>", "</command-name>") {
+        let arguments = between(prompt, "<command-args>", "</command-args>").unwrap_or_default();
+        return format!("{} {}", name.trim(), arguments.trim()).trim().to_string();
+    }
+    let prompt = text::clip(prompt, REQUEST_BYTES_MAX);
+    let typed = said::sentences(prompt).join("\n");
+    if !typed.is_empty() {
+        return typed;
+    }
+    let shown = without_blocks(prompt);
+    let title = shown.lines().find_map(|line| line.trim().strip_prefix("# ")).unwrap_or_default().trim();
+    let words = FOREIGN_REST.iter().find(|words| shown.contains(**words)).copied().unwrap_or_default();
+    format!("{words} {title}").trim().to_string()
+}
+
+/// The heading of a plan or another document that a prompt hands over: it is all of the prompt, or all but one line that
+/// ends with a colon. A label such as `Plan:` is no part of it.
+pub fn heading(prompt: &str) -> Option<String> {
+    let typed = without_blocks(text::clip(prompt, REQUEST_BYTES_MAX));
+    let lines = outline::prose(&typed);
+    let first = lines.iter().position(|line| outline::heading(line).is_some())?;
+    let mut before = lines[..first].iter().filter(|line| !line.trim().is_empty());
+    if before.next().is_some_and(|line| !line.trim_end().ends_with([':', '：'])) || before.next().is_some() {
+        return None;
+    }
+    let headings = lines[first..].iter().filter_map(|line| outline::heading(line));
+    let mut named = headings.map(|(_, heading)| match heading.split_once([':', '：']) {
+        Some((label, rest)) if is_plan(label) && !rest.trim().is_empty() => rest.trim(),
+        _ => heading,
+    });
+    named.find(|heading| !is_plan(heading)).map(str::to_string)
+}
+
+/// `Plan`, `Implementation plan`, `План`: the word is nearly the same in many languages.
+fn is_plan(label: &str) -> bool {
+    let mut words = label.split_whitespace();
+    let says_plan =
+        words.clone().any(|word| matches!(word.to_lowercase().as_str(), "plan" | "plano" | "piano" | "план"));
+    says_plan && words.nth(PLAN_WORDS_MAX).is_none()
+}
+
+/// A heading with more words says which plan.
+const PLAN_WORDS_MAX: usize = 2;
+
+/// The sentences of an agent's message, without code, headings and what we told it.
+pub fn sentences_of(message: &str) -> impl Iterator<Item = String> {
+    sentences::sentences(&without_ours(message)).into_iter().map(|sentence| sentence.text)
+}
+
+/// What is older is marked with its age.
+const RECENT_MILLIS: i64 = 24 * 60 * 60 * 1_000;
+
+/// A request says what it wants at the beginning.
+const REQUEST_BYTES_MAX: usize = 2_000;
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(open)?;
+    rest.split_once(close).map(|(inside, _)| inside)
+}
+
+/// Sentences in one line. What does not end like a sentence is separated by a semicolon.
+fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
+    let mut joined = String::new();
+    for sentence in sentences {
+        if !joined.is_empty() {
+            let is_ended = joined.ends_with(['.', '!', '?', ';', ':', '。', '！', '？']);
+            joined.push_str(if is_ended { " " } else { "; " });
+        }
+        joined.push_str(sentence);
+    }
+    joined
+}
+
+fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &str, now: Timestamp) -> Item {
+    let turn = &turns[index];
+    let is_last_session = turns[last].session == turn.session;
+    let kind = match is_reply {
+        true => Kind::Said,
+        false if index == last => Kind::Last,
+        false => Kind::Asked,
+    };
+    let is_recent = is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
+    let age = if is_recent { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
+    let sender = turn.sender.filter(|_| !is_reply);
+    let mark = sender.map_or_else(String::new, |sender| format!(" [not typed: {}]", sender.word()));
+    let code = format!("{}{}{age}{mark}", kind.prefix(), text::code(quoted));
+    let place = match kind {
+        Kind::Said => "the agent's own words at the end of a turn",
+        Kind::Last => "the last request",
+        _ => "an earlier request",
+    };
+    Item {
+        section: if is_last_session { Section::Stopped } else { Section::Earlier },
+        kind,
+        tokens: tokens::line(&code),
+        code,
+        text: quoted.to_string(),
+        path: None,
+        session: Some(turn.session.clone()),
+        at: turn.at,
+        times: 1,
+        place: Some(format!("{place}, {} in {}", turn.at, turn.session)),
+        reference: None,
+        author: None,
+    }
+}
+
+/// `5m`, `3h`, `2d`.
+pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+    let minutes = now.millis().saturating_sub(at.millis()).max(0) / 60_000;
+    match minutes {
+        0..60 => format!("{minutes}m"),
+        60..2_880 => format!("{}h", minutes / 60),
+        _ => format!("{}d", minutes / 1_440),
+    }
+}
+
+#[cfg(test)]
+mod tests;

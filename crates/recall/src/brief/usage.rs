@@ -1,0 +1,207 @@
+//! Did it help? The files that sessions were told about, compared with the files they then worked on.
+//!
+//! A receipt contains codes, not paths: a file is known by the end of its path, as it was shown.
+
+use std::collections::{HashMap, HashSet};
+
+use cerberus_record::fact::Kind;
+use cerberus_record::time::Timestamp;
+
+use super::base;
+use super::shorten::ends_with_path;
+
+/// What came of telling sessions about files.
+#[derive(Debug, Default)]
+pub struct Usage {
+    /// Sessions that were told something and worked on files.
+    pub sessions: usize,
+    pub told: usize,
+    pub touched: usize,
+    /// Told files that were then touched. A short name may stand for several.
+    pub used: usize,
+    /// Touched files that had been told.
+    pub foreseen: usize,
+    by_name: HashMap<String, FileUsage>,
+}
+
+/// How many sessions were told about a file, and how many of them touched it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileUsage {
+    pub told: usize,
+    pub used: usize,
+}
+
+impl Usage {
+    /// Adds a session: the codes it was told, and the files it edited or read. `bases` are the last components of all
+    /// files of the project: other codes are functions.
+    pub fn add(&mut self, codes: &[String], touched: &[&str], bases: &HashSet<&str>) {
+        let names: HashSet<&str> = codes.iter().filter_map(|code| file_name(code, bases)).collect();
+        if names.is_empty() || touched.is_empty() {
+            return;
+        }
+        self.sessions += 1;
+        self.told += names.len();
+        self.touched += touched.len();
+        self.foreseen += touched.iter().filter(|path| names.iter().any(|name| ends_with_path(path, name))).count();
+        for name in names {
+            let is_used = usize::from(touched.iter().any(|path| ends_with_path(path, name)));
+            self.used += is_used;
+            let file = self.by_name.entry(name.to_string()).or_default();
+            (file.told, file.used) = (file.told + 1, file.used + is_used);
+        }
+    }
+
+    pub fn of_file(&self, path: &str) -> FileUsage {
+        let named = self.by_name.iter().filter(|(name, _)| ends_with_path(path, name));
+        named.fold(FileUsage::default(), |sum, (_, file)| FileUsage {
+            told: sum.told + file.told,
+            used: sum.used + file.used,
+        })
+    }
+
+    pub fn merge(&mut self, other: Usage) {
+        self.sessions += other.sessions;
+        self.told += other.told;
+        self.touched += other.touched;
+        self.used += other.used;
+        self.foreseen += other.foreseen;
+        for (name, file) in other.by_name {
+            let sum = self.by_name.entry(name).or_default();
+            (sum.told, sum.used) = (sum.told + file.told, sum.used + file.used);
+        }
+    }
+}
+
+/// What a session did after it was told something.
+#[derive(Debug, Default)]
+pub struct Later<'a> {
+    /// Files it edited or read.
+    pub touched: Vec<&'a str>,
+    pub functions: HashSet<&'a str>,
+    /// Codes of steps and blockers that it settled.
+    pub settled: HashSet<&'a str>,
+    pub passing_tests: Vec<&'a str>,
+}
+
+impl Later<'_> {
+    /// Whether the session used a line it was told: it touched the file, worked on the function, settled the step. A
+    /// quotation or a decision is never seen to be used.
+    pub fn uses(&self, code: &str) -> bool {
+        let named = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()));
+        if let Some(names) = named {
+            let mut words = names.split(' ');
+            let path = words.next().unwrap_or_default();
+            let is_touched = |path: &str| self.touched.iter().any(|touched| ends_with_path(touched, path));
+            return is_touched(path)
+                || is_touched(names)
+                || self.functions.contains(path)
+                || words.any(|name| self.functions.contains(name));
+        }
+        let is_open = [Kind::Next, Kind::Blocker].into_iter().any(|kind| code.starts_with(kind.prefix()));
+        let is_passing = || self.passing_tests.iter().any(|test| code.split([' ', ':']).any(|word| word == *test));
+        is_open && (self.settled.contains(code) || is_passing())
+    }
+}
+
+/// What sessions had done before a line was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    pub kind: Kind,
+    pub code: String,
+    pub path: Option<String>,
+    pub sessions: usize,
+    pub last_at: Timestamp,
+}
+
+/// What led to a line: the work on its file or function, or the fact itself. `None` if the work is not known any more.
+pub fn reason<'a>(code: &str, earlier: &'a [Earlier]) -> Option<&'a Earlier> {
+    let named = [Kind::File, Kind::Read].into_iter().find(|kind| code.starts_with(kind.prefix()));
+    let Some(kind) = named else {
+        return earlier.iter().find(|fact| fact.code == code);
+    };
+    let name = code[kind.prefix().len()..].split(' ').next().unwrap_or_default();
+    let is_on = |fact: &&Earlier| {
+        let is_path = fact.path.as_deref().is_some_and(|path| ends_with_path(path, name));
+        matches!(fact.kind, Kind::File | Kind::Read) && is_path || fact.code == code
+    };
+    // An edit says more than a read.
+    earlier.iter().filter(is_on).max_by_key(|fact| (fact.kind != Kind::Read, fact.last_at))
+}
+
+fn file_name<'a>(code: &'a str, bases: &HashSet<&str>) -> Option<&'a str> {
+    let name = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
+    bases.contains(base(name)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_compared_with_what_was_touched() {
+        let bases: HashSet<&str> = ["a.rs", "mod.rs", "b.rs"].into();
+        let codes = |codes: &[&str]| -> Vec<String> { codes.iter().map(|code| code.to_string()).collect() };
+        let mut usage = Usage::default();
+        usage.add(
+            &codes(&["impl:a.rs", "see:store/mod.rs", "impl:open", "next:write a.rs", "impl:a.rs"]),
+            &["src/a.rs", "src/other/mod.rs", "src/b.rs"],
+            &bases,
+        );
+        assert_eq!((usage.sessions, usage.told, usage.touched, usage.used, usage.foreseen), (1, 2, 3, 1, 1));
+        usage.add(&codes(&["next:go on"]), &["src/a.rs"], &bases);
+        usage.add(&codes(&["impl:a.rs"]), &[], &bases);
+        assert_eq!(usage.sessions, 1, "a session that was told no file, or touched none, says nothing");
+        let mut other = Usage::default();
+        other.add(&codes(&["impl:a.rs"]), &["lib/a.rs", "src/a.rs"], &bases);
+        usage.merge(other);
+        assert_eq!((usage.sessions, usage.told, usage.touched, usage.used, usage.foreseen), (2, 3, 5, 2, 3));
+        assert_eq!(usage.of_file("src/a.rs"), FileUsage { told: 2, used: 2 });
+        assert_eq!(usage.of_file("src/store/mod.rs"), FileUsage { told: 1, used: 0 });
+        assert_eq!(usage.of_file("src/b.rs"), FileUsage::default());
+    }
+
+    #[test]
+    fn a_line_is_used_if_its_file_or_step_comes_up_later() {
+        let later = Later {
+            touched: vec!["src/a.rs"],
+            functions: ["Stop"].into(),
+            settled: ["next:Add a mutex"].into(),
+            passing_tests: vec!["TestStopTwice"],
+        };
+        for used in [
+            "impl:a.rs",
+            "see:a.rs",
+            "impl:b.rs Stop Wait",
+            "impl:Stop",
+            "next:Add a mutex",
+            "block:test:TestStopTwice fails",
+        ] {
+            assert!(later.uses(used), "{used}");
+        }
+        for unused in ["impl:b.rs", "impl:b.rs Wait", "next:Add", "block:other", "said:a.rs is done", "proj:a.rs"] {
+            assert!(!later.uses(unused), "{unused}");
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_work_that_led_to_it() {
+        let earlier = |kind, code: &str, path: Option<&str>, sessions, at| Earlier {
+            kind,
+            code: code.to_string(),
+            path: path.map(str::to_string),
+            sessions,
+            last_at: Timestamp::from_millis(at),
+        };
+        let known = [
+            earlier(Kind::Read, "see:src/a.rs", Some("src/a.rs"), 5, 90),
+            earlier(Kind::File, "impl:src/a.rs", Some("src/a.rs"), 2, 50),
+            earlier(Kind::Next, "next:Add a mutex", None, 1, 60),
+            earlier(Kind::Function, "impl:Stop", Some("src/b.rs"), 1, 70),
+        ];
+        let of = |code: &str| reason(code, &known).map(|fact| (fact.kind, fact.sessions));
+        assert_eq!(of("impl:a.rs Stop"), Some((Kind::File, 2)));
+        assert_eq!(of("impl:Stop"), Some((Kind::Function, 1)));
+        assert_eq!(of("next:Add a mutex"), Some((Kind::Next, 1)));
+        assert_eq!((of("impl:c.rs"), of("said:a.rs is done")), (None, None));
+    }
+}

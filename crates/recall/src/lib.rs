@@ -1,0 +1,13 @@
+//! What a session leaves, and what the next one is told: facts are extracted from records, the user's words are found
+//! and proven, and a brief is chosen from all of it within its budget.
+//!
+//! This crate never opens a file, reads a clock or the environment, runs SQL or waits. Time, paths and text are
+//! arguments, so every rule is tested as data.
+
+pub mod brief;
+pub mod extract;
+pub mod forget;
+pub mod learn;
+pub mod said;
+pub mod search;
+pub mod summary;

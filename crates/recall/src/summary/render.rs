@@ -1,0 +1,133 @@
+//! Renders a summary in the Markdown format of the original tool, within 500 tokens, alone or before the codes.
+//!
+//! The facts beside the sentences are those open at the time of rendering, not of writing: settled ones are gone, new
+//! ones are included.
+
+use cerberus_record::clean::text::{line, name};
+use cerberus_record::ours::SUMMARY_TITLE;
+use cerberus_text::tokens;
+use serde::{Deserialize, Serialize};
+
+use super::items::{key_items, next_actions};
+use crate::brief::{self, Brief, Dropped, Item, Request, Section};
+
+/// The budget of the summary with its facts.
+pub const SUMMARY_TOKENS: usize = 500;
+
+/// The format of the session part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    #[default]
+    Codes,
+    Summary,
+    Both,
+}
+
+impl Format {
+    pub const ALL: [Format; 3] = [Format::Codes, Format::Summary, Format::Both];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Codes => "codes",
+            Format::Summary => "summary",
+            Format::Both => "both",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+/// A brief in this format, with these sentences about the latest session.
+pub fn compose(request: &Request, format: Format, text: &str) -> Brief {
+    let Request { project, budget_tokens, chars_max, .. } = *request;
+    let input = SummaryInput { project, text, budget_tokens, chars_max };
+    match format {
+        Format::Summary => instead(brief::compose(request), &input),
+        // Sentences that leave less than half for the codes are not worth it.
+        Format::Both if head_tokens(&input) <= budget_tokens / 2 => {
+            let budget_tokens = budget_tokens - head_tokens(&input) - 1;
+            let chars_max = chars_max.saturating_sub(head(&input).chars().count() + 2);
+            before(brief::compose(&Request { budget_tokens, chars_max, ..*request }), &input)
+        }
+        Format::Codes | Format::Both => brief::compose(request),
+    }
+}
+
+/// The sentences and the budget.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SummaryInput<'a> {
+    pub project: &'a str,
+    pub text: &'a str,
+    pub budget_tokens: usize,
+    pub chars_max: usize,
+}
+
+/// The title, the project and the sentences.
+fn head(input: &SummaryInput) -> String {
+    format!("{SUMMARY_TITLE}\n\n**Project:** {}\n\n**Summary:** {}", name(input.project), input.text)
+}
+
+/// The maximum cost of the head; a model may have written anything.
+pub(super) fn head_tokens(input: &SummaryInput) -> usize {
+    tokens::estimate(&head(&SummaryInput { text: "", ..*input })) + tokens::ceiling(input.text) + 1
+}
+
+/// The sentences with a few facts instead of the codes; the codes if not even the sentences fit.
+pub(super) fn instead(codes: Brief, input: &SummaryInput) -> Brief {
+    let budget_tokens = input.budget_tokens.min(SUMMARY_TOKENS);
+    let mut context = key_items(&codes.items);
+    let mut next = next_actions(&codes.items);
+    // The item that is the summary itself is not repeated.
+    next.retain(|item| item.text != input.text);
+    let head = head(input);
+    let text = loop {
+        let text = markdown(&head, &context, &next);
+        let facts_tokens = tokens::estimate(&text[head.len()..]);
+        let is_over = head_tokens(input) + facts_tokens + facts_tokens / 4 > budget_tokens;
+        if !is_over && text.chars().count() <= input.chars_max {
+            break text;
+        }
+        // Blockers are dropped last.
+        let is_blocked = context.last().is_none_or(|item| item.section == Section::Blockers);
+        let dropped = if is_blocked && !next.is_empty() { next.pop() } else { context.pop() };
+        if dropped.is_none() {
+            return codes;
+        }
+    };
+    let items: Vec<Item> = context.into_iter().chain(next).cloned().collect();
+    let rest = codes.items.iter().filter(|item| !items.contains(item));
+    let rest = rest.map(|item| Dropped { code: item.code.clone(), reason: "covered by the summary".to_string() });
+    let dropped = codes.dropped.iter().cloned().chain(rest).collect();
+    Brief { tokens: tokens::estimate(&text), text, memories: codes.memories.clone(), items, dropped }
+}
+
+/// The sentences before the codes.
+pub(super) fn before(codes: Brief, input: &SummaryInput) -> Brief {
+    if codes.text.is_empty() {
+        return codes;
+    }
+    let text = format!("{}\n\n{}", head(input), codes.text);
+    Brief { tokens: tokens::estimate(&text), text, ..codes }
+}
+
+fn markdown(head: &str, context: &[&Item], next: &[&Item]) -> String {
+    let mut text = head.to_string();
+    if !context.is_empty() {
+        text.push_str("\n\n**Context:**");
+        context.iter().for_each(|item| text.push_str(&format!("\n- {}", item.told())));
+    }
+    if !next.is_empty() {
+        text.push_str("\n\n**Next:**");
+        next.iter().for_each(|item| text.push_str(&format!("\n- {}", action(item))));
+    }
+    text
+}
+
+/// A next step, in its original words.
+pub fn action(item: &Item) -> String {
+    const ACTION_CHARS_MAX: usize = 120;
+    line(item.text.strip_prefix(item.kind.prefix()).unwrap_or(&item.text), ACTION_CHARS_MAX)
+}

@@ -1,0 +1,498 @@
+//! Secrets announced by a name: `key = value` in all its spellings, headers, arguments.
+//!
+//! Every look back and every look ahead is bounded by a constant; only an accepted cut runs on to its end. The work is
+//! therefore linear in the text.
+
+use super::Cut;
+use super::call;
+use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
+use super::places::{CODE_WORDS, URL_PARAMS};
+use super::rules::key_at;
+use super::sentence::is_ordinary;
+use super::table::SCHEMES;
+use super::text::{ALNUM, ALPHA, DASH, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
+use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_random, is_secret, names_itself};
+
+const QUOTED_BYTES: usize = 256;
+const SCHEME_BYTES: usize = 16;
+/// How far the literal is looked for that replaces a missing value, and the ends of a map on one line.
+const FALLBACK_BYTES: usize = 96;
+
+/// Words before a bracket that code stands in.
+const OPENERS: [&[u8]; 20] = [
+    b"if",
+    b"else",
+    b"for",
+    b"while",
+    b"loop",
+    b"match",
+    b"switch",
+    b"do",
+    b"try",
+    b"fn",
+    b"func",
+    b"function",
+    b"return",
+    b"type",
+    b"interface",
+    b"class",
+    b"struct",
+    b"export",
+    b"import",
+    b"case",
+];
+
+/// A value: its range and how it was written.
+pub(super) struct Value {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) written: Written,
+}
+
+impl Value {
+    pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
+        if self.written != Written::Quoted && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
+        {
+            return None;
+        }
+        if text.holds_cut(self.start, self.end)
+            || !is_secret(text.slice(self.start, self.end), announced.bar, self.written)
+        {
+            return None;
+        }
+        let end = match self.written {
+            Written::Quoted => joined_end(text, self.end),
+            _ => text.until_stop(self.end, usize::MAX),
+        };
+        // A known format is more specific than a key name.
+        let name = key_at(text, self.start).map_or(announced.name, |cut| cut.name);
+        Some(Cut { name, start: self.start, end })
+    }
+}
+
+/// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
+pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
+    let prefix =
+        usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
+    // A string inside a string, perhaps inside another: `\\\"x\\\"`.
+    let escape = text.scan(from, 3, |byte| byte == b'\\') - from;
+    let open = from + prefix + escape;
+    let quote = text.at(open);
+    if !is_quote(quote) {
+        return Value { start: from, end: text.until_stop(from, JUDGED_BYTES), written: bare };
+    }
+    let start = open + 1;
+    let window = text.slice(start, start + QUOTED_BYTES);
+    let mut escaped = false;
+    let close = window.iter().position(|&byte| {
+        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape > 0 && byte == b'\\');
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    let end = start + close.unwrap_or(window.len());
+    Value { start, end, written: Written::Quoted }
+}
+
+/// Where a string that is joined from several ends: `"x" + "y"`. `end` is where the first one ends.
+fn joined_end(text: &Text, mut end: usize) -> usize {
+    loop {
+        let operator = text.skip_spaces(end + 1);
+        let next = text.scan(operator, 2, |byte| matches!(byte, b'+' | b'.' | b'&'));
+        let open = text.scan(next, 32, |byte| matches!(byte, b' ' | b'\n' | b'\t'));
+        if next == operator || !is_quote(text.at(end)) || text.at(open) != text.at(end) {
+            return end;
+        }
+        end = value_at(text, open, Written::Bare).end;
+    }
+}
+
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// Does a name that may announce a secret end before the operator at `at`? A cheap filter for the many names in code
+/// that do not. No false negatives.
+#[inline]
+pub(super) fn may_be_named(text: &Text, at: usize) -> bool {
+    let end = if text.before(at) == b' ' { at.saturating_sub(1) } else { at };
+    match text.bytes.get(end.saturating_sub(3)..end) {
+        Some(&[third, second, last]) if is(last, ALPHA) => may_end_name(third, second, last),
+        _ => true,
+    }
+}
+
+/// `key = value` in all its spellings; `at` is the first byte of the operator, or a later one.
+pub(super) fn assignment(text: &Text, at: usize) -> Option<Cut> {
+    assignment_by(text, at, announces)
+}
+
+/// The same, with `announces` deciding what a name announces.
+pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) -> Option<Announced>) -> Option<Cut> {
+    let operator = operator_start(text, at);
+    let key_end = text.skip_spaces_back(operator);
+    let name_end = key_end_before(text, key_end);
+    if !is(text.before(name_end), WORD) {
+        return None;
+    }
+    let after = at
+        + 1
+        + usize::from(matches!(text.at(at + 1), b'=' | b'>' | b'~') || text.starts_with(at, b":-"))
+        + usize::from(text.starts_with(at, b"==="));
+    // The emphasis of Markdown may end after the colon: `**Password:** x`.
+    let emphasis = if text.at(at) == b':' { text.scan(after, 2, |byte| byte == b'*') } else { after };
+    let from = if text.at(emphasis) == b' ' { text.skip_spaces(emphasis) } else { text.skip_spaces(after) };
+    let spaced = from > after;
+    let from = default_at(text, next_line(text, from));
+    // A placeholder for another value, such as an earlier cut, needs no further look.
+    let elsewhere = matches!(text.at(from), b'<' | b'[' | b'{' | b'(' | b'*' | b'\n');
+    if elsewhere || (from < text.judged_end.get() && !is_quote(text.at(from))) {
+        return None;
+    }
+    let announced = in_address(text, at, name_end)
+        .or_else(|| announces(text.back(name_end, KEY_BYTES)))
+        .or_else(|| named_elsewhere(text, name_end))
+        .or_else(|| named_after(text, name_end, from))?;
+    announced_value(text, at, from, spaced, announced).or_else(|| fallback(text, at, from, announced))
+}
+
+/// Where the value is if it stands on the next line: after a backslash, or as a block of YAML (`password: |`).
+fn next_line(text: &Text, from: usize) -> usize {
+    let end = match text.at(from) {
+        b'\\' => from + 1,
+        b'|' | b'>' => text.scan(from + 1, 2, |byte| matches!(byte, b'-' | b'+' | b'0'..=b'9')),
+        _ => return from,
+    };
+    if text.at(end) == b'\n' { text.skip_spaces(end + 1) } else { from }
+}
+
+/// The default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
+fn default_at(text: &Text, from: usize) -> usize {
+    if !text.starts_with(from, b"${") {
+        return from;
+    }
+    let name = text.run(from + 2, WORD, KEY_BYTES);
+    let colon = name + usize::from(text.at(name) == b':');
+    if matches!(text.at(colon), b'-' | b'=') { colon + 1 } else { from }
+}
+
+/// The literal that is taken if there is no other value: `pw = env.PW || "x"`, `pw = a ? b : "x"`, `pw = b or "x"`.
+fn fallback(text: &Text, at: usize, from: usize, announced: Announced) -> Option<Cut> {
+    if announced != PASSWORD || text.at(at) != b'=' || text.at(at + 1) != b' ' || is_quote(text.at(from)) {
+        return None;
+    }
+    let window = text.slice(from, from + FALLBACK_BYTES);
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b';' | b'#');
+    let line = &window[..window.iter().position(is_end).unwrap_or(window.len())];
+    let quotes = (1..line.len()).filter(|&quote| is_quote(line[quote]) && line[quote - 1] == b' ');
+    let is_taken = |quote: &usize| {
+        [&b" :"[..], b"||", b"??", b"?:", b" or", b" else"].iter().any(|word| line[..quote - 1].ends_with(word))
+    };
+    let value = value_at(text, from + quotes.rev().find(is_taken)?, Written::Bare);
+    if is_ordinary(text.slice(value.start, value.end)) { None } else { value.cut(text, announced) }
+}
+
+/// Where the operator whose `=` is at `at` begins: `+=`, `||=`.
+fn operator_start(text: &Text, at: usize) -> usize {
+    text.scan_back(at, 2, |byte| matches!(byte, b'!' | b'?' | b'+' | b'|'))
+}
+
+/// `?key=x`, `&sig=x`: short names that announce a secret only in an address.
+fn in_address(text: &Text, at: usize, name_end: usize) -> Option<Announced> {
+    let start = text.run_back(name_end, WORD, 12);
+    let is_part = text.at(at) == b'=' && matches!(text.before(start), b'?' | b'&');
+    let name = text.slice(start, name_end);
+    (is_part && URL_PARAMS.iter().any(|known| name == known.as_bytes())).then_some(KEY)
+}
+
+/// The value at `from`, after the operator at `at` and a name that announces a secret.
+pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool, announced: Announced) -> Option<Cut> {
+    let operator = operator_start(text, at);
+    let key_end = text.skip_spaces_back(operator);
+    let name_end = key_end_before(text, key_end);
+    let key = key_before(text, key_end)?;
+    let name = text.slice(key.start, key.end);
+    let spaced = key_end < operator || spaced;
+    let mut value = value_at(text, from, Written::Bare);
+    if value.written == Written::Bare
+        && (is_literal(text, &key, at, &value, spaced) || in_connection_string(text, value.end))
+    {
+        value.written = Written::Literal;
+    }
+    // `--- PASS: TestName` is a test result; in `these pass: x` it is a verb.
+    let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
+    // The quote that closes a string containing the operator: `"Password: "`.
+    let closing = value.written == Written::Quoted && !key.quoted && text.before(key.start) == text.at(value.start - 1);
+    // `"AWS::IAM::AccessKey":` is a type name.
+    let path = key.start >= text.floor + 2 && text.starts_with(key.start - 2, b"::");
+    if verdict || closing || path {
+        return None;
+    }
+    match announced.place {
+        Place::AfterScheme => authorization(text, &value, announced),
+        Place::Cookie if !is_cookie(text, &key) => None,
+        Place::Cookie => Value { written: Written::Literal, ..value }.cut(text, announced),
+        _ if announced.name == "credential" && text.starts_with(from, b"new") => call::credential_pair(text, from),
+        _ => value.cut(text, announced),
+    }
+}
+
+/// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value. `at` is the start of a
+/// long word in the value.
+pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
+    let scheme = if text.before(at) == b' ' { text.run_back(at - 1, ALPHA | DASH, SCHEME_BYTES) } else { at };
+    if !is_quote(text.before(scheme)) {
+        return after_name(text, at);
+    }
+    // Nested quotes: `'API_KEY', '"x"'`.
+    let outer = scheme - 1 - usize::from(scheme > text.floor + 1 && is_quote(text.before(scheme - 1)));
+    let comma = text.skip_spaces_back(outer);
+    let name = text.skip_spaces_back(comma.saturating_sub(1));
+    if text.before(comma) != b',' || !is_quote(text.before(name)) {
+        return None;
+    }
+    let announced = announces(text.back(key_end_before(text, name), KEY_BYTES))?;
+    let value = value_at(text, scheme - 1, Written::Bare);
+    match announced.place {
+        Place::AfterScheme => authorization(text, &value, announced),
+        // Names listed one after the other are not a pair, and a password has no shape that would tell.
+        Place::Anywhere if announced != PASSWORD => value.cut(text, announced),
+        _ => None,
+    }
+}
+
+/// `ENV API_KEY x`, `the token is x`: a name, a blank, a long word that looks very random.
+fn after_name(text: &Text, at: usize) -> Option<Cut> {
+    let end = text.skip_spaces_back(at);
+    let end = if text.back(end, 3) == b" is" { end - 3 } else { end };
+    if end == at || !is(text.before(end), ALPHA) {
+        return None;
+    }
+    let announced = announces(text.back(end, KEY_BYTES)).filter(|found| found.place == Place::Anywhere)?;
+    value_at(text, at, Written::Bare).cut(text, Announced { bar: Bar::Strong, ..announced })
+}
+
+/// `Cookie: name=`, or a later cookie of the same header.
+fn is_cookie(text: &Text, key: &Key) -> bool {
+    let end = text.skip_spaces_back(key.start);
+    let header = text.slice(end.saturating_sub(7).max(text.floor), end);
+    text.at(key.end) == b'=' && (header.ends_with(b";") || header.eq_ignore_ascii_case(b"cookie:"))
+}
+
+struct Key {
+    start: usize,
+    end: usize,
+    quoted: bool,
+}
+
+/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`, `**key**`.
+fn key_end_before(text: &Text, end: usize) -> usize {
+    if is(text.before(end), ALNUM) {
+        return end;
+    }
+    let end = if text.before(end) == b'*' { text.scan_back(end, 2, |byte| byte == b'*') } else { end };
+    let bracket = usize::from(text.before(end) == b']' && end > text.floor && is_quote(text.before(end - 1)));
+    let end = end - bracket;
+    let quoted = is_quote(text.before(end)) && end > text.floor;
+    let end = end - usize::from(quoted);
+    if quoted { text.scan_back(end, 3, |byte| byte == b'\\') } else { end }
+}
+
+/// The name before `end`, which may contain blanks: `api key`.
+fn key_before(text: &Text, end: usize) -> Option<Key> {
+    let name_end = key_end_before(text, end);
+    let lowest = name_end.saturating_sub(KEY_BYTES).max(text.floor);
+    let mut start = name_end;
+    while start > lowest {
+        let byte = text.at(start - 1);
+        let inner_space = byte == b' ' && is(text.before(start - 1), ALNUM);
+        if !is(byte, DOTTED) && !inner_space {
+            break;
+        }
+        start -= 1;
+    }
+    (start < name_end).then_some(Key { start, end: name_end, quoted: name_end < end })
+}
+
+/// The announcing name comes before the one at the operator: `key="password" value=`, `token: &str =`.
+fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
+    let typed = match text.back(end, 3) {
+        b"lue" | b"ult" => false,
+        b"str" | b"ing" => true,
+        _ => return None,
+    };
+    let start = text.run_back(end, WORD, 10);
+    if !typed {
+        // `"name": "DB_PASSWORD", "value": "x"`.
+        let comma = text.skip_spaces_back(start - usize::from(start > text.floor && is_quote(text.before(start))));
+        let listed = comma < start && text.before(comma) == b',';
+        let before = if listed { text.skip_spaces_back(comma - 1) } else { comma };
+        let named = is_value(text.slice(start, end));
+        // `variable "api_token" {` and the line `default = "x"`.
+        let block = text.scan_back(before, 32, |byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'{'));
+        let before = if text.slice(block, before).contains(&b'{') { block } else { before };
+        // `"password": {"value": "x"}`.
+        let before = if text.before(before) == b':' { text.skip_spaces_back(before - 1) } else { before };
+        let quoted = is_quote(text.before(before)) && before > text.floor;
+        return match (named, quoted) {
+            (true, true) => announces(text.back(before - 1, KEY_BYTES)),
+            (true, false) => named_on_the_line_before(text, start),
+            _ => None,
+        };
+    }
+    // A type between name and operator: back over `&'static str` to its colon.
+    let lowest = start.saturating_sub(12).max(text.floor);
+    let mut at = start;
+    while at > lowest && matches!(text.at(at - 1), b'&' | b'\'' | b'<' | b' ' | b'a'..=b'z') {
+        at -= 1;
+    }
+    let typed = at > text.floor && text.at(at - 1) == b':' && text.before(at - 1) != b':';
+    if typed { announces(text.back(key_end_before(text, at - 1), KEY_BYTES)) } else { None }
+}
+
+fn is_value(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"value") || name == b"default"
+}
+
+/// `- name: DB_PASSWORD`, and on the next line `value: x`, which begins at `start`.
+fn named_on_the_line_before(text: &Text, start: usize) -> Option<Announced> {
+    let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'-' | b'"' | b',' | b'\'');
+    let end = text.scan_back(start, KEY_BYTES, is_gap);
+    let line = text.back(end, KEY_BYTES);
+    let line = &line[line.iter().rposition(|&byte| byte == b'\n').map_or(0, |found| found + 1)..];
+    let colon = line.iter().position(|&byte| byte == b':')?;
+    let is_named = names_a_name(last_word(&line[..colon]));
+    if is_named && text.slice(end, start).contains(&b'\n') { announces(&line[colon..]) } else { None }
+}
+
+/// The name comes after the value: `"value": "x", "name": "DB_PASSWORD"`, `value="x" key="password"`. `from` is where
+/// the value begins.
+fn named_after(text: &Text, name_end: usize, from: usize) -> Option<Announced> {
+    if !is_value(text.slice(text.run_back(name_end, WORD, 10), name_end)) {
+        return None;
+    }
+    let end = value_at(text, from, Written::Literal).end;
+    let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b',' | b'\'');
+    let word = text.scan(end, KEY_BYTES, is_gap);
+    let word_end = text.run(word, ALPHA, 8);
+    if !names_a_name(text.slice(word, word_end)) {
+        return None;
+    }
+    let name = text.scan(word_end, 8, |byte| is_quote(byte) || matches!(byte, b':' | b'=' | b' '));
+    announces(text.slice(name, text.run(name, DOTTED, KEY_BYTES)))
+}
+
+/// Is this what a name is called in a pair of a name and a value?
+fn names_a_name(word: &[u8]) -> bool {
+    [&b"name"[..], b"key", b"id", b"type", b"variable", b"var"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn last_word(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| is(byte, ALNUM)).map_or(0, |last| last + 1);
+    let start = text[..end].iter().rposition(|&byte| !is(byte, ALNUM)).map_or(0, |last| last + 1);
+    &text[start..end]
+}
+
+/// Must this be a literal? True for a flag, a line of an environment file, a header, a line of YAML, a part of an
+/// address or of a connection string.
+fn is_literal(text: &Text, key: &Key, at: usize, value: &Value, spaced: bool) -> bool {
+    // In `export DB_PASSWORD` and `tool --password` only the last word counts.
+    let name = text.slice(key.start, key.end);
+    let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);
+    let start = key.end - name.len();
+    let shell = name.iter().all(|&byte| !is(byte, ALPHA) || is(byte, UPPER));
+    let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
+    // `${DB_PASSWORD:-x}`.
+    let is_default = text.back(start, 2) == b"${" && text.at(value.end) == b'}';
+    if (!spaced && !key.quoted && (shell || name.first() == Some(&b'-'))) || listed || is_default {
+        return true;
+    }
+    let bytes = text.slice(value.start, value.end);
+    let is_code = is_code_word(bytes) || bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'[' | b'>' | b'|'));
+    if is_code || key.quoted {
+        return false;
+    }
+    let next = text.at(value.end);
+    match text.at(at) {
+        b'=' if !spaced => matches!(next, b' ' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'&' | b'\\' | b'<' | b'}'),
+        b'=' => (begins_line(text, start) && ends_line(text, value.end)) || in_flow_map(text, key.start, value.end),
+        _ => {
+            let quote = text.before(key.start);
+            let is_header = is_quote(quote) && next == quote;
+            let is_short = !spaced && name.contains(&b'-') && matches!(next, b' ' | b'\n' | b'\r' | b'"' | b'\'');
+            let is_line = spaced && begins_line(text, key.start) && ends_line(text, value.end);
+            is_header || is_short || is_line || (spaced && in_flow_map(text, key.start, value.end))
+        }
+    }
+}
+
+/// `db: {user: bob, password: x}`, `client lan { secret = x }`: a map on one line that no code stands around.
+fn in_flow_map(text: &Text, start: usize, end: usize) -> bool {
+    if !matches!(text.before(text.skip_spaces_back(start)), b'{' | b',')
+        || !matches!(text.at(text.skip_spaces(end)), b'}' | b',')
+    {
+        return false;
+    }
+    let is_inner = |byte: u8| !matches!(byte, b'{' | b'}' | b'(' | b'\n');
+    let open = text.scan_back(start, FALLBACK_BYTES, is_inner);
+    let close = text.scan(end, FALLBACK_BYTES, is_inner);
+    let is_map = text.before(open) == b'{' && text.at(close) == b'}' && ends_line(text, close + 1);
+    is_map && {
+        let is_word = |byte: u8| is(byte, DOTTED) || matches!(byte, b' ' | b'"' | b':');
+        let name = text.scan_back(open - 1, KEY_BYTES, is_word);
+        let first = text.slice(name, open).split(|&byte| byte == b' ').find(|word| !word.is_empty());
+        matches!(text.before(name), b'\n' | b'#' | b'>') && first.is_none_or(|word| !OPENERS.contains(&word))
+    }
+}
+
+/// A type, a variable of the same name or another word of code: `password: string`, `token: accessToken`.
+fn is_code_word(value: &[u8]) -> bool {
+    let known = CODE_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
+    let humps = value.windows(2).filter(|pair| is(pair[0], LOWER) && is(pair[1], UPPER)).count();
+    let is_word = value.iter().all(|&byte| is(byte, ALPHA | UNDERSCORE | DOT));
+    known || (is_word && !is_random(value, 3) && (humps > 0 || value.contains(&b'.') || names_itself(value)))
+}
+
+/// Only a list mark, a quotation mark or a comment sign stands before it on its line.
+fn begins_line(text: &Text, start: usize) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':');
+    text.before(text.scan_back(start, 24, is_mark)) == b'\n'
+}
+
+/// Nothing but a comment follows on its line.
+fn ends_line(text: &Text, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    matches!(text.at(next), b'\n' | b'\r') || (next > end && text.at(next) == b'#')
+}
+
+/// `Password =x;Initial Catalog=`: the value is followed by the next part of a connection string.
+fn in_connection_string(text: &Text, end: usize) -> bool {
+    if text.at(end) != b';' || !is(text.at(end + 1), UPPER) {
+        return false;
+    }
+    let next = text.run(end + 1, ALPHA | SPACE, 24);
+    text.at(next) == b'=' && is(text.before(next), ALPHA)
+}
+
+/// `Authorization: Bearer x`, `Basic x`, `token x`, or the value directly.
+fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
+    let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
+    let from = text.skip_spaces(scheme);
+    let word = text.slice(value.start, scheme);
+    let ends = |end: usize| matches!(text.at(end), b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\');
+    let is_known = SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let end = text.until_stop(from, JUDGED_BYTES);
+    // A scheme of their own: one word, then the value to the end of the line.
+    if from == scheme || !(is_known || (announced.name == "authorization" && word.len() > 2 && ends(end))) {
+        return value.cut(text, announced);
+    }
+    let bytes = text.slice(from, end);
+    let code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
+    let is_word = bytes.len() < 6 || is_ordinary(bytes) || names_itself(bytes);
+    let end = text.until_stop(end, usize::MAX);
+    let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
+    (!is_word && !code && !is_placeholder(bytes) && !text.holds_cut(from, end)).then_some(Cut {
+        name,
+        start: from,
+        end,
+    })
+}

@@ -1,0 +1,233 @@
+//! Secrets in columns and lists: rows of a table below a heading, values of SQL, forms, lists of recovery codes.
+
+use super::Cut;
+use super::assign::{Value, value_at};
+use super::key::{KEY_BYTES, announces};
+use super::position;
+use super::sentence::{ends_line, is_ordinary};
+use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, Text, URL64, is};
+use super::value::{Bar, Written, is_phrase, is_placeholder};
+
+/// How much of a line and how many rows are read.
+const LINE_BYTES: usize = 256;
+const ROWS_MAX: usize = 16;
+const CODES_MAX: usize = 24;
+/// A manifest whose data are secrets.
+const KIND: &[u8] = b"kind: Secret";
+
+/// The range of each cell of a line, without blanks and quotes.
+fn cells(text: &Text, start: usize, end: usize, separator: u8) -> Vec<(usize, usize)> {
+    let is_pad = |byte: u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'`' | b'*' | b'\r');
+    let mut found = Vec::new();
+    let mut from = start;
+    while from <= end {
+        let stop = text.scan(from, end - from, |byte| byte != separator);
+        let first = text.scan(from, stop - from, is_pad);
+        found.push((first, text.scan_back(stop, stop - first, is_pad)));
+        from = stop + 1;
+    }
+    found
+}
+
+/// Which cells below a heading are secrets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cells {
+    Any,
+    /// Names of tokens, as in a design system, have none.
+    WithDigits,
+}
+
+/// The secrets below a heading (`| user | password |`, `name,password`), and how far they were looked for. The heading
+/// is the word from `at` to `end`.
+pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<Cut>, usize) {
+    let separator = |byte: u8| matches!(byte, b'|' | b',' | b';' | b'\t');
+    let is_pad = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'*' | b'`' | b'\r');
+    let (left, right) = (text.scan_back(at, 4, is_pad), text.scan(end, 4, is_pad));
+    let is_edge = |byte: u8| separator(byte) || byte == b'\n';
+    let Some(mark) = [text.before(left), text.at(right)].into_iter().find(|&byte| separator(byte)) else {
+        return (Vec::new(), end);
+    };
+    if !is_edge(text.before(left)) || !is_edge(text.at(right)) {
+        return (Vec::new(), end);
+    }
+    let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
+    let line_end = text.scan(end, LINE_BYTES, |byte| byte != b'\n');
+    if text.before(line) != b'\n' {
+        return (Vec::new(), end);
+    }
+    let heading = cells(text, line, line_end, mark);
+    let is_word = |&(start, end): &(usize, usize)| {
+        end - start <= 32 && !text.slice(start, end).iter().any(|&byte| matches!(byte, b'(' | b'=' | b'{' | b'/'))
+    };
+    let Some(index) = heading.iter().position(|cell| cell.0 <= at && at < cell.1) else { return (Vec::new(), end) };
+    if !heading.iter().all(is_word) {
+        return (Vec::new(), end);
+    }
+    let (mut cuts, mut from) = (Vec::new(), line_end + 1);
+    for _ in 0..ROWS_MAX {
+        let row_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
+        let row = cells(text, from, row_end, mark);
+        let Some(&(start, end)) = row.get(index).filter(|_| row.len() == heading.len() && row_end > from) else {
+            break;
+        };
+        let bytes = text.slice(start, end);
+        let is_rule = bytes.iter().all(|&byte| matches!(byte, b'-' | b':'));
+        let fits = wanted == Cells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
+        let is_word = bytes.first() != Some(&b'-') && bytes.len() < 128 && (!bytes.contains(&b' ') || is_phrase(bytes));
+        if !is_rule && fits && is_word && !is_ordinary(bytes) {
+            cuts.extend(position::cut(text, &Value { start, end, written: Written::Literal }));
+        }
+        from = row_end + 1;
+    }
+    (cuts, from)
+}
+
+/// `(name, password) VALUES ('bob', 'x'), …`: the values of columns that announce a secret. `at` is the `v`.
+pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
+    let close = text.scan_back(at, 8, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r'));
+    if text.before(close) != b')' {
+        return Vec::new();
+    }
+    let open = text.scan_back(close - 1, LINE_BYTES, |byte| byte != b'(');
+    let names = cells(text, open, close - 1, b',');
+    let is_secret = |&(start, end): &(usize, usize)| {
+        announces(text.slice(end.saturating_sub(KEY_BYTES).max(start), end))
+            .is_some_and(|found| found.bar != Bar::Strong)
+    };
+    let wanted: Vec<usize> = (0..names.len()).filter(|&index| is_secret(&names[index])).collect();
+    let mut cuts = Vec::new();
+    let mut from = end;
+    for _ in 0..ROWS_MAX {
+        from = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b','));
+        if wanted.is_empty() || text.at(from) != b'(' {
+            break;
+        }
+        from += 1;
+        for index in 0..names.len() {
+            from = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'N'));
+            let value = value_at(text, from, Written::Literal);
+            let is_quoted = value.written == Written::Quoted;
+            if wanted.contains(&index) && is_quoted {
+                cuts.extend(position::cut(text, &value));
+            }
+            let stop = value.end.max(from) + usize::from(is_quoted);
+            from = text.scan(stop, 64, |byte| !matches!(byte, b',' | b')' | b'\n')) + 1;
+            if text.before(from) != b',' {
+                break;
+            }
+        }
+    }
+    cuts
+}
+
+/// `stringData:` of a manifest, or `data:` of a secret: the values of the lines below it that are indented further. `at`
+/// is where it begins.
+pub(super) fn data(text: &Text, at: usize, end: usize) -> Vec<Cut> {
+    let indent = at - text.skip_spaces_back(at);
+    let (mut cuts, mut from) = (Vec::new(), end + 2);
+    let is_kind = |lines: &[u8]| lines.windows(KIND.len()).any(|part| part == KIND);
+    let is_secret =
+        || end - at > 4 || is_kind(text.back(at, 2 * LINE_BYTES)) || is_kind(text.slice(end, end + 2 * LINE_BYTES));
+    if !text.starts_with(end, b":\n") || !is_secret() {
+        return cuts;
+    }
+    for _ in 0..ROWS_MAX {
+        let name = text.skip_spaces(from);
+        let colon = text.run(name, DOTTED, 64);
+        let line_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
+        if name - from <= indent || !text.starts_with(colon, b": ") {
+            break;
+        }
+        let value = value_at(text, colon + 2, Written::Literal);
+        let value = if value.written == Written::Quoted { value } else { Value { end: line_end, ..value } };
+        cuts.extend(position::cut(text, &value));
+        from = line_end + 1;
+    }
+    cuts
+}
+
+/// `form-data; name="password"`, an empty line, the value. `end` is where `form-data` ends.
+pub(super) fn form(text: &Text, end: usize) -> Option<Cut> {
+    let line = text.slice(end, text.scan(end, LINE_BYTES, |byte| byte != b'\n'));
+    let name = line.windows(5).position(|part| part == b"name=")? + 6;
+    let name_end = name + line[name.min(line.len())..].iter().position(|&byte| byte == b'"')?;
+    announces(&line[name..name_end])?;
+    let body = text.slice(end + line.len(), end + line.len() + LINE_BYTES);
+    let gap = [&b"\n\n"[..], b"\n\r\n"]
+        .iter()
+        .find_map(|gap| body.windows(gap.len()).position(|part| part == *gap).map(|at| at + gap.len()))?;
+    let start = end + line.len() + gap;
+    position::cut(text, &Value { start, end: text.scan(start, 128, |byte| byte > b' '), written: Written::Literal })
+}
+
+/// A secret in groups of four or so: `JBSW Y3DP EHPK 3PXP`.
+pub(super) fn grouped(text: &Text, cut: Cut) -> Cut {
+    let mut end = cut.end;
+    loop {
+        let next = text.run(end + 1, ALNUM, 9);
+        let is_group = matches!(text.at(end), b' ' | b'-') && (3..=8).contains(&(next - end - 1)) && {
+            let group = text.slice(end + 1, next);
+            group.iter().all(|&byte| !is(byte, ALPHA) || byte.is_ascii_uppercase())
+                || group.iter().any(|&byte| is(byte, DIGIT))
+        };
+        if !is_group || end - cut.start > 96 {
+            return Cut { end, ..cut };
+        }
+        end = next;
+    }
+}
+
+/// `recovery codes: 1a2b-3c4d, 5e6f-7a8b` in any list. `end` is where the words that announce it end.
+pub(super) fn codes(text: &Text, end: usize) -> Vec<Cut> {
+    let line = text.scan(end, 48, |byte| !matches!(byte, b':' | b'\n'));
+    let link = [&b" is "[..], b" are "].into_iter().find(|link| text.starts_with(end, link));
+    let (mut cuts, mut from) = (Vec::new(), link.map_or(line, |link| end + link.len()));
+    let is_gap = |byte: u8| {
+        matches!(
+            byte,
+            b' ' | b'\n'
+                | b'\r'
+                | b'\t'
+                | b','
+                | b':'
+                | b'*'
+                | b'`'
+                | b'"'
+                | b'['
+                | b']'
+                | b'|'
+                | b'.'
+                | b')'
+                | b'-'
+                | b';'
+        )
+    };
+    while cuts.len() < CODES_MAX {
+        from = text.scan(from, 24, is_gap);
+        let stop = text.run(from, URL64, 40);
+        let bytes = text.slice(from, stop);
+        // `1.` before a code of a numbered list.
+        if bytes.len() <= 2
+            && !bytes.is_empty()
+            && bytes.iter().all(|&byte| is(byte, DIGIT))
+            && matches!(text.at(stop), b'.' | b')')
+        {
+            from = stop;
+            continue;
+        }
+        let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+        let groups = bytes.split(|&byte| byte == b'-');
+        let is_split = groups.clone().count() >= 2 && groups.clone().all(|group| (3..=8).contains(&group.len()));
+        let even = groups.clone().next().is_some_and(|first| groups.clone().all(|group| group.len() == first.len()));
+        let is_line = ends_line(text, stop) && !is_ordinary(bytes);
+        let is_code = bytes.len() >= 6
+            && (has_digit || (is_split && even) || (is_line && bytes.len() >= 8))
+            && !is_placeholder(bytes);
+        if !is_code || text.holds_cut(from, stop) {
+            break;
+        }
+        cuts.push(Cut { name: "recovery-code", start: from, end: stop });
+        from = stop;
+    }
+    cuts
+}

@@ -1,0 +1,270 @@
+//! `places.txt`, parsed at compile time: where secrets stand, whatever they look like.
+
+use super::table::{Words, count, first_byte, index, indexed, list, same, sort, sorts_before};
+
+const FILE: &str = include_str!("places.txt");
+
+/// A program or a function, and the words or arguments that lead to a secret.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) name: &'static str,
+    pub(super) pattern: &'static str,
+}
+
+impl Place {
+    /// The word of the pattern that begins at `from`, and the one after it.
+    pub(super) fn words_from(&self, from: usize) -> (&'static [u8], Option<&'static [u8]>) {
+        let rest = self.pattern.as_bytes().get(from..).unwrap_or_default();
+        let mut words = rest.split(|&byte| byte == b' ');
+        (words.next().unwrap_or_default(), words.next())
+    }
+}
+
+/// A code for scanners: what it begins with, and what stands before and after its secret.
+#[derive(Clone, Copy)]
+pub(super) struct ScanCode {
+    pub(super) name: &'static str,
+    pub(super) prefix: &'static str,
+    pub(super) start: &'static str,
+    pub(super) end: &'static str,
+}
+
+/// What a word announces in a sentence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cue {
+    /// A password follows, after a linking word or alone.
+    Password,
+    /// A number follows. `pin x to 1.2` is a verb.
+    Pin,
+    /// A key follows, after a linking word.
+    Key,
+    /// A key follows, if it looks like one.
+    Vague,
+    /// A seed follows, perhaps in groups.
+    Seed,
+    /// A list of codes follows.
+    Codes,
+    /// A name and a password follow: `login admin / x`.
+    Login,
+    /// A token follows.
+    Bearer,
+    /// Only with a colon, and not as a verb: `user: bob, pass: x`.
+    Pass,
+    Phrase,
+    Number,
+    /// `IDENTIFIED BY 'x'`.
+    By,
+    /// `(name, password) VALUES ('bob', 'x')`.
+    Values,
+    /// `stringData:` of a manifest, and indented pairs below it.
+    Data,
+    /// `form-data; name="password"`, an empty line, the value.
+    Form,
+    /// `expect "Password:"`, `send "x"`.
+    Send,
+}
+
+const fn cue(kind: &str) -> Option<Cue> {
+    Some(match kind.as_bytes() {
+        b"password" => Cue::Password,
+        b"pin" => Cue::Pin,
+        b"key" => Cue::Key,
+        b"vague" => Cue::Vague,
+        b"seed" => Cue::Seed,
+        b"codes" => Cue::Codes,
+        b"login" => Cue::Login,
+        b"bearer" => Cue::Bearer,
+        b"pass" => Cue::Pass,
+        b"phrase" => Cue::Phrase,
+        b"number" => Cue::Number,
+        b"by" => Cue::By,
+        b"values" => Cue::Values,
+        b"data" => Cue::Data,
+        b"form" => Cue::Form,
+        b"send" => Cue::Send,
+        _ => return None,
+    })
+}
+
+/// The next of several names joined by commas, and the rest of them.
+const fn first_name(names: &'static str) -> (&'static str, Option<&'static str>) {
+    let bytes = names.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() && bytes[at] != b',' {
+        at += 1;
+    }
+    let (name, rest) = names.split_at(at);
+    (name, if rest.is_empty() { None } else { Some(rest.split_at(1).1) })
+}
+
+const fn count_names(kind: &str) -> usize {
+    let (mut lines, mut found) = (Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if matches!(words.next(), Some(first) if same(first, kind)) {
+            let mut names = words.next();
+            while let Some(rest) = names {
+                names = first_name(rest).1;
+                found += 1;
+            }
+        }
+    }
+    found
+}
+
+/// The lines of one kind, a place for each name, ordered by their first byte.
+const fn places<const N: usize>(kind: &str) -> [Place; N] {
+    let (mut found, mut lines, mut at) = ([Place { name: "", pattern: "" }; N], Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if matches!(words.next(), Some(first) if same(first, kind)) {
+            let mut names = words.next();
+            let pattern = words.rest();
+            while let Some(rest) = names {
+                let (name, next) = first_name(rest);
+                assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
+                assert!(pattern.len() < 128, "a pattern of places.txt is too long");
+                found[at] = Place { name, pattern };
+                (names, at) = (next, at + 1);
+            }
+        }
+    }
+    sort!(found, a before b: first_byte(a.name) < first_byte(b.name));
+    found
+}
+
+const PROGRAMS: [Place; count_names("program")] = places("program");
+const CALLS: [Place; count_names("call")] = places("call");
+const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
+const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
+
+/// The places of the program of this name.
+pub(super) fn programs(name: &[u8]) -> impl Iterator<Item = &'static Place> {
+    named(&PROGRAMS, &PROGRAM_INDEX, name)
+}
+
+/// The places of the function of this name.
+pub(super) fn calls(name: &[u8]) -> impl Iterator<Item = &'static Place> {
+    named(&CALLS, &CALL_INDEX, name)
+}
+
+fn named(places: &'static [Place], index: &[u16; 257], name: &[u8]) -> impl Iterator<Item = &'static Place> {
+    let first = name.first().copied().unwrap_or_default();
+    indexed(places, index, first).iter().filter(move |place| place.name.as_bytes() == name)
+}
+
+pub(super) const CODES: [ScanCode; count_names("code")] = {
+    let empty = ScanCode { name: "", prefix: "", start: "", end: "" };
+    let (mut found, mut lines, mut at) = ([empty; count_names("code")], Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if matches!(words.next(), Some(first) if same(first, "code")) {
+            let parts = (words.next(), words.next(), words.next());
+            assert!(parts.2.is_some(), "a line of places.txt is no `code NAME PREFIX START [END]`");
+            if let (Some(name), Some(prefix), Some(start)) = parts {
+                found[at] = ScanCode { name, prefix, start, end: words.rest() };
+                at += 1;
+            }
+        }
+    }
+    found
+};
+
+/// The words that announce a secret, ordered by their first byte, longer ones first.
+const SAID: [(&str, Cue); count(FILE, "said", "")] = {
+    let (mut found, mut lines, mut at) = ([("", Cue::By); count(FILE, "said", "")], Words::of(FILE), 0);
+    while let Some(mut words) = lines.line() {
+        if matches!(words.next(), Some(first) if same(first, "said")) {
+            let kind = match words.next() {
+                Some(kind) => cue(kind),
+                None => None,
+            };
+            assert!(kind.is_some(), "a line of places.txt is no `said KIND WORD...`");
+            if let Some(kind) = kind {
+                while let Some(word) = words.next() {
+                    found[at] = (word, kind);
+                    at += 1;
+                }
+            }
+        }
+    }
+    sort!(found, a before b: sorts_before(a.0, b.0));
+    found
+};
+const SAID_INDEX: [u16; 257] = index!(SAID, said: first_byte(said.0));
+
+/// The words that announce a secret and begin with this byte, longer ones first.
+pub(super) fn said(first: u8) -> &'static [(&'static str, Cue)] {
+    indexed(&SAID, &SAID_INDEX, first)
+}
+
+const LINKS: &[&str] = list!(FILE, "links");
+const LINK_INDEX: [u16; 257] = index!(LINKS, word: first_byte(word));
+const ORDINARY: &[&str] = list!(FILE, "ordinary");
+const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
+pub(super) const USERS: &[&str] = list!(FILE, "users");
+pub(super) const READERS: &[&str] = list!(FILE, "readers");
+pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
+pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");
+pub(super) const SECRET_PATHS: &[&str] = list!(FILE, "secret-paths");
+pub(super) const URL_PARAMS: &[&str] = list!(FILE, "url-params");
+pub(super) const URL_USERS: &[&str] = list!(FILE, "url-users");
+pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
+
+/// The linking words that begin with this byte, longer ones first.
+pub(super) fn links(first: u8) -> &'static [&'static str] {
+    indexed(LINKS, &LINK_INDEX, first)
+}
+
+/// The words that reveal nothing and begin with this byte.
+pub(super) fn ordinary(first: u8) -> &'static [&'static str] {
+    indexed(ORDINARY, &ORDINARY_INDEX, first)
+}
+
+/// What may begin with a word.
+pub(super) const PROGRAM: u8 = 1;
+pub(super) const CALL: u8 = 1 << 1;
+pub(super) const CODE: u8 = 1 << 2;
+pub(super) const CUE: u8 = 1 << 3;
+
+/// What may begin with these three bytes. Most words begin nothing.
+#[inline]
+pub(super) fn begins(first: u8, second: u8, third: u8) -> u8 {
+    BEGINS[slot(first, second, third)]
+}
+
+const BEGINS: [u8; 4096] = {
+    let (mut table, mut at) = ([0; 4096], 0);
+    while at < PROGRAMS.len() {
+        table[slot_of(PROGRAMS[at].name)] |= PROGRAM;
+        at += 1;
+    }
+    at = 0;
+    while at < CALLS.len() {
+        table[slot_of(CALLS[at].name)] |= CALL;
+        at += 1;
+    }
+    at = 0;
+    while at < CODES.len() {
+        table[slot_of(CODES[at].prefix)] |= CODE;
+        at += 1;
+    }
+    at = 0;
+    while at < SAID.len() {
+        table[slot_of(SAID[at].0)] |= CUE;
+        at += 1;
+    }
+    table
+};
+
+const fn slot_of(word: &str) -> usize {
+    let word = word.as_bytes();
+    assert!(word.len() > 1 && word[1] != b'_', "a word of places.txt is too short");
+    slot(word[0], word[1], if word.len() > 2 { word[2] } else { 0 })
+}
+
+/// The case does not matter, nor what follows a word of two letters.
+const fn slot(first: u8, second: u8, third: u8) -> usize {
+    let third = if third.is_ascii_alphabetic() || third >= 0x80 { third.to_ascii_lowercase() } else { 0 };
+    (first.to_ascii_lowercase() as usize * 83 + second.to_ascii_lowercase() as usize * 37 + third as usize) % 4096
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! Secrets by their position in a command: the value of a flag, an argument, what is piped into a program.
+//!
+//! A program of `places.txt` is recognised by its name, wherever a word begins. Its words are then read once, up to the
+//! end of the command, so the work is linear however many programs are named.
+
+use super::Cut;
+use super::assign::{Value, is_quote, value_at};
+use super::key::{self, KEY_BYTES, PASSWORD, announces};
+use super::places::{self, Place, READERS};
+use super::text::{ALNUM, DIGIT, LOWER, Text, is};
+use super::value::{Bar, Written, is_secret};
+
+/// How much of a command is read after the name of its program.
+const COMMAND_BYTES: usize = 1024;
+/// How many places a program may have.
+const PLACES_MAX: usize = 12;
+/// The place has given its secret.
+const DONE: u8 = u8::MAX;
+
+/// A command that is being read.
+#[derive(Clone, Copy)]
+pub(super) struct Command {
+    places: [Option<&'static Place>; PLACES_MAX],
+    /// For each place, where in its pattern the next word begins.
+    found: [u8; PLACES_MAX],
+    /// Is it a list of strings? Then flags are quoted too: `["mysql", "-px"]`.
+    listed: bool,
+    /// The words up to here were read.
+    at: usize,
+    /// Nothing is read from here on.
+    pub(super) end: usize,
+}
+
+/// The command of the program whose name begins at `at`.
+pub(super) fn command_at(text: &Text, at: usize) -> Option<Command> {
+    let end = text.scan(at, 32, |byte| is(byte, ALNUM) || matches!(byte, b'-' | b'_' | b'.'));
+    let listed = is_quote(text.at(end)) && text.at(end + 1) == b',' && text.before(at) == text.at(end);
+    // Most words are not followed by a blank and an argument.
+    if !(listed || matches!(text.at(end), b' ' | b'\t')) || matches!(text.before(at), b'-' | b'.' | b'_' | b'=') {
+        return None;
+    }
+    let mut places = [None; PLACES_MAX];
+    places.iter_mut().zip(places::programs(text.slice(at, end))).for_each(|(slot, place)| *slot = Some(place));
+    places[0]?;
+    let end = end + usize::from(listed);
+    Some(Command { places, found: [0; PLACES_MAX], listed, at: end, end: command_end(text, end) })
+}
+
+/// Where the command around `from` ends: at a pipe, a separator or a line break that is not escaped.
+fn command_end(text: &Text, from: usize) -> usize {
+    let window = text.slice(from, from + COMMAND_BYTES);
+    let mut quote = 0;
+    for (at, &byte) in window.iter().enumerate() {
+        let escaped = at > 0 && window[at - 1] == b'\\';
+        match byte {
+            _ if escaped => {}
+            b'\'' | b'"' if quote == 0 => quote = byte,
+            _ if byte == quote => quote = 0,
+            b'\n' => return from + at,
+            b'|' | b';' | b'&' | b'`' if quote == 0 => return from + at,
+            _ => {}
+        }
+    }
+    from + window.len()
+}
+
+/// The next secret of a command.
+pub(super) fn next_password(text: &Text, command: &mut Command) -> Option<Cut> {
+    while command.at < command.end {
+        let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b',');
+        let mut start = text.scan(command.at, command.end - command.at, is_gap);
+        // A line that goes on.
+        while text.at(start) == b'\\' && matches!(text.at(start + 1), b'\n' | b'\r') {
+            start = text.scan(start + 2, command.end.saturating_sub(start + 2), is_gap);
+        }
+        if start >= command.end {
+            command.at = command.end;
+            break;
+        }
+        let mut word = word_at(text, start, command.end);
+        // The closing quote belongs to the word.
+        command.at = (word.end + usize::from(word.written == Written::Quoted)).max(start + 1);
+        if command.listed {
+            word.written = Written::Literal;
+        }
+        let mut cut = None;
+        for (place, found) in command.places.iter().zip(&mut command.found) {
+            let Some(place) = place else { break };
+            cut = cut.or_else(|| step(text, place, found, &word, command.end));
+        }
+        if let Some(cut) = cut {
+            command.at = command.at.max(cut.end);
+            return Some(cut);
+        }
+    }
+    None
+}
+
+/// The word at `start`: quoted as a whole, or up to a blank outside quotes.
+fn word_at(text: &Text, start: usize, stop: usize) -> Value {
+    if is_quote(text.at(start)) {
+        let value = value_at(text, start, Written::Literal);
+        return Value { end: value.end.min(stop), ..value };
+    }
+    let (mut end, mut quote) = (start, 0);
+    while end < stop && (text.at(end) > b' ' || quote != 0) {
+        match text.at(end) {
+            byte @ (b'\'' | b'"') if quote == 0 => quote = byte,
+            byte if byte == quote => quote = 0,
+            _ => {}
+        }
+        end += 1;
+    }
+    // A quote that nothing closes is an apostrophe.
+    let end = if quote == 0 { end } else { text.scan(start, stop - start, |byte| byte > b' ') };
+    Value { start, end, written: Written::Literal }
+}
+
+/// Compares a word of the command with the next word of a place's pattern; the secret, if it is one.
+fn step(text: &Text, place: &Place, found: &mut u8, word: &Value, end: usize) -> Option<Cut> {
+    if *found == DONE {
+        return None;
+    }
+    let bytes = text.slice(word.start, word.end);
+    if *found == 0 && !may_begin(place.pattern.as_bytes(), bytes) {
+        return None;
+    }
+    let (wanted, next) = place.words_from(usize::from(*found));
+    let is_flag = bytes.len() > 1 && bytes[0] == b'-' && word.written != Written::Quoted;
+    let is_value = next.is_some_and(|next| next.contains(&b'#'));
+    let after = *found + wanted.len() as u8 + 1;
+    match wanted {
+        b"#" | b"*" | b"NAME" if is_flag => {
+            // A flag was not followed by its value.
+            *found = before_flag(place, *found).unwrap_or(*found);
+            None
+        }
+        b"#" if next == Some(b"|") => piped(text, end, word),
+        // `set imap_pass = x`.
+        b"#" if bytes == b"=" => None,
+        b"#" => {
+            *found = DONE;
+            cut(text, word)
+        }
+        b"NAME" => {
+            *found = if names_a_secret(bytes) { after } else { *found };
+            None
+        }
+        b"*" => {
+            *found = after;
+            None
+        }
+        _ if wanted.contains(&b'#') => {
+            let (before, rest) = wanted.split_at(wanted.iter().position(|&byte| byte == b'~').unwrap_or(0));
+            if !before.is_empty() && bytes == before {
+                // `-p x`, where the pattern is `-p~#`: the next word is the value, whatever it begins with.
+                let quote = usize::from(is_quote(text.at(word.end)) && text.before(word.start) == text.at(word.end));
+                let is_gap = |byte: u8| matches!(byte, b' ' | b'\t') || (quote > 0 && byte == b',');
+                let next = text.scan(word.end + quote, 8, is_gap);
+                return if next < end { captured(text, &word_at(text, next, end), &rest[1..]) } else { None };
+            }
+            let glued = if before.is_empty() { captured(text, word, wanted) } else { joined(text, word, before, rest) };
+            if glued.is_none() && !is_flag {
+                *found = before_flag(place, *found).unwrap_or(*found);
+            }
+            glued
+        }
+        [b'-', ..] => {
+            let is_short = wanted.len() == 2 && !is_value && is_flag && bytes[1] != b'-';
+            if bytes == wanted || (is_short && bytes.contains(&wanted[1])) {
+                *found = after;
+            }
+            let value = bytes.strip_prefix(wanted)?.strip_prefix(b"=")?;
+            let value = Value { start: word.end - value.len(), end: word.end, written: word.written };
+            captured(text, &value, next.filter(|_| is_value)?)
+        }
+        _ => {
+            *found = if matches(wanted, bytes) { after } else { *found };
+            None
+        }
+    }
+}
+
+/// May this word be the first one of a pattern? Most words do not even begin like it. No false negatives.
+fn may_begin(pattern: &[u8], word: &[u8]) -> bool {
+    let (Some(&wanted), Some(first)) = (pattern.first(), word.first()) else { return false };
+    match wanted {
+        b'*' | b'#' | b'N' => true,
+        // Flags of one letter may be joined to others.
+        b'-' => *first == b'-' && pattern.get(1).is_some_and(|letter| word.contains(letter)),
+        _ => first.eq_ignore_ascii_case(&wanted),
+    }
+}
+
+/// `config`, or `http-basic.*`.
+fn matches(wanted: &[u8], word: &[u8]) -> bool {
+    match wanted.strip_suffix(b"*") {
+        Some(begin) => word.starts_with(begin),
+        None => word.eq_ignore_ascii_case(wanted),
+    }
+}
+
+/// Where the flag before the word at `found` of a pattern begins.
+fn before_flag(place: &Place, found: u8) -> Option<u8> {
+    let before = place.pattern.as_bytes().get(..usize::from(found).checked_sub(1)?)?;
+    let start = before.iter().rposition(|&byte| byte == b' ').map_or(0, |blank| blank + 1);
+    (before.get(start) == Some(&b'-')).then_some(start as u8)
+}
+
+/// Does an argument such as `DB_PASSWORD` or `_authToken` announce a secret?
+fn names_a_secret(word: &[u8]) -> bool {
+    let is_name = word.iter().all(|&byte| is(byte, ALNUM) || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'@'));
+    // In a sentence there are plain words: `set the session timeout`.
+    let is_plain = word.iter().all(|&byte| is(byte, LOWER) || byte == b'-');
+    is_name
+        && !is_plain
+        && announces(&word[word.len().saturating_sub(KEY_BYTES)..])
+            .is_some_and(|found| found.bar != Bar::Strong && found.place == key::Place::Anywhere)
+}
+
+/// The secret that is joined to a flag: `-px`.
+fn joined(text: &Text, word: &Value, flag: &[u8], rest: &[u8]) -> Option<Cut> {
+    let bytes = text.slice(word.start, word.end);
+    if !bytes.starts_with(flag) || bytes.get(flag.len()) == Some(&b'-') {
+        return None;
+    }
+    let start = word.start + flag.len() + usize::from(bytes.get(flag.len()) == Some(&b'='));
+    captured(text, &Value { start, end: word.end, written: Written::Literal }, &rest[1..])
+}
+
+/// The part of a word that `#` stands for in a pattern such as `*:#` or `pass:#` or `*/#@`.
+fn captured(text: &Text, word: &Value, pattern: &[u8]) -> Option<Cut> {
+    let hash = pattern.iter().position(|&byte| byte == b'#')?;
+    let (before, after) = (&pattern[..hash], &pattern[hash + 1..]);
+    let bytes = text.slice(word.start, word.end);
+    // `<user:password>` stands for one.
+    if bytes.first() == Some(&b'<') {
+        return None;
+    }
+    if let Some(mark) = before.strip_prefix(b"NAME") {
+        let name_end = bytes.iter().position(|&byte| mark.first() == Some(&byte)).filter(|_| !mark.is_empty())?;
+        let start = word.start + name_end + mark.len();
+        let value = unquoted(text, Value { start, end: word.end, written: word.written });
+        return if names_a_secret(&bytes[..name_end]) { cut(text, &value) } else { None };
+    }
+    let start = match before.iter().position(|&byte| byte == b'*') {
+        Some(star) => {
+            let rest = bytes.strip_prefix(&before[..star])?;
+            let mark = &before[star + 1..];
+            star + rest.windows(mark.len()).position(|part| part == mark)? + mark.len()
+        }
+        None => bytes.strip_prefix(before).map(|_| before.len())?,
+    };
+    let end = match after {
+        [] => bytes.len(),
+        [mark, ..] => bytes.iter().rposition(|byte| byte == mark).filter(|&end| end >= start)?,
+    };
+    cut(text, &unquoted(text, Value { start: word.start + start, end: word.start + end, written: word.written }))
+}
+
+/// A value behind its flag may be quoted: `-p'x'`.
+fn unquoted(text: &Text, value: Value) -> Value {
+    if value.start < value.end && is_quote(text.at(value.start)) {
+        let inner = value_at(text, value.start, Written::Literal);
+        return Value { end: inner.end.min(value.end), ..inner };
+    }
+    let end = value.end - usize::from(value.end > value.start && is_quote(text.before(value.end)));
+    Value { end, ..value }
+}
+
+/// Ports, sizes and ranges: `8080:80`, `10.0`.
+fn is_port(value: &[u8]) -> bool {
+    let is_mark = |byte: &u8| matches!(byte, b':' | b'.' | b'/');
+    value.iter().any(is_mark) && value.iter().all(|byte| is(*byte, DIGIT) || is_mark(byte))
+}
+
+/// A literal at a place that takes a secret is cut, whatever it looks like.
+pub(super) fn cut(text: &Text, value: &Value) -> Option<Cut> {
+    let bytes = text.slice(value.start, value.end);
+    let is_found = !text.holds_cut(value.start, value.end) && is_secret(bytes, Bar::Password, Written::Literal);
+    (is_found && !is_port(bytes)).then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
+}
+
+/// What is piped into a program that reads a secret: `echo x | sudo -S ls`, `echo user:x | chpasswd`.
+fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
+    if text.at(end) != b'|' {
+        return None;
+    }
+    let bytes = text.slice(word.start, word.end);
+    // The format of `printf '%s' x`.
+    if bytes.first() == Some(&b'%') {
+        return None;
+    }
+    let reader = text.slice(end + 1, (end + 97).min(command_end(text, end + 1)));
+    let says = |part: &str| {
+        let same = |(byte, wanted): (&u8, u8)| *byte == if wanted == b'_' { b' ' } else { wanted };
+        reader.windows(part.len()).any(|window| window.iter().zip(part.bytes()).all(same))
+    };
+    // `echo user:x | base64` makes the value of a header.
+    let is_pair = says("chpasswd") || says("base64");
+    let colon = bytes.iter().position(|&byte| byte == b':').filter(|_| is_pair).map_or(0, |colon| colon + 1);
+    if !(READERS.iter().any(|part| says(part)) || (colon > 1 && is_pair)) {
+        return None;
+    }
+    let newline = if bytes.ends_with(b"\\n") { 2 } else { 0 };
+    cut(text, &Value { start: word.start + colon, end: (word.end - newline).max(word.start + colon), ..*word })
+}

@@ -1,0 +1,498 @@
+//! What a sentence says is a secret: after `the password is`, before `is the password`, in a pair of a user and a
+//! password. Everything that is looked at is bounded.
+
+use super::Cut;
+use super::assign::{Value, is_quote, value_at};
+use super::key::{PASSWORD, announces, may_end_name};
+use super::places::{USERS, links, ordinary, said};
+use super::spoken::{is_letter, is_said};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
+use super::value::{self, Bar, Written, is_placeholder};
+
+/// How many linking words there may be between a cue and the secret.
+const LINKS_MAX: usize = 2;
+/// How far away a link may be: `the password for the database is x`.
+const AWAY_BYTES: usize = 48;
+/// No word that reveals nothing is longer.
+const ORDINARY_BYTES: usize = 40;
+/// The longest word that is judged.
+const WORD_BYTES: usize = 128;
+/// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
+const FAR_LINKS: [&[u8]; 16] = [
+    " → ".as_bytes(),
+    b" -> ",
+    b" => ",
+    b" is ",
+    b" ist ",
+    b" lautet ",
+    b" est ",
+    b" es ",
+    b" to ",
+    b" jest ",
+    b" = ",
+    b": ",
+    " — ".as_bytes(),
+    " é ".as_bytes(),
+    " è ".as_bytes(),
+    " är ".as_bytes(),
+];
+const OWNERS: [&str; 34] = [
+    " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (",
+    " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ",
+    " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
+];
+const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
+/// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
+const TOLD: [&[u8]; 13] = [
+    b"use", b"try", b"enter", b"type", b"take", b"benutze", b"nutze", b"nimm", b"usa", b"utilise", b"gebruik", b"usar",
+    b"prova",
+];
+const PURPOSES: [&[u8]; 17] = [
+    b" for ",
+    b" to ",
+    b" on ",
+    b" in ",
+    b" at ",
+    b" when ",
+    b" as ",
+    b" f\xc3\xbcr ",
+    b" zum ",
+    b" um ",
+    b" para ",
+    b" pour ",
+    b" per ",
+    b" voor ",
+    b" en ",
+    b" sur ",
+    b" auf ",
+];
+const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", b"my", b"his", b"her"];
+
+/// What counts as a secret after a cue: how long it is at least, and a plain word.
+#[derive(Clone, Copy)]
+pub(super) struct Said {
+    name: &'static str,
+    least_bytes: usize,
+    word_bytes: usize,
+}
+
+pub(super) const PASSWORD_SAID: Said = Said { name: PASSWORD.name, least_bytes: 4, word_bytes: 5 };
+pub(super) const KEY_SAID: Said = Said { name: "key", least_bytes: 8, word_bytes: 10 };
+pub(super) const VAGUE_SAID: Said = Said { name: "key", least_bytes: 10, word_bytes: 16 };
+pub(super) const SEED_SAID: Said = Said { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
+
+/// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
+pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
+    let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
+    let end = text.scan(end, 4, is_closer);
+    let mut from = text.skip_spaces(end);
+    if let Some(cut) = filled_in(text, end, said) {
+        return Some(cut);
+    }
+    let mut links = 0;
+    while links < LINKS_MAX
+        && let Some(link) = link_at(text, from)
+    {
+        // The emphasis may end after the colon: `**Password:** x`.
+        from = text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*'));
+        links += 1;
+    }
+    match links {
+        0 => away(text, at, end, said),
+        _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
+        _ => secret(text, from, said).or_else(|| phrase(text, at, from, said)).or_else(|| away(text, at, end, said)),
+    }
+}
+
+/// `fill in "Password" with "x"`, `the db pw's x9`.
+fn filled_in(text: &Text, end: usize, said: Said) -> Option<Cut> {
+    let with = [&b" with "[..], b" field with ", b" field to "].into_iter().find(|link| text.starts_with(end, link));
+    match with {
+        Some(link) if is_quote(text.at(end + link.len())) => secret(text, end + link.len(), said),
+        _ if text.starts_with(end, b"s ") && text.before(end) == b'\'' => {
+            let has_digit = |cut: &Cut| text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+            secret(text, end + 2, said).filter(has_digit)
+        }
+        _ => None,
+    }
+}
+
+/// The secret on a line of its own, below the words that announce it.
+fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
+    let is_gap = |byte: u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'>' | b'`');
+    let cut = secret(text, text.scan(from, 12, is_gap), said)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let is_key = matches!(bytes.last(), Some(b':' | b'{' | b'(')) || bytes.first() == Some(&b'-');
+    (ends_line(text, cut.end) && !is_key).then_some(cut)
+}
+
+/// `correct horse battery staple`: plain words to the end of the line, none of which makes a sentence. Two or three are
+/// enough where the cue begins the line: `password: green tea`.
+fn phrase(text: &Text, at: usize, from: usize, said: Said) -> Option<Cut> {
+    // Most words are not followed by another.
+    if said.name != PASSWORD.name || !matches!(text.at(text.run(from, LOWER, WORD_BYTES)), b' ' | b'-') {
+        return None;
+    }
+    let line =
+        text.slice(from, text.scan(from, WORD_BYTES, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'`' | b'.')));
+    let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
+    let name = text.run_back(at, WORD, 32);
+    let begins_line = matches!(text.before(text.scan_back(name, 8, is_list_mark)), b'\n' | b'\r') || is_asked(text, at);
+    let is_short = words.clone().nth(3).is_none();
+    let is_sentence = |word: &[u8]| (is_short || word.len() <= 4) && word != b"and" && is_ordinary(word);
+    let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
+    let least = if begins_line { 2 } else { 4 };
+    let fits = words.clone().all(is_word) && (least..=12).contains(&words.count());
+    fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
+}
+
+fn is_list_mark(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'-' | b'*' | b'+' | b'>' | b'#')
+}
+
+/// `Enter passphrase`, `[sudo] password`: does a program ask for it on a line of a terminal?
+fn is_asked(text: &Text, at: usize) -> bool {
+    let before = text.back(at, 24).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let before = before.trim_ascii_end();
+    [&b"enter"[..], b"sudo]", b"'s"]
+        .iter()
+        .any(|end| before.len() >= end.len() && before[before.len() - end.len()..].eq_ignore_ascii_case(end))
+}
+
+/// A link some words later. The secret is then quoted, or ends its line or sentence.
+fn away(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
+    if text.at(end) != b' ' {
+        return None;
+    }
+    let window = text.slice(end, end + AWAY_BYTES);
+    let is_end = |pair: &[u8]| matches!(pair[0], b'\n' | b';') || pair == b". " || pair == b".\n";
+    let line = &window[..window.windows(2).position(is_end).unwrap_or(window.len())];
+    let link_after = |at: usize| {
+        let rest = &line[at..];
+        let link =
+            if matches!(rest[0], b' ' | b':') { FAR_LINKS.iter().find(|link| rest.starts_with(link)) } else { None };
+        link.map(|link| at + link.len())
+    };
+    let from = end + (0..line.len()).find_map(link_after)?;
+    let is_phrase = text.slice(at, at + 10).eq_ignore_ascii_case(b"passphrase");
+    if (is_phrase || is_asked(text, at))
+        && let Some(cut) = phrase(text, at, from, said)
+    {
+        return Some(cut);
+    }
+    let cut = secret(text, from, said)?;
+    let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
+    let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
+    let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+    // A plain word only where the words between say whose password it is.
+    let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
+    let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
+    let tells = has_digit || is_owned || is_quoted;
+    (ends && tells && cut.end - cut.start >= 6).then_some(cut)
+}
+
+/// `пароль x`, `password x`, and a heading with the password below it: the word itself must tell.
+pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let is_heading = matches!(text.at(end), b'\n' | b'\r') && {
+        let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
+        text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
+    };
+    let gap = |byte: u8| byte == b' ' || (is_heading && matches!(byte, b'\n' | b'\r'));
+    let from = match text.before(end) {
+        // Words of another script may say whose password it is.
+        0x80.. => text.scan(end, AWAY_BYTES, |byte| byte >= 0x80 || gap(byte)),
+        _ => text.scan(end, 3, gap),
+    };
+    if from == end {
+        return None;
+    }
+    let cut = secret(text, from, PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'-' | b'=' | b':'));
+    let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
+    // No sentence in another script goes on with a Latin word.
+    let is_other = text.before(end) >= 0x80 && bytes.is_ascii() && ends_line(text, cut.end);
+    let after = cut.end + usize::from(is_quote(text.before(cut.start)));
+    let has_purpose = || PURPOSES.iter().any(|word| text.starts_with(after, word));
+    let is_listed = has(DIGIT) && text.before(text.skip_spaces_back(at)) == b',';
+    let is_given =
+        (is_listed || is_given(text, at)) && (is_parted(text, cut.end) || ends_line(text, cut.end) || has_purpose());
+    // `remote_password x` is a line of settings.
+    let name = text.run_back(at, WORD, 32);
+    let is_setting = || {
+        let is_joined = name < at && text.before(at) == b'_';
+        let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
+        begins && (is_joined || has(DIGIT)) && ends_line(text, cut.end)
+    };
+    (tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting()).then_some(cut)
+}
+
+/// `with the password x`, `user bob, password x`: do the words before the cue at `at` say that it follows?
+fn is_given(text: &Text, at: usize) -> bool {
+    let line = text.back(at, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(|&byte| matches!(byte, b' ' | b',' | b':')).rev().filter(|word| !word.is_empty());
+    let names_user = |word: &[u8]| USERS.iter().any(|user| word.eq_ignore_ascii_case(user.as_bytes()));
+    let is_login = words.clone().skip(1).any(names_user);
+    let link = words.find(|word| !ARTICLES.contains(word)).unwrap_or_default();
+    is_login || GIVEN.contains(&link) || TOLD.iter().any(|verb| link.eq_ignore_ascii_case(verb))
+}
+
+/// The length of the linking word at `from`.
+fn link_at(text: &Text, from: usize) -> Option<usize> {
+    // In a table, the bar is the second of its line; a pipe is not.
+    if text.at(from) == b'|' {
+        let line = text.back(from, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+        let is_table = line.contains(&b'|') && text.before(from) == b' ' && text.at(from + 1) == b' ';
+        return is_table.then_some(1);
+    }
+    // A dash between blanks; in a name it joins.
+    if text.at(from) == b'-' && text.at(from + 1) != b'>' && (text.before(from) != b' ' || text.at(from + 1) != b' ') {
+        return None;
+    }
+    let is_whole = |link: &str| {
+        !is_letter(link.as_bytes()[0])
+            || matches!(link.as_bytes()[0], 0xc2 | 0xe0..)
+            || !is_letter(text.at(from + link.len()))
+    };
+    let known = |link: &&&str| {
+        let said = text.slice(from, from + link.len());
+        (is_said(said, link) || said.eq_ignore_ascii_case(link.as_bytes())) && is_whole(link)
+    };
+    links(text.at(from).to_ascii_lowercase()).iter().find(known).map(|link| link.len())
+}
+
+/// `use x as the password`, `x is the password`.
+pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let words = text.back(at, 16);
+    let asked = [&b" as the "[..], b" as my ", b" as ", b" for the "].into_iter().find(|link| words.ends_with(link));
+    let told = [&b" is the "[..], b" is my ", b" is our ", b" is your "].into_iter().find(|link| words.ends_with(link));
+    let link = asked.or(told)?;
+    let stop = at - link.len();
+    let start = text.scan_back(stop, 64, |byte| byte > b' ');
+    let stop = if is_quote(text.before(stop)) { stop - 1 } else { stop };
+    let word = text.back(start, 8);
+    let is_use = [&b"use "[..], b"try ", b"enter ", b"type ", b"using ", b"set ", b"with "]
+        .iter()
+        .any(|verb| word.len() >= verb.len() && word[word.len() - verb.len()..].eq_ignore_ascii_case(verb));
+    let begins = matches!(text.before(start), b'\n' | b'\r') || word.ends_with(b". ");
+    let is_plain = text.slice(start, stop).iter().all(|&byte| is(byte, ALPHA));
+    // `as the password field` is about a field.
+    let goes_on = text.at(end) == b' ' && is(text.at(end + 1), LOWER) && {
+        let next = text.slice(end + 1, text.run(end + 1, ALPHA, 8));
+        ![&b"for"[..], b"on", b"to", b"in", b"of", b"and", b"when", b"at", b"here", b"please"].contains(&next)
+    };
+    if goes_on || (is_plain && !if told.is_some() { begins } else { is_use }) {
+        return None;
+    }
+    said_word(text, start, PASSWORD_SAID, Ends::Anywhere).filter(|cut| cut.end <= stop)
+}
+
+/// Whether a plain word must end its sentence to be a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Anywhere,
+    Sentence,
+}
+
+/// The secret at `from`: one word, or quoted. A plain word must end its sentence, and not be one that sentences have.
+fn secret(text: &Text, from: usize, said: Said) -> Option<Cut> {
+    said_word(text, from, said, if said.name == SEED_SAID.name { Ends::Anywhere } else { Ends::Sentence })
+}
+
+/// What kinds of bytes a word has: digits, marks of passwords, what only code and paths have.
+const SEEN_DIGIT: u8 = 1;
+const SEEN_MARK: u8 = 1 << 1;
+const SEEN_CALL: u8 = 1 << 2;
+const SEEN_OTHER: u8 = 1 << 3;
+
+const SEEN: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'0'..=b'9' => SEEN_DIGIT,
+            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' => SEEN_MARK,
+            b'(' | b'/' | b'{' | b'[' | b'<' | b'.' | b':' => SEEN_CALL,
+            _ => SEEN_OTHER,
+        };
+        byte += 1;
+    }
+    table
+};
+
+fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
+    let mut value = value_at(text, from, Written::Literal);
+    let is_quoted = value.written == Written::Quoted;
+    if !is_quoted {
+        value.end = text.scan(from, WORD_BYTES, |byte| byte > b' ' && !matches!(byte, b'"' | b'`' | b'<'));
+        trim(text, &mut value);
+    }
+    let bytes = text.slice(value.start, value.end);
+    let seen = bytes.iter().fold(0, |seen, &byte| seen | SEEN[usize::from(byte)]);
+    let has_digit = seen & SEEN_DIGIT != 0;
+    let is_number = seen == SEEN_DIGIT;
+    let has_mark = seen & SEEN_MARK != 0;
+    let is_code = seen & SEEN_CALL != 0 && (!has_digit || said.name != PASSWORD.name);
+    let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
+        _ if bytes.len() < said.least_bytes || is_code || is_ordinary(bytes) => false,
+        (true, true) => is_number || value::is_secret(bytes, Bar::Password, value.written),
+        (true, false) => {
+            bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, Bar::Password, value.written)
+        }
+        (false, _) => {
+            // No word of a sentence is joined from so many.
+            let is_joined = bytes.len() >= 16 && bytes.iter().filter(|&&byte| matches!(byte, b'-' | b'_')).count() > 1;
+            let is_end = is_quoted || is_joined || ends == Ends::Anywhere || ends_sentence(text, value.end);
+            let is_words = is_quoted && value::is_phrase(bytes);
+            bytes.len() >= said.word_bytes && is_end && (is_words || is_plain_secret(bytes, value.written))
+        }
+    };
+    (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
+        name: said.name,
+        start: value.start,
+        end: value.end,
+    })
+}
+
+/// A word without digits that no sentence about a password would have here.
+fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
+    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
+    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| bytes.ends_with(end));
+    let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
+    let is_name = announces(bytes).is_some();
+    is_word && !is_participle && !is_name && value::is_secret(bytes, Bar::Password, written)
+}
+
+/// Is this a word that follows `the password is` in sentences that reveal nothing?
+pub(super) fn is_ordinary(word: &[u8]) -> bool {
+    // No word of the tables is longer.
+    if word.len() > ORDINARY_BYTES {
+        return false;
+    }
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    ordinary(first).iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+        || said(first).iter().any(|(known, _)| is_said(word, known))
+}
+
+/// What may follow a secret in its sentence.
+const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
+
+fn ends_sentence(text: &Text, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    match text.at(end) {
+        b'.' | b',' | b'!' | b'?' | b';' => !is_letter(text.at(end + 1)),
+        b')' | b'"' | b'\'' | b'`' | b'*' | b'|' | b'<' => true,
+        _ => {
+            matches!(text.at(next), b'\n' | b'\r' | b'|' | 0x80..)
+                || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word))
+                || text.starts_with(next, b"(")
+                || is_parted(text, end)
+        }
+    }
+}
+
+/// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
+fn is_parted(text: &Text, end: usize) -> bool {
+    [&b" an"[..], b" ein"].iter().any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
+}
+
+pub(super) fn ends_line(text: &Text, end: usize) -> bool {
+    matches!(text.at(text.skip_spaces(text.scan(end, 2, |byte| matches!(byte, b'`' | b'*' | b'.')))), b'\n' | b'\r')
+}
+
+/// Code, a path or an address rather than a key.
+fn is_call(bytes: &[u8]) -> bool {
+    bytes.iter().any(|&byte| SEEN[usize::from(byte)] == SEEN_CALL)
+}
+
+/// The full stop of the sentence is not part of a word; nor are marks of emphasis, and scripts without blanks.
+fn trim(text: &Text, value: &mut Value) {
+    value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0xe0 && byte != 0xc2);
+    let is_tail =
+        |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
+    value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);
+}
+
+/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
+pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
+    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
+    for link in [&b"are "[..], b"is ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+        if text.starts_with(from, link) {
+            from += link.len();
+        }
+    }
+    let user = text.scan(from, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    let gap = text.skip_spaces(user);
+    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
+    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
+    if user == from || !(is_pair || and.is_some()) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+    // A path or an address has separators, a port and a size only digits.
+    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
+    (is_word && (has_digit || and.is_none())).then_some(cut)
+}
+
+/// `Bearer x` in a sentence or a header of any spelling.
+pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
+    let from = text.skip_spaces(end);
+    let mut value = value_at(text, from, Written::Literal);
+    trim(text, &mut value);
+    let bytes = text.slice(value.start, value.end);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_token = bytes.len() >= 8 && has(ALPHA) && !is_placeholder(bytes);
+    // In a sentence, a plain word is about tokens.
+    let tells = has(DIGIT) || (has(UPPER) && has(LOWER) && !is_ordinary(bytes)) || bytes.len() >= 16;
+    let is_code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'[' | b'<' | b'='));
+    (from > end && is_token && tells && !is_code && !text.holds_cut(value.start, value.end)).then_some(Cut {
+        name: "token",
+        start: value.start,
+        end: value.end,
+    })
+}
+
+/// `user: bob, pass: x`; in `these pass: x` it is a verb.
+pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let before = text.before(text.skip_spaces_back(at));
+    let has_user = || text.back(at, 40).windows(4).any(|part| part.eq_ignore_ascii_case(b"user"));
+    let is_noun = matches!(before, b',' | b';' | b'|' | b'/' | b'\n' | b'(') || has_user();
+    let is_apart = text.at(end) == b' ';
+    let is_pair = is_apart && is_given(text, at) && has_user();
+    if !is_noun || !(matches!(text.at(end), b':' | b'=') || is_pair || (is_apart && before == b'\n')) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(end + 1), PASSWORD_SAID)?;
+    // As a line of settings: `Pass x9`.
+    let has_digit = || text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+    if is_apart && !is_pair && !(has_digit() && ends_line(text, cut.end)) {
+        return None;
+    }
+    let has_letter = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, ALPHA));
+    (has_letter && cut.end - cut.start >= 6).then_some(cut)
+}
+
+/// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH plugin BY 'x'`; `at` is the `b`.
+pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let words = text.back(at, 48);
+    let says = |word: &[u8]| words.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    if !says(b"identified ") {
+        return None;
+    }
+    let mut from = text.skip_spaces(end);
+    if text.starts_with(from, b"PASSWORD ") || text.starts_with(from, b"VALUES ") {
+        from = text.skip_spaces(from + 8);
+    }
+    let value = value_at(text, from, Written::Literal);
+    super::position::cut(text, &value)
+}
+
+/// Does a name that may announce something end before `end`? A cheap filter.
+pub(super) fn may_be_name(text: &Text, end: usize) -> bool {
+    match text.back(end, 3) {
+        &[third, second, last] => may_end_name(third, second, last),
+        _ => false,
+    }
+}

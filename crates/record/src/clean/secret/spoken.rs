@@ -1,0 +1,239 @@
+//! Secrets that words announce: sentences in several languages, commands, calls, codes for scanners.
+//!
+//! Looks at the beginning of every word once; what follows is bounded.
+
+use super::Cut;
+use super::assign::is_quote;
+use super::places::{CALL, CODE, CUE, Cue, PROGRAM, begins, said};
+use super::position::{Command, command_at, next_password};
+use super::sentence::{
+    self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, before, identified, login,
+};
+use super::text::{ALNUM, DIGIT, Text, is};
+use super::{call, grid, numbers, shape};
+use crate::clean::code::code_end;
+
+/// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
+/// command count. Where there is more for long, as only in hostile text, some words are passed over.
+const LOOK_BYTES: usize = 64;
+const AHEAD_BYTES: usize = 8 * 1024;
+
+/// The secrets of a text that words announce, from left to right.
+pub(super) struct Passwords<'a> {
+    text: Text<'a>,
+    at: usize,
+    /// How far all looks so far would reach, one after the other.
+    looked: usize,
+    command: Option<Command>,
+    /// Further secrets of the last place, the next one last, and where that place ends.
+    listed: Vec<Cut>,
+    listed_end: usize,
+}
+
+impl<'a> Passwords<'a> {
+    pub(super) fn of(text: &'a str) -> Passwords<'a> {
+        Passwords { text: Text::of(text), at: 0, looked: 0, command: None, listed: Vec::new(), listed_end: 0 }
+    }
+
+    fn take(&mut self, cut: Cut) -> Option<Cut> {
+        self.at = cut.end.max(self.at);
+        (self.text.floor, self.looked) = (self.at, self.at);
+        Some(cut)
+    }
+
+    /// The next secret of the command that is being read; later words of it are then searched too.
+    fn in_command(&mut self) -> Option<Cut> {
+        let mut command = self.command?;
+        let cut = next_password(&self.text, &mut command);
+        self.command = cut.map(|_| command);
+        cut
+    }
+}
+
+impl Iterator for Passwords<'_> {
+    type Item = Cut;
+
+    fn next(&mut self) -> Option<Cut> {
+        if let Some(cut) = self.listed.pop() {
+            return self.take(cut);
+        }
+        if let Some(cut) = self.in_command() {
+            return self.take(cut);
+        }
+        loop {
+            let at = next_word(&self.text, self.at)?;
+            self.at = at + 1;
+            // A code of our own that is written with blanks.
+            if self.text.at(at + 5) == b' '
+                && let Some(end) = code_end(self.text.bytes, at)
+            {
+                return self.take(Cut { name: "cerberus-code", start: at, end });
+            }
+            if let Some(cut) = self.look(at) {
+                return self.take(cut);
+            }
+        }
+    }
+}
+
+impl Passwords<'_> {
+    /// The secret that the word, the number or the bracket at `at` announces.
+    #[inline]
+    fn look(&mut self, at: usize) -> Option<Cut> {
+        let text = &self.text;
+        let (first, second, third) = (text.at(at), text.at(at + 1), text.at(at + 2));
+        let may_be = begins(first, second, third);
+        let is_number = matches!(first, b'3'..=b'6' | b'A'..=b'Z') && is(third, DIGIT);
+        let is_open = match first {
+            b'(' => is_quote(second) || second == b' ',
+            b'<' => is(second, ALNUM),
+            _ => matches!(text.back(at, 2), [_, b'@'] | b"*:"),
+        };
+        if (may_be == 0 && !is_number && !is_open) || self.looked > at + AHEAD_BYTES {
+            return None;
+        }
+        let found = match first {
+            b'(' => call::named(text, at),
+            b'<' => call::element(text, at),
+            _ if is_open && text.before(at) == b'@' => shape::driver_address(text, at),
+            _ if is_open => call::password_file(text, at),
+            _ if is_number => self.number(at, first),
+            _ => None,
+        };
+        found.or_else(|| self.announced(at, may_be))
+    }
+
+    /// Notes that something was looked at.
+    fn charge(&mut self, at: usize, bytes: usize) {
+        self.looked = self.looked.max(at) + bytes;
+    }
+
+    fn number(&self, at: usize, first: u8) -> Option<Cut> {
+        match first {
+            b'A'..=b'Z' => numbers::iban(&self.text, at),
+            _ => numbers::card(&self.text, at).or_else(|| call::password_file(&self.text, at)),
+        }
+    }
+
+    /// The first secret of the command whose program is named at `at`.
+    fn command_from(&mut self, at: usize) -> Option<Cut> {
+        let command = command_at(&self.text, at)?;
+        self.charge(at, command.end - at);
+        self.command = Some(command);
+        self.in_command()
+    }
+
+    /// The secret that the word at `at` announces, if it is what it may be.
+    fn announced(&mut self, at: usize, may_be: u8) -> Option<Cut> {
+        if may_be & PROGRAM != 0
+            && let Some(cut) = self.command_from(at)
+        {
+            return Some(cut);
+        }
+        if may_be & CALL != 0
+            && let Some(end) = call::function_end(&self.text, at)
+        {
+            self.charge(at, LOOK_BYTES);
+            if let Some(cut) = call::arguments(&self.text, at, end) {
+                return Some(cut);
+            }
+        }
+        if may_be & CODE != 0
+            && let Some(code) = call::code_at(&self.text, at)
+        {
+            self.charge(at, 2 * LOOK_BYTES);
+            if let Some(cut) = call::scanned(&self.text, at, code) {
+                return Some(cut);
+            }
+        }
+        let (end, cue) = if may_be & CUE != 0 { cue_at(&self.text, at)? } else { return None };
+        self.charge(at, LOOK_BYTES);
+        let text = &self.text;
+        match cue {
+            Cue::Password => after(text, at, end, PASSWORD_SAID)
+                .or_else(|| alone(text, at, end))
+                .or_else(|| before(text, at, end))
+                .or_else(|| self.column(at, end, grid::Cells::Any)),
+            Cue::Pin => after(text, at, end, PASSWORD_SAID)
+                .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
+            Cue::Key => after(text, at, end, KEY_SAID)
+                .or_else(|| before(text, at, end))
+                .or_else(|| self.column(at, end, grid::Cells::WithDigits)),
+            Cue::Vague => after(text, at, end, VAGUE_SAID),
+            Cue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
+            Cue::Codes => self.list(at, grid::codes(text, end)),
+            Cue::Login => login(text, end),
+            Cue::Bearer => bearer(text, end),
+            Cue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::Cells::Any)),
+            Cue::Phrase => numbers::seed_phrase(text, end),
+            Cue::Number => numbers::social_security(text, end),
+            Cue::By => identified(text, at, end),
+            Cue::Data => self.list(at, grid::data(text, at, end)),
+            Cue::Values => self.list(at, grid::values(text, at, end)),
+            Cue::Form => grid::form(text, end),
+            Cue::Send => call::answer(text, at, end),
+        }
+    }
+
+    /// The first secret below the heading from `at` to `end`.
+    fn column(&mut self, at: usize, end: usize, cells: grid::Cells) -> Option<Cut> {
+        if at < self.listed_end {
+            return None;
+        }
+        let (cuts, read) = grid::column(&self.text, at, end, cells);
+        self.charge(at, read - at);
+        self.list(at, cuts)
+    }
+
+    /// Keeps all but the first of several secrets for later. A place is read once.
+    fn list(&mut self, at: usize, mut cuts: Vec<Cut>) -> Option<Cut> {
+        if at < self.listed_end {
+            return None;
+        }
+        cuts.reverse();
+        let first = cuts.pop();
+        self.listed_end = cuts.first().or(first.as_ref()).map_or(self.listed_end, |cut| cut.end);
+        self.listed = cuts;
+        first
+    }
+}
+
+/// Where the next word or bracket is, from `from` on. Scripts without blanks may have a word at every character.
+fn next_word(text: &Text, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at = text.scan(at, usize::MAX, |byte| !is(byte, ALNUM) && byte < 0xc3 && !matches!(byte, b'(' | b'<'));
+        // A word also begins after an escape of an address: `%3Ftoken%3Dx`.
+        let is_escaped = || matches!(text.back(at, 3), [b'%', _, _]);
+        if !is(*text.bytes.get(at)?, ALNUM) || !is_letter(text.before(at)) || is_escaped() {
+            return Some(at);
+        }
+        at = if text.back(at, 2).first() == Some(&b'%') { at + 1 } else { text.run(at, ALNUM, usize::MAX) };
+    }
+}
+
+pub(super) const fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// The longest cue that begins at `at`, and its end.
+fn cue_at(text: &Text, at: usize) -> Option<(usize, Cue)> {
+    let second = text.at(at + 1).to_ascii_lowercase();
+    let known = |(cue, _): &&(&str, Cue)| cue.as_bytes()[1] == second && is_said(text.slice(at, at + cue.len()), cue);
+    let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
+    let end = at + cue.len();
+    let is_whole = cue.as_bytes()[0] >= 0xe0 || !is_letter(text.at(end));
+    is_whole.then_some((end, *sort))
+}
+
+/// Is this the word of the table, in which `_` is a blank or a dash?
+pub(super) fn is_said(said: &[u8], word: &str) -> bool {
+    let same = |(byte, wanted): (&u8, u8)| match wanted {
+        b'_' => matches!(byte, b' ' | b'-' | b'_'),
+        _ => byte.to_ascii_lowercase() == wanted,
+    };
+    said.len() == word.len() && (said.iter().zip(word.bytes()).all(same) || said == word.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+//! A fact worth carrying over: its kind, its code and the full text.
+//!
+//! A code is one line, starts with the prefix of its kind and keeps case. Codes made from sentences have no spaces;
+//! codes of files and functions are the unchanged name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clean::text::{line, name, phrase};
+use crate::event::Severity;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    File,
+    Read,
+    Function,
+    Decision,
+    Blocker,
+    Next,
+    Done,
+    Test,
+    Commit,
+    /// A pull or merge request that was opened.
+    PullRequest,
+    Objective,
+    Note,
+    /// The last request of the person, in a brief.
+    Last,
+    /// An earlier request, in a brief.
+    Asked,
+    /// The agent's own words, in a brief.
+    Said,
+    /// The state of the repository, in a brief.
+    Git,
+    /// A session that is at work in another window, in a brief.
+    Live,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 17] = [
+        Kind::File,
+        Kind::Read,
+        Kind::Function,
+        Kind::Decision,
+        Kind::Blocker,
+        Kind::Next,
+        Kind::Done,
+        Kind::Test,
+        Kind::Commit,
+        Kind::PullRequest,
+        Kind::Objective,
+        Kind::Note,
+        Kind::Last,
+        Kind::Asked,
+        Kind::Said,
+        Kind::Git,
+        Kind::Live,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Read => "read",
+            Kind::Function => "function",
+            Kind::Decision => "decision",
+            Kind::Blocker => "blocker",
+            Kind::Next => "next",
+            Kind::Done => "done",
+            Kind::Test => "test",
+            Kind::Commit => "commit",
+            Kind::PullRequest => "pull_request",
+            Kind::Objective => "objective",
+            Kind::Note => "note",
+            Kind::Last => "last",
+            Kind::Asked => "asked",
+            Kind::Said => "said",
+            Kind::Git => "git",
+            Kind::Live => "live",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The prefix of its codes.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Kind::File | Kind::Function => "impl:",
+            Kind::Read => "see:",
+            Kind::Decision => "dec:",
+            Kind::Blocker => "block:",
+            Kind::Next => "next:",
+            Kind::Done => "done:",
+            Kind::Test => "test:",
+            Kind::Commit => "commit:",
+            Kind::PullRequest => "pull:",
+            Kind::Objective => "goal:",
+            Kind::Note => "note:",
+            Kind::Last => "last:",
+            Kind::Asked => "asked:",
+            Kind::Said => "said:",
+            Kind::Git => "git:",
+            Kind::Live => "live:",
+        }
+    }
+}
+
+/// Codes are cut to this length; the full sentence is kept as the text.
+const CODE_CHARS_MAX: usize = 100;
+pub const TEXT_CHARS_MAX: usize = 500;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    pub kind: Kind,
+    pub code: String,
+    pub text: String,
+    pub path: Option<String>,
+    /// The agent's own name for it. A later event of the same session closes it by this name.
+    pub reference: Option<String>,
+    pub severity: Option<Severity>,
+    /// The reason for a decision. It is also part of the text.
+    pub why: Option<String>,
+    pub custom_key: Option<String>,
+}
+
+impl Fact {
+    /// A file that was edited or read.
+    pub fn file(kind: Kind, path: &str) -> Fact {
+        let shown = name(path);
+        Fact {
+            path: Some(path.to_string()),
+            ..Fact::plain(kind, [kind.prefix(), &shown].concat(), line(path, TEXT_CHARS_MAX))
+        }
+    }
+
+    /// A function or type, optionally with its file.
+    pub fn function(function: &str, path: Option<&str>) -> Fact {
+        let code = [Kind::Function.prefix(), &name(function)].concat();
+        Fact { path: path.map(str::to_string), ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX)) }
+    }
+
+    /// A sentence. Text that is already a code of this kind stays that code.
+    pub fn words(kind: Kind, text: &str) -> Fact {
+        let words = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
+        Fact::plain(kind, format!("{}{}", kind.prefix(), phrase(words, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
+    }
+
+    pub fn decision(choice: &str, why: Option<&str>) -> Fact {
+        let mut fact = Fact::words(Kind::Decision, choice);
+        if let Some(why) = why.map(str::trim).filter(|why| !why.is_empty()) {
+            let reason = phrase(why, CODE_CHARS_MAX.saturating_sub(fact.code.chars().count()).max(20));
+            fact.code = format!("{} - {reason}", fact.code);
+            fact.why = Some(line(why, TEXT_CHARS_MAX));
+            fact.text = line(&format!("{}: {why}", fact.text), TEXT_CHARS_MAX);
+        }
+        fact
+    }
+
+    /// What the person answered to a question, in this order.
+    pub fn answer(question: &str, answer: &str) -> Fact {
+        let chosen = phrase(answer, CODE_CHARS_MAX);
+        let asked = phrase(question, CODE_CHARS_MAX.saturating_sub(chosen.chars().count()).max(40));
+        let text = line(&format!("{} → {}", question.trim(), answer.trim()), TEXT_CHARS_MAX);
+        let code = format!("{}{asked} → {chosen}", Kind::Decision.prefix());
+        Fact { why: Some(line(question, TEXT_CHARS_MAX)), ..Fact::plain(Kind::Decision, code, text) }
+    }
+
+    /// `block:type:description`. Text that already names its type (`block:race:…`) keeps it.
+    pub fn blocker(text: &str, sort: Option<&str>) -> Fact {
+        let mut fact = Fact::words(Kind::Blocker, text);
+        if !text.trim_start().starts_with(Kind::Blocker.prefix()) {
+            let sort = phrase(sort.unwrap_or("issue"), 20).replace(':', "-");
+            fact.code = format!("{}{sort}:{}", Kind::Blocker.prefix(), &fact.code[Kind::Blocker.prefix().len()..]);
+        }
+        fact
+    }
+
+    fn plain(kind: Kind, code: String, text: String) -> Fact {
+        Fact { kind, code, text, path: None, reference: None, severity: None, why: None, custom_key: None }
+    }
+}
+
+/// An open item was closed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closing {
+    pub target: Target,
+    pub outcome: ClosedAs,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// Older items of this session with this reference.
+    Reference(String),
+    /// Open items of the project with this code.
+    Code(Kind, String),
+}
+
+impl Target {
+    pub fn reference(&self) -> Option<&str> {
+        match self {
+            Target::Reference(reference) => Some(reference),
+            Target::Code(..) => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosedAs {
+    Done,
+    Dropped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_match_the_original_format() {
+        for (fact, code) in [
+            (Fact::file(Kind::File, "src/proxy.go"), "impl:src/proxy.go"),
+            (Fact::file(Kind::Read, "a\nb"), "see:a?b"),
+            (Fact::function("supervisor.Process", None), "impl:supervisor.Process"),
+            (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75 - better precision"),
+            (Fact::decision("no LLM, pure data", None), "dec:no LLM, pure data"),
+            (Fact::answer("Which database?", "SQLite"), "dec:Which database? → SQLite"),
+            (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase analyzer"),
+            (Fact::blocker("tests hang", None), "block:issue:tests hang"),
+            (Fact::blocker("block:race:test failure line 712", None), "block:race:test failure line 712"),
+            (Fact::words(Kind::Next, "rerun race detector"), "next:rerun race detector"),
+            (Fact::words(Kind::Next, "next:test-5-scenarios"), "next:test-5-scenarios"),
+        ] {
+            assert_eq!(fact.code, code);
+        }
+    }
+
+    #[test]
+    fn long_sentences_become_short_codes_and_keep_their_words() {
+        let why = "because the readers of the view must never wait for a writer, not even while it checkpoints";
+        let fact =
+            Fact::decision("keep the journal append only and fold it into the view in one transaction", Some(why));
+        assert!(fact.code.chars().count() <= 130, "{}", fact.code);
+        assert!(fact.text.ends_with("checkpoints"));
+        assert!(!fact.code.contains('\n'));
+    }
+
+    #[test]
+    fn kinds_have_one_word_everywhere() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", kind.word()));
+        }
+    }
+}

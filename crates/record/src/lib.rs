@@ -1,0 +1,37 @@
+//! The types the rest of the program is built on: events, facts, sessions, memories, ids and times.
+//!
+//! Types, rules that concern a single value, and how text is cleaned before it is kept. Nothing here parses an agent's
+//! payload or decides what a brief contains, and nothing does I/O.
+
+pub mod check;
+pub mod clean;
+pub mod echo;
+pub mod event;
+pub mod fact;
+pub mod forgotten;
+pub mod git_report;
+pub mod id;
+pub mod kind;
+pub mod lesson;
+pub mod map;
+pub mod memory;
+pub mod metadata;
+pub mod names;
+pub mod open;
+pub mod order;
+pub mod ours;
+pub mod packed;
+pub mod path;
+pub mod private;
+pub mod project;
+pub mod quotation;
+pub mod repository;
+pub mod runs;
+pub mod seed;
+pub mod seed_codes;
+pub mod session;
+pub mod shell;
+pub mod source;
+pub mod span;
+pub mod summary;
+pub mod time;

@@ -1,0 +1,41 @@
+//! The list of what is open in a project, as teammates are told it: decisions, blockers and next steps, nothing else.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clean::text::Clean;
+use crate::fact::Kind;
+use crate::time::Timestamp;
+
+/// All of it. What is missing here was settled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenFacts<'a> {
+    #[serde(borrow, default)]
+    pub facts: Vec<OpenFact<'a>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenFact<'a> {
+    pub kind: Kind,
+    #[serde(borrow)]
+    pub code: Clean<'a>,
+    /// When it was last stated.
+    pub at: Timestamp,
+    /// Identifies the session that stated it, without naming it.
+    #[serde(borrow)]
+    pub session: Clean<'a>,
+}
+
+impl OpenFacts<'_> {
+    /// The kinds that teammates are told.
+    pub const KINDS: [Kind; 3] = [Kind::Decision, Kind::Blocker, Kind::Next];
+
+    pub fn into_owned(self) -> OpenFacts<'static> {
+        let owned = |fact: OpenFact<'_>| OpenFact {
+            kind: fact.kind,
+            code: fact.code.into_owned(),
+            at: fact.at,
+            session: fact.session.into_owned(),
+        };
+        OpenFacts { facts: self.facts.into_iter().map(owned).collect() }
+    }
+}

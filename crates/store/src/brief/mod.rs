@@ -1,0 +1,12 @@
+//! Collects what a brief is made from: recent sessions, memories that apply, and the input for ranking.
+//!
+//! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); core composes
+//! the text. `hook` writes the receipt of what was told.
+
+pub mod learn;
+mod notes;
+pub mod recall;
+pub(crate) mod remember;
+pub mod status_line;
+pub mod survey;
+pub mod usage;

@@ -1,0 +1,400 @@
+//! Makes a brief: reads what the project's sessions left, and lets core decide what to tell.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use cerberus_os::process;
+use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
+use cerberus_recall::brief::rank::SessionWork;
+use cerberus_recall::brief::stopped::{Part, Quotable};
+use cerberus_recall::brief::{
+    self, AlreadyKnown, Brief, FIRST_LINE, LiveSession, MemoryItem, Prompted, Request, Room, TeamFact, Worked, failing,
+};
+use cerberus_recall::summary::read_stored;
+use cerberus_recall::summary::render::{self, Format};
+use cerberus_record::event::StartSource;
+use cerberus_record::fact::Kind;
+use cerberus_record::id::SessionId;
+use cerberus_record::map::{FastMap, FastSet};
+use cerberus_record::ours::SUMMARY_TITLE;
+use cerberus_record::seed::expiry;
+use cerberus_record::session::{CARRY_OVER, Process, SILENCE_MAX, Status};
+use cerberus_record::time::Timestamp;
+use cerberus_text::tokens;
+
+use crate::brief::notes;
+use crate::brief::remember;
+use crate::brief::survey::{self, Survey, View};
+use crate::project::guides::UserFolders;
+use crate::project::identity::{self, Located};
+use crate::sessions::find::Recent;
+use crate::view::{self, Asks, Carried, FactFilter, SessionRow, Store, SummaryRow};
+
+/// The topic of a session is taken from this many of its last prompts.
+const PROMPTS_MAX: usize = 20;
+
+/// The request for a brief.
+#[derive(Debug)]
+pub struct Question<'a> {
+    pub now: Timestamp,
+    pub source: StartSource,
+    pub budget: Budget,
+    pub chars_max: usize,
+    pub prompt: Option<&'a str>,
+    /// Where to find the guides that the agent reads by itself.
+    pub folders: &'a UserFolders,
+    pub format: Format,
+    /// Whether a project that nobody worked on for long gets a few lines about where it stopped.
+    pub reminder: bool,
+    /// The asking session; `None` when the user previews what the next session would be told.
+    pub session: Option<&'a SessionRow>,
+}
+
+impl Question<'_> {
+    /// Is this the session that asks?
+    fn is_from(&self, session: &SessionRow) -> bool {
+        self.session.is_some_and(|own| own.row == session.row)
+    }
+
+    /// What the text begins with. A small budget has no room for it.
+    fn first_line(&self) -> &'static str {
+        if self.budget.both_tokens >= INTRODUCED_MIN { FIRST_LINE } else { "" }
+    }
+
+    /// What is left for the session part.
+    fn tokens_after(&self, memories: &[MemoryItem]) -> usize {
+        let left = self.budget.session_tokens.min(Brief::tokens_after(memories, self.budget.both_tokens));
+        left.saturating_sub(tokens::line(self.first_line()))
+    }
+
+    /// The agent that asks, if that is known.
+    pub(super) fn agent(&self) -> Option<&str> {
+        self.session.map(|session| session.agent.as_str())
+    }
+
+    fn asks(&self) -> Asks {
+        if self.prompt.is_some() { Asks::Prompt } else { Asks::Nothing }
+    }
+}
+
+/// Briefs with a smaller budget have no first line.
+const INTRODUCED_MIN: usize = 250;
+
+/// The token limits of a brief.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    pub session_tokens: usize,
+    pub memory_tokens: usize,
+    pub both_tokens: usize,
+}
+
+impl Budget {
+    /// The user's limit for the session part, and the default for memories.
+    pub fn of_session(session_tokens: usize) -> Budget {
+        Budget { session_tokens, memory_tokens: MEMORY_TOKENS, both_tokens: BOTH_TOKENS }
+    }
+
+    /// A limit for both parts, divided by default shares. The session part may use what memories leave.
+    pub fn of_all(both_tokens: usize) -> Budget {
+        let memory_tokens = (both_tokens * MEMORY_TOKENS / BOTH_TOKENS).min(MEMORY_TOKENS);
+        Budget { session_tokens: both_tokens, memory_tokens, both_tokens }
+    }
+}
+
+#[derive(Debug)]
+pub struct Briefing {
+    pub project: String,
+    pub brief: Brief,
+    /// The newest session in the brief.
+    pub session_id: Option<SessionId>,
+    pub expires_at: Option<Timestamp>,
+    /// The summary of the last working session, if the brief includes it.
+    pub summary: Option<Summarized>,
+}
+
+/// A summary and its session.
+#[derive(Debug)]
+pub struct Summarized {
+    pub session: SessionId,
+    pub row: SummaryRow,
+}
+
+/// Makes a brief. `recent` is what was read of the project already, if anything was.
+pub fn brief(store: &Store, located: &Located, question: &Question, recent: Option<Recent>) -> view::Result<Briefing> {
+    let now = question.now;
+    let mut recent = recent.map_or_else(|| Recent::read(store, located, now), Ok)?;
+    // A session stays with its project, even if its agent has moved to another folder.
+    let elsewhere = question.session.filter(|session| !recent.joined.has(&session.project));
+    let home_project = elsewhere.map(|session| identity::locate(Path::new(&session.root)));
+    if let Some(home_project) = &home_project {
+        recent = Recent::read(store, home_project, now)?;
+    }
+    let located = home_project.as_ref().unwrap_or(located);
+    let Recent { joined, mut sessions } = recent;
+    let known = already_known(store, &sessions, question)?;
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {
+        return reminder(&View { store, located, joined: &joined, now }, question);
+    }
+    sessions.retain(|session| session.state.status.carries_over());
+    let live = take_live(store, &mut sessions, question)?;
+    let history = store.history(&joined.ids, question.asks(), now)?;
+    let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
+    carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
+    carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
+    let worked = worked(&history);
+    // A fresh session knows what it was asked itself.
+    let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session));
+    let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
+    let view = View { store, located, joined: &joined, now };
+    let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
+    let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
+    let mut survey = match carried.facts.is_empty() {
+        true => Survey::default(),
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt)?,
+    };
+    survey.likely.repository.is_own = matches!(question.source, StartSource::Clear | StartSource::Compact);
+    let turns = turns(&view, &quoted, &carried)?;
+    let summary = last_summary(store, &sessions, question)?;
+    let first_line = question.first_line();
+    let request = Request {
+        project: &located.name,
+        facts: &carried.facts,
+        settlements: &carried.settlements,
+        likely: &survey.likely,
+        now,
+        budget_tokens: question.tokens_after(&memories),
+        chars_max: question.chars_max.saturating_sub(memory_chars + 1 + first_line.len() + 1),
+        prompt: question.prompt,
+        memories: &memories,
+        known: known.as_ref(),
+        turns: &turns,
+        live: &live,
+        worked: &worked,
+    };
+    let brief = match &summary {
+        Some(summary) => render::compose(&request, question.format, &summary.row.text),
+        None => brief::compose(&request),
+    };
+    let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
+    let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
+    let room = Room { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
+    let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
+    let brief = brief.after(memories, left_out).introduced(first_line);
+    let briefing = Briefing {
+        project: located.name.clone(),
+        session_id: newest.map(|session| session.id.clone()),
+        expires_at: newest.map(|session| expiry(session.last_activity)),
+        summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
+        brief,
+    };
+    store.free((survey, carried, sessions, quoted, turns));
+    Ok(briefing)
+}
+
+/// Adds what other agents noted and what teammates have open.
+fn with_others(
+    view: &View,
+    brief: Brief,
+    memories: &[MemoryItem],
+    question: &Question,
+    known: Option<&AlreadyKnown>,
+    room: &Room,
+) -> view::Result<Brief> {
+    let brief = match notes::of_others(view, memories, question)? {
+        Some((notes, said)) => brief.with_notes(&view.located.name, &notes, said, known, room),
+        None => brief,
+    };
+    let facts = view.store.team_facts(&view.joined.ids, view.now)?;
+    let facts: Vec<TeamFact> = facts.into_iter().map(|(_, fact)| fact).collect();
+    Ok(brief.with_team(&view.located.name, &facts, known, room))
+}
+
+/// The summary of the session that changed something last, if it was written after the session's last fact. Otherwise
+/// the codes are more current. A resumed session gets codes, because it knows the rest.
+fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Option<Summarized>> {
+    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    if question.format == Format::Codes || !is_fresh {
+        return Ok(None);
+    }
+    let others = sessions.iter().filter(|session| question.session.is_none_or(|own| own.row != session.row));
+    let mut others: Vec<&SessionRow> = others.collect();
+    others.sort_by_key(|session| std::cmp::Reverse((session.last_activity, session.row)));
+    let mut last: Option<(&SessionRow, Timestamp)> = None;
+    for session in others {
+        let facts = store.carried(std::slice::from_ref(session), FactFilter::All, question.now)?.facts;
+        let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
+        // A note of the user is not work that a summary would have to cover.
+        let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
+        if worked || last.is_none() {
+            last = Some((session, newest));
+        }
+        if worked {
+            break;
+        }
+    }
+    let Some((session, newest)) = last else { return Ok(None) };
+    let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
+    let told =
+        row.and_then(|row| Some(SummaryRow { text: read_stored(store.cleaner(), &row.text)?.to_string(), ..row }));
+    Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
+}
+
+/// What a prompt makes relevant and its session was not told yet, in addition to these memories.
+pub fn on_prompt(
+    view: &View,
+    session: &SessionRow,
+    prompt: &str,
+    budget_tokens: usize,
+    memories: &[MemoryItem],
+) -> view::Result<Brief> {
+    let mut sessions = view.store.newest_sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
+    sessions.retain(|session| session.state.status.carries_over());
+    // Only files whose names are mentioned are told, so it does not matter where similar prompts led.
+    let history = view.store.history(&view.joined.ids, Asks::Nothing, view.now)?;
+    let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
+    carried.facts.retain(|known| known.session != session.id);
+    let others: FastSet<&SessionId> = sessions.iter().map(|other| &other.id).filter(|id| **id != session.id).collect();
+    if carried.facts.is_empty() && !history.iter().any(|worked| others.contains(&worked.session)) {
+        return Ok(Brief::default());
+    }
+    let worked = worked(&history);
+    let survey = survey::for_prompt(view, history, &mut carried, &sessions, prompt)?;
+    let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
+    let mut known = AlreadyKnown {
+        shown_codes: view.store.told_codes(session, view.now)?.into_iter().collect(),
+        ..AlreadyKnown::default()
+    };
+    known.own_sessions.insert(session.id.clone());
+    known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
+    let prompted = match view.store.prompt_count(session, view.now)? {
+        0 | 1 => Prompted::First,
+        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
+    };
+    let asked = || brief::asked_files(&survey.likely.files, prompted, &known);
+    let asked: FastSet<&str> = asked().map(|ranked| ranked.path.as_str()).collect();
+    carried.add_files(&survey.sessions, &others, |path| asked.contains(path));
+    let request = Request {
+        project: &view.located.name,
+        facts: &carried.facts,
+        settlements: &carried.settlements,
+        likely: &survey.likely,
+        now: view.now,
+        budget_tokens,
+        chars_max: usize::MAX,
+        prompt: Some(prompt),
+        memories,
+        known: Some(&known),
+        turns: &[],
+        live: &[],
+        worked: &worked,
+    };
+    let brief = brief::on_prompt(&request, prompt, prompted, &known);
+    view.store.free((survey, carried, sessions));
+    Ok(brief)
+}
+
+/// What the asking session's context already contains. A fresh or emptied context contains nothing.
+fn already_known(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Option<AlreadyKnown>> {
+    let newest = sessions.iter().max_by_key(|session| (session.last_activity, session.row));
+    let own = question.session.or(newest);
+    let lineage: Vec<&SessionRow> = match question.source {
+        StartSource::Startup | StartSource::Clear | StartSource::Compact => return Ok(None),
+        StartSource::Resume => own.into_iter().collect(),
+        StartSource::Fork => own.into_iter().chain(question.session.and_then(|own| parent(sessions, own))).collect(),
+    };
+    let mut known = AlreadyKnown::default();
+    for session in lineage {
+        known.shown_codes.extend(store.told_codes(session, question.now)?);
+        known.own_sessions.insert(session.id.clone());
+    }
+    Ok(Some(known))
+}
+
+/// The agent does not say which session was forked, so take the last active one of this agent in this folder.
+fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a SessionRow> {
+    let candidates = sessions.iter().filter(|other| {
+        other.row != forked.row
+            && other.agent == forked.agent
+            && other.cwd == forked.cwd
+            && other.started_at <= forked.started_at
+    });
+    candidates.max_by_key(|other| (other.last_activity, other.row))
+}
+
+/// After a long pause nothing carries over, but the brief still says when the last work was, where it stopped, what
+/// git says and which files are likely to be next; memories as usual.
+fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
+    let mut sessions = view.store.newest_sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
+    sessions.retain(|session| session.state.status != Status::Completed && !question.is_from(session));
+    let last_turn = view.store.turns(&sessions, |_| Part::Talk, view.now)?.pop();
+    sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
+    let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
+    let (memories, dropped) = remember::for_brief(view, &Carried::default(), question)?;
+    let brief = match &last_turn {
+        None => Brief::default(),
+        Some(turn) => {
+            let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
+            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt)?;
+            brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, view.now)
+        }
+    };
+    let session_id = last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty());
+    let room = Room { budget_tokens: question.budget.session_tokens, chars_max: question.chars_max, now: view.now };
+    let brief = with_others(view, brief, &memories, question, None, &room)?;
+    Ok(Briefing {
+        project: view.located.name.clone(),
+        session_id,
+        expires_at: None,
+        summary: None,
+        brief: brief.after(memories, dropped).introduced(question.first_line()),
+    })
+}
+
+/// Takes out the sessions that are in the middle of a turn in another window: what they do is not finished.
+fn take_live(store: &Store, sessions: &mut Vec<SessionRow>, question: &Question) -> view::Result<Vec<LiveSession>> {
+    let mut found = Vec::new();
+    for session in sessions.iter().filter(|session| is_running(session, question.now) && !question.is_from(session)) {
+        let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
+        let (id, agent) = (session.id.clone(), session.agent.clone());
+        found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt });
+    }
+    sessions.retain(|session| !found.iter().any(|live| live.session == session.id));
+    Ok(found)
+}
+
+/// Whether its program runs on this machine, or reported something a moment ago.
+fn is_running(session: &SessionRow, now: Timestamp) -> bool {
+    session.state.status == Status::Active
+        && session.device.is_none()
+        && match &session.process {
+            Some(known) => process::probe(known) == Process::Running,
+            None => now.since(session.last_activity) <= SILENCE_MAX,
+        }
+}
+
+/// The sessions that changed files, and when they last did.
+pub fn worked(history: &[SessionWork]) -> Vec<Worked> {
+    let last = |work: &SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
+    history.iter().filter_map(|work| Some(Worked { session: work.session.clone(), at: last(work)? })).collect()
+}
+
+/// What the last sessions said. Of those that worked, one of this folder or branch is where the work goes on.
+fn turns(view: &View, sessions: &[SessionRow], carried: &Carried) -> view::Result<Vec<Quotable>> {
+    let mut parts: FastMap<&SessionId, Part> = FastMap::default();
+    for known in &carried.facts {
+        let part = parts.entry(&known.session).or_insert(Part::Talk);
+        if known.fact.kind != Kind::Read {
+            *part = Part::Work;
+        }
+    }
+    let (root, branch) = (view.located.root.to_string_lossy(), view.located.branch());
+    let is_here = |session: &SessionRow| session.root == root || branch.is_some() && session.branch == branch;
+    let part = |session: &SessionRow| parts.get(&session.id).copied().unwrap_or(Part::Idle);
+    let has_worked_here = sessions.iter().any(|session| part(session) == Part::Work && is_here(session));
+    let part = |session: &SessionRow| match part(session) {
+        Part::Work if has_worked_here && !is_here(session) => Part::Talk,
+        part => part,
+    };
+    view.store.turns(sessions, part, view.now)
+}

@@ -1,0 +1,343 @@
+//! Collects the other input for ranking: all sessions of a project, its commits, its files on disk.
+//!
+//! Git is started only when another commit is checked out; otherwise its last output is in the view.
+
+use std::cell::{LazyCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use cerberus_recall::brief::rank::weights::learned;
+use cerberus_recall::brief::rank::{Candidates, Commit, Evidence, Renames, Scoring, SessionWork, USUAL};
+use cerberus_recall::brief::repository::{self, Pushed, Repository};
+use cerberus_recall::brief::{Known, Likely};
+use cerberus_record::fact::Kind;
+use cerberus_record::id::SessionId;
+use cerberus_record::map::{FastMap, FastSet};
+use cerberus_record::time::Timestamp;
+
+use crate::project::git::{self, RemoteBranch};
+use crate::project::identity::Located;
+use crate::project::tracked::{self, Stamp, Tracked};
+use crate::same_project::joined::Joined;
+use crate::view::{self, Carried, SessionRow, Store};
+
+/// How many of the last edited files are compared with git.
+const COMPARED_MAX: usize = 200;
+
+/// Which project to look at, and as of which time.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub store: &'a Store,
+    pub located: &'a Located,
+    /// All ids and names of the project.
+    pub joined: &'a Joined,
+    pub now: Timestamp,
+}
+
+/// Files further down never appear in a brief.
+const RANKED_MAX: usize = 500;
+
+/// The result of a survey.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub likely: Likely,
+    pub tracked: Vec<String>,
+    pub sessions: Vec<SessionWork>,
+}
+
+/// Ranks the project's files as of now, by what all its sessions did, and says what git knows of it. Facts get the
+/// current names of their files.
+pub fn survey(
+    view: &View,
+    history: Vec<SessionWork>,
+    carried: &mut Carried,
+    sessions: &[SessionRow],
+    prompt: Option<&str>,
+) -> view::Result<Survey> {
+    let log = printed_log(view.store, view.located)?;
+    let by = match prompt {
+        Some(_) => learned(view.store.gain_of_doubling(&view.joined.ids, view.now)?),
+        None => &USUAL,
+    };
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(by));
+    let Ranking { mut survey, commits, changed } = ranking;
+    let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
+    let mut left = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
+    left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
+    let left = without_ignored(view, left, &survey.tracked)?;
+    survey.likely.repository = Repository { left, ..repository(view, &changed)? };
+    survey.likely.unmerged = unmerged(view.located, carried, sessions);
+    view.store.free((commits, changed));
+    Ok(survey)
+}
+
+/// Ranks the files whose names a prompt mentions. It does not wait for another program.
+pub fn for_prompt(
+    view: &View,
+    history: Vec<SessionWork>,
+    carried: &mut Carried,
+    sessions: &[SessionRow],
+    prompt: &str,
+) -> view::Result<Survey> {
+    let (_, log) = kept_log(view.store, view.located)?;
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), Which::Mentioned);
+    view.store.free(ranking.commits);
+    Ok(ranking.survey)
+}
+
+/// A survey that knows nothing of the repository yet, and what else it was made of.
+struct Ranking {
+    survey: Survey,
+    commits: Vec<Commit>,
+    changed: FastSet<String>,
+}
+
+/// Which files are ranked.
+#[derive(Clone, Copy)]
+enum Which<'a> {
+    All(&'a Scoring),
+    /// Those whose names the prompt mentions. Besides them, few files are looked up on disk.
+    Mentioned,
+}
+
+/// The files, the likeliest first, and those that are gone.
+fn ranking(
+    view: &View,
+    log: &str,
+    mut history: Vec<SessionWork>,
+    facts: &mut [Known],
+    sessions: &[SessionRow],
+    prompt: Option<&str>,
+    which: Which,
+) -> Ranking {
+    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
+    let mut commits = git::commits(log, view.now);
+    let is_tracked: FastSet<&str> = tracked.paths.iter().map(String::as_str).collect();
+    let renames = Renames::new(&commits, &is_tracked);
+    renames.follow_facts(facts);
+    renames.follow_work(&mut history);
+    renames.follow_commits(&mut commits);
+    let recent: FastSet<&SessionId> = sessions.iter().map(|session| &session.id).collect();
+    let (recent, old): (Vec<&SessionWork>, Vec<&SessionWork>) =
+        history.iter().partition(|worked| recent.contains(&worked.session));
+    let disk = Disk { located: view.located, tracked: &is_tracked, looked_at: RefCell::default() };
+    let evidence = Evidence { now: view.now, sessions: &history, commits: &commits, tracked: &tracked.paths, prompt };
+    let mut candidates = Candidates::new(&evidence);
+    let mut asked: FastSet<&str> = FastSet::default();
+    let by = match which {
+        Which::All(by) => by,
+        Which::Mentioned => {
+            candidates = candidates.mentioned();
+            asked.extend(candidates.paths().chain(facts.iter().filter_map(|known| known.fact.path.as_deref())));
+            &USUAL
+        }
+    };
+    let is_asked = |path: &str| matches!(which, Which::All(_)) || asked.contains(path);
+    let gone = gone_files(&disk, &recent, &old, &commits, &is_asked);
+    let changed = changed(&disk, &history, &tracked, &is_asked);
+    let mut files = candidates.ranked(by, &changed, &gone);
+    files.truncate(RANKED_MAX);
+    files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
+    let likely = Likely { files, gone, ..Likely::default() };
+    Ranking { survey: Survey { likely, sessions: history, tracked: tracked.paths }, commits, changed }
+}
+
+/// Asks git now for what the next session start needs, so that the start need not wait.
+pub fn ask_ahead(store: &Store, located: &Located) -> view::Result<()> {
+    printed_log(store, located).map(|_| ())
+}
+
+/// The commit for which git was last asked, and its log of recent commits then.
+fn kept_log(store: &Store, located: &Located) -> view::Result<(String, String)> {
+    Ok(store.git_log(&located.root.to_string_lossy())?.unwrap_or_default())
+}
+
+/// Git's log of recent commits: the cached one if the same commit is checked out, or if git does not answer.
+pub(super) fn printed_log(store: &Store, located: &Located) -> view::Result<String> {
+    let head = git::head(located);
+    let (kept_head, kept) = kept_log(store, located)?;
+    if head.as_ref() == Some(&kept_head) {
+        return Ok(kept);
+    }
+    let Some(printed) = git::log(located) else { return Ok(kept) };
+    let printed = git::without(store.cleaner(), &printed, |path| store.privacy_rules().is_private(path));
+    if let Some(head) = head {
+        store.cache_git_log(&located.root.to_string_lossy(), &head, &printed);
+    }
+    Ok(printed)
+}
+
+/// The branch, the changed files and how the branch compares with the remote one.
+fn repository(view: &View, changed: &FastSet<String>) -> view::Result<Repository> {
+    let is_private = |path: &&String| view.store.privacy_rules().is_private(path);
+    let mut changed: Vec<String> = changed.iter().filter(|path| !is_private(path)).cloned().collect();
+    changed.sort_unstable();
+    let branch = view.located.branch();
+    let pushed = match &branch {
+        Some(branch) => pushed(view, branch)?,
+        None => Pushed::Unknown,
+    };
+    Ok(Repository { branch, changed, left: Vec::new(), is_own: false, pushed })
+}
+
+/// At most this many files are asked about.
+const ASKED_ABOUT_MAX: usize = 20;
+
+/// Files that git ignores are never committed. Git is asked only when there are other files to ask about.
+fn without_ignored(view: &View, mut left: Vec<String>, tracked: &[String]) -> view::Result<Vec<String>> {
+    left.truncate(ASKED_ABOUT_MAX);
+    let is_tracked = |path: &&str| tracked.iter().any(|tracked| tracked == path);
+    let untracked: Vec<&str> = left.iter().map(String::as_str).filter(|path| !is_tracked(path)).collect();
+    if untracked.is_empty() {
+        return Ok(left);
+    }
+    let key = format!("{}\0ignored", view.located.root.to_string_lossy());
+    let asked = untracked.join("\0");
+    let kept = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked).map(|(_, printed)| printed);
+    let is_kept = kept.is_some();
+    let Some(printed) = kept.or_else(|| git::ignored(view.located, &untracked)) else {
+        left.retain(|path| is_tracked(&path.as_str()));
+        return Ok(left);
+    };
+    if !is_kept {
+        view.store.cache_git_log(&key, &asked, &printed);
+    }
+    left.retain(|path| !printed.split('\0').any(|ignored| ignored == path));
+    Ok(left)
+}
+
+/// Git counts the commits only when the branch or the remote one moved.
+fn pushed(view: &View, branch: &str) -> view::Result<Pushed> {
+    let Some(head) = git::head(view.located) else { return Ok(Pushed::Unknown) };
+    let remote = match git::remote_branch(view.located, branch) {
+        RemoteBranch::NoRemote => return Ok(Pushed::Unknown),
+        RemoteBranch::Missing => return Ok(Pushed::Never),
+        RemoteBranch::At(commit) if commit == head => return Ok(Pushed::Compared { ahead: 0, behind: 0 }),
+        RemoteBranch::At(commit) => commit,
+    };
+    let key = format!("{}\0{branch}", view.located.root.to_string_lossy());
+    let both = format!("{remote}...{head}");
+    let kept = view.store.git_log(&key)?.filter(|(kept_both, _)| *kept_both == both).map(|(_, printed)| printed);
+    let is_kept = kept.is_some();
+    let printed = kept.or_else(|| git::count_apart(view.located, &both));
+    let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(Pushed::Unknown) };
+    if !is_kept {
+        view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
+    }
+    Ok(Pushed::Compared { ahead, behind })
+}
+
+/// Where a file may be found: on disk, or in git's index.
+struct Disk<'a> {
+    located: &'a Located,
+    tracked: &'a FastSet<&'a str>,
+    /// What was asked before.
+    looked_at: RefCell<FastMap<String, OnDisk>>,
+}
+
+/// What the file system has under a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnDisk {
+    Nothing,
+    File(Stamp),
+    Other,
+}
+
+impl Disk<'_> {
+    /// What the file system says about a file, asked once.
+    fn on_disk(&self, path: &str) -> OnDisk {
+        let mut looked_at = self.looked_at.borrow_mut();
+        if let Some(found) = looked_at.get(path) {
+            return *found;
+        }
+        let found = match self.located.root.join(path).symlink_metadata() {
+            Ok(found) => Stamp::of(&found).map_or(OnDisk::Other, OnDisk::File),
+            Err(_) => OnDisk::Nothing,
+        };
+        looked_at.insert(path.to_string(), found);
+        found
+    }
+
+    /// Whether the file is on disk, or left out of a sparse checkout.
+    fn has(&self, path: &str) -> bool {
+        let is_sparse = |git_dir: &PathBuf| git_dir.join("info/sparse-checkout").exists();
+        self.on_disk(path) != OnDisk::Nothing
+            || self.tracked.contains(path) && self.located.git_dir.as_ref().is_some_and(is_sparse)
+    }
+}
+
+/// Files that sessions or commits mention and that no longer exist, of those that are asked about.
+fn gone_files(
+    disk: &Disk,
+    recent: &[&SessionWork],
+    old: &[&SessionWork],
+    commits: &[Commit],
+    is_asked: &dyn Fn(&str) -> bool,
+) -> FastSet<String> {
+    // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
+    let (found, elsewhere): (Vec<&SessionWork>, Vec<&SessionWork>) =
+        recent.iter().partition(|worked| worked.touched.iter().any(|touched| disk.has(&touched.path)));
+    let lately = touched(&found).filter(|path| is_asked(path) && !disk.has(path));
+    // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
+    // enough.
+    let before = touched(old).filter(|path| is_asked(path) && !disk.tracked.contains(path) && !disk.has(path));
+    let mut gone: FastSet<&str> = lately.chain(before).collect();
+    if !disk.tracked.is_empty() {
+        let is_touched: LazyCell<FastSet<&str>, _> = LazyCell::new(|| touched(recent).chain(touched(old)).collect());
+        let committed = commits.iter().flat_map(|commit| commit.files.iter().chain(&commit.deleted));
+        let untracked = committed.map(String::as_str).filter(|path| is_asked(path) && !disk.tracked.contains(path));
+        gone.extend(untracked.filter(|path| !is_touched.contains(path) || !disk.has(path)));
+    }
+    touched(&elsewhere).for_each(|path| _ = gone.remove(path));
+    gone.into_iter().map(str::to_string).collect()
+}
+
+/// Files that sessions edited and that differ from git's index, of those that are asked about: unfinished work, by
+/// whichever session.
+fn changed(
+    disk: &Disk,
+    history: &[SessionWork],
+    tracked: &Tracked,
+    is_asked: &dyn Fn(&str) -> bool,
+) -> FastSet<String> {
+    let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
+    let mut wanted: FastSet<&str> = FastSet::default();
+    for touched in edited {
+        if wanted.len() == COMPARED_MAX {
+            break;
+        }
+        wanted.insert(&touched.path);
+    }
+    wanted.retain(|path| is_asked(path));
+    let indexed = tracked.paths.iter().enumerate().filter(|(_, path)| wanted.contains(path.as_str()));
+    let is_changed = |(index, path): &(usize, &String)| match disk.on_disk(path) {
+        OnDisk::File(stamp) => tracked.is_changed(*index, stamp),
+        OnDisk::Nothing | OnDisk::Other => false,
+    };
+    indexed.filter(is_changed).map(|(_, path)| path.clone()).collect()
+}
+
+fn touched<'a>(worked: &[&'a SessionWork]) -> impl Iterator<Item = &'a str> {
+    worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str())
+}
+
+/// Sessions that made decisions on a branch that is not merged into what is checked out.
+fn unmerged(located: &Located, carried: &Carried, sessions: &[SessionRow]) -> HashMap<SessionId, String> {
+    let here = located.branch();
+    let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);
+    let deciding: HashSet<&SessionId> = decisions.map(|known| &known.session).collect();
+    let elsewhere = sessions.iter().filter(|session| deciding.contains(&session.id));
+    let branches: Vec<(&SessionId, &str)> = elsewhere
+        .filter_map(|session| Some((&session.id, session.branch.as_deref()?)))
+        .filter(|(_, branch)| Some(*branch) != here.as_deref())
+        .collect();
+    if branches.is_empty() {
+        return HashMap::new();
+    }
+    let mut names: Vec<&str> = branches.iter().map(|(_, branch)| *branch).collect();
+    names.sort_unstable();
+    names.dedup();
+    let unmerged: HashSet<String> = git::unmerged(located, &names).into_iter().collect();
+    let of_one = branches.into_iter().filter(|(_, branch)| unmerged.contains(*branch));
+    of_one.map(|(session, branch)| (session.clone(), branch.to_string())).collect()
+}

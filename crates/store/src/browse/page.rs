@@ -1,0 +1,203 @@
+//! The page of one session: what was asked, done, decided and left, and what came of what it was told.
+
+use std::collections::{BTreeMap, HashSet};
+
+use cerberus_os::clock::Clock;
+use cerberus_recall::brief::usage::Later;
+use cerberus_recall::brief::{Known, Section, attributed, failing, open_items};
+use cerberus_record::fact::{ClosedAs, Kind, Target};
+use cerberus_record::id::MemoryId;
+use cerberus_record::runs::{Ledger, Verdict};
+use cerberus_record::time::Timestamp;
+
+use super::log::{self, Listed};
+use crate::view::{self, Carried, CorrectionRow, FactFilter, MemoryRow, SessionRow, Store};
+
+/// Something that was said, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub at: Timestamp,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileWork {
+    pub path: String,
+    pub edits: usize,
+    pub reads: usize,
+    pub functions: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tests {
+    pub passing: Vec<String>,
+    pub failing: Vec<String>,
+    pub fixed: Vec<String>,
+    pub regressed: Vec<String>,
+    /// Every run in order: green or not. Runs without a verdict are left out.
+    pub runs: Vec<bool>,
+}
+
+/// A line that the session was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToldLine {
+    pub at: Timestamp,
+    pub code: String,
+    pub is_used: bool,
+    /// The memory that it is, if it is one.
+    pub memory: Option<MemoryId>,
+    /// The user had to say the same again in this session.
+    pub is_broken: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub listed: Listed,
+    pub asked: Vec<Said>,
+    /// The agent's own words at the end of each turn.
+    pub said: Vec<Said>,
+    pub done: Vec<String>,
+    pub decided: Vec<String>,
+    /// Blockers and next steps that are open at the end of the session.
+    pub left: Vec<String>,
+    pub files: Vec<FileWork>,
+    pub tests: Tests,
+    pub commits: Vec<String>,
+    pub told: Vec<ToldLine>,
+    /// What the user corrected.
+    pub corrected: Vec<Said>,
+    /// A model's summary, if there is one.
+    pub summary: Option<String>,
+}
+
+/// More than any session contains.
+const CORRECTIONS_MAX: usize = 10_000;
+
+pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> view::Result<Page> {
+    let now = clock.now;
+    let sessions = [session];
+    let mut carried = store.carried(&sessions, FactFilter::All, now)?;
+    let runs = store.runs(&sessions, now)?;
+    let mut ledger = Ledger::default();
+    runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
+    let owned = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_string).collect::<Vec<_>>();
+    let tests = Tests {
+        passing: owned(&mut ledger.passing()),
+        failing: owned(&mut ledger.failing()),
+        fixed: owned(&mut ledger.fixed()),
+        regressed: owned(&mut ledger.regressed()),
+        runs: runs.iter().filter_map(|ran| verdict(ran.run.verdict)).collect(),
+    };
+    let corrected = store.corrections(&[sessions[0].row], CORRECTIONS_MAX, now)?;
+    let told = told(store, &sessions[0], &carried, &tests, &corrected, now)?;
+    carried.add(failing::blockers(&runs, &carried.facts));
+    let said = |(at, text)| Said { at, text };
+    Ok(Page {
+        asked: store.asked(&sessions[0], now)?.into_iter().map(said).collect(),
+        said: store.said(&sessions[0], now)?.into_iter().map(said).collect(),
+        done: texts(&carried.facts, Kind::Done),
+        decided: texts(&carried.facts, Kind::Decision),
+        left: left(&carried),
+        files: files(&carried.facts),
+        commits: texts(&carried.facts, Kind::Commit),
+        corrected: corrected.into_iter().map(|row| Said { at: row.origin.at, text: row.correction.text }).collect(),
+        summary: store.summary(&sessions[0], now)?.map(|row| row.text),
+        listed: log::described(store, clock, sessions.into())?.remove(0),
+        tests,
+        told,
+    })
+}
+
+fn verdict(verdict: Verdict) -> Option<bool> {
+    match verdict {
+        Verdict::Green => Some(true),
+        Verdict::Red => Some(false),
+        _ => None,
+    }
+}
+
+/// The texts of a kind, each once, in the order of first mention.
+fn texts(facts: &[Known], kind: Kind) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let of_kind = facts.iter().filter(|known| known.fact.kind == kind && seen.insert(known.fact.code.as_str()));
+    of_kind.map(|known| attributed(&known.fact.text, known.fact.reference.as_deref())).collect()
+}
+
+fn left(carried: &Carried) -> Vec<String> {
+    let open = open_items(&carried.facts, &carried.settlements, &[], &mut Vec::new());
+    let is_left = |section: Section| matches!(section, Section::Blockers | Section::Next);
+    let open = open.into_iter().filter(|item| is_left(item.section));
+    open.map(|item| attributed(&item.text, item.reference.as_deref())).collect()
+}
+
+/// The files of a session, those with most edits first.
+fn files(facts: &[Known]) -> Vec<FileWork> {
+    let mut by_path: BTreeMap<&str, FileWork> = BTreeMap::new();
+    for known in facts {
+        let Some(path) = known.fact.path.as_deref() else { continue };
+        let work = by_path.entry(path).or_insert_with(|| FileWork {
+            path: path.to_string(),
+            edits: 0,
+            reads: 0,
+            functions: Vec::new(),
+        });
+        match known.fact.kind {
+            Kind::File => work.edits += 1,
+            Kind::Read => work.reads += 1,
+            Kind::Function if !work.functions.contains(&known.fact.text) => {
+                work.functions.push(known.fact.text.clone())
+            }
+            _ => {}
+        }
+    }
+    let mut files: Vec<FileWork> = by_path.into_values().filter(|work| work.edits + work.reads > 0).collect();
+    files.sort_by(|a, b| (b.edits, b.reads).cmp(&(a.edits, a.reads)).then_with(|| a.path.cmp(&b.path)));
+    files
+}
+
+/// The lines that a session was told, and which of them it then used.
+fn told(
+    store: &Store,
+    session: &SessionRow,
+    carried: &Carried,
+    tests: &Tests,
+    corrected: &[CorrectionRow],
+    now: Timestamp,
+) -> view::Result<Vec<ToldLine>> {
+    let mut lines = Vec::new();
+    for (at, codes, memories) in store.receipts(session, now)? {
+        let later = carried.facts.iter().filter(|known| known.at >= at);
+        let (mut touched, mut functions, mut settled) = (Vec::new(), HashSet::new(), HashSet::new());
+        for known in later {
+            match known.fact.kind {
+                Kind::File | Kind::Read => touched.extend(known.fact.path.as_deref()),
+                Kind::Function => drop(functions.insert(known.fact.text.as_str())),
+                _ => {}
+            }
+        }
+        let closed = carried.settlements.iter().filter(|one| one.at >= at && one.closing.outcome == ClosedAs::Done);
+        for settlement in closed {
+            if let Target::Code(_, code) = &settlement.closing.target {
+                settled.insert(code.as_str());
+            }
+        }
+        let passing_tests = tests.passing.iter().map(String::as_str).collect();
+        let later = Later { touched, functions, settled, passing_tests };
+        let line = |code: String| ToldLine { at, is_used: later.uses(&code), code, memory: None, is_broken: false };
+        lines.extend(codes.into_iter().map(line));
+        for id in memories {
+            if let Some(row) = store.memory(&id, now)? {
+                let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
+                let is_broken = corrected.iter().any(|one| one.origin.at >= at && is_evidence(&row, one));
+                let code = format!("{kind}:{}", &*row.memory.content);
+                lines.push(ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken });
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// Whether a memory was learned from this correction, among others.
+fn is_evidence(row: &MemoryRow, correction: &CorrectionRow) -> bool {
+    row.memory.background.evidence.iter().any(|said| correction.origin.is_of(said))
+}

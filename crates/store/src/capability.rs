@@ -1,0 +1,58 @@
+//! What a capability on top of the store adds to its work: checks, loops and sync each implement [`Capability`], and the
+//! program puts them together. The store calls them and knows none of them.
+
+use std::error::Error;
+use std::io;
+use std::path::Path;
+
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_recall::forget::ForgetRequest;
+
+use crate::erase::scan::Finding;
+use crate::view::Store;
+
+pub type CapabilityError = Box<dyn Error + Send + Sync>;
+
+/// All capabilities of a program.
+pub type Capabilities<'a> = &'a [&'a dyn Capability];
+
+pub trait Capability {
+    /// Called after everything was brought up to date, before a session is told its brief.
+    fn before_brief(&self, _home: &Home, _clock: &Clock, _store: &mut Store) -> Result<(), CapabilityError> {
+        Ok(())
+    }
+
+    /// Called when a session has ended. Does not wait for what it starts.
+    fn after_end(&self, _home: &Home, _clock: &Clock) {}
+
+    /// Removes its own copies of what is forgotten.
+    fn forget(&self, _home: &Home, _request: &ForgetRequest) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// How many copies outside the home a request affects. `here` is a folder that may not be in the journal yet.
+    fn count_copies(&self, _home: &Home, _here: &Path, _request: &ForgetRequest) -> Result<usize, CapabilityError> {
+        Ok(0)
+    }
+
+    /// Removes the copies outside the home that a request affects.
+    fn remove_copies(&self, _home: &Home, _here: &Path, _request: &ForgetRequest) -> Result<(), CapabilityError> {
+        Ok(())
+    }
+
+    /// Removes its own copies of what other devices have forgotten.
+    fn forgotten_elsewhere(&self, _home: &Home, _store: &Store) -> Result<(), CapabilityError> {
+        Ok(())
+    }
+
+    /// Secrets in what it keeps outside the home.
+    fn secrets(&self, _home: &Home, _here: &Path) -> Result<Vec<Finding>, CapabilityError> {
+        Ok(Vec::new())
+    }
+
+    /// Removes what holds these secrets.
+    fn remove_secrets(&self, _home: &Home, _here: &Path) -> Result<(), CapabilityError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,403 @@
+//! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
+//! session's end corrections become proposals.
+
+use std::path::Path;
+use std::time::Duration;
+
+use cerberus_agents::host::{Limits, Occasion};
+use cerberus_agents::install::Surroundings;
+use cerberus_agents::meter::crossing;
+use cerberus_agents::meter::windows;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_os::outside;
+use cerberus_recall::brief::memories::BOTH_TOKENS;
+use cerberus_recall::brief::notice::{self, PickedUp};
+use cerberus_recall::brief::{Brief, CHARS_MAX, Item};
+use cerberus_record::clean::text::Keep;
+use cerberus_record::echo::{ECHO_MAX, same_words};
+use cerberus_record::event::{Event, Record, StartSource};
+use cerberus_record::session::{IDLE_AFTER, Status};
+
+use crate::brief::learn;
+use crate::brief::recall::{self, Briefing, Budget, Question};
+use crate::brief::remember;
+use crate::brief::survey::{self, View};
+use crate::capability::{Capabilities, CapabilityError};
+use crate::config::{self, Config, ConfigError};
+use crate::hook::capture::{PendingAnswer, Trigger};
+use crate::journal::{self, JournalError};
+use crate::memory::change::MemoryWriter;
+use crate::memory::distill;
+use crate::memory::notes;
+use crate::project::guides::UserFolders;
+use crate::same_project::joined::joined;
+use crate::same_project::repository::{self, Effort};
+use crate::sessions::find::Recent;
+use crate::sessions::legacy;
+use crate::sessions::name;
+use crate::sessions::recover;
+use crate::sessions::sweep;
+use crate::summary::detached;
+use crate::view::fold::{self, FoldError};
+use crate::view::health;
+use crate::view::recorder::Recorder;
+use crate::view::{SessionRow, Store, StoreError};
+
+/// At a prompt, the last answer of the model is at the very end of the transcript.
+const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
+
+/// The agent waits for its brief. Names that are not found in time are found later.
+const NAMING_MAX: Duration = Duration::from_millis(15);
+
+/// At the end of a session, this many are learned from. More wait only after an import, or if their agent reports no end.
+const LEARNED_MAX: usize = 8;
+
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Capability(CapabilityError),
+}
+
+/// What the host passes to the model, and the receipt for it.
+#[derive(Debug)]
+pub struct Answer {
+    pub reply: String,
+    receipt: Record<'static>,
+}
+
+/// What to tell now; `None` if there is nothing, or another hook told it.
+pub fn answer(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    surroundings: &Surroundings,
+    pending: &PendingAnswer,
+    capabilities: Capabilities,
+) -> Result<Option<Answer>, AnswerError> {
+    match &pending.trigger {
+        Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source, capabilities),
+        Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text, capabilities),
+        Trigger::Stop => Ok(None),
+        Trigger::End => {
+            let mut store = fold::open_in_hook(home)?;
+            if !pending.is_echo(home, clock, &store)? {
+                let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
+                if let Some(ended) = &ended {
+                    let mut recorder = Recorder::journal(home, clock, &mut store);
+                    recover::complete_ended(&mut recorder, surroundings, ended)?;
+                    notes::record(&mut recorder, surroundings, ended)?;
+                }
+                distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, &mut store)?;
+                if config::load(home)?.summary.provider.is_some() {
+                    detached::start_each(home, clock, ended.iter());
+                }
+                survey::ask_ahead(&store, &pending.located)?;
+                store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
+                repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
+                capabilities.iter().for_each(|capability| capability.after_end(home, clock));
+                // Takes longest, so it comes after what others need.
+                learn::learn(home, clock, &mut store, &pending.located, LEARNED_MAX)?;
+                store.checkpoint_at_end();
+            }
+            Ok(None)
+        }
+    }
+}
+
+fn at_start(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    surroundings: &Surroundings,
+    pending: &PendingAnswer,
+    source: StartSource,
+    capabilities: Capabilities,
+) -> Result<Option<Answer>, AnswerError> {
+    let config = config::load(home)?;
+    let mut store = fold::open_in_hook(home)?;
+    if pending.is_echo(home, clock, &store)? {
+        return Ok(None);
+    }
+    let recent = prepare(home, clock, surroundings, pending, &config, &mut store, capabilities)?;
+    if pending.brief_occasion() == Occasion::Prompt {
+        return Ok(None);
+    }
+    let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
+    let is_forgotten = cerberus_agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
+    let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
+    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent };
+    let answer = start_brief(home, clock, folders, pending, &store, &config, asked)?;
+    store.close();
+    Ok(answer)
+}
+
+/// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
+/// Returns the recent sessions that it read, unless one of them was recovered since.
+fn prepare(
+    home: &Home,
+    clock: &Clock,
+    surroundings: &Surroundings,
+    pending: &PendingAnswer,
+    config: &Config,
+    store: &mut Store,
+    capabilities: Capabilities,
+) -> Result<Option<Recent>, AnswerError> {
+    // What an old view lacks may be recorded already.
+    if store.is_behind() {
+        return Ok(Some(Recent::read(store, &pending.located, clock.now)?));
+    }
+    health::remove_old_views(home, store, clock.wall)?;
+    repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
+    legacy::import_all(home, clock, store)?;
+    name::name_edits(home, clock, store, NAMING_MAX)?;
+    let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
+    for session in swept.iter().filter(|session| session.state.status == Status::Ended) {
+        notes::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
+    }
+    let recent = Recent::read(store, &pending.located, clock.now)?;
+    let is_changed =
+        recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent.sessions)?;
+    if config.summary.provider.is_some() {
+        let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
+        let recovered = recent.sessions.iter().filter(|session| session.state.status == Status::Crashed);
+        detached::start_each(home, clock, ended.chain(recovered));
+    }
+    distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, store)?;
+    for capability in capabilities {
+        capability.before_brief(home, clock, store).map_err(AnswerError::Capability)?;
+    }
+    store.make_digests(&recent.joined.ids);
+    Ok(Some(recent).filter(|_| !is_changed))
+}
+
+/// What the brief of a session answers.
+struct Asked<'a> {
+    occasion: Occasion,
+    source: StartSource,
+    prompt: Option<&'a str>,
+    session: Option<&'a SessionRow>,
+    /// What was read of the project already.
+    recent: Option<Recent>,
+}
+
+/// The brief of a session that has just begun.
+fn start_brief(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    pending: &PendingAnswer,
+    store: &Store,
+    config: &Config,
+    asked: Asked,
+) -> Result<Option<Answer>, AnswerError> {
+    let limits = cerberus_agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
+    let budget = Budget::of_session(config.brief.session_tokens);
+    let question = Question {
+        now: clock.now,
+        source: asked.source,
+        budget: Budget { both_tokens: BOTH_TOKENS.min(limits.tokens_max), ..budget },
+        chars_max: CHARS_MAX.min(limits.chars_max),
+        prompt: asked.prompt,
+        folders,
+        format: config.summary.format(),
+        reminder: config.brief.reminder,
+        session: asked.session,
+    };
+    let briefing = recall::brief(store, &pending.located, &question, asked.recent)?;
+    let is_shown = config.brief.notice && asked.source != StartSource::Compact;
+    let notice = match is_shown {
+        true => notice(store, &briefing, clock)?,
+        false => None,
+    };
+    let brief = briefing.brief;
+    let mut codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
+    // The lines of one agent's notes have the same.
+    codes.dedup();
+    let event = receipt(home, Some(asked.source), codes, &brief, false);
+    let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
+    Ok(answer)
+}
+
+/// The line that the user sees, with the session whose work goes on.
+fn notice(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Option<String>, AnswerError> {
+    let session = match &briefing.session_id {
+        Some(id) => store.session(id, clock.now)?,
+        None => None,
+    };
+    let picked_up = match session {
+        Some(session) => Some(PickedUp {
+            title: store.title(&session, clock.now)?,
+            last_activity: session.last_activity,
+            status: session.state.status,
+        }),
+        None => None,
+    };
+    let notice = notice::notice(&briefing.brief, picked_up.as_ref(), store.count_proposals(clock.now)?, clock.now);
+    let learned: Vec<String> = learned(store, briefing, clock)?;
+    Ok(notice.map(|notice| [vec![notice], learned].concat().join("\n")))
+}
+
+/// What became a memory without asking the user, the first time that it is told.
+fn learned(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Vec<String>, AnswerError> {
+    let mut lines = Vec::new();
+    for item in &briefing.brief.memories {
+        let row = store.memory(item.id.as_str(), clock.now)?;
+        if row.is_some_and(|row| row.memory.background.is_automatic && row.uses.count == 0) {
+            lines.push(notice::learned(&item.text, &item.id));
+        }
+    }
+    Ok(lines)
+}
+
+fn on_prompt(
+    home: &Home,
+    clock: &Clock,
+    folders: &UserFolders,
+    surroundings: &Surroundings,
+    pending: &PendingAnswer,
+    prompt: &str,
+    capabilities: Capabilities,
+) -> Result<Option<Answer>, AnswerError> {
+    let mut store = fold::open_in_hook(home)?;
+    if pending.is_echo(home, clock, &store)? {
+        return Ok(None);
+    }
+    let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
+    if pending.brief_occasion() == Occasion::Prompt {
+        let mut source = store.recent_start(&session, clock.now)?;
+        // Some versions of an agent report no start: the first prompt is one.
+        if source.is_none() && store.begins_with_prompt(&session, clock.now)? {
+            prepare(home, clock, surroundings, pending, &config::load(home)?, &mut store, capabilities)?;
+            source = Some(StartSource::Startup);
+        }
+        if let Some(source) = source {
+            let (prompt, session) = (Some(prompt), Some(&session));
+            let asked = Asked { occasion: Occasion::Prompt, source, prompt, session, recent: None };
+            return start_brief(home, clock, folders, pending, &store, &config::load(home)?, asked);
+        }
+    }
+    let joined = joined(&store, &pending.located, clock.now)?;
+    let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
+    let items = remember::for_prompt(&view, &session, folders, prompt)?;
+    let budget_tokens = Brief::tokens_after(&items, remember::PROMPT_TOKENS_MAX);
+    let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
+    let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
+    let brief = relevant.after(items, Vec::new());
+    let crossed = redline_notice(home, clock, pending, &store, &session)?;
+    store.close();
+    let event = receipt(home, None, codes, &brief, crossed.is_some());
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, crossed.as_deref(), event))
+}
+
+/// What the user is told once, when the session's context has passed the soft redline. Hooks do not say how full the
+/// context is; the end of the transcript does.
+fn redline_notice(
+    home: &Home,
+    clock: &Clock,
+    pending: &PendingAnswer,
+    store: &Store,
+    session: &SessionRow,
+) -> Result<Option<String>, AnswerError> {
+    let Some(transcript) = session.transcript.as_deref().filter(|_| cerberus_agents::tells_context_size(pending.agent))
+    else {
+        return Ok(None);
+    };
+    let Ok(ending) = outside::ending(Path::new(transcript), TRANSCRIPT_END_BYTES_MAX) else { return Ok(None) };
+    let events = cerberus_agents::context_size(pending.agent, &ending);
+    if events.is_empty() {
+        return Ok(None);
+    }
+    let config = config::load(home)?;
+    let reading = crossing::reading(&events, windows::load(home));
+    let notice = crossing::notice(&reading, &config.redline()).filter(|_| config.brief.notice);
+    match notice {
+        Some(notice) if !store.was_told_of_redline(session, clock.now)? => Ok(Some(notice)),
+        _ => Ok(None),
+    }
+}
+
+fn receipt(
+    home: &Home,
+    source: Option<StartSource>,
+    codes: impl IntoIterator<Item = String>,
+    brief: &Brief,
+    redline: bool,
+) -> Event<'static> {
+    let clean = |text: String| home.cleaner().clean(text, Keep::NAME);
+    let memories = brief.memories.iter().map(|item| clean(item.id.as_str().to_string())).collect();
+    let codes = codes.into_iter().map(clean).collect();
+    Event::Receipt { source, codes, memories, tokens: brief.tokens, redline }
+}
+
+impl PendingAnswer {
+    /// Whether another hook reported the same event first and answers it.
+    fn is_echo(&self, home: &Home, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
+        let (agent, own) = (self.agent, std::process::id());
+        match store.heard_by(agent, &self.session, &self.key)? {
+            Some(first) if first == Some(own) => return Ok(false),
+            Some(_) => return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?),
+            None => {}
+        }
+        // Another process holds the view, so the view is behind. The journal shows which hook was first.
+        let (low, high) = same_words(&self.key).unwrap_or_else(|| (self.key.to_string(), self.key.to_string()));
+        let end = journal::end(home, clock.wall)?;
+        let reports = end.records().filter(|(_, record)| {
+            let is_same = *record.key == *self.key || low.as_str() < &*record.key && &*record.key < high.as_str();
+            is_same && record.agent == agent && record.session == self.session
+        });
+        let first = reports
+            .filter(|(_, record)| record.at.since(clock.now) <= ECHO_MAX && clock.now.since(record.at) <= ECHO_MAX);
+        let first = first.min_by_key(|(rank, _)| *rank).and_then(|(_, record)| record.heard_by);
+        Ok(first.is_some_and(|first| first != own))
+    }
+
+    fn brief_occasion(&self) -> Occasion {
+        cerberus_agents::profile(self.agent).map_or(Occasion::Start, |profile| profile.brief_occasion)
+    }
+
+    fn receipt_key(&self) -> String {
+        format!("receipt-{}", &*self.key)
+    }
+
+    fn reply(
+        &self,
+        home: &Home,
+        clock: &Clock,
+        occasion: Occasion,
+        text: &str,
+        notice: Option<&str>,
+        event: Event<'static>,
+    ) -> Option<Answer> {
+        let reply = match text.is_empty() {
+            true => cerberus_agents::notice(self.agent, notice?)?,
+            false => cerberus_agents::reply(self.agent, occasion, text, notice)?,
+        };
+        let receipt = Record {
+            at: clock.now,
+            key: home.cleaner().clean(self.receipt_key(), Keep::NAME),
+            agent: self.agent,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            origin: None,
+            session: self.session.clone(),
+            location: self.located.location(home.cleaner()),
+            event,
+        };
+        Some(Answer { reply, receipt })
+    }
+}
+
+/// Records the receipt after the answer was given, so that nothing counts as told that was not.
+pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), AnswerError> {
+    Ok(journal::append(home, clock.wall, &answer.receipt)?)
+}

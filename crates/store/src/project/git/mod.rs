@@ -1,0 +1,328 @@
+//! What git says about a project's files: recent commits with their renames, and unmerged branches.
+//!
+//! Git runs with a time limit and is killed after it, so a huge, slow or broken repository causes no longer delay.
+//! `command.rs` ensures that no program named by the repository is started. Without git, or outside a repository, there
+//! are no results.
+
+pub mod command;
+
+use std::path::Path;
+use std::time::Duration;
+
+use cerberus_os::outside;
+use cerberus_recall::brief::rank::Commit;
+use cerberus_recall::brief::rank::weights::COMMITS_MAX;
+use cerberus_record::clean::Cleaner;
+use cerberus_record::time::Timestamp;
+
+use self::command::{TIME_MAX, command, printed};
+use crate::project::identity::Located;
+
+const FILES_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Finding the first commit means walking the whole history. In very large repositories it stays unknown.
+const ROOT_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Limit for each of the questions about a session that has ended. Nobody waits for the answers.
+const PAST_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Limit for files of branch names and packed references. A larger one is not searched.
+const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Limit for the first line of a reflog.
+const LOG_LINE_BYTES_MAX: u64 = 4 * 1024;
+
+/// The commit that is checked out, read without git. `None` if the repository stores its references differently.
+pub fn head(located: &Located) -> Option<String> {
+    let git_dir = located.git_dir.as_ref()?;
+    let head = small_file(&git_dir.join("HEAD"))?;
+    match head.trim().strip_prefix("ref: ") {
+        Some(reference) => resolve(git_dir, reference),
+        None => Some(head.trim().to_string()).filter(|name| is_commit(name)),
+    }
+}
+
+/// The first commit of the current history, the smallest if there are several. Unknown for a shallow clone.
+pub fn root_commit(located: &Located) -> Option<String> {
+    if located.common_dir.as_ref()?.join("shallow").symlink_metadata().is_ok() {
+        return None;
+    }
+    let mut command = command(&located.root);
+    command.args(["rev-list", "--max-parents=0", "HEAD"]);
+    let printed = printed(command, ROOT_TIME_MAX)?;
+    printed.lines().filter(|line| is_commit(line)).min().map(str::to_string)
+}
+
+/// The initial commit of a repository that was created here, read from the reflog of HEAD without starting git. It may have
+/// been amended since. Nothing for a clone, or if the beginning of the reflog has expired.
+pub fn first_logged_commit(located: &Located) -> Option<String> {
+    let log = outside::beginning(&located.common_dir.as_ref()?.join("logs/HEAD"), LOG_LINE_BYTES_MAX).ok()?;
+    let log = String::from_utf8_lossy(&log);
+    let (commits, what) = log.lines().next()?.split_once('\t')?;
+    let mut commits = commits.split(' ');
+    let (before, after) = (commits.next()?, commits.next()?);
+    let is_first = before.bytes().all(|byte| byte == b'0') && what.starts_with("commit (initial)");
+    Some(after.to_string()).filter(|name| is_first && is_commit(name))
+}
+
+/// Recent commits of what is checked out, as git prints them.
+pub fn log(located: &Located) -> Option<String> {
+    let count = COMMITS_MAX.to_string();
+    let args = ["log", "-n", &count, "--format=%x01%ct", "--name-status", "-z", "-M", "--no-show-signature"];
+    run(located, &[args.as_slice(), &["--no-ext-diff", "--no-textconv", "--no-color", "HEAD"]].concat())
+}
+
+/// The files that git tracked in what is checked out, as of its last commit before `at`. Empty if there was none.
+pub fn tracked_at(located: &Located, at: Timestamp) -> Option<Vec<String>> {
+    if located.git_dir.is_none() {
+        return Some(Vec::new());
+    }
+    let before = format!("--before={}", at.millis().div_euclid(1_000));
+    let commit = run_within(located, &["rev-list", "-n", "1", &before, "HEAD"], PAST_TIME_MAX)?;
+    let commit = commit.trim();
+    if !is_commit(commit) {
+        return Some(Vec::new());
+    }
+    let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
+    let printed = run_within(located, &args, PAST_TIME_MAX)?;
+    Some(printed.split_terminator('\0').map(str::to_string).collect())
+}
+
+/// The commits in the output of `log`, newest first. Commits after `now` are ignored.
+pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
+    let commits = printed.split('\u{1}').filter_map(commit);
+    commits.filter(|commit| commit.at <= now).collect()
+}
+
+/// The output of `log` without private files and without secrets in names.
+pub fn without(cleaner: &Cleaner, printed: &str, is_private: impl Fn(&str) -> bool) -> String {
+    let mut kept = String::with_capacity(printed.len());
+    for commit in printed.split('\u{1}').skip(1) {
+        let mut fields = commit.split('\0').map(|field| field.trim_start_matches('\n'));
+        let begin = kept.len();
+        kept.push('\u{1}');
+        kept.push_str(fields.next().unwrap_or_default());
+        kept.push('\0');
+        while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
+            let names = if status.starts_with(['R', 'C']) { 2 } else { 1 };
+            let paths: Vec<&str> = fields.by_ref().take(names).collect();
+            if paths.len() < names {
+                // The output ends in the middle of a commit.
+                kept.truncate(begin);
+                break;
+            }
+            if !paths.iter().any(|path| is_private(path)) {
+                for field in std::iter::once(&status).chain(&paths) {
+                    kept.push_str(&cleaner.redact(field));
+                    kept.push('\0');
+                }
+            }
+        }
+    }
+    kept
+}
+
+fn commit(printed: &str) -> Option<Commit> {
+    let mut fields = printed.split('\0').map(|field| field.trim_start_matches('\n'));
+    let secs: i64 = fields.next()?.trim().parse().ok()?;
+    let at = Timestamp::from_millis(secs.saturating_mul(1_000));
+    let mut commit = Commit { at, files: Vec::new(), renamed: Vec::new(), deleted: Vec::new() };
+    while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
+        let path = fields.next()?.to_string();
+        match status.as_bytes() {
+            [b'R', ..] => {
+                let new = fields.next()?.to_string();
+                commit.files.push(new.clone());
+                commit.renamed.push((path, new));
+            }
+            [b'C', ..] => commit.files.push(fields.next()?.to_string()),
+            [b'D', ..] => commit.deleted.push(path),
+            _ => commit.files.push(path),
+        }
+    }
+    Some(commit)
+}
+
+/// A branch of this name in the remote repository, as of the last fetch or push.
+pub enum RemoteBranch {
+    NoRemote,
+    Missing,
+    At(String),
+}
+
+/// Looks it up without starting git.
+pub fn remote_branch(located: &Located, branch: &str) -> RemoteBranch {
+    let Some(git_dir) = &located.git_dir else { return RemoteBranch::NoRemote };
+    match resolve(git_dir, &format!("refs/remotes/origin/{branch}")) {
+        Some(commit) => RemoteBranch::At(commit),
+        None if has_remote(located) => RemoteBranch::Missing,
+        None => RemoteBranch::NoRemote,
+    }
+}
+
+/// Was anything ever fetched from or pushed to `origin`?
+fn has_remote(located: &Located) -> bool {
+    let Some(common_dir) = &located.common_dir else { return false };
+    let packed = small_file(&common_dir.join("packed-refs")).unwrap_or_default();
+    common_dir.join("refs/remotes/origin").is_dir() || packed.contains(" refs/remotes/origin/")
+}
+
+/// How many commits each side of `one...other` has alone, as git prints it.
+pub fn count_apart(located: &Located, both: &str) -> Option<String> {
+    run(located, &["rev-list", "--count", "--left-right", both])
+}
+
+/// What [`count_apart`] printed.
+pub fn counts(printed: &str) -> Option<(usize, usize)> {
+    let (left, right) = printed.trim().split_once('\t')?;
+    Some((left.parse().ok()?, right.parse().ok()?))
+}
+
+/// Those of these untracked files that git ignores, each followed by a NUL.
+pub fn ignored(located: &Located, paths: &[&str]) -> Option<String> {
+    let asked = ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
+    run(located, &[&asked, paths].concat())
+}
+
+/// Those of these branches that exist and have commits that are not in what is checked out.
+pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
+    let Some(git_dir) = &located.git_dir else { return Vec::new() };
+    let exists = |branch: &str| resolve(git_dir, &format!("refs/heads/{branch}")).is_some();
+    // A branch that is gone was merged or abandoned; nobody can return to it.
+    if !branches.iter().any(|branch| exists(branch)) {
+        return Vec::new();
+    }
+    let args = ["for-each-ref", "--no-merged=HEAD", "--format=%(refname)", "refs/heads"];
+    let printed = run(located, &args).unwrap_or_default();
+    let found = printed.lines().filter_map(|line| line.strip_prefix("refs/heads/"));
+    found.filter(|branch| branches.contains(branch)).map(str::to_string).collect()
+}
+
+fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
+    // A name that leads out of the folder is not a reference.
+    if reference.split('/').any(|part| part.is_empty() || part == "..") {
+        return None;
+    }
+    let common = match small_file(&git_dir.join("commondir")) {
+        Some(common) => git_dir.join(common.trim()),
+        None => git_dir.to_path_buf(),
+    };
+    let loose = [git_dir.join(reference), common.join(reference)];
+    if let Some(name) = loose.iter().find_map(|path| small_file(path)) {
+        return Some(name.trim().to_string()).filter(|name| is_commit(name));
+    }
+    let packed = small_file(&common.join("packed-refs"))?;
+    let lines = packed.lines().filter_map(|line| line.split_once(' '));
+    lines.filter(|(_, name)| *name == reference).map(|(commit, _)| commit.to_string()).find(|name| is_commit(name))
+}
+
+fn is_commit(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn small_file(path: &Path) -> Option<String> {
+    outside::text(path, REFERENCES_BYTES_MAX).ok()
+}
+
+/// Every file that git tracks or would track, separated by NUL. No session waits for this.
+pub fn files(located: &Located) -> Option<String> {
+    let mut command = command::on_files(&located.root)?;
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    printed(command, FILES_TIME_MAX)
+}
+
+/// Runs git for history and references.
+fn run(located: &Located, args: &[&str]) -> Option<String> {
+    run_within(located, args, TIME_MAX)
+}
+
+fn run_within(located: &Located, args: &[&str], time_max: Duration) -> Option<String> {
+    located.git_dir.as_ref()?;
+    let mut command = command(&located.root);
+    command.args(args);
+    printed(command, time_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use cerberus_record::clean::BUILT_IN;
+
+    use super::*;
+    use crate::project::identity::locate;
+
+    fn git(dir: &Path, args: &[&str]) {
+        let run = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(args)
+            .current_dir(dir)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_COMMITTER_DATE", "2026-01-22T12:00:00Z")
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+
+    fn write(dir: &Path, path: &str, text: &str) {
+        fs::create_dir_all(dir.join(path).parent().unwrap()).unwrap();
+        fs::write(dir.join(path), text).unwrap();
+    }
+
+    #[test]
+    fn commits_with_their_renames_and_only_those_before_now() {
+        let dir = tempfile::tempdir().unwrap();
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        let located = locate(dir.path());
+        assert_eq!((head(&located), log(&located)), (None, None), "nothing is committed yet");
+        let long = "a line of text\n".repeat(20);
+        write(dir.path(), "src/old name.rs", &long);
+        write(dir.path(), "gone.rs", "x");
+        git(dir.path(), &["add", "."]);
+        git(dir.path(), &["commit", "-qm", "one"]);
+        git(dir.path(), &["mv", "src/old name.rs", "src/ümlaut.rs"]);
+        git(dir.path(), &["rm", "-q", "gone.rs"]);
+        git(dir.path(), &["commit", "-qm", "two"]);
+        let printed = log(&located).unwrap();
+        let at = Timestamp::parse("2026-01-22T12:00:00Z").unwrap();
+        let found = commits(&printed, at);
+        let owned = |list: &[&str]| list.iter().map(|path| path.to_string()).collect::<Vec<_>>();
+        let renamed = vec![("src/old name.rs".to_string(), "src/ümlaut.rs".to_string())];
+        let newest = Commit { at, files: owned(&["src/ümlaut.rs"]), renamed, deleted: owned(&["gone.rs"]) };
+        let oldest = Commit { at, files: owned(&["gone.rs", "src/old name.rs"]), renamed: vec![], deleted: vec![] };
+        assert_eq!(found, [newest, oldest]);
+        assert_eq!(commits(&printed, at.minus(Duration::from_secs(1))), []);
+        let name = head(&located).unwrap();
+        git(dir.path(), &["pack-refs", "--all"]);
+        assert_eq!(head(&located), Some(name));
+    }
+
+    #[test]
+    fn only_existing_branches_with_more_commits_are_unmerged() {
+        let dir = tempfile::tempdir().unwrap();
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        git(dir.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
+        git(dir.path(), &["branch", "merged"]);
+        git(dir.path(), &["checkout", "-q", "-b", "side/open"]);
+        git(dir.path(), &["commit", "-q", "--allow-empty", "-m", "y"]);
+        git(dir.path(), &["checkout", "-q", "main"]);
+        let located = locate(dir.path());
+        assert_eq!(unmerged(&located, &["merged", "side/open", "deleted"]), ["side/open"]);
+        assert_eq!(unmerged(&located, &["deleted", "../../etc"]), [""; 0]);
+    }
+
+    #[test]
+    fn incomplete_output_of_git_is_handled() {
+        let printed = "\u{1}1769083200\0\nM\0a.rs\0R100\0b.rs\0c.rs\0\u{1}x\0\u{1}1769083100\0\nR090\0only";
+        let files: Vec<_> =
+            commits(printed, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect();
+        assert_eq!(files, [["a.rs", "c.rs"]]);
+        let names = |private: &str| -> Vec<Vec<String>> {
+            let kept = without(&BUILT_IN, printed, |path| path == private);
+            commits(&kept, Timestamp::from_millis(i64::MAX)).into_iter().map(|one| one.files).collect()
+        };
+        assert_eq!((names(""), names("a.rs")), (vec![vec!["a.rs".into(), "c.rs".into()]], vec![vec!["c.rs".into()]]));
+        assert_eq!(names("b.rs"), [["a.rs"]], "neither is the new name");
+    }
+}

@@ -1,0 +1,246 @@
+//! Crash recovery: completes a crashed session from its transcript, and records what it was in the middle of.
+//! Recovering twice equals recovering once.
+//!
+//! An ended session is completed too, where its agent's hooks do not report everything.
+
+use std::path::Path;
+
+use cerberus_agents::install::Surroundings;
+use cerberus_agents::transcripts::{self, TranscriptEvent};
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::{Keep, line};
+use cerberus_record::event::{Event, Recovery};
+use cerberus_record::id::Agent;
+use cerberus_record::session::{IDLE_AFTER, Status};
+
+use crate::import::ending::{Ending, transcripts_of};
+use crate::import::{Import, TakeForgotten, ending};
+use crate::journal::own_record;
+use crate::memory::change::MemoryWriter;
+use crate::memory::distill::{self, Distilled};
+use crate::memory::notes;
+use crate::project::identity;
+use crate::sessions::find::Recent;
+use crate::sessions::sweep::derive_state;
+use crate::view::fold::FoldError;
+use crate::view::recorder::Recorder;
+use crate::view::{FactFilter, SessionRow, Store};
+
+/// How many ended sessions are looked at for their last message.
+const SILENT_MAX: usize = 3;
+
+/// How many crashed sessions are recovered without being asked, the newest first. The next start recovers others.
+const CRASHED_MAX: usize = 20;
+
+/// What fits into one line of a brief.
+const IN_FLIGHT_CHARS_MAX: usize = 80;
+
+/// The result of recovering a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recovered {
+    pub actions: Vec<String>,
+    pub in_flight: Vec<String>,
+}
+
+/// Recovers a crashed session. A session that was recovered before is left alone.
+pub fn recover(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    session: &SessionRow,
+    is_automatic: bool,
+) -> Result<Option<Recovered>, FoldError> {
+    if session.state.status != Status::Crashed || session.device.is_some() {
+        return Ok(None);
+    }
+    let (home, clock) = (recorder.home, recorder.clock);
+    let mut actions = Vec::new();
+    let mut in_flight = complete_from_transcript(recorder, surroundings, session, &mut actions)?;
+    let store = recorder.store();
+    if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
+        in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
+    }
+    let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
+    actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
+    actions.extend(learn(recorder, surroundings, session)?);
+    notes::record(recorder, surroundings, session)?;
+    if !in_flight.is_empty() {
+        actions.push(format!("recorded interrupted work: {}", in_flight.join("; ")));
+    }
+    let clean = |texts: &[String]| texts.iter().map(|text| home.cleaner().clean(text.clone(), Keep::SUBJECT)).collect();
+    let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
+    let key = format!("recover-{}", session.last_activity.millis());
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
+    // The crash may not be recorded yet. A recovery needs a crash before it.
+    let evidence = session.state.ended.as_ref().map_or(String::new(), |(_, evidence)| evidence.clone());
+    let crash = Event::Crash { evidence: home.cleaner().clean(evidence, Keep::SUBJECT) };
+    let key = format!("crash-{}", session.last_activity.millis());
+    let crash = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, crash);
+    recorder.record(&[crash, record])?;
+    Ok(Some(Recovered { actions, in_flight }))
+}
+
+/// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.
+fn learn(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<Vec<String>, FoldError> {
+    let located = identity::locate(Path::new(&session.root));
+    let writer = MemoryWriter { home: recorder.home, clock: recorder.clock, located: &located };
+    let Distilled { proposed, approved } = distill::distill_into(&writer, surroundings, recorder)?;
+    let said = |count: usize, what: &str| {
+        let things = if count == 1 { "correction" } else { "corrections" };
+        (count > 0).then(|| format!("{what} {count} {things}"))
+    };
+    let said = [said(approved.len(), "learned from"), said(proposed.len(), "left for review")];
+    Ok(said.into_iter().flatten().collect())
+}
+
+/// Recovers the crashed sessions of a project, without being asked, and adds the last words of ended ones. Says whether
+/// there were any.
+pub fn recover_project(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    sessions: &[SessionRow],
+) -> Result<bool, FoldError> {
+    let open = needs_transcript(recorder.store(), sessions, |session| session.state.status)?;
+    recover_each(recorder, surroundings, &open)?;
+    Ok(!open.is_empty())
+}
+
+fn recover_each(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    sessions: &[SessionRow],
+) -> Result<(), FoldError> {
+    for session in sessions {
+        match session.state.status {
+            Status::Crashed => drop(recover(recorder, surroundings, session, true)?),
+            _ => drop(complete_from_transcript(recorder, surroundings, session, &mut Vec::new())?),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the session's transcript is on this machine; `None` if its agent keeps none that we can find.
+pub fn has_transcript(surroundings: &Surroundings, session: &SessionRow) -> Option<bool> {
+    let (_, kept) = transcripts_of(session)?;
+    Some(ending::ending(surroundings, kept, session).is_some())
+}
+
+/// Calls `read` with the view as the next session of the project will find it: crashed sessions are recovered, and
+/// nothing of that is kept. What was read before is passed on if it still holds.
+pub fn with_recovered<T>(
+    home: &Home,
+    clock: &Clock,
+    store: &Store,
+    surroundings: &Surroundings,
+    recent: Recent,
+    read: impl FnOnce(&Store, Option<Recent>) -> T,
+) -> Result<T, FoldError> {
+    let derived = |session: &SessionRow| derive_state(session.clone(), clock, IDLE_AFTER).0;
+    let status = |session: &SessionRow| match session.state.status {
+        status if status.is_live() => derived(session).state.status,
+        status => status,
+    };
+    let open = needs_transcript(store, &recent.sessions, status)?;
+    if open.is_empty() {
+        return Ok(read(store, Some(recent)));
+    }
+    let mut preview = match Recorder::preview(home, clock, store) {
+        // Another process is writing. What it has committed so far is all there is to show.
+        Err(FoldError::Store(error)) if error.is_busy() => return Ok(read(store, Some(recent))),
+        begun => begun?,
+    };
+    recover_each(&mut preview, surroundings, &open.iter().map(derived).collect::<Vec<_>>())?;
+    Ok(read(preview.store(), None))
+}
+
+/// The newest crashed sessions, and the newest ended ones whose hooks did not report the agent's last message.
+fn needs_transcript(
+    store: &Store,
+    sessions: &[SessionRow],
+    status: impl Fn(&SessionRow) -> Status,
+) -> Result<Vec<SessionRow>, FoldError> {
+    let newest = |wanted: Status, max: usize| {
+        let status = &status;
+        sessions.iter().rev().filter(move |session| status(session) == wanted).take(max)
+    };
+    let ended = newest(Status::Ended, SILENT_MAX);
+    let mut all: Vec<SessionRow> = newest(Status::Crashed, CRASHED_MAX).cloned().collect();
+    all.reverse();
+    for session in ended {
+        if store.lacks_last_words(session)? {
+            all.push(session.clone());
+        }
+    }
+    Ok(all)
+}
+
+/// Adds what the hooks of an ended session did not report, if its agent used a tool that only the transcript reports.
+pub fn complete_ended(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    session: &SessionRow,
+) -> Result<(), FoldError> {
+    let Some((agent, kept)) = transcripts_of(session) else { return Ok(()) };
+    let Some(tool) = cerberus_agents::profile(agent).and_then(|profile| profile.unreported_tool) else { return Ok(()) };
+    let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(()) };
+    if ending.bytes.windows(tool.len()).any(|window| window == tool.as_bytes()) {
+        import_ending(recorder, session, &ending, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
+/// Adds what the hooks of a session did not report.
+pub fn complete(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<(), FoldError> {
+    complete_from_transcript(recorder, surroundings, session, &mut Vec::new()).map(drop)
+}
+
+/// Imports the end of the session's transcript. Returns the tool uses in it that never got a result.
+fn complete_from_transcript(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    session: &SessionRow,
+    actions: &mut Vec<String>,
+) -> Result<Vec<String>, FoldError> {
+    let Some((_, kept)) = transcripts_of(session) else { return Ok(Vec::new()) };
+    match ending::ending(surroundings, kept, session) {
+        Some(ending) => import_ending(recorder, session, &ending, actions),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn import_ending(
+    recorder: &mut Recorder,
+    session: &SessionRow,
+    ending: &Ending,
+    actions: &mut Vec<String>,
+) -> Result<Vec<String>, FoldError> {
+    let (home, clock) = (recorder.home, recorder.clock);
+    let Some((agent, kept)) = transcripts_of(session) else { return Ok(Vec::new()) };
+    let Some(mut transcript) = transcripts::read(home.cleaner(), agent, &ending.bytes) else { return Ok(Vec::new()) };
+    // The transcript may contain other sessions, and what happened after the time that is asked about.
+    let is_meant = |told: &TranscriptEvent| *told.session == *session.agent_session_id && told.at <= clock.now;
+    transcript.events.retain(is_meant);
+    transcript
+        .in_flight
+        .retain(|unfinished| unfinished.began_at <= clock.now && unfinished.edit.as_ref().is_none_or(is_meant));
+    // The last message may announce a tool use that is not written yet; only a hook knows that a turn has ended.
+    let last = transcript.events.iter().rposition(|told| !matches!(told.event, Event::Title { .. }));
+    let words = last.filter(|last| matches!(transcript.events[*last].event, Event::Stop { .. }));
+    if let Some(words) = words.filter(|_| kept.writes_uses_at_end) {
+        transcript.events.remove(words);
+    }
+    transcript.cwd = Some(session.root.as_str().into());
+    let in_flight = transcript.in_flight.clone();
+    let import =
+        Import { home, clock, agent, project: None, forgotten: TakeForgotten::No, by_agent: false, user: None };
+    let (report, records) = import.new_records(recorder.store(), transcript, ending.is_whole)?;
+    recorder.record(&records)?;
+    if report.new_events > 0 {
+        let events = if report.new_events == 1 { "event" } else { "events" };
+        actions.push(format!("added {} {events} from the transcript", report.new_events));
+    }
+    let known = recorder.store().event_keys(agent, &session.agent_session_id)?;
+    let open = in_flight.into_iter().filter(|used| !used.is_finished(&known));
+    Ok(open.map(|used| line(&used.shown(&session.root), IN_FLIGHT_CHARS_MAX)).collect())
+}

@@ -1,0 +1,281 @@
+//! The providers of summaries. One file per provider says how to ask it and where in its answer the text is.
+//!
+//! A provider is built from the user's settings and keys and is complete: anything missing is reported before anything
+//! is sent.
+
+mod anthropic;
+mod command;
+mod ollama;
+mod openai;
+
+use std::time::Duration;
+
+use cerberus_record::clean::text::Clean;
+use serde_json::Value;
+
+use super::http::{self, Message};
+use crate::config::{Key, ProviderName, Reads, SummaryConfig};
+
+/// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
+pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
+
+/// Two or three sentences, with room for a preamble.
+const ANSWER_TOKENS_MAX: u32 = 200;
+/// The same, and up to 25 items with their quotations.
+const ITEMS_TOKENS_MAX: u32 = 1_500;
+const TEMPERATURE: f64 = 0.3;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    #[error("[summary] {0} is not set")]
+    NotSet(&'static str),
+    #[error("no API key: set {0} in the environment, or key in [summary]")]
+    NoKey(&'static str),
+    #[error("[summary] base_url is not a URL like http://127.0.0.1:11434")]
+    NoAddress,
+    #[error("the provider did not answer within {} s", .0.as_secs_f64())]
+    Late(Duration),
+    #[error("the provider cannot be reached: {0}")]
+    Unreachable(String),
+    #[error("the provider {}", status_words(*.0))]
+    Status(u16),
+    #[error("the answer of the provider is too long")]
+    Long,
+    #[error("the answer of the provider contains nothing usable")]
+    Unusable,
+    #[error("the command cannot be run: {0}")]
+    NotRun(std::io::Error),
+    #[error("the command failed: {0}")]
+    Failed(std::process::ExitStatus),
+}
+
+fn status_words(status: u16) -> String {
+    let means = match status {
+        300..=399 => "redirects to another address; set [summary] base_url to that address",
+        401 | 403 => "rejects the API key",
+        404 => "does not know the model, or is not what [summary] provider says",
+        429 => "rejects the request: rate limit reached, or no credit",
+        500.. => "has an internal error",
+        _ => "rejects the request",
+    };
+    format!("{means} (status {status})")
+}
+
+/// The relevant environment variables, read by the caller.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    pub anthropic_key: Option<Key>,
+    pub openai_key: Option<Key>,
+    pub ollama_host: Option<String>,
+}
+
+/// The second attempt leaves out parameters that not every model accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestForm {
+    Full,
+    Plain,
+}
+
+/// How to talk to an API.
+struct Api {
+    path: &'static str,
+    headers: fn(&Endpoint) -> Vec<(&'static str, String)>,
+    body: fn(&Endpoint, &str, RequestForm) -> Value,
+    /// Extracts the text from an answer.
+    text: fn(&Value) -> Option<String>,
+}
+
+/// Where a model is served.
+#[derive(Debug)]
+struct Endpoint {
+    base: String,
+    model: String,
+    key: Option<Key>,
+    answer_tokens_max: u32,
+}
+
+#[derive(Debug)]
+enum Transport {
+    Http(ProviderName, Endpoint),
+    Command(Vec<String>),
+}
+
+#[derive(Debug)]
+pub struct Provider {
+    transport: Transport,
+    limit: Duration,
+    reads: Reads,
+}
+
+impl Provider {
+    /// The configured provider; `None` if there is none.
+    pub fn new(config: &SummaryConfig, environment: &Environment) -> Result<Option<Provider>, ProviderError> {
+        let Some(name) = config.provider else { return Ok(None) };
+        let key = |given: &Option<Key>| given.clone().or_else(|| config.key.clone());
+        let answer_tokens_max = match config.reads {
+            Reads::Facts => ANSWER_TOKENS_MAX,
+            Reads::Conversation => ITEMS_TOKENS_MAX,
+        };
+        let base = |usual: &str| address(config.base_url.as_deref().unwrap_or(usual));
+        let endpoint =
+            |base, key| Ok::<_, ProviderError>(Endpoint { base, model: model(config)?, key, answer_tokens_max });
+        let transport = match name {
+            ProviderName::Command => match config.command.first().is_some_and(|program| !program.is_empty()) {
+                true => Transport::Command(config.command.clone()),
+                false => return Err(ProviderError::NotSet("command")),
+            },
+            ProviderName::Ollama => {
+                let host = ollama::address(environment.ollama_host.as_deref());
+                Transport::Http(name, endpoint(base(&host)?, config.key.clone())?)
+            }
+            ProviderName::Anthropic => {
+                let key = key(&environment.anthropic_key).ok_or(ProviderError::NoKey("ANTHROPIC_API_KEY"))?;
+                Transport::Http(name, endpoint(base(anthropic::BASE)?, Some(key))?)
+            }
+            ProviderName::Openai => {
+                let key = key(&environment.openai_key);
+                // Self-hosted servers with this API usually need no key.
+                if key.is_none() && config.base_url.is_none() {
+                    return Err(ProviderError::NoKey("OPENAI_API_KEY"));
+                }
+                Transport::Http(name, endpoint(base(openai::BASE)?, key)?)
+            }
+        };
+        Ok(Some(Provider { transport, limit: config.limit(), reads: config.reads }))
+    }
+
+    pub fn word(&self) -> &'static str {
+        match &self.transport {
+            Transport::Http(name, _) => name.word(),
+            Transport::Command(_) => ProviderName::Command.word(),
+        }
+    }
+
+    /// What it may be sent.
+    pub fn reads(&self) -> Reads {
+        self.reads
+    }
+
+    /// The provider in messages to the user. A program's arguments may contain secrets, so they are left out.
+    pub fn describe(&self) -> String {
+        match &self.transport {
+            Transport::Http(name, endpoint) => format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base),
+            Transport::Command(command) => format!("command, {}", command.first().map_or("", String::as_str)),
+        }
+    }
+
+    /// The program it runs, if any.
+    pub fn program(&self) -> Option<&str> {
+        match &self.transport {
+            Transport::Http(..) => None,
+            Transport::Command(command) => command.first().map(String::as_str),
+        }
+    }
+
+    /// Sends the prompt and returns the answer. Only cleaned text is sent.
+    pub fn ask(&self, prompt: &Clean, form: RequestForm) -> Result<String, ProviderError> {
+        let (name, endpoint) = match &self.transport {
+            Transport::Command(command) => return command::ask(command, prompt, self.limit),
+            Transport::Http(name, endpoint) => (*name, endpoint),
+        };
+        let Some(api) = api(name) else { return Err(ProviderError::NotSet("provider")) };
+        let url = format!("{}{}", endpoint.base, api.path);
+        let body = (api.body)(endpoint, prompt, form).to_string();
+        let message = Message { url: &url, headers: &(api.headers)(endpoint), body: body.as_bytes() };
+        let answer = http::post(&message, self.limit)?;
+        let answer: Value = serde_json::from_slice(&answer).map_err(|_| ProviderError::Unusable)?;
+        (api.text)(&answer).ok_or(ProviderError::Unusable)
+    }
+
+    /// Whether the provider can be reached. Sends no data and no key.
+    pub fn check_connection(&self, limit: Duration) -> Result<(), ProviderError> {
+        match &self.transport {
+            Transport::Http(_, endpoint) => http::check_connection(&endpoint.base, limit),
+            Transport::Command(_) => Ok(()),
+        }
+    }
+}
+
+fn api(name: ProviderName) -> Option<Api> {
+    match name {
+        ProviderName::Ollama => Some(ollama::API),
+        ProviderName::Anthropic => Some(anthropic::API),
+        ProviderName::Openai => Some(openai::API),
+        ProviderName::Command => None,
+    }
+}
+
+fn model(config: &SummaryConfig) -> Result<String, ProviderError> {
+    let model = config.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
+    model.map(str::to_string).ok_or(ProviderError::NotSet("model"))
+}
+
+/// Checks that an address is HTTP and contains no user name or password, so that it can be shown.
+fn address(given: &str) -> Result<String, ProviderError> {
+    let given = given.trim().trim_end_matches('/');
+    let rest = given.strip_prefix("https://").or_else(|| given.strip_prefix("http://"));
+    match rest.filter(|rest| !rest.is_empty() && !rest.contains(['@', '?', '#', ' '])) {
+        Some(_) => Ok(given.to_string()),
+        None => Err(ProviderError::NoAddress),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> SummaryConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn missing_settings_are_reported_before_anything_is_sent() {
+        let key = || Key::new(["made", "up"].concat());
+        let environment = |anthropic_key, openai_key| Environment { anthropic_key, openai_key, ollama_host: None };
+        let none = environment(None, None);
+        for (text, environment, said) in [
+            ("provider = 'ollama'", &none, "[summary] model is not set"),
+            ("provider = 'command'", &none, "[summary] command is not set"),
+            (
+                "provider = 'anthropic'\nmodel = 'm'",
+                &none,
+                "no API key: set ANTHROPIC_API_KEY in the environment, or key in [summary]",
+            ),
+            (
+                "provider = 'openai'\nmodel = 'm'",
+                &environment(key(), None),
+                "no API key: set OPENAI_API_KEY in the environment, or key in [summary]",
+            ),
+            (
+                "provider = 'openai'\nmodel = 'm'\nbase_url = 'localhost'",
+                &none,
+                "[summary] base_url is not a URL like http://127.0.0.1:11434",
+            ),
+            (
+                "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://me:pass@host'",
+                &none,
+                "[summary] base_url is not a URL like http://127.0.0.1:11434",
+            ),
+        ] {
+            assert_eq!(Provider::new(&config(text), environment).unwrap_err().to_string(), said, "{text}");
+        }
+        assert!(Provider::new(&config(""), &none).unwrap().is_none());
+        for (text, environment, shown) in [
+            ("provider = 'ollama'\nmodel = 'm'", &none, "ollama, m at http://127.0.0.1:11434"),
+            (
+                "provider = 'anthropic'\nmodel = 'm'",
+                &environment(key(), None),
+                "anthropic, m at https://api.anthropic.com",
+            ),
+            ("provider = 'openai'\nmodel = 'm'\nkey = 'k'", &none, "openai, m at https://api.openai.com/v1"),
+            (
+                "provider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:8080/v1/'",
+                &none,
+                "openai, m at http://127.0.0.1:8080/v1",
+            ),
+            ("provider = 'command'\ncommand = ['claude', '-p', 'secret']", &none, "command, claude"),
+        ] {
+            assert_eq!(Provider::new(&config(text), environment).unwrap().unwrap().describe(), shown);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What the view already knows about a session that is being imported.
+
+use std::collections::HashMap;
+
+use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
+use rusqlite::Row;
+
+use super::{Result, Store};
+
+impl Store {
+    /// The keys of all of a session's events, and when they happened.
+    pub fn event_keys(&self, agent: Agent, agent_session_id: &str) -> Result<HashMap<String, Timestamp>> {
+        let sql = "SELECT key, at FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2";
+        let pair = |row: &Row| Ok((row.get(0)?, Timestamp::from_millis(row.get(1)?)));
+        Ok(self.rows(sql, [agent.name(), agent_session_id], pair)?.into_iter().collect())
+    }
+
+    /// Whether a hook reported the start of the session.
+    pub fn has_started(&self, agent: Agent, agent_session_id: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND kind = 'start' LIMIT 1";
+        Ok(!self.rows(sql, [agent.name(), agent_session_id], |_| Ok(()))?.is_empty())
+    }
+}

@@ -1,0 +1,414 @@
+//! Sessions and their events in the view. Every query is as of a given time; later rows are ignored.
+
+use cerberus_record::clean::text::Clean;
+use cerberus_record::echo::{ECHO_MAX, same_words};
+use cerberus_record::event::{AgentProcess, Location, StartSource};
+use cerberus_record::id::{Agent, ProjectId, SessionId};
+use cerberus_record::session::{self, EXPLICIT, Mark, MarkKind, State, TIMEOUT};
+use cerberus_record::time::Timestamp;
+use rusqlite::{Params, Row, params};
+
+use super::{ACTIVITY_KINDS, Result, SEPARATING_KINDS, Store};
+
+/// A session as of the time of the query.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    pub row: i64,
+    pub id: SessionId,
+    pub agent: String,
+    pub agent_session_id: String,
+    pub project: ProjectId,
+    pub project_name: String,
+    pub root: String,
+    pub cwd: String,
+    pub branch: Option<String>,
+    pub phase: Option<String>,
+    pub started_at: Timestamp,
+    pub last_activity: Timestamp,
+    pub process: Option<AgentProcess<'static>>,
+    pub transcript: Option<String>,
+    /// The other device that it runs on; `None` for this one.
+    pub device: Option<String>,
+    pub state: State,
+}
+
+impl SessionRow {
+    /// The location for new records about this session.
+    pub fn location(&self) -> Location<'static> {
+        let clean = |text: &str| Clean::from_stored(text.to_string());
+        Location {
+            project: self.project.clone(),
+            name: clean(&self.project_name),
+            root: clean(&self.root),
+            cwd: clean(&self.cwd),
+            branch: self.branch.as_deref().map(clean),
+        }
+    }
+}
+
+/// How many sessions are named if an id is ambiguous.
+const NAMED_MAX: usize = 20;
+
+const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, project_name, root, cwd, branch, phase,
+    started_at, last_activity, process, transcript, device";
+
+/// More sessions than anybody has in the days that count. An import or a fault may leave more.
+const NEWEST_MAX: usize = 500;
+
+impl Store {
+    /// Sessions of the given projects (of all if empty) that were active at or after `since`, oldest first.
+    pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        self.sessions_within(projects, since, now, "")
+    }
+
+    /// The same, but only the newest of them: an agent waits for these.
+    pub fn newest_sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let limit = format!("ORDER BY last_activity DESC, row DESC LIMIT {NEWEST_MAX}");
+        self.sessions_within(projects, since, now, &limit)
+    }
+
+    fn sessions_within(
+        &self,
+        projects: &[ProjectId],
+        since: Timestamp,
+        now: Timestamp,
+        limit: &str,
+    ) -> Result<Vec<SessionRow>> {
+        let names = projects.iter().map(|project| format!("'{}'", project.as_str().replace('\'', "''")));
+        let filter = match projects {
+            [] => String::new(),
+            _ => format!("project IN ({}) AND", names.collect::<Vec<_>>().join(",")),
+        };
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE {filter} last_activity >= ?1 AND started_at <= ?2 {limit}"
+        );
+        let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
+        // Sorted here, because SQL would copy every row once more.
+        rows.sort_unstable_by_key(|session| (session.started_at, session.row));
+        self.settle(&mut rows, now)?;
+        rows.retain(|session| session.last_activity >= since);
+        Ok(rows)
+    }
+
+    /// Sessions of all projects on this device that were active since `since` and have not ended as far as we know.
+    pub fn open_sessions(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND device IS NULL AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
+        );
+        let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
+        self.settle(&mut rows, now)?;
+        Ok(rows)
+    }
+
+    /// The processes with these ids that hooks recorded, each with the row of its session, of sessions whose end no hook
+    /// reported. Sessions are not limited to a time: a process is identified beyond doubt.
+    pub fn agent_processes(&self, pids: &[u32]) -> Result<Vec<(i64, AgentProcess<'static>)>> {
+        let pids = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT agent, row, process FROM session WHERE process IS NOT NULL AND json_extract(process, '$.pid') IN ({pids})
+             AND NOT coalesce((SELECT what = 'ended' AND detail NOT IN ('{TIMEOUT}', '{EXPLICIT}') FROM mark
+             WHERE mark.session = session.row ORDER BY at DESC, mark.row DESC LIMIT 1), 0)"
+        );
+        let found = self.rows(&sql, [], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, process(row.get(2)?))))?;
+        let of_hooks = found.into_iter().filter(|(agent, ..)| cerberus_agents::find(agent).is_some());
+        Ok(of_hooks.filter_map(|(_, row, process)| Some((row, process?))).collect())
+    }
+
+    /// The last prompt up to `now`, if the agent has not answered it yet.
+    pub fn unanswered_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<Option<String>> {
+        let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 AND NOT EXISTS (SELECT 1 FROM event
+            WHERE event.session = ?1 AND event.row > prompt.event AND event.at BETWEEN prompt.at AND ?2
+            AND event.kind = 'stop')
+            ORDER BY event DESC LIMIT 1";
+        Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
+    }
+
+    /// Whether turns of the session ended and no hook reported the agent's message.
+    pub fn lacks_last_words(&self, session: &SessionRow) -> Result<bool> {
+        let sql = "SELECT 1 FROM session WHERE row = ?1 AND last_words = ''
+            AND EXISTS (SELECT 1 FROM event WHERE event.session = session.row AND kind = 'stop')";
+        Ok(!self.rows(sql, [session.row], |_| Ok(()))?.is_empty())
+    }
+
+    /// The prompts before the last one, newest first.
+    pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC
+            LIMIT ?3 OFFSET 1";
+        self.rows(sql, params![session.row, now.millis(), limit], |row| row.get(0))
+    }
+
+    /// Whether the session was recovered automatically, at the start of another one.
+    pub fn was_recovered_automatically(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql =
+            "SELECT detail = 'automatic' FROM mark WHERE session = ?1 AND at <= ?2 AND what = 'recovered' LIMIT 1";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<bool>>(0))?;
+        Ok(found.into_iter().flatten().any(|is_automatic| is_automatic))
+    }
+
+    /// Sessions of this device without activity since `since` that were not archived yet.
+    pub fn expired(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE last_activity < ?1 AND device IS NULL AND NOT EXISTS (SELECT 1 FROM mark
+             WHERE mark.session = session.row AND what = 'archived' AND at <= ?2) ORDER BY started_at, row"
+        );
+        self.rows(&sql, params![since.millis(), now.millis()], session_row)
+    }
+
+    pub fn session(&self, id: &SessionId, now: Timestamp) -> Result<Option<SessionRow>> {
+        self.one_session("id = ?1", [id.as_str()], now)
+    }
+
+    pub fn agent_session(&self, agent: Agent, agent_session_id: &str, now: Timestamp) -> Result<Option<SessionRow>> {
+        self.one_session("agent = ?1 AND agent_session_id = ?2", [agent.name(), agent_session_id], now)
+    }
+
+    /// The sessions that their agents know by this id. Two agents may use the same one.
+    pub fn agent_sessions(&self, agent_session_id: &str, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE agent_session_id = ?1 ORDER BY started_at, row");
+        let mut found = self.rows(&sql, [agent_session_id], session_row)?;
+        found.retain(|session| session.started_at <= now);
+        self.settle(&mut found, now)?;
+        Ok(found)
+    }
+
+    /// The sessions whose id, or whose agent's own id for them, begins with `start`. An exact match is the only one.
+    pub fn sessions_named(&self, start: &str, now: Timestamp) -> Result<Vec<SessionRow>> {
+        if let Some(exact) = self.one_session("id = ?1", [start], now)? {
+            return Ok(vec![exact]);
+        }
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE started_at <= ?2
+             AND (substr(id, 1, length(?1)) = ?1 OR substr(agent_session_id, 1, length(?1)) = ?1)
+             ORDER BY started_at DESC, row DESC LIMIT {NAMED_MAX}"
+        );
+        let mut rows = self.rows(&sql, params![start, now.millis()], session_row)?;
+        self.settle(&mut rows, now)?;
+        Ok(rows)
+    }
+
+    /// The row of each session, its id, and its agent's own id for it.
+    pub fn session_names(&self, now: Timestamp) -> Result<Vec<(i64, String, String)>> {
+        let sql = "SELECT row, id, agent_session_id FROM session WHERE started_at <= ?1";
+        self.rows(sql, [now.millis()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    }
+
+    /// The sessions with these rows, newest first.
+    pub fn sessions_at(&self, sessions: &[i64], now: Timestamp) -> Result<Vec<SessionRow>> {
+        let list = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT {SESSION_COLUMNS} FROM session WHERE row IN ({list}) AND started_at <= ?1
+             ORDER BY started_at DESC, row DESC"
+        );
+        let mut rows = self.rows(&sql, [now.millis()], session_row)?;
+        self.settle(&mut rows, now)?;
+        Ok(rows)
+    }
+
+    fn one_session(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Option<SessionRow>> {
+        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter}");
+        let found = self.rows(&sql, params, session_row)?.into_iter().find(|session| session.started_at <= now);
+        let Some(mut session) = found else { return Ok(None) };
+        self.settle(std::slice::from_mut(&mut session), now)?;
+        Ok(Some(session))
+    }
+
+    /// Sets the state and last activity of sessions as of `now`.
+    fn settle(&self, sessions: &mut [SessionRow], now: Timestamp) -> Result<()> {
+        for session in sessions.iter_mut().filter(|session| session.last_activity > now) {
+            let sql = "SELECT max(at) FROM event WHERE session = ?1 AND at <= ?2 AND kind IN ";
+            let sql = format!("{sql} ({})", *ACTIVITY_KINDS);
+            let last = self.rows(&sql, params![session.row, now.millis()], |row| row.get::<_, Option<i64>>(0))?;
+            session.last_activity =
+                last.into_iter().flatten().next().map_or(session.started_at, Timestamp::from_millis);
+        }
+        let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+        let _snapshot = self.snapshot()?;
+        let mut marks = self.with_path(self.connection.prepare(sql))?;
+        for session in sessions {
+            let own = marks.query_map([session.row, now.millis()], mark_row).and_then(Iterator::collect);
+            let own: Vec<Mark> = self.with_path(own)?;
+            session.state = session::state(&own, session.last_activity, now);
+        }
+        Ok(())
+    }
+
+    /// The codes a session was told up to `now`.
+    pub fn told_codes(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT codes FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+        let lists = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(lists
+            .iter()
+            .flat_map(|codes| serde_json::from_slice::<Vec<String>>(codes.as_bytes()).unwrap_or_default())
+            .collect())
+    }
+
+    /// How many lines and tokens a session was told.
+    pub fn told(&self, session: &SessionRow, now: Timestamp) -> Result<(usize, usize)> {
+        let sql = "SELECT coalesce(sum(json_array_length(codes) + json_array_length(memories)), 0),
+            coalesce(sum(tokens), 0) FROM receipt WHERE session = ?1 AND at <= ?2";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// Every project that has sessions.
+    pub fn all_projects(&self, now: Timestamp) -> Result<Vec<ProjectId>> {
+        let sql = "SELECT DISTINCT project FROM session WHERE started_at <= ?1 ORDER BY project";
+        self.rows(sql, [now.millis()], |row| Ok(ProjectId::from_stored(row.get::<_, String>(0)?)))
+    }
+
+    /// Whether the user was told that the session's context passed the redline.
+    pub fn was_told_of_redline(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT 1 FROM receipt WHERE session = ?1 AND at <= ?2 AND redline LIMIT 1";
+        Ok(!self.rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty())
+    }
+
+    /// How a session last began, if it has had at most one prompt since. One that was compacted and then goes on counts
+    /// as compacted.
+    pub fn recent_start(&self, session: &SessionRow, now: Timestamp) -> Result<Option<StartSource>> {
+        let sql = "SELECT start_source FROM event AS start WHERE session = ?1 AND at <= ?2 AND kind = 'start'
+            AND (SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt' AND row > start.row) < 2
+            ORDER BY start_source = 'compact' DESC, row DESC LIMIT 1";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<String>>(0))?;
+        Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
+    }
+
+    /// Whether a session has had one prompt and no start.
+    pub fn begins_with_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT kind FROM event WHERE session = ?1 AND at <= ?2 AND kind IN ('start', 'prompt') LIMIT 2";
+        let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, String>(0))?;
+        Ok(found == ["prompt"])
+    }
+
+    /// How often a session used each tool, and how many prompts it had.
+    pub fn activity(&self, session: &SessionRow, now: Timestamp) -> Result<(Vec<(String, usize)>, usize)> {
+        let sql = "SELECT tool, count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' GROUP BY tool";
+        let tools = self.rows(sql, params![session.row, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((tools, self.prompt_count(session, now)?))
+    }
+
+    /// How many prompts a session had.
+    pub fn prompt_count(&self, session: &SessionRow, now: Timestamp) -> Result<usize> {
+        let sql = "SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt'";
+        let turns = self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?;
+        Ok(turns.into_iter().next().unwrap_or(0))
+    }
+
+    pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {
+        Ok(self.heard_by(agent, agent_session_id, key)?.is_some())
+    }
+
+    /// The process that reported an event, if the event is known and the process too.
+    pub fn heard_by(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<Option<Option<u32>>> {
+        let sql = "SELECT heard_by FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
+        Ok(self.rows(sql, [agent.name(), agent_session_id, key], |row| row.get(0))?.pop())
+    }
+
+    /// Whether the event with this key, reported by the process `heard_by`, is the echo of one that another process
+    /// reported first.
+    pub fn is_echo(
+        &self,
+        agent: Agent,
+        agent_session_id: &str,
+        key: &str,
+        heard_by: u32,
+        at: Timestamp,
+    ) -> Result<bool> {
+        let own = "SELECT 1 FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3 AND heard_by = ?4";
+        if !self.rows(own, params![agent.name(), agent_session_id, key, heard_by], |_| Ok(()))?.is_empty() {
+            return Ok(false);
+        }
+        let (low, high) = same_words(key).unwrap_or_else(|| (key.to_string(), key.to_string()));
+        let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
+        // If anything happened in between, the same words are a new event.
+        let sql = "SELECT 1 FROM event AS told JOIN session ON session.row = told.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
+                AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
+                AND (NOT ?9 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
+                    AND event.row > told.row AND kind IN ";
+        let sql = format!("{sql} ({}))) LIMIT 1", *SEPARATING_KINDS);
+        let is_timed = same_words(key).is_some();
+        let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until, is_timed];
+        Ok(!self.rows(&sql, asked, |_| Ok(()))?.is_empty())
+    }
+
+    /// The time of the last event that a hook of this agent reported. Imported events do not count.
+    pub fn last_heard_at(&self, agent: Agent, now: Timestamp) -> Result<Option<Timestamp>> {
+        let sql = "SELECT max(event.at) FROM event JOIN session ON session.row = event.session
+            WHERE session.agent = ?1 AND event.heard_by IS NOT NULL AND event.at <= ?2";
+        let found = self.rows(sql, params![agent.name(), now.millis()], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(found.into_iter().flatten().next().map(Timestamp::from_millis))
+    }
+
+    /// How far each segment was folded, and how many of its lines could not be read.
+    pub fn segments(&self) -> Result<Vec<(String, u64, usize, usize)>> {
+        let sql = "SELECT name, folded_bytes, stumps, unknown FROM segment ORDER BY name";
+        self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+    }
+
+    pub(super) fn rows<T, P: Params>(
+        &self,
+        sql: &str,
+        params: P,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let run = || -> rusqlite::Result<Vec<T>> {
+            match self.is_short_lived {
+                true => self.connection.prepare(sql)?.query_map(params, read)?.collect(),
+                false => self.connection.prepare_cached(sql)?.query_map(params, read)?.collect(),
+            }
+        };
+        self.with_path(run())
+    }
+}
+
+/// The row ids of sessions, as an SQL list.
+pub(super) fn row_list(sessions: &[SessionRow]) -> String {
+    sessions.iter().map(|session| session.row.to_string()).collect::<Vec<_>>().join(",")
+}
+
+pub(super) fn time(row: &Row, column: usize) -> rusqlite::Result<Timestamp> {
+    row.get(column).map(Timestamp::from_millis)
+}
+
+fn session_row(row: &Row) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        row: row.get(0)?,
+        id: SessionId::new(row.get::<_, String>(1)?),
+        agent: row.get(2)?,
+        agent_session_id: row.get(3)?,
+        project: ProjectId::from_stored(row.get(4)?),
+        project_name: row.get(5)?,
+        root: row.get(6)?,
+        cwd: row.get(7)?,
+        branch: row.get(8)?,
+        phase: row.get(9)?,
+        started_at: time(row, 10)?,
+        last_activity: time(row, 11)?,
+        process: process(row.get(12)?),
+        transcript: row.get(13)?,
+        device: row.get(14)?,
+        state: session::state(&[], time(row, 11)?, time(row, 11)?),
+    })
+}
+
+fn process(stored: Option<String>) -> Option<AgentProcess<'static>> {
+    let stored = stored?;
+    let process: AgentProcess = serde_json::from_slice(stored.as_bytes()).ok()?;
+    Some(process.into_owned())
+}
+
+fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
+    let detail = || row.get::<_, Option<String>>(2).map(Option::unwrap_or_default);
+    let what = match row.get_ref(1)?.as_str()? {
+        "ended" => MarkKind::Ended { trigger: detail()? },
+        "crashed" => MarkKind::Crashed { evidence: detail()? },
+        "recovered" => MarkKind::Recovered,
+        "completed" => MarkKind::Completed,
+        "reopened" => MarkKind::Reopened,
+        "archived" => MarkKind::Archived,
+        _ => MarkKind::Alive,
+    };
+    Ok(Mark { at: time(row, 0)?, what })
+}

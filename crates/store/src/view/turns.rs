@@ -1,0 +1,85 @@
+//! Conversations in the view: what was asked, and the message with which the agent finished.
+
+use std::cmp::Reverse;
+
+use cerberus_recall::brief::digest;
+use cerberus_recall::brief::stopped::{self, Part, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn};
+use cerberus_record::id::SessionId;
+use cerberus_record::source::Source;
+use cerberus_record::time::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::read::time;
+use super::{Result, SessionRow, Store};
+
+/// More sessions are not read, however short.
+const SESSIONS_READ_MAX: usize = 24;
+
+impl Store {
+    /// The last turns of the last of these sessions, oldest first. `part` is what the tools of a session did. The last
+    /// session at work is among them, however many only talked since.
+    pub fn turns(
+        &self,
+        sessions: &[SessionRow],
+        part: impl Fn(&SessionRow) -> Part,
+        now: Timestamp,
+    ) -> Result<Vec<Quotable>> {
+        let mut newest: Vec<&SessionRow> = sessions.iter().collect();
+        newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+        let sql = "SELECT turns FROM digest WHERE session = ?1 AND until <= ?2";
+        let mut packed = self.with_path(self.connection.prepare(sql))?;
+        let mut found: Vec<Vec<Quotable>> = Vec::new();
+        let (mut count, mut tokens, mut idle, mut has_work) = (0, 0, 0, false);
+        for session in newest {
+            let part = part(session);
+            let is_enough = count >= SESSIONS_MAX && tokens >= QUOTES_TOKENS_MAX || count + idle >= SESSIONS_READ_MAX;
+            if is_enough && (has_work || part != Part::Work) {
+                continue;
+            }
+            let unpacked = |row: &Row| Ok(digest::unpack_turns(row.get_ref(0)?.as_blob()?, &session.id));
+            let turns = packed.query_row([session.row, now.millis()], unpacked).optional();
+            let mut turns = match self.with_path(turns)?.flatten() {
+                Some(turns) => turns,
+                None => self.session_turns(session.row, &session.id, now)?,
+            };
+            stopped::take_part(&mut turns, part);
+            match turns.first().map(|turn| turn.part) {
+                None => continue,
+                Some(Part::Idle) => idle += 1,
+                Some(part) => {
+                    count += 1;
+                    tokens += turns.iter().map(Quotable::tokens).sum::<usize>();
+                    has_work |= part == Part::Work;
+                }
+            }
+            found.push(turns);
+        }
+        Ok(stopped::oldest_first(found))
+    }
+
+    /// The last turns of a session, from its rows.
+    pub(super) fn session_turns(&self, row: i64, id: &SessionId, now: Timestamp) -> Result<Vec<Quotable>> {
+        let sql = "SELECT * FROM (
+                SELECT * FROM (SELECT event, at, text, 1, (SELECT source FROM event JOIN untyped USING (session, key)
+                    WHERE event.row = prompt.event) FROM prompt WHERE session = ?1 AND at <= ?2
+                    ORDER BY at DESC, event DESC LIMIT ?3)
+                UNION ALL SELECT * FROM (SELECT event, at, text, 0, NULL FROM message WHERE session = ?1 AND at <= ?2
+                    ORDER BY at DESC, event DESC LIMIT ?3)
+            ) ORDER BY 2, 1";
+        let rows = self.rows(sql, params![row, now.millis(), TURNS_READ_MAX], |row| {
+            let sender = row.get::<_, Option<String>>(4)?.map(|word| Source::from_word(&word));
+            Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?, sender))
+        })?;
+        let mut turns: Vec<Turn> = Vec::new();
+        for (at, text, is_prompt, sender) in rows {
+            match turns.last_mut() {
+                Some(turn) if !is_prompt => turn.reply = text,
+                _ => {
+                    let (request, reply) = if is_prompt { (text, String::new()) } else { (String::new(), text) };
+                    turns.push(Turn { session: id.clone(), at, request, sender, reply });
+                }
+            }
+        }
+        Ok(stopped::last_turns(turns.iter().map(Quotable::of).collect()))
+    }
+}

@@ -1,0 +1,337 @@
+//! One exchange with the hub of a space: who belongs to it, then for every shared project what is new on both sides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_store::project::{identity, privacy};
+use cerberus_store::view::Store;
+
+use super::ahead::Ahead;
+use super::base;
+use super::consent;
+use super::document::{Card, SPACE_PLACE};
+use super::listing::{self, RECENT_MAX};
+use super::local::{Device, Files, Shared, Space, SpaceState, Spaces, StreamState};
+use super::members::Members;
+use super::membership::names;
+use super::pull::{self, Problem, Reading};
+use super::push::{self, Sent, pass};
+use super::replica;
+use super::spaces;
+use super::transport::{Question, Transport, TransportError};
+use super::{CONTAINER_RECORDS_MAX, Result, SyncError};
+use crate::open;
+
+/// How many projects' heads are asked for together with the documents of the space.
+const PROJECTS_AT_ONCE: usize = 8;
+
+/// What an exchange did.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub sent: usize,
+    pub received: usize,
+    /// Names of devices that were let in.
+    pub let_in: Vec<String>,
+    /// Projects whose sharing ended here, because they were opted out or made private.
+    pub ended: Vec<String>,
+    /// What is paused: nothing of it was sent or stored.
+    pub paused: BTreeSet<String>,
+    pub problems: Vec<String>,
+    /// This home was a copy of another one and is now a device of its own.
+    pub is_new_device: bool,
+}
+
+/// An exchange of this home.
+pub struct Exchange<'a> {
+    pub home: &'a Home,
+    pub clock: &'a Clock,
+    pub store: &'a mut Store,
+    /// Only this project, named as on the hub.
+    pub only: Option<String>,
+    /// Read at most about so many records of each project.
+    pub records_max: Option<usize>,
+}
+
+impl Exchange<'_> {
+    /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
+    /// is remembered for `status` and `doctor` until an exchange succeeds.
+    pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
+        let exchanged = self.exchange(hub, number).map_err(|error| match error {
+            // Something else stands where the space should be.
+            SyncError::UnknownSpace { .. } => hub.oddities().into_iter().next().map_or(error, SyncError::from),
+            error => error,
+        });
+        exchanged.inspect_err(|error| note_refusal(self.home, number, error))
+    }
+
+    fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
+        let files = Files::new(self.home);
+        let mut spaces = files.spaces()?;
+        let mut report = Report::default();
+        consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
+        let hub = &mut Ahead::new(hub);
+        hub.prepare(self.first_questions(&files, find(&spaces, number)?)?)?;
+        let members = self.membership(hub, &mut spaces, number, &mut report)?;
+        let space = find(&spaces, number)?.clone();
+        let mut state = files.state(&space)?;
+        (state.names, state.removed) = names(&space, &members);
+        // A second round as another device, if this home turns out to be a copy.
+        for _ in 0..2 {
+            let device = files.device()?;
+            let space = find(&files.spaces()?, number)?.clone();
+            let skipped = self.skipped(&files, &space)?;
+            match self.projects(hub, &device, &space, &members, &skipped, &mut state, &mut report)? {
+                Sent::All => break,
+                Sent::Forked => {
+                    self.become_another(hub, number)?;
+                    state = files.state(&space)?;
+                    (state.names, state.removed) = names(&space, &members);
+                    report.is_new_device = true;
+                }
+            }
+        }
+        report.problems.extend(hub.oddities().iter().map(ToString::to_string));
+        (state.problems, state.refused) = (report.problems.clone(), None);
+        files.save_state(&space, &state)?;
+        Ok(report)
+    }
+
+    /// What is asked before anything is known: who belongs to the space, and the heads of the first projects. A container
+    /// that reads a base learns from it which heads it needs, unless they were few when its key was printed.
+    fn first_questions(&self, files: &Files, space: &Space) -> Result<Vec<Question>> {
+        let state = files.state(space)?;
+        let mut questions = vec![Question::Heads(space.place(SPACE_PLACE))];
+        let is_pulled = |shared: &&Shared| self.is_wanted(shared) && !shared.is_ending && !shared.is_over();
+        let pulled = space.projects.iter().filter(is_pulled);
+        for shared in pulled.take(PROJECTS_AT_ONCE) {
+            let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
+            let place = space.place(&shared.id);
+            if pull::needs_base(space, &stream) {
+                questions.push(Question::Heads(base::place(space, shared)));
+                questions.extend(space.is_small.then_some(Question::Few(place, RECENT_MAX)));
+            } else {
+                let places = listing::first_places(&place, &stream.listing, self.clock.wall);
+                questions.extend(places.into_iter().map(Question::Heads));
+            }
+        }
+        Ok(questions)
+    }
+
+    fn is_wanted(&self, shared: &Shared) -> bool {
+        self.only.as_ref().is_none_or(|only| *only == shared.id)
+    }
+
+    /// Devices of the user are read in the user's own space, not in a team's.
+    fn skipped(&self, files: &Files, space: &Space) -> Result<BTreeSet<String>> {
+        let mut skipped = BTreeSet::new();
+        if space.team.is_some() {
+            for own in files.spaces()?.spaces.iter().filter(|own| own.team.is_none() && !own.is_container()) {
+                skipped.extend(files.state(own)?.names.into_keys());
+            }
+            skipped.remove(&files.device()?.id.to_string());
+        }
+        Ok(skipped)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call; each is used by every project")]
+    fn projects(
+        &mut self,
+        hub: &mut Ahead,
+        device: &Device,
+        space: &Space,
+        members: &Members,
+        skipped: &BTreeSet<String>,
+        state: &mut SpaceState,
+        report: &mut Report,
+    ) -> Result<Sent> {
+        let files = Files::new(self.home);
+        state.hub_keeps = !hub.removes();
+        let names = state.names.clone();
+        for shared in space.projects.clone() {
+            if !self.is_wanted(&shared) || shared.is_over() {
+                continue;
+            }
+            if !shared.is_ending
+                && let Some(line) = self.paused(&shared)?
+            {
+                report.paused.insert(line);
+                continue;
+            }
+            let mut stream = state.streams.remove(&shared.number).unwrap_or_default();
+            let reading = Reading {
+                home: self.home,
+                wall: self.clock.wall,
+                device,
+                space,
+                shared: &shared,
+                members,
+                names: &names,
+                skipped,
+                records_max: self.records_max.or(space.is_container().then_some(CONTAINER_RECORDS_MAX)),
+            };
+            let exchanged = self.project(hub, &reading, &mut stream, report);
+            state.streams.insert(shared.number, stream);
+            files.save_state(space, state)?;
+            match exchanged {
+                Ok(Sent::All) => {}
+                Ok(Sent::Forked) => return Ok(Sent::Forked),
+                // The other projects go on.
+                Err(SyncError::Transport(error @ TransportError::InTheWay { .. })) => {
+                    report.problems.push(error.to_string());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if let Some(stream) = state.streams.get(&shared.number) {
+                push::forget_sent(self.home, space, &shared, stream)?;
+            }
+            if shared.is_ending {
+                self.end(&files, space, &shared, state)?;
+                report.ended.extend(consent::ended_line(space, &shared));
+            }
+        }
+        if privacy::paused_everywhere(self.home, self.clock.now).is_none() {
+            state.pulled_at = Some(self.clock.wall);
+            state.pushed_at = Some(self.clock.wall);
+        }
+        Ok(Sent::All)
+    }
+
+    fn project(
+        &mut self,
+        hub: &mut Ahead,
+        reading: &Reading,
+        stream: &mut StreamState,
+        report: &mut Report,
+    ) -> Result<Sent> {
+        let Reading { home, device, space, shared, .. } = *reading;
+        let files = Files::new(home);
+        if !shared.is_ending {
+            let pulled = reading.pull(hub, self.store, stream)?;
+            report.received += pulled.records;
+            report.problems.extend(pulled.problems.iter().map(Problem::to_string));
+            if pulled.is_forked {
+                return Ok(Sent::Forked);
+            }
+            if space.team.is_some() && self.may_store(shared) {
+                open::record(home, self.clock, self.store, &identity::locate(Path::new(&shared.root)))?;
+            }
+        }
+        stream.base.is_outdated |= stream.lists != self.store.forgotten_mark()? || shared.is_ending;
+        let sealed = push::seal_new(home, self.store, device, space, shared, stream)?;
+        report.sent += sealed;
+        stream.base.since += sealed as u64;
+        save_stream(&files, space, shared, stream)?;
+        pass(home, "sync-sealed")?;
+        if push::send(home, hub, device, space, shared, stream)? == Sent::Forked {
+            return Ok(Sent::Forked);
+        }
+        base::keep_up(hub, reading, self.store, stream)?;
+        listing::publish_head(hub, reading, stream)?;
+        pass(home, "sync-published")?;
+        Ok(Sent::All)
+    }
+
+    /// Whether the project's folder is there and its user lets us record anything about it.
+    fn may_store(&self, shared: &Shared) -> bool {
+        let root = Path::new(&shared.root);
+        root.is_dir() && privacy::storage_block(self.home, self.clock.now, &identity::locate(root)).is_none()
+    }
+
+    /// Why nothing of a project is exchanged now, for people.
+    fn paused(&self, shared: &Shared) -> Result<Option<String>> {
+        let found = consent::pause(self.home, self.clock.now, self.store, shared)?;
+        let is_everywhere = privacy::paused_everywhere(self.home, self.clock.now).is_some();
+        Ok(found.map(|block| if is_everywhere { block.to_string() } else { format!("{}: {block}", shared.name) }))
+    }
+
+    /// The stream of a project that is no longer shared is empty now. After `unshare`, nothing of it is kept here either;
+    /// of a project that was opted out or made private, what was stored before stays.
+    fn end(&mut self, files: &Files, space: &Space, shared: &Shared, state: &mut SpaceState) -> Result<()> {
+        let is_kept = shared.ended.is_some();
+        if !is_kept {
+            replica::drop_all(self.home, self.store, space, shared)?;
+            state.streams.remove(&shared.number);
+        } else if let Some(stream) = state.streams.get_mut(&shared.number) {
+            stream.forgotten_in = None;
+        }
+        files.save_state(space, state)?;
+        files.clear_sent(space, shared)?;
+        let mut spaces = files.spaces()?;
+        if let Some(space) = spaces.spaces.iter_mut().find(|one| one.number == space.number) {
+            space.projects.retain(|one| one.number != shared.number || is_kept);
+            let over = space.projects.iter_mut().filter(|one| one.number == shared.number);
+            over.for_each(|one| one.is_ending = false);
+        }
+        files.save_spaces(&spaces)
+    }
+
+    /// Another home writes the streams of this device, so this one becomes a device of its own, in every space. Its old
+    /// keys vouch for the new ones. Everything it has is sent again; nothing is lost, and nothing counts twice.
+    fn become_another(&mut self, hub: &mut dyn Transport, number: u32) -> Result<()> {
+        let files = Files::new(self.home);
+        let old = files.device()?;
+        let new = files.new_device()?;
+        let own = new.id.to_string();
+        let mut spaces = files.spaces()?;
+        for space in &mut spaces.spaces {
+            let Some(card) = space.card.clone() else { continue };
+            // The card of a container names the key that vouched for it. A copy of it has no such key.
+            let by = old.id.to_string();
+            let name = match space.key() {
+                Some(key) => spaces::sealed_name(&space.id, &key.key, &own, &space.name)?,
+                None => String::new(),
+            };
+            let new_card = Card { name, project: card.project, ..spaces::card(&own, &new.secrets, &by)? };
+            space.card = Some(new_card.certified(&space.id, &old.secrets).ok_or(SyncError::NoRandomBytes)?);
+            space.is_inline = false;
+            (space.began, space.wrapped, space.welcome) = (Vec::new(), Vec::new(), BTreeMap::new());
+            space.codes.clear();
+            let mut state = files.state(space)?;
+            for (number, stream) in &mut state.streams {
+                let seen = std::mem::take(&mut stream.seen);
+                let (listing, replica_bytes) = (std::mem::take(&mut stream.listing), stream.replica_bytes);
+                *stream = StreamState { seen, replica_bytes, listing, ..StreamState::default() };
+                if let Some(shared) = space.projects.iter().find(|shared| shared.number == *number) {
+                    files.drop_kept(space, shared, |_, _| true)?;
+                    files.clear_sent(space, shared)?;
+                }
+            }
+            files.save_state(space, &state)?;
+        }
+        files.save_spaces(&spaces)?;
+        spaces::publish(hub, &new, find(&spaces, number)?)
+    }
+}
+
+/// Remembers that the hub of a space is full or refused, until an exchange succeeds.
+pub fn note_refusal(home: &Home, number: u32, error: &SyncError) {
+    use TransportError::{Full, InTheWay, Refused};
+    let SyncError::Transport(error @ (Full { .. } | Refused { .. } | InTheWay { .. })) = error else { return };
+    let note = || -> Result<()> {
+        let files = Files::new(home);
+        let space = find(&files.spaces()?, number)?.clone();
+        let mut state = files.state(&space)?;
+        state.refused = Some(error.to_string());
+        files.save_state(&space, &state)
+    };
+    // Whoever exchanges is told in any case.
+    let _ = note();
+}
+
+fn find(spaces: &Spaces, number: u32) -> Result<&Space> {
+    spaces
+        .spaces
+        .iter()
+        .find(|space| space.number == number)
+        .ok_or_else(|| SyncError::NoSpace("such space".to_string()))
+}
+
+/// Saves the state of one stream before anything of it is sent.
+pub(super) fn save_stream(files: &Files, space: &Space, shared: &Shared, stream: &StreamState) -> Result<()> {
+    let mut state = files.state(space)?;
+    state.streams.insert(shared.number, stream.clone());
+    files.save_state(space, &state)
+}

@@ -1,0 +1,99 @@
+//! How far a request to forget has come on other devices.
+
+use cerberus_os::home::Home;
+
+use super::Result;
+use super::local::{Files, Space, SpaceState};
+
+/// Devices that have confirmed that something is gone, of those that had it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confirmed {
+    pub confirmed: usize,
+    pub devices: usize,
+    /// The hub keeps the sealed bytes until it collects its garbage.
+    pub hub_keeps: bool,
+}
+
+/// Called after something was forgotten here. What waits to be sent may contain it: the next exchange seals it again.
+pub fn drop_unsent(home: &Home) -> Result<()> {
+    let files = Files::new(home);
+    for space in files.spaces()?.spaces {
+        let mut state = files.state(&space)?;
+        let before = state.clone();
+        for shared in &space.projects {
+            if let Some(stream) = state.streams.get_mut(&shared.number).filter(|stream| stream.sealed > stream.sent) {
+                stream.is_to_rewrite = true;
+                files.drop_kept(&space, shared, |_, _| true)?;
+            }
+        }
+        if state != before {
+            files.save_state(&space, &state)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether every device that reads our streams has confirmed the last request to forget; `None` if nobody was asked.
+pub fn confirmed(space: &Space, state: &SpaceState) -> Option<Confirmed> {
+    let mut found = None;
+    let projects = space.projects.iter();
+    for stream in projects.filter_map(|shared| state.streams.get(&shared.number)) {
+        let Some(generation) = stream.forgotten_in else { continue };
+        let readers = stream.seen.iter().filter(|(device, _)| state.names.contains_key(*device));
+        let (devices, confirmed) =
+            readers.fold((0, 0), |(all, done), (_, seen)| (all + 1, done + usize::from(seen.confirmed >= generation)));
+        let one = Confirmed { confirmed, devices, hub_keeps: state.hub_keeps };
+        // The one that is furthest behind.
+        let left = |one: &Confirmed| one.devices - one.confirmed;
+        found = match found {
+            Some(known) if left(&known) >= left(&one) => Some(known),
+            _ => Some(one),
+        };
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::time::Timestamp;
+    use serde_json::json;
+
+    use super::super::document::Reach;
+    use super::super::local::{Seen, StreamState};
+    use super::*;
+
+    #[test]
+    fn devices_that_are_still_there_confirm_and_the_project_that_is_furthest_behind_counts() {
+        let project = |number: u32| json!({"number": number, "id": "", "project": "", "name": "", "root": ""});
+        let space: Space = serde_json::from_value(json!({
+            "number": 0, "id": "", "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+            "projects": [project(0), project(1), project(2)],
+        }))
+        .unwrap();
+        let seen = |(device, confirmed): &(&str, u64)| {
+            let reach = Reach { generation: 1, sequence: 1, hash: [0; 32] };
+            (
+                device.to_string(),
+                Seen { reach, at: Timestamp::EPOCH, read_at: Timestamp::EPOCH, confirmed: *confirmed, by: None },
+            )
+        };
+        let stream = |forgotten_in, all: &[(&str, u64)]| StreamState {
+            forgotten_in,
+            seen: all.iter().map(seen).collect(),
+            ..StreamState::default()
+        };
+        let names = ["b", "c"].map(|device| (device.to_string(), device.to_string()));
+        let told = |streams: [StreamState; 3]| {
+            let streams = (0..).zip(streams).collect();
+            let state = SpaceState { streams, names: names.clone().into(), ..SpaceState::default() };
+            confirmed(&space, &state).map(|found| (found.confirmed, found.devices))
+        };
+        let none = || stream(None, &[("b", 1), ("c", 1)]);
+        let all = || stream(Some(2), &[("b", 2), ("c", 3), ("removed", 1)]);
+        let half = || stream(Some(2), &[("b", 2), ("c", 1)]);
+        assert_eq!(told([none(), none(), none()]), None, "nobody was asked");
+        assert_eq!(told([none(), all(), none()]), Some((2, 2)));
+        assert_eq!(told([all(), half(), none()]), Some((1, 2)));
+        assert_eq!(told([half(), none(), all()]), Some((1, 2)), "in any order");
+    }
+}

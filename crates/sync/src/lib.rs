@@ -1,0 +1,102 @@
+//! One memory on several machines: what devices exchange, and how.
+//!
+//! Every device writes streams of its own, one for each project that it shares, and reads those of the others. What it
+//! reads is verified, cleaned and appended to replica segments of the journal, which the fold reads like any other
+//! segment. `crypto.rs`, `batch.rs`, `document.rs`, `members.rs` and `code.rs` are pure: random bytes and the time are
+//! arguments.
+
+mod ahead;
+mod base;
+pub mod batch;
+mod compare;
+mod consent;
+pub mod crypto;
+pub mod detached;
+pub mod document;
+pub mod exchange;
+pub mod forget;
+mod gather;
+pub mod listing;
+pub mod local;
+pub mod members;
+pub mod membership;
+pub mod open;
+mod outbox;
+pub mod preview;
+pub mod pull;
+pub mod push;
+mod replica;
+pub mod share;
+pub mod spaces;
+pub mod status;
+pub mod token;
+pub mod transport;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use cerberus_record::clean::code;
+
+use cerberus_store::journal::JournalError;
+use cerberus_store::view::StoreError;
+use cerberus_store::view::fold::FoldError;
+use transport::address::AddressError;
+use transport::{OpenError, TransportError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SyncError {
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error("cannot read or write {path}: {source}")]
+    Local { path: PathBuf, source: io::Error },
+    #[error("{path} is damaged: {reason}")]
+    Damaged { path: PathBuf, reason: String },
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the system provides no random bytes")]
+    NoRandomBytes,
+    #[error("this home has no {0}")]
+    NoSpace(String),
+    #[error("sync with {0} is already set up here")]
+    SpaceExists(String),
+    #[error("the key of this home is not the key of {hub}; nothing was sent")]
+    WrongKey { hub: String },
+    #[error("{hub} holds nothing that this code belongs to")]
+    UnknownSpace { hub: String },
+    #[error("the code is mistyped or incomplete")]
+    WrongCode,
+    #[error("no device is called {0:?}")]
+    NoDevice(String),
+    #[error("several devices are called {0:?}: {1}")]
+    SeveralDevices(String, String),
+    #[error("this folder has neither a git origin, nor a commit, nor a name")]
+    NoIdentity,
+    #[error("this project is not shared")]
+    NotShared,
+    #[error("this device was removed from {0}")]
+    Removed(String),
+    #[error("this device waits to be let in: run `cerberus sync` on the device that printed the code")]
+    Waiting,
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl From<OpenError> for SyncError {
+    fn from(error: OpenError) -> SyncError {
+        match error {
+            OpenError::Address(error) => error.into(),
+            OpenError::Hub(error) => error.into(),
+        }
+    }
+}
+
+/// What a container reads of a project, besides its base.
+pub const CONTAINER_RECORDS_MAX: usize = 2_000;
+
+pub type Result<T> = std::result::Result<T, SyncError>;

@@ -1,0 +1,422 @@
+//! What this home knows about sync: its keys, its spaces, how far it has sent and read, and what waits to be sent.
+//!
+//! Everything is below `sync/` in the home, readable by its owner only. Names of files are numbers that this home gave.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use cerberus_os::device;
+use cerberus_os::fault;
+use cerberus_os::home::{Home, create_dir};
+use cerberus_record::id::ProjectId;
+use cerberus_record::order::DeviceId;
+use cerberus_record::time::Timestamp;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::base::BaseState;
+use super::batch::ProjectKey;
+use super::crypto::{self, Key, Secrets, hex};
+use super::document::{Card, Reach, Removal, SPACE_PLACE, Wrapped};
+use super::listing::Listing;
+use super::members::Founder;
+use super::transport::{Place, Stream};
+use super::{Result, SyncError};
+
+pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+pub fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| SyncError::NoRandomBytes)?;
+    Ok(bytes)
+}
+
+/// This device: its id and its secret keys.
+#[derive(Clone, Debug)]
+pub struct Device {
+    pub id: DeviceId,
+    pub secrets: Secrets,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DeviceFile {
+    id: String,
+    #[serde(with = "hex")]
+    sign: Key,
+    #[serde(with = "hex")]
+    agree: Key,
+}
+
+/// A key of the space in one epoch.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceKey {
+    pub epoch: u32,
+    #[serde(with = "hex")]
+    pub key: Key,
+}
+
+impl SpaceKey {
+    /// Says which key it is and nothing about it.
+    pub fn id(&self) -> String {
+        hex::text(&crypto::mac(&self.key, &[b"space key id"])[..8])
+    }
+}
+
+/// A project that this home shares in a space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// This home's number for it, used in names of files.
+    pub number: u32,
+    /// Its name on the hub, which says nothing without the key of the space.
+    pub id: String,
+    /// The project here; empty for what belongs to the space itself.
+    pub project: String,
+    pub name: String,
+    pub root: String,
+    /// The user stopped sharing it: its stream is to be emptied.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ending: bool,
+    /// Why its sharing ended here without `unshare`: the project was opted out or made private. `share` begins it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+}
+
+impl Shared {
+    pub fn project(&self) -> ProjectId {
+        ProjectId::from_stored(self.project.clone())
+    }
+
+    /// Whether nothing of it is exchanged any more.
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some() && !self.is_ending
+    }
+
+    /// The user shares it, perhaps again.
+    pub fn begin(&mut self) {
+        (self.is_ending, self.ended) = (false, None);
+    }
+
+    /// Whether this stands for the space itself and not for a project.
+    pub fn is_space(&self) -> bool {
+        self.id == SPACE_PLACE
+    }
+}
+
+/// A code that was printed and not used yet.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    pub secret: String,
+    pub until: Timestamp,
+}
+
+/// A space of this home.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    pub number: u32,
+    pub id: String,
+    /// The name of the team; `None` for the user's own devices.
+    #[serde(default)]
+    pub team: Option<String>,
+    pub hub: String,
+    /// What this device, or its user in a team, is called.
+    pub name: String,
+    pub founder: String,
+    #[serde(with = "hex")]
+    pub founder_sign: Key,
+    #[serde(default)]
+    pub keys: Vec<SpaceKey>,
+    /// Keys of one project only: this home is a container.
+    #[serde(default)]
+    pub scoped: Vec<SpaceKey>,
+    /// `None` until another device has let this one in.
+    #[serde(default)]
+    pub card: Option<Card>,
+    /// The card travels with the heads, because it is nowhere else.
+    #[serde(default)]
+    pub is_inline: bool,
+    /// The project had few heads when the key of this container was printed.
+    #[serde(default)]
+    pub is_small: bool,
+    #[serde(default)]
+    pub removed: Vec<Removal>,
+    /// The epochs that this device began.
+    #[serde(default)]
+    pub began: Vec<u32>,
+    /// Keys that this device wrapped for others.
+    #[serde(default)]
+    pub wrapped: Vec<Wrapped>,
+    #[serde(default)]
+    pub welcome: BTreeMap<String, String>,
+    /// The keys for names of what this home forgot before it joined, in hexadecimal digits.
+    #[serde(default)]
+    pub earlier_names: Option<Vec<String>>,
+    #[serde(default)]
+    pub codes: Vec<Pending>,
+    /// The secret of the code with which this home asked to be let in.
+    #[serde(default)]
+    pub asked_with: Option<String>,
+    #[serde(default)]
+    pub projects: Vec<Shared>,
+    #[serde(default)]
+    pub next_project: u32,
+}
+
+impl Space {
+    pub fn label(&self) -> String {
+        match &self.team {
+            Some(team) => format!("team {team}"),
+            None => "own devices".to_string(),
+        }
+    }
+
+    pub fn founder(&self) -> Founder {
+        Founder { device: self.founder.clone(), sign: self.founder_sign }
+    }
+
+    pub fn place(&self, project: &str) -> Place {
+        Place { space: self.id.clone(), project: project.to_string() }
+    }
+
+    pub fn stream(&self, project: &str, device: DeviceId) -> Stream {
+        Stream { place: self.place(project), device: device.to_string() }
+    }
+
+    /// The keys of a project, the one to write with first.
+    pub fn project_keys(&self, project: &str) -> Vec<ProjectKey> {
+        let derived = self.keys.iter().map(|one| ProjectKey::of(&one.key, one.epoch, &self.id, project));
+        let given = self.scoped.iter().map(|one| ProjectKey { epoch: one.epoch, key: one.key });
+        let mut keys: Vec<ProjectKey> = derived.chain(given).collect();
+        keys.sort_by_key(|key| (std::cmp::Reverse(key.epoch), key.id()));
+        keys
+    }
+
+    /// The newest key of the space.
+    pub fn key(&self) -> Option<&SpaceKey> {
+        self.keys.iter().min_by_key(|one| (std::cmp::Reverse(one.epoch), one.key))
+    }
+
+    pub fn is_container(&self) -> bool {
+        !self.scoped.is_empty()
+    }
+
+    /// Adds a project, or returns the one that has this name already.
+    pub fn add_project(&mut self, id: &str, project: &ProjectId, name: &str, root: &str) -> &mut Shared {
+        if let Some(at) = self.projects.iter().position(|known| known.id == id) {
+            self.projects[at].begin();
+            return &mut self.projects[at];
+        }
+        let number = self.next_project;
+        self.next_project += 1;
+        let [id, project, name, root] = [id, project.as_str(), name, root].map(str::to_string);
+        self.projects.push(Shared { number, id, project, name, root, is_ending: false, ended: None });
+        let last = self.projects.len() - 1;
+        &mut self.projects[last]
+    }
+}
+
+/// All spaces of this home.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spaces {
+    #[serde(default)]
+    pub spaces: Vec<Space>,
+    #[serde(default)]
+    pub next: u32,
+}
+
+impl Spaces {
+    /// The space with this team name, or the user's own.
+    pub fn named(&mut self, team: Option<&str>) -> Option<&mut Space> {
+        self.spaces.iter_mut().find(|space| space.team.as_deref() == team)
+    }
+}
+
+/// How far another device's stream was read, and what its device said last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    pub reach: Reach,
+    /// The clock of that device when it wrote its head, and ours when we read it.
+    pub at: Timestamp,
+    pub read_at: Timestamp,
+    /// The generation of our own stream that it has confirmed.
+    #[serde(default)]
+    pub confirmed: u64,
+    /// Who vouches for it, if it has no card of its own in the space.
+    pub by: Option<String>,
+}
+
+/// What is known about one stream of this device, and about those of the others in the same place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamState {
+    pub generation: u64,
+    /// The last batch that was sealed, and its hash.
+    pub sealed: u64,
+    #[serde(with = "hex")]
+    pub hash: Key,
+    /// The last batch that the hub has.
+    pub sent: u64,
+    /// The last batch that a head of ours names.
+    #[serde(default)]
+    pub published: u64,
+    /// How many records the sealed batches of this generation hold.
+    #[serde(default)]
+    pub records: u64,
+    /// Segment to the offset up to which its records are sealed.
+    #[serde(default)]
+    pub folded: BTreeMap<String, u64>,
+    /// Says whether anything was forgotten since.
+    #[serde(default)]
+    pub lists: String,
+    /// The next push begins a new generation.
+    #[serde(default)]
+    pub is_to_rewrite: bool,
+    /// The generation that a request to forget began, until every device has confirmed it.
+    #[serde(default)]
+    pub forgotten_in: Option<u64>,
+    #[serde(default)]
+    pub seen: BTreeMap<String, Seen>,
+    /// How long the replicas were when `seen` was noted. If they are longer, a process was killed in between.
+    #[serde(default)]
+    pub replica_bytes: u64,
+    /// The last head that was written, without its time.
+    #[serde(default)]
+    pub head: String,
+    #[serde(default)]
+    pub listing: Listing,
+    #[serde(default)]
+    pub base: BaseState,
+}
+
+impl Default for StreamState {
+    fn default() -> StreamState {
+        StreamState {
+            generation: 1,
+            sealed: 0,
+            hash: [0; 32],
+            sent: 0,
+            published: 0,
+            records: 0,
+            folded: BTreeMap::new(),
+            lists: String::new(),
+            is_to_rewrite: false,
+            forgotten_in: None,
+            seen: BTreeMap::new(),
+            replica_bytes: 0,
+            head: String::new(),
+            listing: Listing::default(),
+            base: BaseState::default(),
+        }
+    }
+}
+
+/// What is known about a space between two exchanges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpaceState {
+    #[serde(default)]
+    pub streams: BTreeMap<u32, StreamState>,
+    #[serde(default)]
+    pub pushed_at: Option<Timestamp>,
+    #[serde(default)]
+    pub pulled_at: Option<Timestamp>,
+    /// What was wrong in the last exchange, for people.
+    #[serde(default)]
+    pub problems: Vec<String>,
+    /// Why the hub did not take or give anything the last time: it is full, or it refused.
+    #[serde(default)]
+    pub refused: Option<String>,
+    /// Names of devices, as their cards say.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
+    #[serde(default)]
+    pub removed: Vec<String>,
+    /// Whether the hub keeps sealed bytes after they were removed.
+    #[serde(default)]
+    pub hub_keeps: bool,
+}
+
+pub struct Files<'h> {
+    pub(super) home: &'h Home,
+}
+
+impl<'h> Files<'h> {
+    pub fn new(home: &'h Home) -> Files<'h> {
+        Files { home }
+    }
+
+    /// Waits until no other process of this home exchanges anything.
+    pub fn lock(&self) -> Result<File> {
+        let path = self.path("lock");
+        self.home.lock(&path).map_err(|source| SyncError::Local { path, source })
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.home.sync_dir().join(name)
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let path = self.path(name);
+        match self.home.text(&path, FILE_BYTES_MAX) {
+            Ok(text) => match serde_json::from_slice(text.as_bytes()) {
+                Ok(read) => Ok(Some(read)),
+                Err(error) => Err(SyncError::Damaged { path, reason: error.to_string() }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(SyncError::Local { path, source }),
+        }
+    }
+
+    fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        let path = self.path(name);
+        let written = serde_json::to_vec_pretty(value).map_err(io::Error::other).and_then(|bytes| {
+            create_dir(&self.home.sync_dir())?;
+            fault::point("sync-state")?;
+            self.home.replace(&path, &bytes)
+        });
+        written.map_err(|source| SyncError::Local { path, source })
+    }
+
+    pub fn spaces(&self) -> Result<Spaces> {
+        Ok(self.read("spaces.json")?.unwrap_or_default())
+    }
+
+    pub fn save_spaces(&self, spaces: &Spaces) -> Result<()> {
+        self.write("spaces.json", spaces)
+    }
+
+    pub fn state(&self, space: &Space) -> Result<SpaceState> {
+        Ok(self.read(&format!("state-{}.json", space.number))?.unwrap_or_default())
+    }
+
+    pub fn save_state(&self, space: &Space, state: &SpaceState) -> Result<()> {
+        self.write(&format!("state-{}.json", space.number), state)
+    }
+
+    /// This device; makes its keys on first use.
+    pub fn device(&self) -> Result<Device> {
+        if let Some(DeviceFile { id, sign, agree }) = self.read("device.json")? {
+            let wrong = || SyncError::Damaged { path: self.path("device.json"), reason: "not a device id".to_string() };
+            return Ok(Device { id: DeviceId::parse(&id).ok_or_else(wrong)?, secrets: Secrets { sign, agree } });
+        }
+        let id = device::id(self.home).map_err(|source| SyncError::Local { path: self.home.device(), source })?;
+        self.make_device(id)
+    }
+
+    fn make_device(&self, id: DeviceId) -> Result<Device> {
+        let secrets = Secrets { sign: random()?, agree: random()? };
+        let file = DeviceFile { id: id.to_string(), sign: secrets.sign, agree: secrets.agree };
+        self.write("device.json", &file)?;
+        Ok(Device { id, secrets })
+    }
+
+    /// Becomes another device: this home is a copy of one that still writes.
+    pub fn new_device(&self) -> Result<Device> {
+        let id = DeviceId::from_bytes(random()?);
+        let device = self.make_device(id)?;
+        let path = self.home.device();
+        let written = self.home.replace(&path, id.to_string().as_bytes());
+        written.map_err(|source| SyncError::Local { path, source })?;
+        Ok(device)
+    }
+}

@@ -1,0 +1,440 @@
+//! Reads what the other devices of a place wrote. Nothing is stored before its whole way to a signed head was verified.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use cerberus_os::home::Home;
+use cerberus_record::order::DeviceId;
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal::rewrite;
+use cerberus_store::view::Store;
+use cerberus_store::view::fold;
+
+use super::ahead::Ahead;
+use super::base::{self, Base};
+use super::batch::{self, BatchError, Entry};
+use super::crypto::{self, Key};
+use super::document::{self, Head, Reach, Unusable};
+use super::listing::{self, Listed, Listing};
+use super::local::{Device, Seen, Shared, Space, StreamState};
+use super::members::Members;
+use super::push::pass;
+use super::replica::{self, Arriving, Held};
+use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream, Transport};
+use super::{Result, SyncError};
+
+/// A clock that differs by more is wrong.
+pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many streams a container reads.
+const CONTAINER_STREAMS_MAX: usize = 8;
+/// How many batches a container asks for at once. It reads fewer, if they are full.
+const CONTAINER_AT_ONCE: usize = 16;
+
+/// Something about another device that is not as it should be. Nothing of what it concerns was stored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error("{0}: the hub shows an older state than before (rollback)")]
+    Rollback(String),
+    #[error("{device}: the hub withholds records that {by} has seen")]
+    Withheld { device: String, by: String },
+    #[error("{0}: not signed by a device of this space; ignored")]
+    Stranger(String),
+    #[error("{0}: the signature is wrong; ignored")]
+    Forged(String),
+    #[error("{device}: {reason}; nothing of it was read")]
+    Broken { device: String, reason: String },
+    #[error("{0}: written by a newer version of Cerberus; left until this one is updated")]
+    Newer(String),
+    #[error("{device}: its clock is {difference} {direction}")]
+    Clock { device: String, difference: String, direction: &'static str },
+    #[error("{device}: {count} records of it could not be read")]
+    Unread { device: String, count: usize },
+}
+
+#[derive(Debug, Default)]
+pub struct Pulled {
+    pub records: usize,
+    pub problems: Vec<Problem>,
+    /// The hub has more of our own stream than we wrote: another home is a copy of this one, or this one was restored.
+    pub is_forked: bool,
+}
+
+/// What a pull needs to know.
+pub struct Reading<'a> {
+    pub home: &'a Home,
+    pub wall: Timestamp,
+    pub device: &'a Device,
+    pub space: &'a Space,
+    pub shared: &'a Shared,
+    pub members: &'a Members,
+    /// Device to name.
+    pub names: &'a BTreeMap<String, String>,
+    /// Devices whose streams are read in another space.
+    pub skipped: &'a BTreeSet<String>,
+    /// Read at most about so many records: the newest.
+    pub records_max: Option<usize>,
+}
+
+/// A stream that has something new.
+struct New<'a> {
+    device: &'a str,
+    head: &'a Head,
+    /// How far it was read.
+    seen: Option<Reach>,
+}
+
+/// Whether a base is read: by a container that has read nothing yet.
+pub fn needs_base(space: &Space, state: &StreamState) -> bool {
+    space.is_container() && state.seen.is_empty()
+}
+
+/// The batch after which a stream is read, and its hash, if it is known.
+fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Option<Key>) {
+    let seen = seen.filter(|seen| seen.generation == head.reach.generation);
+    let (at, last) = seen.map_or((0, [0; 32]), |seen| (seen.sequence, seen.hash));
+    // With a budget, only the end of the stream is read. The chain still leads to the signed head.
+    let first = budget.map(|records| head.reach.sequence.saturating_sub(records.div_ceil(batch::RECORDS_MAX) as u64));
+    match first {
+        Some(first) if first > at => (first, None),
+        _ => (at, Some(last)),
+    }
+}
+
+/// The generation of a device's stream that a head confirms.
+fn confirms(head: &Head, device: &str) -> u64 {
+    head.seen.get(device).map_or(0, |reach| reach.generation)
+}
+
+/// How many batches after this one are asked for.
+fn wanted(head: &Head, at: u64) -> usize {
+    usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
+}
+
+impl Reading<'_> {
+    pub fn pull(&self, hub: &mut Ahead, store: &mut Store, state: &mut StreamState) -> Result<Pulled> {
+        let mut pulled = Pulled::default();
+        let base = self.base(hub, state, &mut pulled.problems)?;
+        let Listed { documents, is_whole } = listing::list(hub, self, &mut state.listing)?;
+        let heads = self.heads(&self.place(), &documents, &mut pulled.problems);
+        if is_whole && !self.shared.is_space() {
+            state.listing.found(heads.values().map(|head| head.era), documents.len());
+        }
+        pulled.is_forked = self.is_forked(&heads, state);
+        self.repair(&heads, is_whole, state);
+        self.compare(&heads, is_whole, state, &mut pulled.problems);
+        let own = self.device.id.to_string();
+        let (mut lines, mut read) = (Vec::new(), Vec::new());
+        let covers = base.as_ref().map(|base| &base.covers);
+        let covered = covers.map(|covers| self.covered(covers, &heads, is_whole)).unwrap_or_default();
+        let new = self.new_streams(&heads, &covered, state);
+        let is_new = !new.is_empty() || base.is_some();
+        let held = match is_new {
+            true => Held::unless(state.replica_bytes, self.home, self.space, self.shared)?,
+            false => None,
+        };
+        let based = self.take(base, covered, &mut lines, &mut pulled)?;
+        let mut budget = self.records_max;
+        for (number, New { device, head, seen }) in new.iter().enumerate() {
+            match budget {
+                Some(_) if number >= CONTAINER_STREAMS_MAX => budget = Some(0),
+                Some(_) => self.prepare(hub, &new[number..new.len().min(CONTAINER_STREAMS_MAX)], budget)?,
+                None => self.prepare(hub, &new[number..], budget)?,
+            }
+            match self.read(hub, &self.place(), device, head, seen.as_ref(), &mut budget)? {
+                Err(problem) => pulled.problems.push(problem),
+                Ok(entries) => {
+                    let arriving = self.arriving(device)?;
+                    let (arrived, unread) = arriving.lines(&entries)?;
+                    pulled.records += entries.len();
+                    if unread > 0 {
+                        pulled.problems.push(Problem::Unread { device: self.name(device), count: unread });
+                    }
+                    match self.begins_again(device, head, seen.as_ref(), held.as_ref()) {
+                        true => {
+                            state.base.is_outdated = true;
+                            arriving.replace(store, arrived)?;
+                        }
+                        false => lines.extend(arrived),
+                    }
+                    let (reach, confirmed, by) = (head.reach.clone(), confirms(head, &own), head.by().cloned());
+                    read.push((device.to_string(), Seen { reach, at: head.at, read_at: self.wall, confirmed, by }));
+                }
+            }
+        }
+        if let Some(held) = &held {
+            lines.retain(|line| !held.has(line));
+        }
+        self.append(store, &lines, !read.is_empty())?;
+        state.base.since += pulled.records as u64;
+        state.seen.extend(based);
+        state.seen.extend(read);
+        if is_new {
+            state.replica_bytes = replica::length(self.home, self.space, self.shared)?;
+        }
+        Ok(pulled)
+    }
+
+    /// Whether what is stored of a stream is replaced by what was read of it: it began again, because something was
+    /// forgotten, or a killed process stored something of it, perhaps of another generation.
+    fn begins_again(&self, device: &str, head: &Head, seen: Option<&Reach>, held: Option<&Held>) -> bool {
+        match seen {
+            Some(seen) => seen.generation != head.reach.generation,
+            None => self.records_max.is_none() && held.is_some_and(|held| held.has_any_of(device)),
+        }
+    }
+
+    /// Stores what arrived, and folds it.
+    fn append(&self, store: &mut Store, lines: &[Vec<u8>], is_any_read: bool) -> Result<()> {
+        // What other devices forgot must leave the view and its free pages here too, even if this process is killed.
+        let is_forgetting =
+            self.shared.is_space() && !lines.is_empty() && lines.iter().any(|line| replica::is_list(line));
+        if is_forgetting {
+            rewrite::begin(self.home)?;
+        }
+        pass(self.home, "sync-append")?;
+        replica::append(self.home, self.wall, self.space, self.shared, lines)?;
+        pass(self.home, "sync-appended")?;
+        if is_forgetting {
+            fold::finish_rewrite(self.home, store)?;
+        } else if is_any_read || !lines.is_empty() {
+            fold::fold_all(self.home, store)?;
+        }
+        Ok(())
+    }
+
+    /// The streams that have something new, those written last first. Notes what the others say.
+    fn new_streams<'h>(
+        &self,
+        heads: &'h BTreeMap<String, Head>,
+        covered: &BTreeMap<String, Reach>,
+        state: &mut StreamState,
+    ) -> Vec<New<'h>> {
+        let own = self.device.id.to_string();
+        let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
+        order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
+        let mut new = Vec::new();
+        for (device, head) in order {
+            let seen = covered.get(device).or_else(|| state.seen.get(device).map(|seen| &seen.reach)).cloned();
+            match seen {
+                Some(seen) if !head.reach.is_after(&seen) => {
+                    self.note_unchanged(device, head, confirms(head, &own), state);
+                }
+                seen => new.push(New { device, head, seen }),
+            }
+        }
+        new
+    }
+
+    pub fn place(&self) -> Place {
+        self.space.place(&self.shared.id)
+    }
+
+    /// The base of this project, for a container that has read nothing yet. The heads are asked for with it, or, if they
+    /// are here, what is newer than the base.
+    fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<Problem>) -> Result<Option<Base>> {
+        if !needs_base(self.space, state) {
+            return Ok(None);
+        }
+        let Some(found) = base::newest(hub, self, problems)? else { return Ok(None) };
+        let listing = match found.era() {
+            0 => state.listing.clone(),
+            era => Listing { era, whole_at: Some(self.wall) },
+        };
+        let mut questions = vec![found.question(self)];
+        match hub.documents(&self.place()) {
+            Some(documents) => {
+                let heads = self.heads(&self.place(), documents, &mut Vec::new());
+                let covered = self.covered(found.covers(), &heads, true);
+                let new = self.new_streams(&heads, &covered, state);
+                questions.extend(self.questions(&new[..new.len().min(CONTAINER_STREAMS_MAX)], self.records_max));
+            }
+            None => {
+                let places = listing::first_places(&self.place(), &listing, self.wall);
+                questions.extend(places.into_iter().map(Question::Heads));
+            }
+        }
+        hub.prepare(questions)?;
+        let base = base::read(hub, self, found, problems)?;
+        if base.is_some() {
+            state.listing = listing;
+        }
+        Ok(base)
+    }
+
+    /// Asks for what is new in the first of these streams and, in the same turn, in those that follow.
+    fn prepare(&self, hub: &mut Ahead, new: &[New], budget: Option<usize>) -> Result<()> {
+        let is_here = |New { device, head, .. }: &New| {
+            let stream = Stream { place: self.place(), device: device.to_string() };
+            hub.has(&stream, head.reach.generation)
+        };
+        match new.first() {
+            Some(first) if !is_here(first) => hub.prepare(self.questions(new, budget)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is asked to read the first of these streams and, if they are short, those that follow.
+    fn questions(&self, new: &[New], budget: Option<usize>) -> Vec<Question> {
+        let range = |New { device, head, seen }: &New| {
+            let (sequence, _) = start(head, seen.as_ref(), budget);
+            let stream = Stream { place: self.place(), device: device.to_string() };
+            Range { stream, generation: head.reach.generation, sequence, limit: wanted(head, sequence) }
+        };
+        let mut room = if budget.is_some() { CONTAINER_AT_ONCE } else { BATCHES_AT_ONCE_MAX };
+        let fits = |range: &Range| {
+            let is_first = range.limit > 0 && room > 0;
+            room = room.saturating_sub(range.limit);
+            is_first
+        };
+        new.iter().map(range).take_while(fits).map(Question::After).collect()
+    }
+
+    /// What counts of the streams that a base covers: those that are still as they were. A stream that began again is
+    /// read itself: what was forgotten in it must not come back.
+    fn covered(
+        &self,
+        covers: &BTreeMap<String, Reach>,
+        heads: &BTreeMap<String, Head>,
+        is_whole: bool,
+    ) -> BTreeMap<String, Reach> {
+        let counts = |(device, reach): &(&String, &Reach)| {
+            let is_valid = match heads.get(*device) {
+                Some(head) => head.reach.generation == reach.generation && !reach.is_after(&head.reach),
+                // It wrote nothing since, or it would be among the recent heads.
+                None => !is_whole,
+            };
+            let is_another = **device != self.device.id.to_string() && !self.members.removed.contains(*device);
+            is_valid && is_another && DeviceId::parse(device).is_some()
+        };
+        covers.iter().filter(counts).map(|(device, reach)| (device.clone(), reach.clone())).collect()
+    }
+
+    /// Takes what a base holds of the streams that count. Returns how far they are read by that.
+    fn take(
+        &self,
+        base: Option<Base>,
+        covered: BTreeMap<String, Reach>,
+        lines: &mut Vec<Vec<u8>>,
+        pulled: &mut Pulled,
+    ) -> Result<BTreeMap<String, Seen>> {
+        let mut read = BTreeMap::new();
+        let Some(Base { at, mut entries, .. }) = base else { return Ok(read) };
+        for (device, reach) in covered {
+            let entries = entries.remove(&device).unwrap_or_default();
+            let (arrived, unread) = self.arriving(&device)?.lines(&entries)?;
+            pulled.records += entries.len();
+            if unread > 0 {
+                pulled.problems.push(Problem::Unread { device: self.name(&device), count: unread });
+            }
+            lines.extend(arrived);
+            read.insert(device, Seen { reach, at, read_at: self.wall, confirmed: 0, by: None });
+        }
+        Ok(read)
+    }
+
+    fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
+        let wrong = || SyncError::Unreadable(format!("{device:?} is not a device id"));
+        Ok(Arriving {
+            home: self.home,
+            space: self.space,
+            shared: self.shared,
+            device: DeviceId::parse(device).ok_or_else(wrong)?,
+            author: self.names.get(device).map_or("", String::as_str),
+            received: self.wall,
+        })
+    }
+
+    pub fn name(&self, device: &str) -> String {
+        self.names.get(device).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| device.to_string())
+    }
+
+    /// The heads that devices of this space signed.
+    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<Problem>) -> BTreeMap<String, Head> {
+        let mut heads = BTreeMap::new();
+        for Document { name, bytes } in documents {
+            let is_device = DeviceId::parse(name).is_some_and(|device| device.to_string() == *name);
+            if !is_device || self.skipped.contains(name) || self.members.removed.contains(name) {
+                continue;
+            }
+            let head = match document::claimed::<Head>(bytes) {
+                Ok(head) => head,
+                Err(Unusable::Newer) => {
+                    problems.push(Problem::Newer(self.name(name)));
+                    continue;
+                }
+                Err(_) => {
+                    problems.push(Problem::Forged(self.name(name)));
+                    continue;
+                }
+            };
+            // A container whose key was removed.
+            if head.by().is_some_and(|by| self.members.removed.contains(by)) {
+                continue;
+            }
+            let card = self.members.card(&self.space.id, &self.shared.id, name, head.card.as_ref());
+            let Some(card) = card else {
+                problems.push(Problem::Stranger(self.name(name)));
+                continue;
+            };
+            match document::verified::<Head>(&card.sign, place, name, bytes) {
+                Ok(head) => drop(heads.insert(name.clone(), head)),
+                Err(_) => problems.push(Problem::Forged(self.name(name))),
+            }
+        }
+        heads
+    }
+
+    fn note_unchanged(&self, device: &str, head: &Head, confirmed: u64, state: &mut StreamState) {
+        if let Some(seen) = state.seen.get_mut(device).filter(|seen| seen.reach == head.reach) {
+            seen.at = head.at;
+            seen.confirmed = seen.confirmed.max(confirmed);
+            seen.by = head.by().cloned();
+        }
+    }
+
+    /// Reads a stream up to its head.
+    pub fn read(
+        &self,
+        hub: &mut dyn Transport,
+        place: &Place,
+        device: &str,
+        head: &Head,
+        seen: Option<&Reach>,
+        budget: &mut Option<usize>,
+    ) -> Result<std::result::Result<Vec<Entry>, Problem>> {
+        let Reach { generation, sequence, hash } = &head.reach;
+        let stream = Stream { place: place.clone(), device: device.to_string() };
+        let keys = self.space.project_keys(&self.shared.id);
+        let (mut at, mut last) = start(head, seen, *budget);
+        let problem = |reason: &str| Ok(Err(Problem::Broken { device: self.name(device), reason: reason.to_string() }));
+        let mut entries = Vec::new();
+        while at < *sequence {
+            let wanted = wanted(head, at);
+            let batches = hub.after(&stream, *generation, at, wanted)?;
+            if batches.is_empty() {
+                return Ok(Err(Problem::Withheld { device: self.name(device), by: "its own head".to_string() }));
+            }
+            for sealed in batches.iter().take(wanted) {
+                let (header, found) = match batch::open(&keys, &stream, &sealed.bytes) {
+                    Ok(opened) => opened,
+                    Err(BatchError::NewerVersion(_)) => return Ok(Err(Problem::Newer(self.name(device)))),
+                    Err(error) => return problem(&error.to_string()),
+                };
+                let is_next = (header.generation, header.sequence) == (*generation, at + 1)
+                    && last.is_none_or(|last: Key| last == header.previous);
+                if !is_next {
+                    return problem("a batch is not in its place");
+                }
+                (at, last) = (at + 1, Some(crypto::hash(&sealed.bytes)));
+                entries.extend(found);
+            }
+        }
+        if !entries.is_empty() && last != Some(*hash) {
+            return problem("its batches do not lead to its signed head");
+        }
+        if let Some(budget) = budget {
+            *budget = budget.saturating_sub(entries.len());
+        }
+        Ok(Ok(entries))
+    }
+}

@@ -1,0 +1,307 @@
+//! What other devices recorded, as segments of this home's journal. Everything is cleaned once more before it is written.
+
+use std::collections::HashSet;
+
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Origin, Record};
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::order::{DeviceId, Order};
+use cerberus_record::time::Timestamp;
+use cerberus_store::journal::{self, Line, Position, Segment, rewrite};
+use cerberus_store::project::opted_out::OptedOut;
+use cerberus_store::view::Store;
+use cerberus_store::view::fold;
+
+use super::Result;
+use super::batch::Entry;
+use super::crypto::{self, Key};
+use super::gather;
+use super::local::{Shared, Space};
+use crate::share::{self, Arrival};
+
+/// A name of something forgotten has this many characters at most.
+const NAME_CHARS_MAX: usize = 64;
+/// More than any device lists in one record.
+const NAMES_MAX: usize = 1_000;
+
+/// A stream whose records arrive.
+pub struct Arriving<'a> {
+    pub home: &'a Home,
+    pub space: &'a Space,
+    pub shared: &'a Shared,
+    pub device: DeviceId,
+    pub author: &'a str,
+    pub received: Timestamp,
+}
+
+impl Arriving<'_> {
+    /// The lines to store, and how many records could not be read.
+    pub fn lines(&self, entries: &[Entry]) -> Result<(Vec<Vec<u8>>, usize)> {
+        let (mut lines, mut unread, mut last) = (Vec::new(), 0, 0);
+        let opted_out = OptedOut::new(self.home);
+        let newest = journal::micros(self.received);
+        for entry in entries {
+            let Ok(record) = Record::read_json(entry.json.as_bytes()) else {
+                unread += 1;
+                continue;
+            };
+            let Some(record) = self.cleaned(&record) else { continue };
+            // Nothing can have happened later than now. Records of a clock that is ahead keep their order.
+            let seq = if entry.seq > newest { newest.max(last + 1) } else { entry.seq };
+            last = seq;
+            let order = Order { seq, device: self.device };
+            let line = match opted_out.hidden(&record) {
+                None => journal::encode(&record, order),
+                Some(event) => journal::encode(&Record { event, ..record }, order),
+            };
+            lines.push(line.map_err(journal::JournalError::Encode)?);
+        }
+        Ok((lines, unread))
+    }
+
+    fn cleaned(&self, record: &Record) -> Option<Record<'static>> {
+        let cleaner = self.home.cleaner();
+        let text = |text: &str| cleaner.clean(text.to_string(), Keep::NAME);
+        let nowhere = self.shared.is_space();
+        let location = Location {
+            project: if nowhere { ProjectId::of_anchor(b"") } else { self.shared.project() },
+            name: text(&self.shared.name),
+            root: text(&self.shared.root),
+            cwd: text(&self.shared.root),
+            branch: None,
+        };
+        let kind = gather::kind(self.space);
+        if let Event::Forgotten(names) = &record.event {
+            let is_allowed = nowhere && kind == share::Space::Me;
+            return is_allowed.then(|| self.tombstones(record, names, location)).flatten();
+        }
+        let arrival = Arrival {
+            space: kind,
+            device: self.device,
+            author: self.author,
+            location: &location,
+            received: self.received,
+            cleaner,
+        };
+        share::arrived(record, &arrival)
+    }
+
+    /// A list of forgotten records: names only, nothing else.
+    fn tombstones(&self, record: &Record, names: &Forgotten, location: Location<'static>) -> Option<Record<'static>> {
+        let name = |name: &str| -> Option<Clean<'static>> {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            let is_name = name.len() <= NAME_CHARS_MAX && name.bytes().all(is_plain);
+            is_name.then(|| self.home.cleaner().clean(name.to_string(), Keep::NAME)).filter(|clean| **clean == *name)
+        };
+        let one = |one: &ForgottenRecord| {
+            let kept = one.kept.as_ref().map(|kept| name(kept).ok_or(())).transpose().ok()?;
+            Some(ForgottenRecord { record: name(&one.record)?, kept })
+        };
+        let records = names.records.iter().take(NAMES_MAX).filter_map(one).collect();
+        let session = |(session, until): &(Clean, Timestamp)| Some((name(session)?, *until));
+        let sessions = names.sessions.iter().take(NAMES_MAX).filter_map(session).collect();
+        let key = crypto::sha256(&[self.device.to_string().as_bytes(), record.key.as_bytes()]);
+        let key = self.home.cleaner().clean(format!("forgotten-{}", crypto::hex::text(&key[..8])), Keep::NAME);
+        let device = self.home.cleaner().clean(self.device.to_string(), Keep::NAME);
+        Some(Record {
+            at: record.at.min(self.received),
+            key,
+            agent: Agent::MANUAL,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            origin: Some(Origin { device, author: None }),
+            session: Clean::word(""),
+            location,
+            event: Event::Forgotten(Forgotten { records, sessions, is_taken_back: names.is_taken_back }),
+        })
+    }
+
+    fn append(&self, lines: &[Vec<u8>]) -> Result<()> {
+        append(self.home, self.received, self.space, self.shared, lines)
+    }
+
+    /// Replaces all lines of this device by these: the stream began again, because something was forgotten.
+    pub fn replace(&self, store: &mut Store, lines: Vec<Vec<u8>>) -> Result<()> {
+        let trimmed = |line: &[u8]| line.trim_ascii().to_vec();
+        let wanted: HashSet<Vec<u8>> = lines.iter().map(|line| trimmed(line)).collect();
+        let mut kept: HashSet<Vec<u8>> = HashSet::new();
+        let mut gone: Vec<Position> = Vec::new();
+        self.each_line(|position, json| match wanted.contains(json) && kept.insert(json.to_vec()) {
+            true => {}
+            false => gone.push(position),
+        })?;
+        let new: Vec<Vec<u8>> = lines.into_iter().filter(|line| !kept.contains(&trimmed(line))).collect();
+        if gone.is_empty() {
+            return self.append(&new);
+        }
+        let transaction = store.begin_fold()?;
+        self.append(&new)?;
+        rewrite::remove(self.home, &gone)?;
+        fold::rebuild_within(self.home, &transaction)?;
+        transaction.forget_terms()?;
+        transaction.commit()?;
+        store.wipe_deleted()?;
+        Ok(rewrite::done(self.home)?)
+    }
+
+    fn each_line(&self, mut look: impl FnMut(Position, &[u8])) -> Result<()> {
+        let (space, project) = (self.space.number, self.shared.number);
+        journal::each_line(self.home, |position, line| {
+            if journal::is_replica_of(&position.segment, space, project)
+                && let Line::Whole(sealed) = line
+                && sealed.order.is_some_and(|order| order.device == self.device)
+            {
+                look(position, sealed.json);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// What the replicas of a project hold, so that nothing is stored twice.
+#[derive(Default)]
+pub struct Held {
+    records: HashSet<Key>,
+    devices: HashSet<DeviceId>,
+}
+
+impl Held {
+    /// `None` if the replicas are as long as they were when it was last noted how far streams were read: then nothing
+    /// that arrives is there yet.
+    pub fn unless(bytes: u64, home: &Home, space: &Space, shared: &Shared) -> Result<Option<Held>> {
+        if length(home, space, shared)? == bytes {
+            return Ok(None);
+        }
+        let mut held = Held::default();
+        for segment in segments(home, space, shared)? {
+            for stretch in journal::stretches(home, &segment.name) {
+                for (_, line) in stretch?.lines() {
+                    let Some((device, record)) = identity(line) else { continue };
+                    held.devices.insert(device);
+                    held.records.insert(record);
+                }
+            }
+        }
+        Ok(Some(held))
+    }
+
+    pub fn has(&self, line: &[u8]) -> bool {
+        identity(line).is_some_and(|(_, record)| self.records.contains(&record))
+    }
+
+    /// Whether anything of this device is there.
+    pub fn has_any_of(&self, device: &str) -> bool {
+        DeviceId::parse(device).is_some_and(|device| self.devices.contains(&device))
+    }
+}
+
+/// What identifies a record of another device. Its place and its time do not: if that device's clock is ahead, they
+/// depend on when it arrived.
+fn identity(line: &[u8]) -> Option<(DeviceId, Key)> {
+    let sealed = journal::decode(line.trim_ascii())?;
+    let (device, record) = (sealed.order?.device, sealed.record()?);
+    let event = serde_json::to_vec(&record.event).ok()?;
+    let names = format!("{device}\n{}\n{}\n{}\n", record.agent.name(), &*record.session, &*record.key);
+    Some((device, crypto::sha256(&[names.as_bytes(), &event])))
+}
+
+fn segments(home: &Home, space: &Space, shared: &Shared) -> Result<impl Iterator<Item = Segment> + use<>> {
+    let (space, project) = (space.number, shared.number);
+    Ok(journal::segments(home)?.into_iter().filter(move |one| journal::is_replica_of(&one.name, space, project)))
+}
+
+/// How long the replicas of a project are together.
+pub fn length(home: &Home, space: &Space, shared: &Shared) -> Result<u64> {
+    Ok(segments(home, space, shared)?.map(|segment| segment.bytes).sum())
+}
+
+/// Whether a line lists what was forgotten.
+pub fn is_list(line: &[u8]) -> bool {
+    let record = journal::decode(line.trim_ascii()).and_then(|sealed| sealed.record());
+    record.is_some_and(|record| matches!(record.event, Event::Forgotten(_)))
+}
+
+/// Adds lines to what arrived on this day.
+pub fn append(home: &Home, wall: Timestamp, space: &Space, shared: &Shared, lines: &[Vec<u8>]) -> Result<()> {
+    let segment = journal::replica_of(wall, space.number, shared.number);
+    Ok(journal::append_to(home, &segment, lines)?)
+}
+
+/// Removes everything that arrived in a project of a space.
+pub fn drop_all(home: &Home, store: &mut Store, space: &Space, shared: &Shared) -> Result<()> {
+    let mut gone = Vec::new();
+    journal::each_line(home, |position, _| {
+        if journal::is_replica_of(&position.segment, space.number, shared.number) {
+            gone.push(position);
+        }
+    })?;
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let transaction = store.begin_fold()?;
+    rewrite::remove(home, &gone)?;
+    fold::rebuild_within(home, &transaction)?;
+    transaction.forget_terms()?;
+    transaction.commit()?;
+    store.wipe_deleted()?;
+    Ok(rewrite::done(home)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::document::SPACE_PLACE;
+    use super::*;
+
+    #[test]
+    fn lists_of_forgotten_records_are_taken_from_own_devices_only_and_hold_nothing_but_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let (received, later) = (Timestamp::from_millis(1_000), Timestamp::from_millis(9_000));
+        let name = |name: &str, kept: Option<&str>| ForgottenRecord {
+            record: home.cleaner().clean(name.to_string(), Keep::NAME),
+            kept: kept.map(|kept| home.cleaner().clean(kept.to_string(), Keep::NAME)),
+        };
+        let long = "a".repeat(NAME_CHARS_MAX + 1);
+        let records =
+            vec![name("e-1", Some("v-1")), name("two words", None), name("e-2", Some("a/b")), name(&long, None)];
+        let location = Location {
+            project: ProjectId::of_anchor(b""),
+            name: Clean::word(""),
+            root: Clean::word(""),
+            cwd: Clean::word(""),
+            branch: None,
+        };
+        let sent = Record {
+            at: later,
+            key: Clean::word("k"),
+            agent: Agent::MANUAL,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            origin: None,
+            session: Clean::word(""),
+            location,
+            event: Event::Forgotten(Forgotten { records, ..Forgotten::default() }),
+        };
+        let taken = |team: Option<&str>, place: &str| {
+            let space: Space = serde_json::from_value(json!({
+                "number": 0, "id": "", "team": team, "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+            }))
+            .unwrap();
+            let shared = json!({"number": 0, "id": place, "project": "p", "name": "", "root": ""});
+            let shared: Shared = serde_json::from_value(shared).unwrap();
+            let device = DeviceId::from_bytes([7; 8]);
+            Arriving { home: &home, space: &space, shared: &shared, device, author: "", received }.cleaned(&sent)
+        };
+        assert_eq!(taken(Some("acme"), SPACE_PLACE), None, "a teammate forgets nothing here");
+        assert_eq!(taken(None, "p"), None, "it belongs to the space, not to a project");
+        let kept = taken(None, SPACE_PLACE).unwrap();
+        assert_eq!(kept.at, received, "a clock that is ahead");
+        let Event::Forgotten(Forgotten { records, .. }) = kept.event else { panic!() };
+        assert_eq!(records, [name("e-1", Some("v-1"))]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Which part of a record other devices may see, and what becomes of a record that arrives from one.
+//!
+//! The user's own devices get sessions and memories, without processes, receipts and anything that names a place on this
+//! machine. A team gets approved project memories and the list of what is open; never a prompt, an agent's words, a
+//! command or its output. Every kind of event is decided in `event.rs` and `team.rs`; a new kind does not compile before it is.
+//!
+//! What arrives is not trusted: it goes through the same rules again, and says nothing about where it comes from. The
+//! device and the teammate are those whose signature was verified.
+
+pub mod base;
+mod event;
+mod open;
+mod paths;
+mod team;
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Location, Origin, Record};
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::order::DeviceId;
+use cerberus_record::path::below;
+use cerberus_record::time::Timestamp;
+
+pub use self::open::open_list;
+use self::paths::{Outside, relative};
+
+/// Who may see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// The user's own devices.
+    Me,
+    Team,
+}
+
+/// What is shared with whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing<'a> {
+    pub space: Space,
+    /// All ids that the project has on this device.
+    pub ids: &'a [ProjectId],
+    pub cleaner: &'a Cleaner,
+}
+
+/// The project of a record that is on its way: the stream says which it is.
+const HERE: &str = "here";
+
+/// The part of a record that this space may see; `None` if there is none. A record of another device is never passed
+/// on: its owner shares it. Sharing what was shared changes nothing.
+pub fn shared(record: &Record, sharing: &Sharing) -> Option<Record<'static>> {
+    if record.origin.is_some() {
+        return None;
+    }
+    let words = Words { root: &record.location.root, sharing };
+    let (event, agent, session) = match sharing.space {
+        Space::Me => (event::for_me(&record.event, &words)?, record.agent, words.name(&record.session)),
+        Space::Team => (team::event(&record.event, &words)?, Agent::MANUAL, Clean::word("")),
+    };
+    Some(Record {
+        at: record.at,
+        key: words.name(&record.key),
+        agent,
+        imported: record.imported,
+        heard_by: None,
+        by_agent: record.by_agent,
+        origin: None,
+        session,
+        location: location(&record.location, &words),
+        event,
+    })
+}
+
+/// The place of a record, without saying where on this machine it is.
+fn location(location: &Location, words: &Words) -> Location<'static> {
+    let is_mine = words.sharing.space == Space::Me;
+    let cwd = words.path(&location.cwd).filter(|_| is_mine);
+    Location {
+        project: ProjectId::from_stored(HERE.to_string()),
+        name: Clean::word(""),
+        root: Clean::word(""),
+        cwd: cwd.unwrap_or_default(),
+        branch: location.branch.as_ref().filter(|_| is_mine).map(|branch| words.name(branch)),
+    }
+}
+
+/// What is known about a record that arrives, from whoever verified it.
+#[derive(Debug)]
+pub struct Arrival<'a> {
+    pub space: Space,
+    pub device: DeviceId,
+    /// The name of the teammate, as the list of members says it. Not needed for the user's own devices.
+    pub author: &'a str,
+    /// The project here that the stream belongs to.
+    pub location: &'a Location<'a>,
+    /// When it arrived. Nothing can have happened later: the clock of its device is wrong then.
+    pub received: Timestamp,
+    pub cleaner: &'a Cleaner,
+}
+
+/// The record as it is kept here; `None` if it is of a kind that does not belong in its space.
+pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
+    let own = Record { origin: None, ..record.clone() };
+    let shared = shared(&own, &Sharing { space: arrival.space, ids: &[], cleaner: arrival.cleaner })?;
+    let at = shared.at.min(arrival.received);
+    let here = arrival.location;
+    let clean = |text: String| arrival.cleaner.clean(text, Keep::NAME);
+    let location = Location {
+        project: here.project.clone(),
+        name: clean(here.name.to_string()),
+        root: clean(here.root.to_string()),
+        cwd: clean(match &*shared.location.cwd {
+            "" => here.root.to_string(),
+            cwd => format!("{}/{cwd}", &*here.root),
+        }),
+        branch: shared.location.branch.clone(),
+    };
+    let origin = |author| Some(Origin { device: clean(arrival.device.to_string()), author });
+    match arrival.space {
+        Space::Me => {
+            let event = event::here(shared.event, &location, arrival);
+            Some(Record { at, location, event, origin: origin(None), ..shared })
+        }
+        Space::Team => {
+            let author = team::author(arrival.author, arrival.cleaner);
+            let (key, event) = team::arrived(&shared, &location, &author, arrival)?;
+            Some(Record { at, key, location, event, origin: origin(Some(author)), by_agent: true, ..shared })
+        }
+    }
+}
+
+/// Makes text ready for other devices: it names no place on this machine, and secrets are removed once more.
+struct Words<'a> {
+    root: &'a str,
+    sharing: &'a Sharing<'a>,
+}
+
+impl Words<'_> {
+    /// Something that somebody said or printed.
+    fn text(&self, text: &str) -> Clean<'static> {
+        let outside = if self.sharing.space == Space::Me { Outside::Kept } else { Outside::Shortened };
+        self.sharing.cleaner.clean(relative(text, self.root, outside).into_owned(), Keep::METADATA)
+    }
+
+    /// A name, a key or an id.
+    fn name(&self, text: &str) -> Clean<'static> {
+        self.sharing.cleaner.clean(relative(text, self.root, Outside::Kept).into_owned(), Keep::NAME)
+    }
+
+    fn texts(&self, texts: &[Clean]) -> Vec<Clean<'static>> {
+        texts.iter().map(|text| self.text(text)).collect()
+    }
+
+    fn option(&self, text: &Option<Clean>) -> Option<Clean<'static>> {
+        text.as_ref().map(|text| self.text(text))
+    }
+
+    /// The path of a file of the project; `None` for any other file.
+    fn path(&self, path: &str) -> Option<Clean<'static>> {
+        if self.root.is_empty() && path.starts_with('/') {
+            return None;
+        }
+        let inside = below(self.root, path).filter(|path| !path.starts_with(['/', '~']) && !path.starts_with("../"))?;
+        Some(self.name(&inside))
+    }
+
+    /// Whether a memory belongs to the project whose records are shared.
+    fn is_here(&self, project: Option<&ProjectId>) -> bool {
+        project.is_some_and(|project| project.as_str() == HERE || self.sharing.ids.contains(project))
+    }
+}
+
+#[cfg(test)]
+mod tests;

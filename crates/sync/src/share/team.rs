@@ -1,0 +1,153 @@
+//! What teammates see, and what becomes of what they send: a proposal for the user, or a list of what is open.
+
+use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::text::{Clean, Keep, line};
+use cerberus_record::event::{Event, Location, MemoryChange, OpenFact, OpenFacts, Record};
+use cerberus_record::fact::Fact;
+use cerberus_record::id::{MemoryId, ProjectId, fnv1a};
+use cerberus_record::memory::{Background, Memory, Scope, Status};
+use cerberus_record::source::Source;
+
+use super::{Arrival, HERE, Words, event};
+
+/// The most that one list may hold, and what of it counts.
+pub const FACTS_MAX: usize = 50;
+/// A name is told in every line, so it is short.
+const AUTHOR_CHARS_MAX: usize = 24;
+/// Nobody but a teammate said it.
+const CONFIDENCE: f64 = 0.5;
+
+/// The event as a team may see it.
+pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
+    match event {
+        Event::Memory(MemoryChange { id, memory: Some(memory), .. }) => {
+            let is_here = words.is_here(memory.project.as_ref());
+            let is_projects = matches!(Scope::parse(&memory.scope), Some(Scope::Project(_)));
+            let is_theirs = Source::from_word(&memory.source) == Source::Team;
+            if memory.status != Status::Approved || !is_here || !is_projects || is_theirs {
+                return None;
+            }
+            let memory = approved(memory, words);
+            let id = words.name(id);
+            Some(Event::Memory(MemoryChange { id, memory: Some(Box::new(memory)), based_on: None, parent: None }))
+        }
+        Event::Open(OpenFacts { facts }) => {
+            let facts = facts.iter().filter(|fact| OpenFacts::KINDS.contains(&fact.kind)).take(FACTS_MAX);
+            let fact = |fact: &OpenFact| OpenFact {
+                kind: fact.kind,
+                code: words.text(&fact.code),
+                at: fact.at,
+                session: words.name(&fact.session),
+            };
+            Some(Event::Open(OpenFacts { facts: facts.map(fact).collect() }))
+        }
+        // Words of the user and of agents, commands, output, files, and what is only about this device.
+        Event::Start { .. }
+        | Event::Pulse
+        | Event::Prompt { .. }
+        | Event::Tool(_)
+        | Event::Stop { .. }
+        | Event::SubagentStop { .. }
+        | Event::StopFailure { .. }
+        | Event::Compact { .. }
+        | Event::Task(_)
+        | Event::End { .. }
+        | Event::Note(_)
+        | Event::Named(_)
+        | Event::Receipt { .. }
+        | Event::Memory(_)
+        | Event::Used { .. }
+        | Event::Forgotten(_)
+        | Event::Crash { .. }
+        | Event::Recover(_)
+        | Event::Summary(_)
+        | Event::Title { .. }
+        | Event::Lesson(_)
+        | Event::Untyped(_)
+        | Event::Quote(_)
+        | Event::AgentNotes { .. }
+        | Event::Complete
+        | Event::Reopen
+        | Event::Archive
+        | Event::Seed(_)
+        | Event::Repository(_)
+        | Event::SameProject { .. }
+        | Event::SeparateProject { .. }
+        | Event::Check(_)
+        | Event::Pause(_)
+        | Event::Decision(_) => None,
+    }
+}
+
+/// A memory without where it comes from.
+fn approved(memory: &Memory, words: &Words) -> Memory<'static> {
+    Memory {
+        status: Status::Approved,
+        content: words.text(&memory.content),
+        category: words.text(&memory.category),
+        scope: Clean::word("project:here"),
+        project: Some(ProjectId::from_stored(HERE.to_string())),
+        confidence: memory.confidence,
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+        source: Clean::word(Source::User.word()),
+        background: Background::default(),
+    }
+}
+
+/// A teammate's name as it is told: one short line that cannot be mistaken for anything else.
+pub fn author(name: &str, cleaner: &Cleaner) -> Clean<'static> {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@') { c } else { ' ' };
+    let name = line(&name.chars().map(plain).collect::<String>(), AUTHOR_CHARS_MAX);
+    let name = if name.is_empty() { "teammate".to_string() } else { name };
+    cleaner.clean(name, Keep::NAME)
+}
+
+/// The key and the event of a teammate's record. Names of theirs are kept apart from ours by their device.
+pub fn arrived(
+    record: &Record<'static>,
+    location: &Location,
+    author: &Clean<'static>,
+    arrival: &Arrival,
+) -> Option<(Clean<'static>, Event<'static>)> {
+    let device = arrival.device.to_string();
+    let key = |parts: &[&str]| Clean::hashes("team", &[fnv1a(parts.join("\0").as_bytes())]);
+    match &record.event {
+        Event::Memory(MemoryChange { id, memory: Some(memory), .. }) => {
+            let content = arrival.cleaner.clean(memory.content.trim().to_string(), Keep::MEMORY);
+            if content.is_empty() {
+                return None;
+            }
+            // Other words are another proposal: what the user decided about the first words does not change.
+            let own = MemoryId::of(&[&device, id, &content]);
+            let memory = Memory {
+                status: Status::Proposed,
+                category: arrival.cleaner.clean(memory.category.to_string(), Keep::SUBJECT),
+                scope: event::own_scope(location, arrival.cleaner),
+                project: Some(location.project.clone()),
+                confidence: CONFIDENCE,
+                created_at: memory.created_at.min(arrival.received),
+                updated_at: memory.updated_at.min(arrival.received),
+                source: Clean::word(Source::Team.word()),
+                background: Background { author: Some(author.clone()), ..Background::default() },
+                content,
+            };
+            let key = key(&["memory", own.as_str()]);
+            let id = arrival.cleaner.clean(own.as_str().to_string(), Keep::NAME);
+            // Once proposed, it is the user's.
+            let change = MemoryChange { id, memory: Some(Box::new(memory)), based_on: Some(0), parent: None };
+            Some((key, Event::Memory(change)))
+        }
+        Event::Open(OpenFacts { facts }) => {
+            let facts = facts.iter().map(|fact| OpenFact {
+                // Rebuilt, so that the code has the form of its kind.
+                code: arrival.cleaner.clean(Fact::words(fact.kind, &fact.code).code, Keep::SUBJECT),
+                at: fact.at.min(arrival.received),
+                kind: fact.kind,
+                session: Clean::hashes("", &[fnv1a(fact.session.as_bytes())]),
+            });
+            Some((key(&["open", &device, &record.key]), Event::Open(OpenFacts { facts: facts.collect() })))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,133 @@
+//! What people want to know about sync, from what this home remembers. Nothing here asks a hub.
+
+use cerberus_os::home::Home;
+use cerberus_record::time::Timestamp;
+use cerberus_store::view::Store;
+use serde::{Serialize, Serializer};
+
+use super::local::{Files, Space, SpaceState};
+use super::transport::redacted;
+use super::{Result, consent, forget, gather};
+
+#[derive(Debug, Serialize)]
+pub struct SpaceStatus {
+    /// As the hub knows it.
+    pub space: String,
+    /// `null` for the user's own devices.
+    pub team: Option<String>,
+    pub hub: String,
+    /// This device, and what it is called.
+    pub device: String,
+    pub name: String,
+    /// This device waits to be let in.
+    pub waiting: bool,
+    pub epoch: u32,
+    pub devices: Vec<DeviceStatus>,
+    pub projects: Vec<ProjectStatus>,
+    #[serde(serialize_with = "written")]
+    pub last_push: Option<Timestamp>,
+    #[serde(serialize_with = "written")]
+    pub last_pull: Option<Timestamp>,
+    /// Records that are not on the hub yet.
+    pub unsent: usize,
+    pub problems: Vec<String>,
+    /// Devices that have confirmed the last request to forget, of those that had the data.
+    pub forget_confirmed: Option<[usize; 2]>,
+    /// The hub keeps sealed bytes of forgotten records for a while.
+    pub hub_keeps: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DeviceStatus {
+    pub device: String,
+    pub name: String,
+    pub is_this: bool,
+    /// When it last wrote, by its own clock.
+    #[serde(serialize_with = "written")]
+    pub last_head: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ProjectStatus {
+    pub name: String,
+    pub root: String,
+    pub generation: u64,
+    pub batches: u64,
+    /// Why it is no longer shared, without `unshare`.
+    pub ended: Option<String>,
+    /// Why nothing of it is exchanged now.
+    pub paused: Option<String>,
+}
+
+fn written<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    at.map(|at| at.to_string()).serialize(serializer)
+}
+
+pub fn label(team: Option<&str>) -> String {
+    team.map_or_else(|| "own devices".to_string(), |team| format!("team {team}"))
+}
+
+/// Everything about the spaces of this home.
+pub fn status(home: &Home, store: &Store, now: Timestamp) -> Result<Vec<SpaceStatus>> {
+    let files = Files::new(home);
+    let spaces = files.spaces()?.spaces;
+    if spaces.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = files.device()?.id.to_string();
+    spaces.iter().map(|space| one(home, store, now, space, &files.state(space)?, &own)).collect()
+}
+
+fn one(
+    home: &Home,
+    store: &Store,
+    now: Timestamp,
+    space: &Space,
+    state: &SpaceState,
+    own: &str,
+) -> Result<SpaceStatus> {
+    let mut unsent = 0;
+    for shared in space.projects.iter().filter(|shared| !shared.is_over()) {
+        let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
+        unsent += gather::gather(home, store, space, shared, &stream.folded)?.entries.len();
+        if stream.sealed > stream.sent {
+            let sealed = Files::new(home).kept(space, shared)?;
+            let counts = sealed.iter().filter_map(|(_, batch)| super::batch::header(&batch.bytes).ok());
+            unsent += counts.map(|header| header.count as usize).sum::<usize>();
+        }
+    }
+    let heads = state.streams.values().flat_map(|stream| &stream.seen);
+    let last_head = |device: &str| heads.clone().filter(|(one, _)| *one == device).map(|(_, seen)| seen.at).max();
+    let devices = state.names.iter().map(|(device, name)| DeviceStatus {
+        device: device.clone(),
+        name: name.clone(),
+        is_this: device == own,
+        last_head: last_head(device),
+    });
+    let projects = space.projects.iter().filter(|shared| !shared.is_space()).map(|shared| -> Result<ProjectStatus> {
+        let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
+        let (name, root, ended) = (shared.name.clone(), shared.root.clone(), shared.ended.clone());
+        let paused = match ended {
+            None => consent::pause(home, now, store, shared)?.map(|block| block.to_string()),
+            Some(_) => None,
+        };
+        Ok(ProjectStatus { name, root, generation: stream.generation, batches: stream.sent, ended, paused })
+    });
+    Ok(SpaceStatus {
+        space: space.id.clone(),
+        team: space.team.clone(),
+        hub: redacted(&space.hub),
+        device: own.to_string(),
+        name: space.name.clone(),
+        waiting: space.card.is_none(),
+        epoch: space.key().map_or(0, |key| key.epoch),
+        devices: devices.collect(),
+        projects: projects.collect::<Result<_>>()?,
+        last_push: state.pushed_at,
+        last_pull: state.pulled_at,
+        unsent,
+        problems: state.problems.iter().chain(&state.refused).cloned().collect(),
+        forget_confirmed: forget::confirmed(space, state).map(|found| [found.confirmed, found.devices]),
+        hub_keeps: state.hub_keeps,
+    })
+}

@@ -1,0 +1,218 @@
+//! A hub that is a folder: a network drive, or one that another program copies between machines.
+//!
+//! `SPACE/PROJECT/heads/NAME` are documents, `SPACE/PROJECT/DEVICE/GENERATION/SEQUENCE` batches. A batch is written under
+//! a temporary name and linked to its own, so it is there whole or not at all, and never replaced. Batches are read by
+//! name: how many others there are costs nothing.
+//!
+//! Nothing in the folder is trusted: `inside.rs` says how it is opened. What stands where something of ours should be is
+//! reported by its name and otherwise treated as if it were not there.
+
+mod inside;
+
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cerberus_os::platform::OpenFolder;
+
+use self::inside::{Failure, Inside, number};
+use super::at_once;
+use super::object::{Object, answers};
+use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError, is_name};
+
+const DOCUMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+const BATCH_BYTES_MAX: u64 = 2 * 1024 * 1024;
+const HEADS: &str = "heads";
+
+#[derive(Debug)]
+pub struct Folder {
+    root: PathBuf,
+    top: Inside,
+    /// What was found that is not ours, and was left alone.
+    odd: Mutex<BTreeSet<String>>,
+}
+
+impl Folder {
+    /// The folder must exist: one that does not may be a drive that is not mounted.
+    pub fn open(root: PathBuf) -> Result<Folder, TransportError> {
+        let hub = root.display().to_string();
+        match OpenFolder::open(&root) {
+            Ok(folder) => Ok(Folder { root, top: Inside::top(folder), odd: Mutex::default() }),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                Err(TransportError::Refused { hub, reason: "not a folder".to_string() })
+            }
+            Err(error) => Err(TransportError::Unreachable { hub, reason: error.to_string() }),
+        }
+    }
+
+    fn hub(&self) -> String {
+        self.root.display().to_string()
+    }
+
+    fn heads_of(&self, place: &Place) -> Result<[String; 3], TransportError> {
+        Ok([self.name(&place.space)?, self.name(&place.project)?, HEADS.to_string()])
+    }
+
+    fn generation_of(&self, stream: &Stream, generation: u64) -> Result<[String; 4], TransportError> {
+        let Stream { place, device } = stream;
+        let generation = number(generation);
+        Ok([self.name(&place.space)?, self.name(&place.project)?, self.name(device)?, generation])
+    }
+
+    fn name(&self, name: &str) -> Result<String, TransportError> {
+        match is_name(name) {
+            true => Ok(name.to_string()),
+            false => Err(TransportError::Unexpected { hub: self.hub(), reason: format!("{name:?} is not a name") }),
+        }
+    }
+
+    /// A folder below the top, one step after another.
+    fn walk(
+        &self,
+        steps: &[String],
+        step: impl Fn(&Inside, &str) -> Result<Inside, Failure>,
+    ) -> Result<Inside, Failure> {
+        let (first, rest) = steps.split_first().ok_or(Failure::Missing)?;
+        rest.iter().try_fold(step(&self.top, first)?, |inside, name| step(&inside, name))
+    }
+
+    /// The files that may answer a question, in order.
+    fn files(&self, question: &Question) -> Result<Vec<Object<File>>, TransportError> {
+        let (place, max) = match question {
+            Question::Heads(place) => (place, usize::MAX),
+            Question::Few(place, max) => (place, *max),
+            Question::After(range) => {
+                let steps = self.generation_of(&range.stream, range.generation)?;
+                let Some(inside) = self.found(self.walk(&steps, Inside::enter))?.map(Arc::new) else {
+                    return Ok(Vec::new());
+                };
+                let batch =
+                    |sequence| File { inside: Arc::clone(&inside), name: number(sequence), bytes_max: BATCH_BYTES_MAX };
+                return Ok(range.sequences().map(|sequence| Object::batch(batch(sequence))).collect());
+            }
+        };
+        let Some(inside) = self.found(self.walk(&self.heads_of(place)?, Inside::enter))?.map(Arc::new) else {
+            return Ok(Vec::new());
+        };
+        let mut names = inside.names().map_err(|error| self.failed(error))?;
+        names.retain(|name| is_name(name));
+        if names.len() > max {
+            return Ok(Vec::new());
+        }
+        names.sort();
+        let document = |name: &String| {
+            let file = File { inside: Arc::clone(&inside), name: name.clone(), bytes_max: DOCUMENT_BYTES_MAX };
+            Object::document(name, file)
+        };
+        Ok(names.iter().map(document).collect())
+    }
+
+    /// What was read; `None` if it is not there, or is something else.
+    fn found<T>(&self, read: Result<T, Failure>) -> Result<Option<T>, TransportError> {
+        match read {
+            Ok(found) => Ok(Some(found)),
+            Err(Failure::Missing) => Ok(None),
+            Err(Failure::Odd(what)) => {
+                self.note([what]);
+                Ok(None)
+            }
+            Err(Failure::Io(error)) => Err(self.failed(error)),
+        }
+    }
+
+    fn note(&self, odd: impl IntoIterator<Item = String>) {
+        self.odd.lock().unwrap_or_else(PoisonError::into_inner).extend(odd);
+    }
+
+    /// Why something could not be written.
+    fn unwritten(&self, failure: Failure) -> TransportError {
+        match failure {
+            Failure::Missing => self.failed(ErrorKind::NotFound.into()),
+            Failure::Odd(what) => TransportError::InTheWay { hub: self.hub(), what },
+            Failure::Io(error) => self.failed(error),
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> TransportError {
+        let (hub, reason) = (self.hub(), error.to_string());
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => TransportError::Full { hub, reason },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => TransportError::Refused { hub, reason },
+            ErrorKind::NotConnected
+            | ErrorKind::HostUnreachable
+            | ErrorKind::StaleNetworkFileHandle
+            | ErrorKind::TimedOut => TransportError::Unreachable { hub, reason },
+            _ => TransportError::Unexpected { hub, reason },
+        }
+    }
+
+    fn put_all(&self, steps: &[String], batches: &[Sealed]) -> Result<Vec<Put>, Failure> {
+        let inside = self.walk(steps, Inside::make)?;
+        let mut results = Vec::new();
+        for batch in batches {
+            let put = inside.put(&number(batch.sequence), &batch.bytes, BATCH_BYTES_MAX)?;
+            results.push(put);
+            if put == Put::Other {
+                break;
+            }
+        }
+        inside.sync()?;
+        Ok(results)
+    }
+}
+
+/// A file, and how much of it is read at most.
+struct File {
+    inside: Arc<Inside>,
+    name: String,
+    bytes_max: u64,
+}
+
+impl Transport for Folder {
+    /// Lists folders first, then reads all files together.
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let named = at_once::each(questions, |question| self.files(question))?;
+        let all: Vec<_> = named.iter().flatten().collect();
+        let read = |file: &File| self.found(file.inside.read(&file.name, file.bytes_max));
+        let contents = at_once::each(&all, |object| read(&object.at))?;
+        Ok(answers(questions, named, contents))
+    }
+
+    fn put_if_absent(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        batches: &[Sealed],
+    ) -> Result<Vec<Put>, TransportError> {
+        let steps = self.generation_of(stream, generation)?;
+        self.put_all(&steps, batches).map_err(|failure| self.unwritten(failure))
+    }
+
+    fn replace(
+        &mut self,
+        place: &Place,
+        name: &str,
+        bytes: &[u8],
+        generation: Option<u64>,
+    ) -> Result<(), TransportError> {
+        let (steps, name) = (self.heads_of(place)?, self.name(name)?);
+        let written = self.walk(&steps, Inside::make).and_then(|heads| heads.replace(&name, bytes));
+        written.map_err(|failure| self.unwritten(failure))?;
+        let Some(generation) = generation else { return Ok(()) };
+        let [space, project, _] = steps;
+        let stream = self.walk(&[space, project, name], Inside::enter);
+        if let Some(odd) = self.found(stream.and_then(|stream| stream.remove_before(generation)))? {
+            self.note(odd);
+        }
+        Ok(())
+    }
+
+    fn oddities(&mut self) -> Vec<TransportError> {
+        let odd = std::mem::take(&mut *self.odd.lock().unwrap_or_else(PoisonError::into_inner));
+        odd.into_iter().map(|what| TransportError::InTheWay { hub: self.hub(), what }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

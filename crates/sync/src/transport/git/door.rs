@@ -1,0 +1,199 @@
+//! The second place that starts git, besides `project/git/command.rs`: it works in a repository of our own and talks to
+//! one remote.
+//!
+//! No hook runs, no configuration of a project applies, nobody is prompted, only the protocol of the hub's address is
+//! allowed, no redirect is followed, and time and output are limited. Credentials come from where the user's own git
+//! finds them: a credential helper, or ssh.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use cerberus_os::output::{OutputError, read_until};
+use cerberus_os::platform::{self, End};
+
+/// The largest answer that is read from git at once.
+pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Enough for a message; a remote can print anything.
+const MESSAGES_BYTES_MAX: u64 = 16 * 1024;
+
+const SETTINGS: [&str; 19] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "core.alternateRefsCommand=true",
+    "core.gitProxy=",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+    "push.gpgSign=false",
+    "push.followTags=false",
+    "push.recurseSubmodules=no",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=no",
+    "fetch.fsckObjects=true",
+    "fetch.writeCommitGraph=false",
+    "gc.autoDetach=false",
+    "maintenance.autoDetach=false",
+    "protocol.version=2",
+    "http.followRedirects=false",
+    // The remote names references only; it must not be able to name another place to fetch from.
+    "transfer.bundleURI=false",
+];
+
+const VARIABLES: [(&str, &str); 8] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Empty: no program asks for a password, whatever the configuration names.
+    ("GIT_ASKPASS", ""),
+    ("GIT_EDITOR", "true"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GCM_INTERACTIVE", "never"),
+    // Messages are compared.
+    ("LC_ALL", "C"),
+    ("LANGUAGE", ""),
+];
+
+const NOT_INHERITED: [&str; 20] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_EXEC_PATH",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_PROXY_COMMAND",
+    "GIT_QUARANTINE_PATH",
+    "GIT_SSH",
+    "GIT_SSH_VARIANT",
+    "GIT_TEMPLATE_DIR",
+    "GIT_TRACE",
+    "GIT_TRACE_CURL",
+    "GIT_WORK_TREE",
+    "SSH_ASKPASS",
+];
+
+/// Git in one bare repository of our own, allowed to use one protocol.
+#[derive(Debug)]
+pub struct Door {
+    dir: PathBuf,
+    protocol: &'static str,
+    time_max: Duration,
+}
+
+/// What git did.
+#[derive(Debug)]
+pub struct Done {
+    pub is_success: bool,
+    pub output: Vec<u8>,
+    pub messages: String,
+}
+
+/// Why git did nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It cannot be started.
+    NoGit(String),
+    TimedOut,
+    TooLong,
+}
+
+impl Door {
+    /// `dir` need not exist yet.
+    pub fn new(dir: &Path, protocol: &'static str, time_max: Duration) -> Door {
+        Door { dir: dir.to_path_buf(), protocol, time_max }
+    }
+
+    /// Creates the repository, unless it exists. It has no hooks and no configuration but git's own.
+    pub fn create(&self) -> Result<Done, Failure> {
+        let dir = self.dir.to_string_lossy();
+        self.run(&["init", "--quiet", "--bare", "--template=", "--object-format=sha1", &dir], Vec::new())
+    }
+
+    /// Runs git to its end. `input` is its standard input.
+    pub fn run(&self, args: &[&str], input: Vec<u8>) -> Result<Done, Failure> {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Git starts further programs, which must end with it.
+        let mut child = platform::in_own_group(&mut command)
+            .spawn()
+            .map_err(|error| Failure::NoGit(format!("git does not start: {error}")))?;
+        let deadline = Instant::now() + self.time_max;
+        if let Some(mut stdin) = child.stdin.take() {
+            std::thread::spawn(move || stdin.write_all(&input));
+        }
+        let messages = messages_of(&mut child);
+        let output = read_until(&mut child, deadline, OUTPUT_BYTES_MAX);
+        if output.is_err() {
+            platform::end_group(child.id(), End::Kill);
+        }
+        let status = child.wait().map_err(|error| Failure::NoGit(error.to_string()))?;
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
+        let messages = messages.recv_timeout(left).unwrap_or_default();
+        match output {
+            Ok(output) => Ok(Done { is_success: status.success(), output, messages }),
+            Err(OutputError::TimedOut) => Err(Failure::TimedOut),
+            Err(OutputError::TooLong) => Err(Failure::TooLong),
+            Err(OutputError::Broken) => Err(Failure::NoGit("its output cannot be read".to_string())),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.plain();
+        command.arg("--git-dir").arg(&self.dir).arg("--no-pager");
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.env("GIT_ALLOW_PROTOCOL", self.protocol);
+        if self.protocol == "ssh" {
+            command.env("GIT_SSH_COMMAND", self.ssh());
+        }
+        command
+    }
+
+    fn plain(&self) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir("/");
+        for name in NOT_INHERITED {
+            command.env_remove(name);
+        }
+        command.envs(VARIABLES);
+        command
+    }
+
+    /// The user's own ssh command, if one is set, which must ask nothing and stay with this git alone.
+    fn ssh(&self) -> String {
+        let of_environment = || std::env::var("GIT_SSH_COMMAND").ok();
+        let of_settings = || {
+            let mut command = self.plain();
+            command.args(["config", "--global", "--get", "core.sshCommand"]);
+            let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+            String::from_utf8(output.stdout).ok()
+        };
+        let own = of_environment().or_else(of_settings).map(|own| own.trim().to_string());
+        let own = own.filter(|own| !own.is_empty()).unwrap_or_else(|| "ssh".to_string());
+        format!("{own} -o BatchMode=yes -o ConnectTimeout=10 -o ControlMaster=no -o ForwardAgent=no")
+    }
+}
+
+/// Reads standard error on the side. A program that git left running may keep it open, so nobody waits for its end.
+fn messages_of(child: &mut Child) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    if let Some(stderr) = child.stderr.take() {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let mut stderr = stderr;
+            let _ = stderr.by_ref().take(MESSAGES_BYTES_MAX).read_to_end(&mut bytes);
+            // The rest is read too, or git would stop at a full pipe.
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+            sender.send(String::from_utf8_lossy(&bytes).into_owned())
+        });
+    }
+    receiver
+}

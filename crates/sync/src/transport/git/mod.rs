@@ -1,0 +1,481 @@
+//! A hub in a git repository: usually the project's own remote, under `refs/cerberus/SPACE/PROJECT`, where no branch
+//! or tag is touched and nothing is checked out.
+//!
+//! - `documents/NAME` is a commit without parent that holds the document. It is replaced by force: the device that
+//!   owns it is its only writer.
+//! - `streams/DEVICE/GENERATION` is a line of commits, one per batch, that only ever moves forward.
+//!
+//! A push arrives whole or not at all, because the remote moves a reference after it has all objects. Commits have no
+//! time and a fixed author, so that a repeated push makes the same commits. The home holds a bare repository that
+//! mirrors references; it can be deleted at any time. A stream is mirrored once its batches are asked for; from then on
+//! it comes with the documents of its place, and what is gone from the remote goes from the mirror.
+
+mod answer;
+mod door;
+mod history;
+mod names;
+mod objects;
+mod plan;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cerberus_os::home::create_dir;
+use ring::digest::{SHA256, digest};
+
+use self::answer::{Pushed, problem};
+use self::door::{Done, Door, Failure};
+use self::history::History;
+use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
+use self::plan::Plan;
+use super::address::{Address, AddressError, check_names, check_place, check_stream};
+use super::object::{Object, answers};
+use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
+
+/// Streams that are named one by one; if more are mirrored, all of a place are fetched.
+const REFSPECS_MAX: usize = 100;
+
+/// Other devices may push at the same moment.
+const ATTEMPTS_MAX: usize = 5;
+
+#[derive(Debug)]
+pub struct Git {
+    url: String,
+    hub: String,
+    dir: PathBuf,
+    /// The mirror was made here and nothing was sent: it has what was fetched here and nothing else.
+    is_new: bool,
+    /// Beginnings of streams' references that the mirror is up to date with.
+    fetched: BTreeSet<String>,
+    door: Door,
+}
+
+/// Batches of one generation that are known here, by sequence number, and the newest commit.
+#[derive(Debug, Default)]
+struct Known {
+    tip: Option<String>,
+    commits: BTreeMap<u64, String>,
+}
+
+/// A reference to move on the remote. Without a commit it is deleted.
+struct Update {
+    commit: Option<String>,
+    reference: String,
+    is_forced: bool,
+}
+
+impl Git {
+    /// `dir` is a folder of the home in which the repository is kept.
+    pub fn open(address: &Address, dir: &Path, time_max: Duration) -> Result<Git, AddressError> {
+        address.only_settings(&[], "git")?;
+        if address.password.is_some() {
+            return Err(AddressError::Insecure(
+                "a git hub takes no password in its address: git finds it through a credential helper or ssh",
+            ));
+        }
+        let protocol = match address.scheme.as_str() {
+            "git+ssh" => "ssh",
+            "git+https" => "https",
+            "git+file" => "file",
+            "git+http" if address.is_loopback() => "http",
+            "git+http" => return Err(AddressError::Insecure("use git+https: what git+http sends can be read")),
+            other => return Err(AddressError::Scheme(other.to_string())),
+        };
+        if address.path.trim_matches('/').is_empty() {
+            return Err(AddressError::Missing("path of a repository"));
+        }
+        match (protocol, address.host.is_empty()) {
+            ("file", false) => return Err(AddressError::Bad("host: a file is on this machine")),
+            ("file", true) | (_, false) => {}
+            _ => return Err(AddressError::Missing("host")),
+        }
+        let hub = address.redacted();
+        // Git reads the path of a file as it stands.
+        let url = match protocol {
+            "file" => format!("file://{}", address.path),
+            _ => hub.replacen("git+", "", 1),
+        };
+        // No file is named after an address.
+        let name: String =
+            digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let dir = dir.join(format!("{name}.git"));
+        let door = Door::new(&dir, protocol, time_max);
+        Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
+    }
+
+    /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
+    fn lock(&mut self) -> Result<File, TransportError> {
+        let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
+        create_dir(&self.dir).map_err(io)?;
+        let lock = File::options().create(true).append(true).open(self.dir.join("cerberus.lock")).map_err(io)?;
+        lock.lock().map_err(io)?;
+        if !self.dir.join("HEAD").exists() {
+            let made = self.door.create();
+            self.succeeded(made)?;
+            self.is_new = true;
+        }
+        Ok(lock)
+    }
+
+    /// Gets the references that begin like one of these, and the objects that are new, with one git.
+    fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<(), TransportError> {
+        let streams: Vec<&String> = beginnings.iter().filter(|one| one.contains("/streams/")).collect();
+        let is_first = self.is_new && !streams.iter().any(|one| self.is_fetched(one));
+        let before = if is_first { BTreeMap::new() } else { self.references(&streams)? };
+        let mut args = Vec::new();
+        if is_first {
+            // Nothing here is part of these, so git need not ask the remote about it. They become one file.
+            args.extend(["-c", "fetch.negotiationAlgorithm=noop", "-c", "fetch.unpackLimit=1"]);
+        }
+        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head"]);
+        // There is nothing to tidy up yet.
+        args.extend(is_first.then_some("--no-auto-maintenance"));
+        args.push(&self.url);
+        let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
+        args.extend(refspecs.iter().map(String::as_str));
+        let fetched = self.door.run(&args, Vec::new());
+        self.succeeded(fetched)?;
+        if !before.is_empty() {
+            let after = self.references(&streams)?;
+            if before.keys().any(|reference| !after.contains_key(reference)) {
+                self.collect()?;
+            }
+        }
+        let streams: Vec<String> = streams.into_iter().cloned().collect();
+        self.fetched.extend(streams);
+        Ok(())
+    }
+
+    fn is_fetched(&self, device: &str) -> bool {
+        self.fetched.iter().any(|one| device.starts_with(one.as_str()))
+    }
+
+    /// What must be fetched before these questions can be answered.
+    fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>, TransportError> {
+        let mut stale: BTreeSet<String> = questions.iter().map(beginning).collect();
+        stale.retain(|one| !self.is_fetched(one));
+        if self.is_new && self.fetched.is_empty() {
+            return Ok(stale);
+        }
+        // What was forgotten elsewhere must leave the mirror too, even if nobody asks for that stream again.
+        let places = questions.iter().filter_map(|question| match question {
+            Question::Heads(place) | Question::Few(place, _) => Some(of_streams(place)),
+            Question::After(_) => None,
+        });
+        let places: Vec<String> = places.collect();
+        let mirrored = self.references(&places.iter().collect::<Vec<_>>())?;
+        let device = |reference: &String| Some(reference[..=reference.rfind('/')?].to_string());
+        let devices: BTreeSet<String> = mirrored.keys().filter_map(device).collect();
+        stale.extend(if devices.len() <= REFSPECS_MAX { devices } else { places.into_iter().collect() });
+        Ok(stale)
+    }
+
+    /// Answers questions from the mirror.
+    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        let beginnings: BTreeSet<String> = questions.iter().map(beginning).collect();
+        let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
+        let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
+        let tips = questions.iter().filter_map(|question| match question {
+            Question::Heads(_) | Question::Few(..) => None,
+            Question::After(range) => tip(range),
+        });
+        let history = self.history(&tips.collect::<Vec<_>>())?;
+        let objects = |question: &Question| -> Vec<Object<String>> {
+            match question {
+                Question::Heads(place) | Question::Few(place, _) => {
+                    let below = of_document(place, "");
+                    let found =
+                        references.iter().filter_map(|(name, commit)| Some((name.strip_prefix(&below)?, commit)));
+                    let found: Vec<Object<String>> = found
+                        .map(|(name, commit)| Object::document(name, format!("{commit}:{}", objects::DOCUMENT)))
+                        .collect();
+                    let is_few = !matches!(question, Question::Few(_, max) if found.len() > *max);
+                    if is_few { found } else { Vec::new() }
+                }
+                Question::After(range) => {
+                    let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
+                    let found = range.sequences().map_while(|sequence| commits.get(&sequence));
+                    found.map(|commit| Object::batch(format!("{commit}:{}", objects::BATCH))).collect()
+                }
+            }
+        };
+        let named: Vec<Vec<Object<String>>> = questions.iter().map(objects).collect();
+        let contents = self.contents(&named.iter().flatten().map(|object| object.at.as_str()).collect::<Vec<_>>())?;
+        Ok(answers(questions, named, contents))
+    }
+
+    /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key.
+    fn collect(&self) -> Result<(), TransportError> {
+        let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
+        self.succeeded(collected).map(drop)
+    }
+
+    fn push(&self, updates: &[Update]) -> Result<Pushed, TransportError> {
+        let refspec = |update: &Update| {
+            let force = if update.is_forced { "+" } else { "" };
+            format!("{force}{}:{}", update.commit.as_deref().unwrap_or_default(), update.reference)
+        };
+        let refspecs: Vec<String> = updates.iter().map(refspec).collect();
+        let mut args = vec!["push", "--porcelain", "--no-verify", &self.url];
+        args.extend(refspecs.iter().map(String::as_str));
+        let done = self.door.run(&args, Vec::new()).map_err(|failure| self.failed(failure))?;
+        let pushed = answer::pushed(&done.output, done.is_success);
+        pushed.ok_or_else(|| problem(&self.hub, &format!("{}\n{}", done.messages, answer::rejected(&done.output))))
+    }
+
+    /// Makes the mirror say what the remote has.
+    fn note(&mut self, updates: &[Update]) -> Result<(), TransportError> {
+        self.is_new = false;
+        let mut input = String::new();
+        for update in updates {
+            match &update.commit {
+                Some(commit) => input.push_str(&format!("update {} {commit}\n", update.reference)),
+                None => input.push_str(&format!("delete {}\n", update.reference)),
+            }
+        }
+        let noted = self.door.run(&["update-ref", "--stdin"], input.into_bytes());
+        self.succeeded(noted).map(drop)
+    }
+
+    /// The references that begin like one of these, with their commits.
+    fn references(&self, beginnings: &[&String]) -> Result<BTreeMap<String, String>, TransportError> {
+        if beginnings.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut args = vec!["for-each-ref", "--format=%(refname) %(objectname)"];
+        args.extend(beginnings.iter().map(|one| one.as_str()));
+        let listed = self.door.run(&args, Vec::new());
+        let listed = self.succeeded(listed)?;
+        let lines = String::from_utf8_lossy(&listed.output).into_owned();
+        let pairs = lines.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(name, commit)| (name.to_string(), commit.to_string())).collect())
+    }
+
+    /// The commits that lead to these.
+    fn history(&self, tips: &[&String]) -> Result<History, TransportError> {
+        if tips.is_empty() {
+            return Ok(History::default());
+        }
+        let mut args = vec!["log", "--format=%H,%P,%s"];
+        args.extend(tips.iter().map(|tip| tip.as_str()));
+        args.push("--");
+        let listed = self.door.run(&args, Vec::new());
+        Ok(History::read(&self.succeeded(listed)?.output))
+    }
+
+    fn known(&self, stream: &Stream, generation: u64) -> Result<Known, TransportError> {
+        let reference = of_stream(stream, generation);
+        let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(Known::default()) };
+        let commits = self.history(&[&tip])?.line(&tip);
+        Ok(Known { tip: Some(tip), commits })
+    }
+
+    /// Which of these batches the mirror has, and commits that add the others.
+    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Plan, TransportError> {
+        let known = self.known(stream, generation)?;
+        let there = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence));
+        let there: Vec<String> = there.map(|commit| format!("{commit}:{}", objects::BATCH)).collect();
+        let mut there = self.contents(&there.iter().map(String::as_str).collect::<Vec<_>>())?.into_iter();
+        let (mut results, mut new) = (Vec::new(), Vec::new());
+        for batch in batches {
+            if !known.commits.contains_key(&batch.sequence) {
+                new.push(batch);
+                results.push(Put::Stored);
+            } else if there.next() == Some(Some(batch.bytes.clone())) {
+                results.push(Put::Same);
+            } else {
+                results.push(Put::Other);
+                break;
+            }
+        }
+        if new.is_empty() {
+            return Ok(Plan { results, new: Vec::new(), tip: known.tip });
+        }
+        let commits: Vec<(String, &[u8])> =
+            new.iter().map(|batch| (batch.sequence.to_string(), batch.bytes.as_slice())).collect();
+        let new = self.import(known.tip.as_deref(), objects::BATCH, &commits)?;
+        Ok(Plan { results, tip: new.last().cloned(), new })
+    }
+
+    /// Writes commits into the repository, each on the one before, and returns their ids.
+    fn import(
+        &self,
+        parent: Option<&str>,
+        file: &str,
+        commits: &[(String, &[u8])],
+    ) -> Result<Vec<String>, TransportError> {
+        let stream = objects::import_stream(parent, file, commits);
+        let imported = self.door.run(&["fast-import", "--quiet", "--force", "--done"], stream);
+        let imported = self.succeeded(imported)?;
+        let printed = String::from_utf8_lossy(&imported.output);
+        let ids: Vec<String> = printed.lines().map(str::to_string).collect();
+        if ids.len() == commits.len() {
+            return Ok(ids);
+        }
+        Err(self.unexpected("git fast-import names too few commits".to_string()))
+    }
+
+    /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large.
+    fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.door.run(&["cat-file", "--batch"], lines(files)) {
+            Err(Failure::TooLong) => self.contents_by_size(files),
+            read => Ok(objects::blobs(&self.succeeded(read)?.output)),
+        }
+    }
+
+    /// The same with a look at the sizes first: a remote can hold anything under these names.
+    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+        let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
+        let sizes = objects::sizes(&self.succeeded(sizes)?.output);
+        let mut all = Vec::new();
+        let mut rest: &[(&str, Option<usize>)] = &files.iter().copied().zip(sizes).collect::<Vec<_>>();
+        while !rest.is_empty() {
+            let (some, following) = rest.split_at(objects::fitting(rest.iter().map(|(_, size)| size.unwrap_or(0))));
+            let wanted: Vec<&str> = some.iter().filter(|(_, size)| size.is_some()).map(|(file, _)| *file).collect();
+            let read = self.door.run(&["cat-file", "--batch"], lines(&wanted));
+            let mut read = objects::blobs(&self.succeeded(read)?.output).into_iter();
+            all.extend(some.iter().map(|(_, size)| size.and_then(|_| read.next().flatten())));
+            rest = following;
+        }
+        Ok(all)
+    }
+
+    fn succeeded(&self, done: Result<Done, Failure>) -> Result<Done, TransportError> {
+        let done = done.map_err(|failure| self.failed(failure))?;
+        if done.is_success { Ok(done) } else { Err(problem(&self.hub, &done.messages)) }
+    }
+
+    fn failed(&self, failure: Failure) -> TransportError {
+        let hub = self.hub.clone();
+        match failure {
+            Failure::TimedOut => TransportError::Unreachable { hub, reason: "no answer in time".to_string() },
+            Failure::TooLong => TransportError::Unexpected { hub, reason: "the answer is too long".to_string() },
+            Failure::NoGit(reason) => TransportError::Unexpected { hub, reason },
+        }
+    }
+
+    fn unexpected(&self, reason: String) -> TransportError {
+        TransportError::Unexpected { hub: self.hub.clone(), reason }
+    }
+}
+
+impl Transport for Git {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+        for question in questions {
+            match question {
+                Question::Heads(place) | Question::Few(place, _) => check_place(&self.hub, place)?,
+                Question::After(range) => check_stream(&self.hub, &range.stream)?,
+            }
+        }
+        let _lock = self.lock()?;
+        let stale = self.stale(questions)?;
+        if !stale.is_empty() {
+            self.fetch(&stale)?;
+        }
+        let answers = self.mirrored(questions)?;
+        // What was up to date a moment ago may have gone on.
+        let is_missing = |(question, answer): &(&Question, &Answer)| {
+            matches!(answer, Answer::After(batches) if batches.is_empty()) && !stale.contains(&beginning(question))
+        };
+        let missing = questions.iter().zip(&answers).filter(is_missing);
+        let missing: BTreeSet<String> = missing.map(|(question, _)| beginning(question)).collect();
+        if missing.is_empty() {
+            return Ok(answers);
+        }
+        self.fetch(&missing)?;
+        self.mirrored(questions)
+    }
+
+    fn put_if_absent(
+        &mut self,
+        stream: &Stream,
+        generation: u64,
+        batches: &[Sealed],
+    ) -> Result<Vec<Put>, TransportError> {
+        check_stream(&self.hub, stream)?;
+        let _lock = self.lock()?;
+        let (mut results, mut rest) = (Vec::new(), batches);
+        while !rest.is_empty() && results.last() != Some(&Put::Other) {
+            let (some, following) = until_repeated(rest);
+            results.extend(self.put(stream, generation, some)?);
+            rest = following;
+        }
+        Ok(results)
+    }
+
+    fn replace(
+        &mut self,
+        place: &Place,
+        name: &str,
+        bytes: &[u8],
+        generation: Option<u64>,
+    ) -> Result<(), TransportError> {
+        check_place(&self.hub, place)?;
+        check_names(&self.hub, &[name])?;
+        let _lock = self.lock()?;
+        let commit = self.import(None, objects::DOCUMENT, &[("document".to_string(), bytes)])?.pop();
+        let reference = of_document(place, name);
+        let mut updates = vec![Update { commit, reference, is_forced: true }];
+        if let Some(generation) = generation {
+            updates.extend(self.outdated(place, name, generation)?);
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            if let Pushed::Done(_) = self.push(&updates)? {
+                self.note(&updates)?;
+                return if updates.len() > 1 { self.collect() } else { Ok(()) };
+            }
+        }
+        let reason = "another device writes the same document".to_string();
+        Err(TransportError::Unreachable { hub: self.hub.clone(), reason })
+    }
+
+    fn removes(&self) -> bool {
+        false
+    }
+}
+
+impl Git {
+    /// Puts batches of which no two have the same sequence number.
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+        let reference = of_stream(stream, generation);
+        for attempt in 0..ATTEMPTS_MAX {
+            let plan = self.plan(stream, generation, batches)?;
+            if plan.tip.is_none() {
+                return Ok(plan.results);
+            }
+            // What the mirror has is not what the remote has: the remote decides whether another writer was here, and it
+            // is sent what it should have already.
+            let is_certain = attempt > 0 || !plan.results.contains(&Put::Other);
+            let updates = [Update { commit: plan.tip.clone(), reference: reference.clone(), is_forced: false }];
+            if is_certain && let Pushed::Done(before) = self.push(&updates)? {
+                self.note(&updates)?;
+                return Ok(plan.results(before.as_deref()));
+            }
+            self.fetch(&[of_device(stream)].into())?;
+        }
+        let reason = "another device writes the same stream".to_string();
+        Err(TransportError::Unreachable { hub: self.hub.clone(), reason })
+    }
+
+    /// Streams of a device that a new generation replaces.
+    fn outdated(&mut self, place: &Place, device: &str, generation: u64) -> Result<Vec<Update>, TransportError> {
+        let below = of_device(&Stream { place: place.clone(), device: device.to_string() });
+        // The mirror may have been deleted since.
+        if generation > 1 && !self.is_fetched(&below) {
+            self.fetch(&[below.clone()].into())?;
+        }
+        let is_old = |reference: &String| {
+            reference
+                .strip_prefix(&below)
+                .and_then(|found| found.parse::<u64>().ok())
+                .is_some_and(|old| old < generation)
+        };
+        let old = self.references(&[&below])?.into_keys().filter(is_old);
+        Ok(old.map(|reference| Update { commit: None, reference, is_forced: false }).collect())
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests to S3-compatible storage: signed, without redirects, limited in time and size.
+
+use std::time::Duration;
+
+use cerberus_os::clock::Clock;
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Error, Proxy, http};
+
+use super::super::TransportError;
+use super::super::at_once::AT_ONCE_MAX;
+use super::super::reason::first_line;
+use super::sign::{Credentials, Request, amazon_date, authorization, sha256};
+
+/// A page of a listing, or a batch or document.
+const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+#[derive(Debug)]
+pub struct Bucket {
+    pub hub: String,
+    /// `https://HOST:PORT`.
+    pub endpoint: String,
+    /// What the `host` header says.
+    pub host: String,
+    pub region: String,
+    pub credentials: Credentials,
+    pub agent: Agent,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+/// An agent for one server. Certificates in `roots` replace the built-in authorities.
+pub fn agent(is_https: bool, roots: Option<RootCerts>, time_max: Duration) -> Agent {
+    let mut tls = TlsConfig::builder();
+    if let Some(roots) = roots {
+        tls = tls.root_certs(roots);
+    }
+    let proxy = is_https.then(Proxy::try_from_env).flatten();
+    let config = Agent::config_builder()
+        .timeout_global(Some(time_max))
+        .https_only(is_https)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .max_idle_connections(AT_ONCE_MAX)
+        .max_idle_connections_per_host(AT_ONCE_MAX)
+        .proxy(proxy)
+        .tls_config(tls.build())
+        .user_agent(concat!("cerberus/", env!("CARGO_PKG_VERSION")))
+        .build();
+    Agent::new_with_config(config)
+}
+
+impl Bucket {
+    /// Sends one request. `path` and `query` are encoded; the query's names are in order. With `is_new`, nothing that
+    /// exists is replaced.
+    pub fn send(
+        &self,
+        method: &'static str,
+        path: &str,
+        query: &str,
+        body: &[u8],
+        is_new: bool,
+    ) -> Result<Answer, TransportError> {
+        let date = amazon_date(Clock::new(None).wall);
+        let payload_hash = sha256(body);
+        let mut headers = vec![
+            ("host", self.host.clone()),
+            ("x-amz-content-sha256", payload_hash.clone()),
+            ("x-amz-date", date.clone()),
+        ];
+        if let Some(token) = &self.credentials.token {
+            headers.push(("x-amz-security-token", token.clone()));
+        }
+        if is_new {
+            headers.insert(1, ("if-none-match", "*".to_string()));
+        }
+        let request = Request { method, path, query, headers: &headers, payload_hash: &payload_hash };
+        let signed = authorization(&request, &self.credentials, &self.region, &date);
+        let url = match query {
+            "" => format!("{}{path}", self.endpoint),
+            query => format!("{}{path}?{query}", self.endpoint),
+        };
+        let mut builder = http::Request::builder().method(method).uri(url).header("authorization", signed);
+        for (name, value) in &headers {
+            builder = builder.header(*name, value);
+        }
+        let sent = match method {
+            "PUT" => builder.body(body).map_err(Error::from).and_then(|request| self.agent.run(request)),
+            _ => builder.body(()).map_err(Error::from).and_then(|request| self.agent.run(request)),
+        };
+        let mut response = sent.map_err(|error| self.problem(&error))?;
+        let status = response.status().as_u16();
+        let read = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
+        Ok(Answer { status, body: read.map_err(|error| self.problem(&error))? })
+    }
+
+    /// Why an answer is no success.
+    pub fn refused(&self, answer: &Answer) -> TransportError {
+        let hub = self.hub.clone();
+        let body = String::from_utf8_lossy(&answer.body);
+        let code = values(&body, "Code").into_iter().next().unwrap_or_default();
+        let message = values(&body, "Message").into_iter().next().unwrap_or_default();
+        let reason = first_line(format!("{} {code} {message}", answer.status).trim());
+        match answer.status {
+            _ if ["Quota", "StorageFull", "EntityTooLarge"].iter().any(|part| code.contains(part)) => {
+                TransportError::Full { hub, reason }
+            }
+            413 | 507 => TransportError::Full { hub, reason },
+            300..=399 => {
+                TransportError::Refused { hub, reason: format!("{reason}: it points elsewhere; is the region right?") }
+            }
+            429 | 500..=599 => TransportError::Unreachable { hub, reason },
+            400..=499 => TransportError::Refused { hub, reason },
+            _ => TransportError::Unexpected { hub, reason },
+        }
+    }
+
+    fn problem(&self, error: &Error) -> TransportError {
+        let hub = self.hub.clone();
+        let reason = match error {
+            Error::Timeout(_) => "no answer in time".to_string(),
+            Error::HostNotFound => "no such host".to_string(),
+            Error::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                Some(error) => return TransportError::Refused { hub, reason: first_line(&error.to_string()) },
+                None => first_line(&error.to_string()),
+            },
+            Error::ConnectionFailed => "no connection".to_string(),
+            Error::Rustls(error) => return TransportError::Refused { hub, reason: first_line(&error.to_string()) },
+            Error::BodyExceedsLimit(_) => {
+                return TransportError::Unexpected { hub, reason: "the answer is too long".to_string() };
+            }
+            _ => return TransportError::Unexpected { hub, reason: "the answer is not valid HTTP".to_string() },
+        };
+        TransportError::Unreachable { hub, reason }
+    }
+}
+
+/// The contents of every element of this name. Elements of the answers we read contain no markup.
+pub fn values(xml: &str, name: &str) -> Vec<String> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let parts = xml.split(open.as_str()).skip(1).filter_map(|part| part.split_once(close.as_str()));
+    parts.map(|(value, _)| unescaped(value)).collect()
+}
+
+fn unescaped(text: &str) -> String {
+    let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&#34;", "\"")];
+    let text = plain.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
+    text.replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_elements_by_name() {
+        let xml = "<A><Contents><Key>a/b</Key></Contents><Contents><Key>x&amp;lt;y</Key></Contents><Key>cut";
+        assert_eq!(values(xml, "Key"), ["a/b", "x&lt;y"]);
+        assert_eq!(values(xml, "IsTruncated"), [""; 0]);
+    }
+}

@@ -1,0 +1,148 @@
+//! Markdown as an agent writes it: headings, labels and the items of their lists.
+//!
+//! A list ends at the first line that belongs to neither the list nor one of its items. Finished items and offers are
+//! not items.
+
+/// One line of a list: its indentation and its text.
+pub struct Item<'a> {
+    pub indent: usize,
+    pub numbered: bool,
+    pub text: &'a str,
+}
+
+/// The lines outside code blocks.
+pub fn prose(text: &str) -> Vec<&str> {
+    let mut fenced = false;
+    text.lines()
+        .filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            fenced ^= is_fence;
+            !fenced && !is_fence
+        })
+        .collect()
+}
+
+/// Parses `line` as an item with a bullet or number.
+pub fn item(line: &str) -> Option<Item<'_>> {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let bullet = text.strip_prefix(['-', '*', '•', '+', '–']).filter(|rest| rest.starts_with([' ', '\t']));
+    if let Some(rest) = bullet {
+        return Some(Item { indent, numbered: false, text: rest.trim() });
+    }
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = text[digits..].strip_prefix(['.', ')'])?;
+    ((1..=3).contains(&digits) && rest.starts_with([' ', '\t'])).then(|| Item {
+        indent,
+        numbered: true,
+        text: rest.trim(),
+    })
+}
+
+/// The level and the text of a heading.
+pub fn heading(line: &str) -> Option<(usize, &str)> {
+    let line = line.trim_start();
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    ((1..=6).contains(&level) && line[level..].starts_with(' ')).then(|| (level, line[level..].trim()))
+}
+
+/// A line that names what follows: a heading, a bold label, a few words with a colon. Returns the label in lower case
+/// and the rest of the line.
+pub fn label(line: &str) -> Option<(String, &str)> {
+    if let Some((_, title)) = heading(line) {
+        return Some((plain_label(title), ""));
+    }
+    let text = line.trim();
+    if let Some((bold, rest)) = text.strip_prefix("**").and_then(|text| text.split_once("**")) {
+        let rest = rest.trim_start();
+        let named = bold.trim_end().ends_with(':') || rest.is_empty() || rest.starts_with(':');
+        return named.then(|| (plain_label(bold), rest.trim_start_matches(':').trim()));
+    }
+    let (name, rest) = text.split_once(':')?;
+    (rest.is_empty() || rest.starts_with(' ')).then(|| (plain_label(name), rest.trim()))
+}
+
+/// `✅ 7. Next Steps (optional):` becomes `next steps`.
+fn plain_label(text: &str) -> String {
+    let text = text.split('(').next().unwrap_or_default();
+    let text = text.trim_matches(|c: char| !c.is_alphabetic());
+    text.to_lowercase().replace('’', "'")
+}
+
+/// An item that is checked, ticked or struck through.
+pub fn is_finished(text: &str) -> bool {
+    const MARKS: &[&str] = &["[x]", "[X]", "✅", "✓", "✔", "☑", "~~", "**~~", "(done)", "done:", "❌", "**✅"];
+    let text = text.trim();
+    let low = text.to_lowercase();
+    MARKS.iter().any(|mark| text.starts_with(mark))
+        || text.ends_with(['✅', '✓', '✔', '☑'])
+        || ["(done)", "(completed)", "- done", "— done", "– done", "(complete)", "(fixed)"]
+            .iter()
+            .any(|end| low.trim_end_matches('.').ends_with(end))
+}
+
+/// "Would you like me to …" is a question; nothing is planned yet.
+pub fn is_offer(text: &str) -> bool {
+    const OPENINGS: &[&str] = &[
+        "would you",
+        "let me know",
+        "want me",
+        "do you want",
+        "should i",
+        "shall i",
+        "if you'd like",
+        "if you want",
+        "if you would",
+        "happy to",
+        "i can ",
+        "feel free",
+        "you can ",
+        "you might",
+        "you could",
+        "you may",
+        "just say",
+        "just let",
+        "say the word",
+        "tell me",
+        "ready when",
+    ];
+    let low = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'");
+    text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.iter().any(|opening| low.starts_with(opening))
+}
+
+/// The text of an item, without emphasis marks and empty boxes.
+pub fn plain(text: &str) -> String {
+    let text = text.trim();
+    let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
+    text.replace("**", "").replace("__", "")
+}
+
+/// The top-level items of the list that `lines` begins with. Blank lines may separate them.
+pub fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut blank = false;
+    for line in lines {
+        if line.trim().is_empty() {
+            blank = true;
+            continue;
+        }
+        let depth = items.first().map(|first: &Item| first.indent);
+        match (item(line), depth) {
+            (Some(item), None) => items.push(item),
+            (Some(item), Some(depth)) if item.indent <= depth + 1 => {
+                let first = items.first().map(|first| first.numbered);
+                // A list of the other type after a blank line is another list.
+                if blank && first != Some(item.numbered) {
+                    break;
+                }
+                items.push(item);
+            }
+            // Deeper items explain their parent.
+            (Some(_), Some(_)) => {}
+            (None, Some(depth)) if line.len() - line.trim_start().len() > depth => {}
+            (None, _) => break,
+        }
+        blank = false;
+    }
+    items
+}
