@@ -203,12 +203,23 @@ impl Context {
 
     /// Why the settings cannot be used, and what that means until they are fixed.
     pub fn settings_problem(&self) -> Option<String> {
-        let error = config::load(&self.home).err()?;
+        let Some(error) = config::load(&self.home).err() else { return self.loop_settings_problem() };
         let meanwhile = match self.privacy_rules_unknown {
             Some(_) => "hooks store nothing, because it may say what is private",
             None => "sessions are captured but told nothing",
         };
         Some(format!("{error}; until it is fixed, {meanwhile}"))
+    }
+
+    #[cfg(feature = "loop")]
+    fn loop_settings_problem(&self) -> Option<String> {
+        let error = cerberus_loop::run::config::of_user(&self.home).err()?;
+        Some(format!("{error}; until it is fixed, no loop starts"))
+    }
+
+    #[cfg(not(feature = "loop"))]
+    fn loop_settings_problem(&self) -> Option<String> {
+        None
     }
 
     /// The view, up to date.

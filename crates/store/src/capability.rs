@@ -8,14 +8,24 @@ use std::path::Path;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
+use serde::Serialize;
 
-use crate::erase::scan::Finding;
 use crate::view::Store;
 
 pub type CapabilityError = Box<dyn Error + Send + Sync>;
 
 /// All capabilities of a program.
 pub type Capabilities<'a> = &'a [&'a dyn Capability];
+
+/// Secrets in one place: their kinds, never the secrets themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The file, relative to the home.
+    pub file: String,
+    /// The position: the byte offset of a record, the line of a text, or the table of a view.
+    pub at: String,
+    pub kinds: Vec<String>,
+}
 
 pub trait Capability {
     /// Called after everything was brought up to date, before a session is told its brief.

@@ -1,7 +1,7 @@
 //! What our Cline plugin sends: the messages of the plugin for opencode, with the tools of Cline.
 //!
 //! Cline's own hook commands cannot tell the model anything before its first tool use, so the plugin `cline.js`
-//! in engine reports instead. The two files must change together. Each command of one `run_commands` is a message of
+//! reports instead. The two files must change together. Each command of one `run_commands` is a message of
 //! its own; the id of the use is followed by its number, from the second on.
 
 use std::borrow::Cow;

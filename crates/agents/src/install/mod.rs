@@ -39,7 +39,7 @@ pub const ALL: [&Profile; 8] = [
     &cline::PROFILE,
 ];
 
-/// Everything the engine knows about one agent.
+/// How Cerberus is installed into one agent, and where that agent keeps its files.
 #[derive(Debug)]
 pub struct Profile {
     pub agent: Agent,

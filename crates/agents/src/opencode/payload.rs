@@ -1,6 +1,6 @@
 //! What our opencode plugin sends: one object per event, in our own format.
 //!
-//! opencode has no hooks that start a program, so its plugin, `plugin.js` in engine, does. The two files must change
+//! opencode has no hooks that start a program, so its plugin, `install/plugin.js`, does. The two files must change
 //! together. Every message has a timestamp (`at`, milliseconds); tool uses and prompts have opencode's own ids. In
 //! opencode a subagent is a session of its own; the plugin reports it as part of its parent. Plugins for other agents
 //! send the same messages with other tools.

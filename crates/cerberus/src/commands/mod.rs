@@ -34,7 +34,7 @@ mod summarize;
 #[cfg(feature = "sync")]
 mod sync;
 #[cfg(not(feature = "sync"))]
-#[path = "no_sync.rs"]
+#[path = "../no_sync.rs"]
 mod sync;
 mod tree;
 mod try_out;
@@ -60,7 +60,7 @@ use crate::tui;
 /// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
 /// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
-/// know in about 600 tokens. It has no daemon, and it uses no network and no model unless you configure a provider for
+/// know in about 800 tokens. It has no daemon, and it uses no network and no model unless you configure a provider for
 /// summaries or set up sync.
 ///
 /// Without a command, `cerberus` opens a screen to look around, if it runs in a terminal.
@@ -160,6 +160,55 @@ impl Command {
 }
 
 impl Command {
+    fn run(self, context: &Context) -> Result<()> {
+        match self {
+            Command::Try(command) => command.run(context.json),
+            Command::Install(command) => command.run(context),
+            Command::Uninstall(command) => command.run(context),
+            Command::Doctor(command) => command.run(context),
+            // `main` handles every call that names an agent; clap has rejected the others.
+            Command::Hook(_) => Ok(()),
+            Command::Brief(command) => command.run(context),
+            Command::Status(command) => command.run(context),
+            Command::Stats(command) => command.run(context),
+            Command::Report(command) => command.run(context),
+            Command::StatusLine(command) => command.run(context),
+            Command::Log(command) => command.run(context),
+            Command::Show(command) => command.run(context),
+            Command::Search(command) => command.run(context),
+            Command::Learn(command) => command.run(context),
+            Command::Review(command) => command.run(context),
+            Command::Check(command) => command.run(context),
+            Command::Resume(command) => command.run(context),
+            Command::Import(command) => command.run(context),
+            Command::Record(command) => command.run(context),
+            Command::Quote(command) => command.run(context),
+            #[cfg(feature = "loop")]
+            Command::Handoff(command) => command.run(context),
+            Command::Run(command) => command.run(context),
+            #[cfg(feature = "loop")]
+            Command::Loop(command) => command.run(context),
+            Command::Watch(command) => command.run(context),
+            Command::Session(command) => command.run(context),
+            Command::Forget(command) => command.run(context),
+            Command::Memory(command) => command.run(context),
+            Command::Project(command) => command.run(context),
+            Command::Pause(command) => command.run(context),
+            Command::Unpause(command) => command.run(context),
+            Command::Scan(command) => command.run(context),
+            Command::Mcp(command) => command.run(context),
+            Command::Summarize(command) => command.run(context),
+            #[cfg(feature = "sync")]
+            Command::Sync(command) => command.run(context),
+            #[cfg(feature = "sync")]
+            Command::Share(command) => command.run(context),
+            #[cfg(feature = "sync")]
+            Command::Unshare(command) => command.run(context),
+            Command::Completions(command) => command.run(context),
+            Command::Man(command) => command.run(context),
+        }
+    }
+
     /// Whether a rule may no longer bind after it, or in other places.
     fn may_change_memories(&self) -> bool {
         use Command::{Forget, Learn, Memory, Project, Review, Scan};
@@ -207,52 +256,7 @@ pub fn run() -> ExitCode {
         }
         permission::require(&context, arguments.command.permission())?;
         let may_change_memories = arguments.command.may_change_memories();
-        let done = match arguments.command {
-            Command::Try(command) => command.run(json),
-            Command::Install(command) => command.run(&context),
-            Command::Uninstall(command) => command.run(&context),
-            Command::Doctor(command) => command.run(&context),
-            // `main` handles every call that names an agent; clap has rejected the others.
-            Command::Hook(_) => Ok(()),
-            Command::Brief(command) => command.run(&context),
-            Command::Status(command) => command.run(&context),
-            Command::Stats(command) => command.run(&context),
-            Command::Report(command) => command.run(&context),
-            Command::StatusLine(command) => command.run(&context),
-            Command::Log(command) => command.run(&context),
-            Command::Show(command) => command.run(&context),
-            Command::Search(command) => command.run(&context),
-            Command::Learn(command) => command.run(&context),
-            Command::Review(command) => command.run(&context),
-            Command::Check(command) => command.run(&context),
-            Command::Resume(command) => command.run(&context),
-            Command::Import(command) => command.run(&context),
-            Command::Record(command) => command.run(&context),
-            Command::Quote(command) => command.run(&context),
-            #[cfg(feature = "loop")]
-            Command::Handoff(command) => command.run(&context),
-            Command::Run(command) => command.run(&context),
-            #[cfg(feature = "loop")]
-            Command::Loop(command) => command.run(&context),
-            Command::Watch(command) => command.run(&context),
-            Command::Session(command) => command.run(&context),
-            Command::Forget(command) => command.run(&context),
-            Command::Memory(command) => command.run(&context),
-            Command::Project(command) => command.run(&context),
-            Command::Pause(command) => command.run(&context),
-            Command::Unpause(command) => command.run(&context),
-            Command::Scan(command) => command.run(&context),
-            Command::Mcp(command) => command.run(&context),
-            Command::Summarize(command) => command.run(&context),
-            #[cfg(feature = "sync")]
-            Command::Sync(command) => command.run(&context),
-            #[cfg(feature = "sync")]
-            Command::Share(command) => command.run(&context),
-            #[cfg(feature = "sync")]
-            Command::Unshare(command) => command.run(&context),
-            Command::Completions(command) => command.run(&context),
-            Command::Man(command) => command.run(&context),
-        };
+        let done = arguments.command.run(&context);
         if may_change_memories && check::wire::is_enforcing(&context) {
             check::follow_memories(&context)?;
         }

@@ -255,7 +255,8 @@ fn typed() -> String {
 
 const TYPED_CHARS_MAX: usize = 2_000;
 
-#[cfg(all(test, feature = "loop", feature = "sync"))]
+#[cfg(all(feature = "loop", feature = "sync"))]
+#[cfg(test)]
 mod tests {
     use clap::ArgMatches;
 

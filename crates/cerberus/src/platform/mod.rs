@@ -1,5 +1,5 @@
-//! What differs between operating systems in the binary: signals, the terminal, standard input. The engine has a folder
-//! of the same name for files and processes.
+//! What differs between operating systems in the binary: signals, the terminal, standard input. `cerberus-os`
+//! has a folder of the same name for files and processes.
 //!
 //! `unix.rs` and `windows.rs` offer the same functions.
 

@@ -26,13 +26,13 @@ mod without {
     }
 
     #[derive(Clone, Debug, Default)]
-    pub struct LastOutput;
+    pub struct LastOutput {}
 
     pub fn runs(_: &Home, _: Timestamp) -> Result<Vec<LoopRun>> {
         Ok(Vec::new())
     }
 
     pub fn last_output(_: &Home, _: &LoopRun) -> LastOutput {
-        LastOutput
+        LastOutput {}
     }
 }

@@ -10,7 +10,8 @@ mod loop_runs;
 mod source;
 mod state;
 mod terminal;
-#[cfg(all(test, feature = "loop"))]
+#[cfg(feature = "loop")]
+#[cfg(test)]
 mod tests;
 mod update;
 

@@ -1,4 +1,4 @@
-//! Reads what the screen shows, and makes the changes that the user decides. The same engine functions as those of
+//! Reads what the screen shows, and makes the changes that the user decides. The same functions as those of
 //! `log`, `show`, `search`, `stats`, `review` and `loop` do the work.
 
 use std::collections::{HashMap, HashSet};

@@ -132,8 +132,8 @@ fn what_was_told_is_compared_with_what_was_used() {
     let has = |name: &str, start: &str| {
         page[name].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with(start))
     };
-    assert!(has("told", "impl:process.rs") && has("told", "impl:e2e.rs"), "{page:#}");
-    assert!(has("used", "impl:process.rs") && !has("used", "impl:e2e.rs"), "{page:#}");
+    assert!(has("told", "impl:src/process.rs") && has("told", "impl:tests/e2e.rs"), "{page:#}");
+    assert!(has("used", "impl:src/process.rs") && !has("used", "impl:tests/e2e.rs"), "{page:#}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn explain_says_where_each_line_came_from_and_what_was_left_out() {
     env.ok(&["record", "done", "write tests"]);
     let explained = env.ok(&["brief", "--explain"]);
     assert!(
-        explained.contains("impl:a.rs") && explained.contains("edited in 1 session, last now, not committed since")
+        explained.contains("impl:src/a.rs") && explained.contains("edited in 1 session, last now, not committed since")
     );
     assert!(explained.contains("Left out (1):\nnext:write tests  done 2026-01-22T13:35:14Z"), "{explained}");
 }
@@ -67,7 +67,7 @@ fn try_shows_the_whole_story_and_cleans_up() {
     for told in [
         "signal: 9 (SIGKILL)",
         "proj:hydra",
-        "impl:proxy.go",
+        "impl:internal/proxy.go",
         "block:agent: race:test failure line 712",
         "cerberus install",
     ] {

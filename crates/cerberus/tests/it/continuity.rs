@@ -47,7 +47,7 @@ fn git_completes_what_sessions_left() {
     write(&env, "s1", "src/mine.rs");
     assert_eq!(
         env.brief(),
-        "proj:hydra\ngit:on main; not committed by the last session: mine.rs\nimpl:mine.rs\nsee:others.rs\nsee:quiet.rs"
+        "proj:hydra\ngit:on main; not committed by the last session: mine.rs\nimpl:src/mine.rs\nsee:src/others.rs\nsee:src/quiet.rs"
     );
     env.set_now(Some("2026-01-22T12:59:59Z"));
     assert_eq!(env.brief(), "", "neither session nor commit had happened");
@@ -85,7 +85,7 @@ fn a_file_that_git_no_longer_tracks_or_left_out_of_the_checkout_is_still_there()
     env.git(&env.project(), &["sparse-checkout", "set", "near"]);
     assert!(!env.project().join("far/sparse.rs").exists());
     let told = env.brief();
-    assert!(told.contains("impl:untracked.rs") && told.contains("impl:sparse.rs"), "{told}");
+    assert!(told.contains("impl:untracked.rs") && told.contains("impl:far/sparse.rs"), "{told}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn without_git_or_with_a_broken_one_files_are_still_told() {
     env.write_file("s1", "toolu_1", "src/a.rs", "x\n");
     for path in ["/nowhere", "/usr/bin:/bin"] {
         let brief = env.command().env("PATH", path).args(["brief"]).output().unwrap();
-        assert_eq!(without_first_line(&String::from_utf8_lossy(&brief.stdout)), "proj:hydra\nimpl:a.rs\n");
+        assert_eq!(without_first_line(&String::from_utf8_lossy(&brief.stdout)), "proj:hydra\nimpl:src/a.rs\n");
     }
 }
 
@@ -164,7 +164,7 @@ fn a_git_that_hangs_is_waited_for_no_longer_than_the_limit_and_ended() {
     let pid_file = env.project().join("../pid");
     let path = with_git(&env, &format!("echo $$ > '{}'; exec sleep 3600", pid_file.display()));
     let brief = env.command().env("PATH", path).args(["brief"]).output().unwrap();
-    assert_eq!(without_first_line(&String::from_utf8_lossy(&brief.stdout)), "proj:hydra\nimpl:a.rs\n");
+    assert_eq!(without_first_line(&String::from_utf8_lossy(&brief.stdout)), "proj:hydra\nimpl:src/a.rs\n");
     let pid = std::fs::read_to_string(pid_file).unwrap();
     assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "it was left behind");
 }
@@ -235,7 +235,7 @@ fn a_later_prompt_is_answered_only_when_the_topic_clearly_changes() {
     assert_eq!(prompt(&env, "s2", "the names in src/busy_1.rs still mislead, like a form"), "");
     assert_eq!(prompt(&env, "s2", "and now?"), "");
     let changed = "Something else: customers complain that the checkout form loses their address";
-    assert_eq!(prompt(&env, "s2", changed), "see:checkout_form.ts");
+    assert_eq!(prompt(&env, "s2", changed), "see:web/checkout_form.ts");
     assert_eq!(prompt(&env, "s2", "the checkout form also forgets the postal code"), "", "it was told");
 }
 
@@ -268,7 +268,7 @@ fn a_prompt_brings_up_what_was_not_told_once() {
     let told = env.start("s2", "startup");
     assert!(!told.contains("pagination"), "nobody worked on it: {told}");
     assert_eq!(prompt(&env, "s2", "Hello, are you there?"), "");
-    assert_eq!(prompt(&env, "s2", "have a look at docs/pagination.md, please"), "see:pagination.md");
+    assert_eq!(prompt(&env, "s2", "have a look at docs/pagination.md, please"), "see:docs/pagination.md");
     assert_eq!(prompt(&env, "s2", "and docs/pagination.md once more"), "", "what was told is not told again");
     let first = told.lines().find_map(|line| line.strip_prefix("impl:")).unwrap();
     assert_eq!(prompt(&env, "s2", &format!("what does {first} do?")), "", "it was told at the start");
@@ -288,7 +288,7 @@ fn a_prompt_tells_a_file_of_a_recent_session_as_edited_unless_it_is_gone() {
     commit(&env, "one less");
     let told = env.start("s2", "startup");
     assert!(!told.contains("pagination"), "others come first: {told}");
-    assert_eq!(prompt(&env, "s2", "have a look at src/pagination.rs, please"), "impl:pagination.rs");
+    assert_eq!(prompt(&env, "s2", "have a look at src/pagination.rs, please"), "impl:src/pagination.rs");
     env.start("s3", "startup");
     assert_eq!(prompt(&env, "s3", "have a look at src/outdated.rs, please"), "");
 }

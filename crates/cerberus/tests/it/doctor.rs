@@ -270,6 +270,18 @@ const STATES: &[State] = &[
         fix: Some("fix or remove the file"),
     },
     State {
+        name: "settings of loops that are not understood",
+        make: || {
+            let env = env();
+            write(&env.home().join("config.toml"), "[loop]\nmax_iteration = 7\n");
+            fs::set_permissions(env.home(), fs::Permissions::from_mode(0o700)).unwrap();
+            env
+        },
+        check: "config",
+        says: &["config.toml is invalid: line 2", "no loop starts"],
+        fix: Some("fix or remove the file"),
+    },
+    State {
         name: "settings about privacy that are not understood",
         make: || {
             let env = env();

@@ -104,7 +104,7 @@ fn a_start_is_synced_before_it_is_answered_and_its_receipt_before_the_hook_ends(
     let calls = calls(&env, "SessionStart", json!({"source": "startup"}));
     let place = |is_it: &dyn Fn(&Call) -> bool| calls.iter().position(is_it);
     let started = place(&|call| matches!(call, Call::Append { text, .. } if text.contains("traced"))).unwrap();
-    let answered = place(&|call| matches!(call, Call::Reply { text } if text.contains("impl:a.rs"))).unwrap();
+    let answered = place(&|call| matches!(call, Call::Reply { text } if text.contains("impl:src/a.rs"))).unwrap();
     let receipts = calls[answered..].iter().filter(|call| matches!(call, Call::Append { .. })).count();
     assert!(started < answered && receipts == 1, "{calls:#?}");
     assert_synced_in_time(&calls);
@@ -117,6 +117,6 @@ fn a_start_that_is_not_on_the_disk_is_not_answered() {
         env.write_file("s0", "t1", "src/a.rs", "");
         let output = hook_with_fault(&env, fault, "SessionStart", json!({"source": "startup"}));
         assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()), (Some(0), ""), "{fault}");
-        assert_eq!(env.start("s2", "startup"), "proj:hydra\nimpl:a.rs", "{fault}: the next one is");
+        assert_eq!(env.start("s2", "startup"), "proj:hydra\nimpl:src/a.rs", "{fault}: the next one is");
     }
 }

@@ -71,7 +71,7 @@ fn fill(env: &mut TestEnv) {
 fn gone_and_kept(env: &TestEnv, what: &str) {
     assert_eq!(holding(env, "xylophonist"), [""; 0], "{what}");
     let brief = env.brief();
-    assert!(brief.contains("impl:zitherist.rs") && brief.contains("pay the zitherist"), "{what}: {brief}");
+    assert!(brief.contains("impl:src/zitherist.rs") && brief.contains("pay the zitherist"), "{what}: {brief}");
     let before = (env.json(&["brief"]), env.sessions());
     env.rebuild();
     assert_eq!((env.json(&["brief"]), env.sessions()), before, "{what}");

@@ -186,16 +186,16 @@ fn words_of_a_repository_or_a_tool_are_marked_and_instructions_in_names_are_not_
     }
     for line in [
         "block:test:(a test whose name reads like an instruction)",
-        "block:test:an empty bucket refuses [name of a test]",
+        "block:test:\"an empty bucket refuses\"",
         "block:test:the mock server is slow\n",
         "impl:(a file whose name reads like an instruction)",
-        "impl:My Notes.md [name of a file]",
+        "impl:\"My Notes.md\"",
         "committed: 1234567 (a commit whose name reads like an instruction)",
     ] {
         assert!(format!("{told}\n").contains(line), "{line} in {told}");
     }
     let codes = env.json(&["brief"])["items"].to_string();
-    assert!(codes.contains("[name of a test]"), "{codes}");
+    assert!(codes.contains("\\\"an empty bucket refuses\\\""), "{codes}");
 }
 
 #[test]

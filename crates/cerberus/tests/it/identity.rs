@@ -31,14 +31,14 @@ fn worktrees_subfolders_and_links_share_a_brief_and_namesakes_do_not() {
     for seen_from in ["hydra", "hydra/src", "side", "link"] {
         let dir = env.root().join(seen_from);
         let brief = env.json(&["brief", "--cwd", dir.to_str().unwrap()])["text"].clone();
-        assert_eq!(brief, "proj:hydra\nimpl:a.rs\nimpl:b.rs\nimpl:c.rs", "{seen_from}");
+        assert_eq!(brief, "proj:hydra\nimpl:src/a.rs\nimpl:src/b.rs\nimpl:src/c.rs", "{seen_from}");
     }
     let namesake = env.add_repository("elsewhere/hydra");
     assert_eq!(env.json(&["brief", "--cwd", namesake.to_str().unwrap()])["text"], "");
 }
 
 #[test]
-fn names_are_as_short_as_the_tracked_files_allow() {
+fn files_are_named_by_their_path_from_the_root() {
     let env = env();
     let project = env.project();
     for file in ["src/store/mod.rs", "src/brief/mod.rs", "src/main.rs"] {
@@ -51,7 +51,7 @@ fn names_are_as_short_as_the_tracked_files_allow() {
     let outside = env.root().join("notes.txt");
     std::fs::write(&outside, "").unwrap();
     env.write_file("s1", "t3", outside.to_str().unwrap(), "");
-    let expected = format!("proj:hydra\nimpl:main.rs\nimpl:store/mod.rs\nimpl:{}", outside.display());
+    let expected = format!("proj:hydra\nimpl:src/main.rs\nimpl:src/store/mod.rs\nimpl:{}", outside.display());
     assert_eq!(env.brief(), expected);
 }
 
@@ -151,7 +151,7 @@ fn a_moved_folder_keeps_its_sessions_and_memories() {
     env.ok(&["memory", "learn", "Feed the swan", "--scope", "project", "--cwd", shown(&old)]);
     fs::rename(&old, &new).unwrap();
     let told = start(&env, &new, "s2");
-    assert!(told.contains("impl:a.rs") && told.contains("Feed the swan"), "at the first start: {told}");
+    assert!(told.contains("impl:src/a.rs") && told.contains("Feed the swan"), "at the first start: {told}");
     assert_eq!(joined(&env, &new), because(&old, "moved"));
     let status = env.ok(&["status", "--cwd", shown(&new)]);
     assert!(status.contains(&format!("joined    {}: the folder was moved", old.display())), "{status}");
@@ -166,7 +166,10 @@ fn a_moved_folder_keeps_its_sessions_and_memories() {
     }
     write(&env, &new, "s2", "src/b.rs");
     let told = brief(&env, &new);
-    assert!(told.contains("proj:elsewhere\n") && told.contains("impl:a.rs") && told.contains("impl:b.rs"), "{told}");
+    assert!(
+        told.contains("proj:elsewhere\n") && told.contains("impl:src/a.rs") && told.contains("impl:src/b.rs"),
+        "{told}"
+    );
     env.ok(&["memory", "learn", "Never feed the swan", "--scope", "project", "--cwd", shown(&new)]);
     assert!(!brief(&env, &new).contains("rule:Feed the swan"), "a newer memory replaces one from the old folder");
 }
@@ -180,7 +183,7 @@ fn a_session_goes_on_in_a_moved_folder() {
     write(&env, &old, "s2", "src/b.rs");
     fs::rename(&old, &new).unwrap();
     let told = env.hook("s2", "SessionStart", json!({"source": "compact", "cwd": new}));
-    assert!(told.contains("impl:a.rs") && told.contains("impl:b.rs"), "{told}");
+    assert!(told.contains("impl:src/a.rs") && told.contains("impl:src/b.rs"), "{told}");
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn without_a_reflog_a_moved_folder_is_recognised_when_a_session_ends() {
     fs::remove_dir_all(new.join(".git/logs")).unwrap();
     assert_eq!(start(&env, &new, "s2"), "", "git is not started while the agent waits");
     end(&env, &new, "s2");
-    assert!(start(&env, &new, "s3").contains("impl:a.rs"));
+    assert!(start(&env, &new, "s3").contains("impl:src/a.rs"));
 }
 
 #[test]
@@ -214,10 +217,10 @@ fn a_second_clone_shares_the_project_from_its_first_session() {
     work(&env, &one, "s1", "src/a.rs");
     env.ok(&["memory", "learn", "Feed the swan", "--scope", "project", "--cwd", shown(&one)]);
     let told = start(&env, &two, "s2");
-    assert!(told.contains("impl:a.rs") && told.contains("Feed the swan"), "{told}");
+    assert!(told.contains("impl:src/a.rs") && told.contains("Feed the swan"), "{told}");
     assert_eq!(joined(&env, &two), because(&one, "same_origin"));
     work(&env, &source, "s3", "src/c.rs");
-    assert!(brief(&env, &source).contains("impl:a.rs"), "the source of both clones is joined too");
+    assert!(brief(&env, &source).contains("impl:src/a.rs"), "the source of both clones is joined too");
     start(&env, &one, "s4");
     env.ok(&["record", "next", "call the agent", "--cwd", shown(&two)]);
     let sessions = env.json(&["memory", "session-status", "--all", "--cwd", shown(&one)])["sessions"].clone();
@@ -247,7 +250,7 @@ fn all_spellings_of_an_origin_join_and_no_password_is_stored() {
     }
     for dir in &clones {
         let told = brief(&env, dir);
-        assert!((0..spelled.len()).all(|at| told.contains(&format!("impl:{at}.rs"))), "{told}");
+        assert!((0..spelled.len()).all(|at| told.contains(&format!("impl:src/{at}.rs"))), "{told}");
         assert_eq!(project(&env, dir)["project"]["origin"], "git.example/team/hydra");
     }
     assert_eq!(holding(&env, "hunter2"), [""; 0]);
@@ -374,7 +377,7 @@ fn shallow_clones_and_missing_git_rely_on_the_origin() {
     );
     let third = clone(&env, &url, "third");
     let output = env.command().args(["brief", "--cwd", shown(&third)]).env("PATH", "/nowhere").output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).contains("impl:a.rs"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("impl:src/a.rs"), "{output:?}");
 }
 
 /// A name, and what is done to the configuration of a repository.
@@ -480,7 +483,7 @@ fn forgetting_a_project_includes_all_its_folders() {
     for word in ["xylophonist", shown(&one), shown(&two)] {
         assert_eq!(holding(&env, word), [""; 0], "{word}");
     }
-    assert!(brief(&env, &env.project()).contains("impl:zitherist.rs"));
+    assert!(brief(&env, &env.project()).contains("impl:src/zitherist.rs"));
 }
 
 #[test]

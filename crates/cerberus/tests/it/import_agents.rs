@@ -156,7 +156,7 @@ fn every_agents_transcript_carries_over_once() {
         assert_eq!((&session["agent"], &session["turn_count"]), (&json!(agent), &json!(1)), "{agent}");
         assert_eq!((&session["status"], &session["end_trigger"]), (&json!("ended"), &json!("import")), "{agent}");
         assert!(
-            env.brief().contains("last:Write the store") && env.brief().contains("\nimpl:store.rs"),
+            env.brief().contains("last:Write the store") && env.brief().contains("\nimpl:src/store.rs"),
             "{agent}: {}",
             env.brief()
         );

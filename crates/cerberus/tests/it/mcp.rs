@@ -278,7 +278,7 @@ fn facts_go_to_one_manual_session_where_no_hook_is_installed() {
     let told = client.ok("session_context", json!({}))["text"].clone();
     assert_eq!(
         told,
-        "proj:hydra\nblock:agent: issue:no staging key\nnext:agent: measure it\ndec:agent: use WAL - readers\nimpl:a.rs"
+        "proj:hydra\nblock:agent: issue:no staging key\nnext:agent: measure it\ndec:agent: use WAL - readers\nimpl:src/a.rs"
     );
     client.ok("session_record", json!({"kind": "blocker", "text": "no staging key", "resolve": true}));
     assert!(!client.ok("session_context", json!({}))["text"].as_str().unwrap().contains("block:"));

@@ -48,7 +48,7 @@ fn what_is_learnt_is_told_to_the_next_session_before_its_state() {
     env.write_file("s1", "t1", "src/a.rs", "fn a() {}\n");
     let told = env.start("s2", "startup");
     let (memories, session) = told.split_once("\n\n").expect("two parts");
-    assert_eq!(session, "proj:hydra\nimpl:a.rs a");
+    assert_eq!(session, "proj:hydra\nimpl:src/a.rs a");
     let mut lines: Vec<&str> = memories.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["pref:Answer in short sentences", "rule:Run the linter before every commit"]);

@@ -223,7 +223,7 @@ fn forgetting_wins_over_importing_until_it_is_taken_back() {
     assert_eq!(env.json(&import)["forgotten_events"], 3, "a rebuilt view knows it too");
 
     env.ok(&["import", "claude-code", "--forgotten", file.to_str().unwrap()]);
-    assert!(env.brief().contains("impl:xylophone.rs"), "{}", env.brief());
+    assert!(env.brief().contains("impl:src/xylophone.rs"), "{}", env.brief());
     same_when_rebuilt(&env);
 }
 
@@ -267,11 +267,11 @@ fn what_was_forgotten_does_not_return_through_a_hook_or_an_old_segment() {
     fs::write(&segment, [copy, list].concat()).unwrap();
     env.rebuild();
     let brief = env.brief();
-    assert!(!brief.contains("xylophone") && brief.contains("impl:other.rs"), "{brief}");
+    assert!(!brief.contains("xylophone") && brief.contains("impl:src/other.rs"), "{brief}");
     assert!(!holds(&env, "xylophone"));
     // What happens later in the same session is new.
     env.write_file("s1", "t9", "src/new.rs", "");
-    assert!(env.brief().contains("impl:new.rs"));
+    assert!(env.brief().contains("impl:src/new.rs"));
 }
 
 #[test]

@@ -51,8 +51,7 @@ fn questions_in_between_do_not_hide_the_work() {
     let mut env = env();
     work(&env);
     let kept = ["last:Split the proxy into three parts", "block:test:TestRace", "said:The proxy is split."];
-    let questions =
-        ["what does git rebase --onto do?", "thanks", "and git bisect run?", "who wrote git?", "ok thank you"];
+    let questions = ["what does git rebase --onto do?", "thanks", "and git bisect run?", "who wrote git?", "ok"];
     for (count, question) in questions.into_iter().enumerate() {
         env.set_now(Some(&format!("2026-01-22T15:{count:02}:00Z")));
         talk(&env, &format!("idle{count}"), question, "It still moves commits. What would you like to work on?");
@@ -112,7 +111,6 @@ fn a_session_at_work_is_one_line_for_another() {
     assert!(told.contains("live:claude-code, 0m ago: Rename the xylophone driver"), "{told}");
     assert!(told.contains("last:Split the proxy into three parts"), "{told}");
     assert_eq!(told.matches("xylophone driver").count(), 1, "{told}");
-    assert!(!told.contains("impl:drivers/xylophone.go"), "{told}");
     answer(&env, "a", "The driver is renamed.");
     let told = env.start("c", "startup");
     assert!(!told.contains("live:") && told.contains("last:Rename the xylophone driver"), "{told}");

@@ -156,7 +156,7 @@ fn reads_and_patches_of_private_files_leave_what_is_beside_them() {
         "tool_use_id": "p", "tool_input": {"command": patch}, "tool_response": "Exit code: 0\nOutput:\nSuccess."});
     env.hook_of("codex", patched.to_string().as_bytes());
     is_nowhere(&env, &["id_rsa", "pier.key", "harbour", ".env"], "tools");
-    assert_eq!(env.brief(), "proj:hydra\nimpl:open.rs");
+    assert_eq!(env.brief(), "proj:hydra\nimpl:src/open.rs");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn private_files_that_were_committed_are_not_stored_or_told() {
     env.write_file("s1", "t1", "a.rs", "");
     let told =
         env.start("s2", "startup") + &env.json(&["brief", "--prompt", "the harbour yaml of the pier"]).to_string();
-    assert!(told.contains("see:open.rs") && !told.contains("see:harbour") && !told.contains(".env"), "{told}");
+    assert!(told.contains("see:src/open.rs") && !told.contains("harbour.") && !told.contains(".env"), "{told}");
     is_not_stored(&env, &["harbour", "pier"], "git");
 }
 

@@ -58,7 +58,9 @@ fn scenario_1_basic_summary_generation() {
     assert_eq!(summary["summary"], SAID);
     assert!(real_tokens(SAID) < 150 && summary["tokens"].as_u64().unwrap() < 150);
     let asked = &server.requests()[0];
-    for said in ["Files modified: 5", "- proxy.go", "use strategy 0", "integration test 0 hangs", "fix the race"] {
+    for said in
+        ["Files modified: 5", "- internal/proxy.go", "use strategy 0", "integration test 0 hangs", "fix the race"]
+    {
         assert!(asked.contains(said), "{said} in {asked}");
     }
     assert!(asked.contains("\"num_predict\":200") && asked.contains("\"temperature\":0.3"), "{asked}");
@@ -72,7 +74,7 @@ fn scenario_2_save_and_load() {
     env.ok(&["summarize"]);
     let expected = format!(
         "{TITLE}\n\n**Project:** hydra\n\n**Summary:** {SAID}\n\n**Context:**\n- block:race:integration test 0 hangs\n\
-         - dec:use strategy 0 for the request queue - it keeps order\n- impl:part_1.go\n- impl:proxy.go\n\n\
+         - dec:use strategy 0 for the request queue - it keeps order\n- impl:internal/module1/part_1.go\n- impl:internal/proxy.go\n\n\
          **Next:**\n- fix the race, add a mutex"
     );
     assert_eq!(env.start("s2", "startup"), expected, "the next session is told the same summary");

@@ -99,7 +99,8 @@ pub fn seen(ranked: &Ranked, now: Timestamp) -> Item {
 }
 
 /// Names that say nothing without their type.
-const GENERIC_NAMES: [&str; 30] = [
+const GENERIC_NAMES: [&str; 31] = [
+    "as",
     "new",
     "run",
     "main",
@@ -132,9 +133,6 @@ const GENERIC_NAMES: [&str; 30] = [
     "toString",
 ];
 
-/// Shorter names are words of a language, such as `as`.
-const NAME_CHARS_MIN: usize = 3;
-
 /// A function is told behind its file, so it is kept only if the file is. A few per file say what was worked on.
 pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
     let is_shown = |item: &&Item| item.section == Section::Files && item.kind == Kind::File;
@@ -149,9 +147,7 @@ pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
         let reason = match left {
             Some(None) => "its file is not told".to_string(),
             Some(Some(0)) => format!("older than the last {FUNCTIONS_PER_FILE_MAX} functions of its file"),
-            _ if GENERIC_NAMES.contains(&item.text.as_str()) || item.text.chars().count() < NAME_CHARS_MIN => {
-                "its name says too little".to_string()
-            }
+            _ if GENERIC_NAMES.contains(&item.text.as_str()) => "its name says too little".to_string(),
             _ if count == FUNCTIONS_MAX => format!("older than the last {FUNCTIONS_MAX} functions"),
             left => {
                 count += 1;

@@ -1,5 +1,4 @@
-//! Sessions that are at work now, in another window: one line each. Their work is not finished, so nothing else of them is
-//! told.
+//! Sessions that are at work now, in another window: one line each. What they say is not finished, so it is not quoted.
 
 use cerberus_record::clean::text;
 use cerberus_record::fact::Kind;

@@ -70,7 +70,7 @@ fn sections_come_in_a_fixed_order_and_no_facts_give_no_text() {
         words("s", 7, Kind::Done, "something else"),
     ];
     let expected = "proj:hydra\nblock:race:test failure line 712\nnext:add mutex to process struct\n\
-        next:rerun race detector\ndec:split proxy 3 files\nimpl:proxy.go\nimpl:supervisor.Process";
+        next:rerun race detector\ndec:split proxy 3 files\nimpl:internal/proxy.go\nimpl:supervisor.Process";
     assert_eq!(text(&facts), expected);
     assert_eq!(text(&[]), "");
     assert_eq!(text(&facts[6..]), "");
@@ -86,7 +86,7 @@ fn duplicates_merge_and_reading_does_not_undo_an_edit() {
         words("a", 5, Kind::Decision, "use tabs"),
         words("b", 6, Kind::Decision, "use tabs"),
     ];
-    assert_eq!(text(&facts), "proj:hydra\ndec:use tabs\nimpl:x.rs\nimpl:z.rs\nsee:y.rs");
+    assert_eq!(text(&facts), "proj:hydra\ndec:use tabs\nimpl:src/x.rs\nimpl:src/z.rs\nsee:src/y.rs");
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
     assert_eq!(brief.items[1].why(), "changed 2026-01-22T13:35:18Z in b, 2 times");
 }
@@ -234,8 +234,11 @@ fn items_related_to_the_prompt_come_first() {
         })
         .text
     };
-    assert_eq!(request(None), "proj:hydra\nimpl:rows.rs\nimpl:parser.rs\nimpl:a.rs");
-    assert_eq!(request(Some("why do both Parsers fail?")), "proj:hydra\nimpl:parser.rs\nimpl:rows.rs\nimpl:a.rs");
+    assert_eq!(request(None), "proj:hydra\nimpl:src/store/rows.rs\nimpl:src/parser.rs\nimpl:src/a.rs");
+    assert_eq!(
+        request(Some("why do both Parsers fail?")),
+        "proj:hydra\nimpl:src/parser.rs\nimpl:src/store/rows.rs\nimpl:src/a.rs"
+    );
 }
 
 fn item(section: Section, code: &str, tokens: usize) -> Item {
@@ -321,7 +324,7 @@ fn interrupted_work_comes_before_everything_else() {
         words("s", 4, Kind::Next, "interrupted:run the tests"),
     ];
     let expected = "proj:hydra\nnext:interrupted:run the tests\nnext:interrupted reads must be retried\n\
-        dec:use tabs\nimpl:a.rs";
+        dec:use tabs\nimpl:src/a.rs";
     assert_eq!(text(&facts), expected);
 }
 
@@ -488,9 +491,9 @@ fn functions_stand_behind_their_file() {
         of("elsewhere", "src/other.rs", 6),
     ];
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
-    assert_eq!(brief.text, "proj:hydra\nimpl:store.rs Store.close, Store.rotate");
+    assert_eq!(brief.text, "proj:hydra\nimpl:src/store.rs Store.close, Store.rotate");
     let codes: Vec<&str> = brief.items.iter().map(|item| item.code.as_str()).collect();
-    assert_eq!(codes, ["impl:store.rs", "impl:Store.close", "impl:Store.rotate"]);
+    assert_eq!(codes, ["impl:src/store.rs", "impl:Store.close", "impl:Store.rotate"]);
 }
 
 #[test]
@@ -509,7 +512,7 @@ fn a_receipt_names_a_quote_by_its_place_not_by_its_words() {
         assert!(receipt.ends_with("a@2026-01-22T13:35:15Z") && !receipt.contains("burst"), "{receipt}");
     }
     let named = compose_with(&[file("s", 1, "src/a.rs")], &[], BUDGET_TOKENS);
-    assert_eq!(named.items[0].receipt_code(), "impl:a.rs");
+    assert_eq!(named.items[0].receipt_code(), "impl:src/a.rs");
 }
 
 proptest! {

@@ -55,9 +55,11 @@ impl Folded {
     /// Nothing of a word is cut off. Scripts without blanks have no such edges.
     fn is_whole(&self, from: usize, to: usize) -> bool {
         let is_edge = |at: usize| match (at.checked_sub(1), self.chars.get(at)) {
-            // What an apostrophe separates are two words: "qu'elle".
+            // What an apostrophe separates are two words: "qu'elle", not "don't".
             (Some(before), Some(c)) => {
-                !is_spaced(self.chars[before]) || !is_spaced(*c) || self.ends[before] < self.starts[at]
+                let is_apart =
+                    self.ends[before] < self.starts[at] && self.chars.get(at + 1).is_some_and(|c| is_spaced(*c));
+                !is_spaced(self.chars[before]) || !is_spaced(*c) || is_apart
             }
             _ => true,
         };
@@ -120,5 +122,6 @@ mod tests {
         assert_eq!(at, text.find("push to main.").unwrap());
         assert!(find("ever push").is_none() && find("直接push").is_some());
         assert!(Folded::of("qu'elle a").find(&['e', 'l', 'l', 'e'], 0).is_some());
+        assert!(Folded::of("don't go").find(&['t', ' ', 'g', 'o'], 0).is_none());
     }
 }

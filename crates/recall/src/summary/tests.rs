@@ -63,7 +63,7 @@ fn the_request_contains_only_facts() {
     );
     for part in [
         "Project: hydra\n",
-        "Files modified: 2\n- proxy.go\n- supervisor.go\n",
+        "Files modified: 2\n- internal/proxy.go\n- internal/supervisor.go\n",
         "Functions changed:\n- supervisor.Process\n",
         "Done:\n- split the proxy\n",
         "Blockers:\n- race condition in the test at line 712\n",
@@ -191,7 +191,7 @@ fn the_format_is_that_of_the_original_tool() {
     let brief = instead(codes(facts()), &input("Split the proxy. Fix the race."));
     let text = "## Previous Session Context\n\n**Project:** hydra\n\n**Summary:** Split the proxy. Fix the race.\n\n\
         **Context:**\n- block:race:race condition in the test at line 712\n\
-        - dec:split the proxy in 3 files - keep each below 200 lines\n- impl:proxy.go\n- impl:supervisor.go\n\
+        - dec:split the proxy in 3 files - keep each below 200 lines\n- impl:internal/proxy.go\n- impl:internal/supervisor.go\n\
         - impl:supervisor.Process\n\n**Next:**\n- fix the race, add a mutex";
     assert_eq!(brief.text, text);
     assert_eq!(brief.items.len(), 6, "the shown items are part of the brief");

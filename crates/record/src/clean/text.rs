@@ -41,7 +41,7 @@ impl<'a> Clean<'a> {
         Clean(Cow::Owned(parts.join("-")))
     }
 
-    /// Read back from the view, which is built from records only. Only for the engine's `store`, as the same test
+    /// Read back from the view, which is built from records only. Only for the view of the store, as the same test
     /// checks.
     pub fn from_stored(text: String) -> Clean<'static> {
         Clean(Cow::Owned(text))

@@ -56,6 +56,11 @@ impl Question<'_> {
         self.session.is_some_and(|own| own.row == session.row)
     }
 
+    /// Does the context contain nothing yet?
+    fn is_fresh(&self) -> bool {
+        matches!(self.source, StartSource::Startup | StartSource::Clear)
+    }
+
     /// What the text begins with. A small budget has no room for it.
     fn first_line(&self) -> &'static str {
         if self.budget.both_tokens >= INTRODUCED_MIN { FIRST_LINE } else { "" }
@@ -65,6 +70,12 @@ impl Question<'_> {
     fn tokens_after(&self, memories: &[MemoryItem]) -> usize {
         let left = self.budget.session_tokens.min(Brief::tokens_after(memories, self.budget.both_tokens));
         left.saturating_sub(tokens::line(self.first_line()))
+    }
+
+    /// The same, in characters.
+    fn chars_after(&self, memories: &[MemoryItem]) -> usize {
+        let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
+        self.chars_max.saturating_sub(memory_chars + 1 + self.first_line().len() + 1)
     }
 
     /// The agent that asks, if that is known.
@@ -132,23 +143,23 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let located = home_project.as_ref().unwrap_or(located);
     let Recent { joined, mut sessions } = recent;
     let known = already_known(store, &sessions, question)?;
-    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
+    let is_fresh = question.is_fresh();
     if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
-    let live = take_live(store, &mut sessions, question)?;
+    let live = live_sessions(store, &sessions, question)?;
     let history = store.history(&joined.ids, question.asks(), now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
     carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
-    let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session));
+    let is_live = |session: &SessionRow| live.iter().any(|live| live.session == session.id);
+    let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session) || is_live(session));
     let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
-    let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
     let mut survey = match carried.facts.is_empty() {
         true => Survey::default(),
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt)?,
@@ -164,7 +175,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         likely: &survey.likely,
         now,
         budget_tokens: question.tokens_after(&memories),
-        chars_max: question.chars_max.saturating_sub(memory_chars + 1 + first_line.len() + 1),
+        chars_max: question.chars_after(&memories),
         prompt: question.prompt,
         memories: &memories,
         known: known.as_ref(),
@@ -176,20 +187,22 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
-    let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
-    let newest = sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row));
+    let newest = newest_told(&brief, &quoted);
     let room = Room { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
     let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
     let brief = brief.after(memories, left_out).introduced(first_line);
-    let briefing = Briefing {
-        project: located.name.clone(),
-        session_id: newest.map(|session| session.id.clone()),
-        expires_at: newest.map(|session| expiry(session.last_activity)),
-        summary: summary.filter(|_| brief.text.contains(SUMMARY_TITLE)),
-        brief,
-    };
+    let (project, session_id) = (located.name.clone(), newest.map(|session| session.id.clone()));
+    let expires_at = newest.map(|session| expiry(session.last_activity));
+    let summary = summary.filter(|_| brief.text.contains(SUMMARY_TITLE));
+    let briefing = Briefing { project, session_id, expires_at, summary, brief };
     store.free((survey, carried, sessions, quoted, turns));
     Ok(briefing)
+}
+
+/// The newest session that a line comes from.
+fn newest_told<'a>(brief: &Brief, sessions: &'a [SessionRow]) -> Option<&'a SessionRow> {
+    let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
+    sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row))
 }
 
 /// Adds what other agents noted and what teammates have open.
@@ -213,8 +226,7 @@ fn with_others(
 /// The summary of the session that changed something last, if it was written after the session's last fact. Otherwise
 /// the codes are more current. A resumed session gets codes, because it knows the rest.
 fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Option<Summarized>> {
-    let is_fresh = matches!(question.source, StartSource::Startup | StartSource::Clear);
-    if question.format == Format::Codes || !is_fresh {
+    if question.format == Format::Codes || !question.is_fresh() {
         return Ok(None);
     }
     let others = sessions.iter().filter(|session| question.session.is_none_or(|own| own.row != session.row));
@@ -351,15 +363,17 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
     })
 }
 
-/// Takes out the sessions that are in the middle of a turn in another window: what they do is not finished.
-fn take_live(store: &Store, sessions: &mut Vec<SessionRow>, question: &Question) -> view::Result<Vec<LiveSession>> {
+/// The sessions that are in the middle of a turn in another window than the one that asks: what they say is not finished.
+fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Vec<LiveSession>> {
     let mut found = Vec::new();
+    if question.session.is_none() || question.source != StartSource::Startup {
+        return Ok(found);
+    }
     for session in sessions.iter().filter(|session| is_running(session, question.now) && !question.is_from(session)) {
         let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
         let (id, agent) = (session.id.clone(), session.agent.clone());
         found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt });
     }
-    sessions.retain(|session| !found.iter().any(|live| live.session == session.id));
     Ok(found)
 }
 

@@ -16,10 +16,9 @@ use cerberus_os::platform;
 use cerberus_os::replace::replace;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::secret::kinds;
-use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use crate::capability::{Capabilities, CapabilityError};
+use crate::capability::{Capabilities, CapabilityError, Finding};
 use crate::erase::forget;
 use crate::journal::rewrite::Change;
 use crate::journal::{self, JournalError, Line, Position};
@@ -45,16 +44,6 @@ impl From<JournalError> for ScanError {
     fn from(error: JournalError) -> Self {
         ScanError::Fold(error.into())
     }
-}
-
-/// Secrets in one place: their kinds, never the secrets themselves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The file, relative to the home.
-    pub file: String,
-    /// The position: the byte offset of a record, the line of a text, or the table of a view.
-    pub at: String,
-    pub kinds: Vec<String>,
 }
 
 /// Everything stored that looks like a secret by the current rules. `here` is the folder of the user.

@@ -1,6 +1,6 @@
 //! Attacks from a grammar: every place of the table of places and every template, with secrets of many shapes.
 //!
-//! The places of programs and functions are read from the table itself (`places.txt` in core), so a line there is
+//! The places of programs and functions are read from the table itself (`places.txt` of `cerberus-record`), so a line there is
 //! tried at once. What is generated depends on the seed alone.
 
 use crate::simulation::random::Random;

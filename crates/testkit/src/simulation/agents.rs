@@ -2,11 +2,17 @@
 
 use std::path::Path;
 
+use cerberus_checks::enforce::CheckCapability;
+use cerberus_loop::run::erase::LoopCapability;
 use cerberus_record::check::{CheckChange, Level};
 use cerberus_record::clean::text::Clean;
+use cerberus_store::capability::Capabilities;
 use serde_json::{Value, json};
 
 use super::random::Random;
+
+/// Sync is driven by the simulation itself.
+pub const CAPABILITIES: Capabilities<'static> = &[&CheckCapability, &LoopCapability];
 
 pub const AGENTS: [&str; 3] = ["claude-code", "codex", "gemini"];
 

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::transcripts;
-use cerberus_checks::enforce::CheckCapability;
-use cerberus_loop::run::erase::LoopCapability;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
@@ -23,7 +21,6 @@ use cerberus_record::repository::Repository;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
 use cerberus_store::brief::recall::{self, Budget, Question};
-use cerberus_store::capability::Capabilities;
 use cerberus_store::erase::forget;
 use cerberus_store::hook::capture::Captured;
 use cerberus_store::hook::{answer, capture};
@@ -39,11 +36,8 @@ use cerberus_store::sessions::{lifecycle, recover, sweep};
 use cerberus_store::view::recorder::Recorder;
 use cerberus_store::view::{MemoryRow, Store, fold};
 
-use super::agents::{AGENTS, anything, check, start, transcript};
+use super::agents::{AGENTS, CAPABILITIES, anything, check, start, transcript};
 use super::random::Random;
-
-/// Sync is driven by the simulation itself.
-const CAPABILITIES: Capabilities<'static> = &[&CheckCapability, &LoopCapability];
 
 /// A session of an agent, as the agent knows it.
 #[derive(Clone, Debug)]

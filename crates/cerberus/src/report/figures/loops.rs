@@ -74,7 +74,8 @@ impl LoopRun {
     }
 }
 
-#[cfg(all(test, feature = "loop"))]
+#[cfg(feature = "loop")]
+#[cfg(test)]
 mod tests {
     use cerberus_loop::settings::Worker;
     use cerberus_record::session::LoopEnd;

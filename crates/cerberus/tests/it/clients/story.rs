@@ -33,7 +33,7 @@ const TOLD: [&str; 6] = [
     "impl:limiter.test.mjs",
     "impl:limiter.mjs takeToken",
     "dec:Let's use a token bucket instead of a fixed window",
-    "block:test:an empty bucket refuses",
+    "block:test:\"an empty bucket refuses\"",
     "next:Document the limiter",
 ];
 

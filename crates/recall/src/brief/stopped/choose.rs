@@ -1,4 +1,5 @@
-//! Which sentences are quoted: a linear model over position and form, and a penalty for repetition.
+//! Which sentences are quoted: those that say most that is not quoted yet. A word counts more the rarer it is in the
+//! conversation and the more turns come back to it; a linear model over position and form weighs the sentence.
 
 use std::cmp::Ordering;
 
@@ -15,10 +16,11 @@ const TURNS_BACK_MAX: usize = 6;
 const FROM_END_MAX: usize = 10;
 const NAMES_MAX: usize = 3;
 
-/// How much of a sentence's score is lost if all its words were quoted already.
-const REPETITION: f64 = 1.0;
 /// What a request is worth beside a sentence of the agent: the next session needs the user's own words more.
-const REQUEST_WORTH: f64 = 2.0;
+const REQUEST_WORTH: f64 = 1.4;
+/// How much a sentence's standing counts beside what it says, and its length beside both.
+const STANDING: f64 = 0.7;
+const LENGTH: f64 = 0.8;
 /// What a line costs beside its sentences: its prefix and its age.
 const LINE_TOKENS: usize = 5;
 /// A quote costs its characters and this many more.
@@ -133,6 +135,11 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
     for (at, candidate) in candidates.iter().enumerate() {
         candidate.words.iter().for_each(|word| by_word.entry(*word).or_default().push(at));
     }
+    let word_worths: FastMap<u64, f64> =
+        by_word.iter().map(|(word, found)| (*word, word_worth(candidates, found))).collect();
+    // What the words of each sentence that are not quoted yet are worth together.
+    let mut news: Vec<f64> =
+        candidates.iter().map(|candidate| candidate.words.iter().map(|word| word_worths[word]).sum()).collect();
     // How many words of each sentence are quoted already.
     let mut known = vec![0usize; candidates.len()];
     let mut open: Vec<usize> = (0..candidates.len()).collect();
@@ -152,10 +159,7 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
             words.is_empty() || !is_known
         };
         open.retain(|at| candidates[*at].tokens <= left && is_new(*at));
-        let value = |at: usize| {
-            let repeated = known[at] as f64 / candidates[at].words.len().max(1) as f64;
-            (candidates[at].is_certain, scores[at] * (1.0 - REPETITION * repeated))
-        };
+        let value = |at: usize| (candidates[at].is_certain, scores[at] * news[at]);
         let better = |a: &usize, b: &usize| {
             // Of two that are alike the later one is newer.
             value(open[*a]).partial_cmp(&value(open[*b])).unwrap_or(Ordering::Equal).then(a.cmp(b))
@@ -166,7 +170,10 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
         left -= cost;
         lines.insert((candidates[best].turn, candidates[best].is_reply));
         for word in &candidates[best].words {
-            by_word.remove(word).unwrap_or_default().into_iter().for_each(|at| known[at] += 1);
+            for at in by_word.remove(word).unwrap_or_default() {
+                known[at] += 1;
+                news[at] -= word_worths[word];
+            }
         }
         chosen.push(best);
     }
@@ -174,10 +181,18 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
     chosen
 }
 
+/// A word is worth more the fewer sentences have it, and the more turns come back to it.
+fn word_worth(candidates: &[Candidate], found: &[usize]) -> f64 {
+    let rarity = ((candidates.len() + 1) as f64 / found.len() as f64).ln();
+    let mut turns: Vec<usize> = found.iter().map(|at| candidates[*at].turn).collect();
+    turns.dedup();
+    rarity * turns.len() as f64
+}
+
 /// How likely a sentence is to matter, for what it costs.
 fn worth(candidate: &Candidate, weights: &Features) -> f64 {
     let sum: f64 = candidate.features.iter().zip(weights).map(|(feature, weight)| feature * weight).sum();
     let chars = candidate.text.chars().count() as f64;
     let speaker = if candidate.is_reply { 1.0 } else { REQUEST_WORTH };
-    speaker / (1.0 + (-sum).exp()) / (LINE_CHARS + chars).sqrt()
+    (speaker / (1.0 + (-sum).exp())).powf(STANDING) / (LINE_CHARS + chars).powf(LENGTH)
 }

@@ -1,4 +1,4 @@
-//! SHA-256, for the check of a code. Everything else is hashed by the engine.
+//! SHA-256, for the check of a code. Everything else is hashed by a library, outside the pure crates.
 
 /// The fractional parts of the cube roots of the first 64 primes.
 #[rustfmt::skip]
