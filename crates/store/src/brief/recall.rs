@@ -187,7 +187,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
-    let newest = newest_told(&brief, &quoted);
+    let newest = newest_told(&brief, &quoted, &turns);
     let room = Room { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
     let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
     let brief = brief.after(memories, left_out).introduced(first_line);
@@ -199,9 +199,10 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     Ok(briefing)
 }
 
-/// The newest session that a line comes from.
-fn newest_told<'a>(brief: &Brief, sessions: &'a [SessionRow]) -> Option<&'a SessionRow> {
-    let told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
+/// The newest session that a line comes from. A question in between is not what goes on.
+fn newest_told<'a>(brief: &Brief, sessions: &'a [SessionRow], turns: &[Quotable]) -> Option<&'a SessionRow> {
+    let mut told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
+    turns.iter().filter(|turn| turn.part == Part::Idle).for_each(|turn| _ = told.remove(&turn.session));
     sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row))
 }
 
