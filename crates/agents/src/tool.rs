@@ -141,14 +141,15 @@ pub(crate) fn shell<'a>(
         return;
     }
     // Other output may contain a file's content, which is never kept.
+    let line = used.command.as_deref().unwrap_or_default();
     let output = match printed {
         Printed::Run => output(),
         Printed::Mixed(run) => {
             let output = output();
-            let lines = [runs::lines_of_run(&run, &output), git_report::report_lines(&output)];
+            let lines = [runs::lines_of_run(&run, &output), git_report::report_lines(line, &output)];
             Cow::Owned(lines.join("\n").trim().to_string())
         }
-        Printed::Other if may_report => Cow::Owned(git_report::report_lines(&output())),
+        Printed::Other if may_report => Cow::Owned(git_report::report_lines(line, &output())),
         Printed::Other => return,
     };
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());

@@ -22,6 +22,8 @@ pub enum Kind {
     Commit,
     /// A pull or merge request that was opened.
     PullRequest,
+    /// A push, a tag, a release or a deployment.
+    Step,
     Objective,
     Note,
     /// The last request of the person, in a brief.
@@ -37,7 +39,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 18] = [
         Kind::File,
         Kind::Read,
         Kind::Function,
@@ -48,6 +50,7 @@ impl Kind {
         Kind::Test,
         Kind::Commit,
         Kind::PullRequest,
+        Kind::Step,
         Kind::Objective,
         Kind::Note,
         Kind::Last,
@@ -69,6 +72,7 @@ impl Kind {
             Kind::Test => "test",
             Kind::Commit => "commit",
             Kind::PullRequest => "pull_request",
+            Kind::Step => "step",
             Kind::Objective => "objective",
             Kind::Note => "note",
             Kind::Last => "last",
@@ -95,6 +99,7 @@ impl Kind {
             Kind::Test => "test:",
             Kind::Commit => "commit:",
             Kind::PullRequest => "pull:",
+            Kind::Step => "step:",
             Kind::Objective => "goal:",
             Kind::Note => "note:",
             Kind::Last => "last:",

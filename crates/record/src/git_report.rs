@@ -1,19 +1,39 @@
-//! Commits and pull requests, from the tools' own reports. The command that asked for them is not evidence.
+//! What git and the hosts of its repositories report: commits, pushes, tags, pull requests and their checks. The command
+//! that asked for them is not evidence, except that it may name the pull request that the report is about.
 
 use crate::clean::text::line;
 use crate::fact::{Fact, Kind, TEXT_CHARS_MAX};
 
-const COMMITS_MAX: usize = 10;
+const REPORTS_MAX: usize = 10;
 
-/// Could the output of this command report a commit or a pull request?
+/// Could the output of this command report one of these?
 pub fn may_report(command: &str) -> bool {
-    may_commit(command) || may_open_pull_request(command)
+    may_commit(command) || may_report_pull_request(command) || may_push(command)
 }
 
-/// The lines of an output that report what git did. Anything else may be file content.
-pub fn report_lines(output: &str) -> String {
-    let is_report = |line: &&str| commit(line).is_some() || pull_request(line).is_some();
-    output.lines().filter(is_report).take(COMMITS_MAX).collect::<Vec<_>>().join("\n")
+/// The lines of an output that report what was done, some of them in our words. Anything else may be file content.
+pub fn report_lines(command: &str, output: &str) -> String {
+    let is_report = |line: &&str| commit(line).is_some() || push(line).is_some() || pull_request(line).is_some();
+    let mut lines: Vec<String> = output.lines().filter(is_report).take(REPORTS_MAX).map(str::to_string).collect();
+    if may_report_pull_request(command) {
+        lines.extend(state(command, output));
+        lines.extend(checks(output));
+    }
+    lines.join("\n")
+}
+
+/// Everything that a command reported.
+pub fn facts(command: &str, output: &str) -> Vec<Fact> {
+    let mut facts = commits(command, output);
+    facts.extend(pull_requests(command, output));
+    if may_push(command) {
+        facts.extend(output.lines().filter_map(push).take(REPORTS_MAX).map(|pushed| pushed.fact()));
+    }
+    if may_report_pull_request(command) {
+        let checked = |line: &str| Fact { reference: Some("checks".to_string()), ..Fact::words(Kind::Step, line) };
+        facts.extend(output.lines().filter(|line| line.starts_with(CHECKS)).map(checked));
+    }
+    facts
 }
 
 /// The commits that a command reported.
@@ -21,7 +41,7 @@ pub fn commits(command: &str, output: &str) -> Vec<Fact> {
     if !may_commit(command) {
         return Vec::new();
     }
-    let made = output.lines().filter_map(commit).take(COMMITS_MAX);
+    let made = output.lines().filter_map(commit).take(REPORTS_MAX);
     made.map(|(hash, subject)| Fact {
         text: line(subject, TEXT_CHARS_MAX),
         ..Fact::words(Kind::Commit, &format!("{hash} {subject}"))
@@ -29,25 +49,149 @@ pub fn commits(command: &str, output: &str) -> Vec<Fact> {
     .collect()
 }
 
-/// The pull requests that a command opened, by their address.
+/// The pull requests that a command opened, by their address, and the states that it reported. The reference is the
+/// number.
 pub fn pull_requests(command: &str, output: &str) -> Vec<Fact> {
-    if !may_open_pull_request(command) {
+    if !may_report_pull_request(command) {
         return Vec::new();
     }
-    output.lines().filter_map(pull_request).map(|address| Fact::words(Kind::PullRequest, address)).collect()
+    let numbered = |number: &str, text: &str| Fact {
+        reference: Some(format!("pull #{number}")),
+        ..Fact::words(Kind::PullRequest, text)
+    };
+    let opened = output.lines().filter(|_| may_open_pull_request(command)).filter_map(pull_request);
+    let opened = opened.map(|(address, number)| numbered(number, address));
+    let told = output.lines().filter_map(|line| line.strip_prefix(STATE)?.split_once(": "));
+    opened.chain(told.map(|(number, state)| numbered(number, &format!("#{number} {state}")))).collect()
 }
 
 fn may_open_pull_request(command: &str) -> bool {
     ["gh pr create", "glab mr create"].iter().any(|tool| command.contains(tool))
 }
 
-/// A line that is only `https://HOST/OWNER/NAME/pull/12` or `…/-/merge_requests/12`.
-fn pull_request(line: &str) -> Option<&str> {
+fn may_report_pull_request(command: &str) -> bool {
+    ["gh pr ", "glab mr "].iter().any(|tool| command.contains(tool))
+}
+
+/// A line that is only `https://HOST/OWNER/NAME/pull/12` or `…/-/merge_requests/12`: the address and the number.
+fn pull_request(line: &str) -> Option<(&str, &str)> {
     let address = line.trim();
     let (page, number) = address.strip_prefix("https://")?.rsplit_once('/')?;
     let is_page = page.ends_with("/pull") || page.ends_with("/merge_requests");
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_page && is_number && !address.contains(char::is_whitespace)).then_some(address)
+    (is_page && is_number(number) && !address.contains(char::is_whitespace)).then_some((address, number))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// How we write down the state of a pull request: `pull request #12: merged`.
+const STATE: &str = "pull request #";
+
+/// The state of the pull request that a command is about, as far as its output tells it.
+fn state(command: &str, output: &str) -> Option<String> {
+    let field = |name: &str| {
+        // `state:\tOPEN`, `"state":"OPEN"`, `"state": "OPEN"`.
+        let (_, rest) =
+            output.split_once(&format!("{name}:")).or_else(|| output.split_once(&format!("\"{name}\":")))?;
+        let rest = rest.trim_start_matches([' ', '\t', '"']);
+        Some(rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default())
+    };
+    let asked = || named_in(command).or_else(|| field("number").filter(|number| is_number(number)));
+    if let Some((number, word)) = output.lines().find_map(sentence) {
+        return Some(format!("{STATE}{number}: {word}"));
+    }
+    let word = match field("state")?.to_ascii_lowercase().as_str() {
+        "open" | "opened" => "open",
+        "merged" => "merged",
+        "closed" => "closed",
+        _ => return None,
+    };
+    Some(format!("{STATE}{}: {word}", asked()?))
+}
+
+/// `✓ Squashed and merged pull request #12 (title)`, `! Pull request o/r#12 was already merged`: number and state.
+fn sentence(line: &str) -> Option<(&str, &'static str)> {
+    let (before, rest) = line.split_once('#')?;
+    if !before.contains("ull request") && !before.contains("erge request") {
+        return None;
+    }
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (number, after) = rest.split_at(end);
+    let said = |words: &str| before.contains(words) || after.contains(words);
+    let word = match () {
+        () if said("was already merged") || before.contains("erged pull") || before.contains("erged merge") => "merged",
+        () if before.contains("Closed ") => "closed",
+        () if before.contains("Reopened ") || said("marked as \"ready for review\"") => "open",
+        () => return None,
+    };
+    is_number(number).then_some((number, word))
+}
+
+/// The pull request that a command names: `gh pr merge 12`, `gh pr view https://…/pull/12`.
+fn named_in(command: &str) -> Option<&str> {
+    let (_, rest) = command.split_once("gh pr ").or_else(|| command.split_once("glab mr "))?;
+    let word = rest.split_whitespace().nth(1)?;
+    Some(word.rsplit(['/', '#']).next().unwrap_or(word)).filter(|number| is_number(number))
+}
+
+/// What the rows of `gh pr checks` say, in one line: `checks: 3 pass, 1 fail (build)`.
+fn checks(output: &str) -> Option<String> {
+    let rows = output.lines().filter_map(|line| {
+        let mut cells = line.split('\t');
+        Some((cells.next()?, cells.next()?)).filter(|_| cells.next().is_some())
+    });
+    let mut last: Vec<(&str, &str)> = Vec::new();
+    for (name, result) in rows.filter(|(_, result)| ["pass", "fail", "pending"].contains(result)) {
+        last.retain(|(other, _)| *other != name);
+        last.push((name, result));
+    }
+    let count = |wanted: &str| last.iter().filter(|(_, result)| *result == wanted).count();
+    let counted =
+        |wanted: &str| Some(count(wanted)).filter(|count| *count > 0).map(|count| format!("{count} {wanted}"));
+    let counts: Vec<String> = ["pass", "fail", "pending"].into_iter().filter_map(counted).collect();
+    (!counts.is_empty()).then(|| format!("{CHECKS}{}", counts.join(", ")))
+}
+
+const CHECKS: &str = "checks: ";
+
+fn may_push(command: &str) -> bool {
+    command.contains("git") && command.contains("push")
+}
+
+/// A branch or tag that was pushed.
+struct PushedReference<'a> {
+    name: &'a str,
+    is_tag: bool,
+}
+
+impl PushedReference<'_> {
+    fn fact(&self) -> Fact {
+        // A tag that is pushed was made before, which is the same step.
+        let what = if self.is_tag { "tag" } else { "push" };
+        Fact {
+            reference: Some(format!("{what} {}", self.name)),
+            ..Fact::words(Kind::Step, &format!("pushed {}", self.name))
+        }
+    }
+}
+
+/// `   1a2b3c4..5d6e7f8  main -> main`, ` * [new branch]  fix/x -> fix/x`, ` + 1a2b3c4...5d6e7f8 x -> x (forced update)`.
+fn push(line: &str) -> Option<PushedReference<'_>> {
+    let (before, after) = line.split_once(" -> ")?;
+    let mark = before.trim_start().trim_start_matches(['*', '+']).trim_start();
+    let is_hash = |text: &str| text.len() >= 7 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_moved = mark
+        .split(char::is_whitespace)
+        .next()
+        .and_then(|range| range.split_once(".."))
+        .is_some_and(|(from, to)| is_hash(from) && is_hash(to.trim_start_matches('.')));
+    let is_tag = mark.starts_with("[new tag]");
+    let name = after.split_whitespace().next()?;
+    // A fetch names the remote branch with its remote: `main -> origin/main`.
+    let own = before.split_whitespace().next_back()?;
+    let is_pushed = (is_moved || is_tag || mark.starts_with("[new branch]")) && own == name;
+    is_pushed.then_some(PushedReference { name, is_tag })
 }
 
 /// Could this command have made a commit?

@@ -33,5 +33,6 @@ pub mod session;
 pub mod shell;
 pub mod source;
 pub mod span;
+pub mod steps;
 pub mod summary;
 pub mod time;

@@ -41,7 +41,7 @@ pub fn is_ours(line: &str) -> bool {
         return false;
     };
     // Words like `test:e2e` begin sentences of others; those kinds are not in briefs.
-    let not_told = [Kind::Done, Kind::Test, Kind::Commit, Kind::PullRequest];
+    let not_told = [Kind::Done, Kind::Test, Kind::Commit, Kind::PullRequest, Kind::Step];
     let is_told = !not_told.into_iter().any(|kind| line.starts_with(kind.prefix()));
     !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_told || !rest.contains(char::is_whitespace))
 }

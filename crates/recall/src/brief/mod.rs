@@ -8,6 +8,7 @@ pub mod digest;
 pub mod failing;
 mod fit;
 mod gather;
+pub mod ledger;
 mod likely;
 mod live;
 pub mod memories;
@@ -108,6 +109,7 @@ pub struct Likely {
     /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
     pub repository: repository::Repository,
+    pub ledger: ledger::Ledger,
 }
 
 /// What a session already has in its context.
@@ -156,7 +158,7 @@ impl Section {
             Kind::Next | Kind::Objective | Kind::Note => Some(Section::Next),
             Kind::Last | Kind::Asked | Kind::Said => Some(Section::Stopped),
             Kind::Git | Kind::Live => Some(Section::Git),
-            Kind::Done | Kind::Test | Kind::Commit | Kind::PullRequest => None,
+            Kind::Done | Kind::Test | Kind::Commit | Kind::PullRequest | Kind::Step => None,
         }
     }
 }
@@ -252,6 +254,7 @@ pub fn compose(request: &Request) -> Brief {
         likely::trim_statements(&mut items, &mut dropped);
     }
     items.extend(repository::item(&request.likely.repository, request.facts, request.worked, request.now));
+    items.extend(ledger::item(&request.likely.ledger, request.now));
     items.extend(request.live.iter().map(|session| live::item(session, request.now)));
     let is_known = |item: &Item| request.known.is_some_and(|known| known.shown_codes.contains(&item.receipt_code()));
     items.retain(|item| !is_known(item));
@@ -308,6 +311,7 @@ pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &
     items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
     if !items.is_empty() {
         items.extend(repository::item(&likely.repository, facts, &[], now));
+        items.extend(ledger::item(&likely.ledger, now));
         items.extend(likely.files.iter().take(rank::weights::FILES_MAX).map(|ranked| likely::seen(ranked, now)));
     }
     shorten::name_files(&mut items);

@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
 use cerberus_record::fact::Kind;
+use cerberus_record::map::FastSet;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
 use super::rank::{Commit, SessionWork};
-use super::{Item, Known, Section, Worked, base};
+use super::{Item, Known, Section, Worked};
 
 /// More names say no more.
 const FILES_MAX: usize = 3;
@@ -25,19 +26,30 @@ pub struct Repository {
     pub changed: Vec<String>,
     /// Other files that the last session edited and did not commit.
     pub left: Vec<String>,
+    /// And those of sessions before it.
+    pub left_before: Vec<String>,
     /// The last session is the one that asks: its context was cleared or compacted.
     pub is_own: bool,
     pub pushed: Pushed,
 }
 
-/// The files that the last session at work edited and nobody committed since, the last edited first. The session may
-/// have committed them on another branch: a commit of its own that is not among `commits` counts as one of all files.
-pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> Vec<String> {
-    let is_at_work = |worked: &&SessionWork| worked.touched.iter().any(|touched| touched.edits > 0);
-    let Some(last) = sessions.iter().find(is_at_work) else { return Vec::new() };
+/// The files that the last session at work edited and nobody committed since, the last edited first; then those of the
+/// sessions before it.
+pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> (Vec<String>, Vec<String>) {
+    let mut at_work = sessions.iter().filter(|worked| worked.touched.iter().any(|touched| touched.edits > 0));
+    let last = at_work.next().map(|worked| left_by(worked, commits, facts)).unwrap_or_default();
+    let mut seen: FastSet<String> = last.iter().cloned().collect();
+    let before = at_work.take(BEFORE_MAX).flat_map(|worked| left_by(worked, commits, facts));
+    let before = before.filter(|path| seen.insert(path.clone())).collect();
+    (last, before)
+}
+
+/// What one session left. It may have committed on another branch: a commit of its own that is not among `commits`
+/// counts as one of all files.
+fn left_by(worked: &SessionWork, commits: &[Commit], facts: &[Known]) -> Vec<String> {
     let is_listed =
         |at: Timestamp| commits.iter().any(|commit| (commit.at.millis() - at.millis()).abs() <= SAME_COMMIT_MILLIS);
-    let elsewhere = facts.iter().filter(|known| known.fact.kind == Kind::Commit && known.session == last.session);
+    let elsewhere = facts.iter().filter(|known| known.fact.kind == Kind::Commit && known.session == worked.session);
     let elsewhere = elsewhere.map(|known| known.at).filter(|at| !is_listed(*at)).max();
     // What was edited before the oldest commit that is known may have been committed.
     let oldest = commits.last().map(|commit| commit.at);
@@ -46,7 +58,7 @@ pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[K
             || elsewhere.is_some_and(|at| at >= edited)
             || commits.iter().any(|commit| commit.at >= edited && commit.files.iter().any(|file| file == path))
     };
-    let mut left: Vec<(Timestamp, &str)> = last
+    let mut left: Vec<(Timestamp, &str)> = worked
         .touched
         .iter()
         .filter_map(|touched| Some((touched.last_edit?, touched.path.as_str())))
@@ -55,6 +67,9 @@ pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[K
     left.sort_by_key(|(edited, path)| (Reverse(*edited), *path));
     left.into_iter().map(|(_, path)| path.to_string()).collect()
 }
+
+/// So many sessions before the last one at work are looked at.
+const BEFORE_MAX: usize = 5;
 
 /// A commit that a session made and one that git lists at about the same time are the same.
 const SAME_COMMIT_MILLIS: i64 = 120_000;
@@ -86,6 +101,9 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         let whose = if repository.is_own { "so far" } else { "by the last session" };
         parts.push(format!("not committed {whose}: {}", names(&repository.left, LEFT_MAX)));
     }
+    if !repository.left_before.is_empty() {
+        parts.push(format!("not committed by earlier sessions: {}", names(&repository.left_before, FILES_MAX)));
+    }
     match repository.pushed {
         Pushed::Never => parts.push("branch not pushed".to_string()),
         Pushed::Compared { ahead, behind } => {
@@ -96,8 +114,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         }
         Pushed::Unknown => {}
     }
-    let opened = opened(facts, &made);
-    let is_plain = parts.len() <= 1 && made.is_empty() && opened.is_none();
+    let is_plain = parts.len() <= 1 && made.is_empty();
     if is_plain {
         return None;
     }
@@ -105,9 +122,8 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         let subjects = made.iter().map(|known| text::line(&commit_words(known), SUBJECT_CHARS_MAX));
         parts.push(format!("committed: {}", subjects.collect::<Vec<_>>().join("; ")));
     }
-    parts.extend(opened.map(|known| format!("opened: {}", known.fact.text)));
     let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
-    let last = made.last().copied().into_iter().chain(opened).max_by_key(|known| (known.at, known.event));
+    let last = made.last();
     Some(Item {
         section: Section::Git,
         kind: Kind::Git,
@@ -126,7 +142,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
 
 /// `a.rs, b.rs and 2 more`.
 fn names(paths: &[String], max: usize) -> String {
-    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(base(path), "a file")).collect();
+    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(path, "a file")).collect();
     let more = paths.len().saturating_sub(max);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
@@ -147,13 +163,6 @@ fn commits<'a>(facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
     made.dedup_by_key(|known| known.fact.code.clone());
     made.drain(..made.len().saturating_sub(COMMITS_MAX));
     made
-}
-
-/// The last pull request, unless it was opened before the session that committed last.
-fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
-    let last = facts.iter().filter(|known| known.fact.kind == Kind::PullRequest).max_by_key(|k| (k.at, k.event))?;
-    let is_of_last = |commit: &&Known| commit.session == last.session || commit.at <= last.at;
-    made.iter().all(is_of_last).then_some(last)
 }
 
 /// `1a2b3c4 store: open it once`.
@@ -197,22 +206,6 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_request_is_told_until_later_sessions_commit() {
-        let address = "https://github.com/o/r/pull/12";
-        let fact = git_report::pull_requests("gh pr create", address).pop().unwrap();
-        let opened = |session: &str, secs: i64| Known { fact: fact.clone(), ..commit(session, secs, "[x 1111111] x") };
-        let repository = Repository { branch: Some("fix/x".to_string()), ..Repository::default() };
-        let line = |facts: &[Known]| line(&repository, facts).unwrap();
-        assert_eq!(line(&[opened("a", 1)]), format!("git:on fix/x; opened: {address}"));
-        let made = |session: &str, secs: i64| commit(session, secs, "[x 1a2b3c4] store: open it once");
-        let both = format!("git:on fix/x; committed: 1a2b3c4 store: open it once; opened: {address}");
-        for facts in [[made("a", 1), opened("a", 2)], [made("a", 1), opened("b", 2)], [opened("a", 1), made("a", 2)]] {
-            assert_eq!(line(&facts), both);
-        }
-        assert!(!line(&[opened("a", 1), made("b", 2)]).contains(address));
-    }
-
-    #[test]
     fn commits_are_not_told_once_a_later_session_worked() {
         let facts = [commit("a", 1, "[main 1111111] one")];
         let repository = Repository { branch: Some("main".to_string()), ..Repository::default() };
@@ -245,7 +238,7 @@ mod tests {
         let last = edited("b", &[("a.rs", 1_000), ("b.rs", 2_000), ("c.rs", 3_000)]);
         let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
         let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
-        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
+        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts).0;
         assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
         // A commit that git does not list here was made elsewhere, of files that nobody knows.

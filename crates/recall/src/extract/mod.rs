@@ -11,6 +11,7 @@ use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Targe
 use cerberus_record::git_report as git;
 use cerberus_record::runs;
 use cerberus_record::seed;
+use cerberus_record::steps;
 
 use crate::said;
 use crate::said::cues::{Cue, cue};
@@ -169,8 +170,10 @@ fn shell(used: &ToolUse, out: &mut Extracted) {
     }
     // Git's own report is enough if the outcome is unknown.
     if used.outcome.may_be_done() {
-        out.facts.extend(git::commits(command, output));
-        out.facts.extend(git::pull_requests(command, output));
+        out.facts.extend(git::facts(command, output));
+    }
+    if used.outcome == Outcome::Done {
+        out.facts.extend(steps::facts(command));
     }
 }
 

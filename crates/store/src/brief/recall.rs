@@ -9,6 +9,7 @@ use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::stopped::{Part, Quotable};
 use cerberus_recall::brief::{
     self, AlreadyKnown, Brief, FIRST_LINE, LiveSession, MemoryItem, Prompted, Request, Room, TeamFact, Worked, failing,
+    ledger,
 };
 use cerberus_recall::summary::read_stored;
 use cerberus_recall::summary::render::{self, Format};
@@ -152,7 +153,9 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let history = store.history(&joined.ids, question.asks(), now)?;
     let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
     carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
-    carried.add(failing::blockers(&store.runs(&sessions, now)?, &carried.facts));
+    let runs = store.runs(&sessions, now)?;
+    let checked = ledger::checked(&runs, &carried.facts);
+    carried.add(failing::blockers(&runs, &carried.facts));
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
     let is_live = |session: &SessionRow| live.iter().any(|live| live.session == session.id);
@@ -164,6 +167,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         true => Survey::default(),
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt)?,
     };
+    survey.likely.ledger.checked = checked;
     survey.likely.repository.is_own = matches!(question.source, StartSource::Clear | StartSource::Compact);
     let turns = turns(&view, &quoted, &carried)?;
     let summary = last_summary(store, &sessions, question)?;

@@ -3,9 +3,12 @@
 //! Git is started only when another commit is checked out; otherwise its last output is in the view.
 
 use std::cell::{LazyCell, RefCell};
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
+use cerberus_recall::brief::ledger::{Branch, Ledger, Standing};
 use cerberus_recall::brief::rank::weights::learned;
 use cerberus_recall::brief::rank::{Candidates, Commit, Evidence, Renames, Scoring, SessionWork, USUAL};
 use cerberus_recall::brief::repository::{self, Pushed, Repository};
@@ -62,11 +65,16 @@ pub fn survey(
     let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(by));
     let Ranking { mut survey, commits, changed } = ranking;
     let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
-    let mut left = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
-    left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
-    let left = without_ignored(view, left, &survey.tracked)?;
-    survey.likely.repository = Repository { left, ..repository(view, &changed)? };
-    survey.likely.unmerged = unmerged(view.located, carried, sessions);
+    let (mut left, mut left_before) = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
+    for left in [&mut left, &mut left_before] {
+        left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
+        left.truncate(ASKED_ABOUT_MAX);
+    }
+    let ignored = ignored(view, left.iter().chain(&left_before), &survey.tracked)?;
+    [&mut left, &mut left_before].into_iter().for_each(|left| left.retain(|path| !ignored.contains(path)));
+    survey.likely.repository = Repository { left, left_before, ..repository(view, &changed)? };
+    let (ledger, unmerged) = branches(view, carried, sessions)?;
+    (survey.likely.ledger, survey.likely.unmerged) = (ledger, unmerged);
     view.store.free((commits, changed));
     Ok(survey)
 }
@@ -177,33 +185,34 @@ fn repository(view: &View, changed: &FastSet<String>) -> view::Result<Repository
         Some(branch) => pushed(view, branch)?,
         None => Pushed::Unknown,
     };
-    Ok(Repository { branch, changed, left: Vec::new(), is_own: false, pushed })
+    Ok(Repository { branch, changed, left: Vec::new(), left_before: Vec::new(), is_own: false, pushed })
 }
 
 /// At most this many files are asked about.
 const ASKED_ABOUT_MAX: usize = 20;
 
-/// Files that git ignores are never committed. Git is asked only when there are other files to ask about.
-fn without_ignored(view: &View, mut left: Vec<String>, tracked: &[String]) -> view::Result<Vec<String>> {
-    left.truncate(ASKED_ABOUT_MAX);
-    let is_tracked = |path: &&str| tracked.iter().any(|tracked| tracked == path);
-    let untracked: Vec<&str> = left.iter().map(String::as_str).filter(|path| !is_tracked(path)).collect();
+/// Those of these files that git ignores: they are never committed. Git is asked only about files that it does not
+/// track; if it does not answer, they all count as ignored.
+fn ignored<'a>(
+    view: &View,
+    paths: impl Iterator<Item = &'a String>,
+    tracked: &[String],
+) -> view::Result<FastSet<String>> {
+    let untracked: Vec<&str> = paths.filter(|path| !tracked.contains(path)).map(String::as_str).collect();
     if untracked.is_empty() {
-        return Ok(left);
+        return Ok(FastSet::default());
     }
     let key = format!("{}\0ignored", view.located.root.to_string_lossy());
     let asked = untracked.join("\0");
     let kept = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked).map(|(_, printed)| printed);
     let is_kept = kept.is_some();
     let Some(printed) = kept.or_else(|| git::ignored(view.located, &untracked)) else {
-        left.retain(|path| is_tracked(&path.as_str()));
-        return Ok(left);
+        return Ok(untracked.into_iter().map(str::to_string).collect());
     };
     if !is_kept {
         view.store.cache_git_log(&key, &asked, &printed);
     }
-    left.retain(|path| !printed.split('\0').any(|ignored| ignored == path));
-    Ok(left)
+    Ok(printed.split('\0').map(str::to_string).collect())
 }
 
 /// Git counts the commits only when the branch or the remote one moved.
@@ -321,23 +330,47 @@ fn touched<'a>(worked: &[&'a SessionWork]) -> impl Iterator<Item = &'a str> {
     worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str())
 }
 
-/// Sessions that made decisions on a branch that is not merged into what is checked out.
-fn unmerged(located: &Located, carried: &Carried, sessions: &[SessionRow]) -> HashMap<SessionId, String> {
-    let here = located.branch();
-    let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);
-    let deciding: HashSet<&SessionId> = decisions.map(|known| &known.session).collect();
-    let elsewhere = sessions.iter().filter(|session| deciding.contains(&session.id));
-    let branches: Vec<(&SessionId, &str)> = elsewhere
-        .filter_map(|session| Some((&session.id, session.branch.as_deref()?)))
-        .filter(|(_, branch)| Some(*branch) != here.as_deref())
-        .collect();
-    if branches.is_empty() {
-        return HashMap::new();
+/// Older reports say nothing about now.
+const REPORTS_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What tools reported about this project's branches, and the sessions that made decisions on a branch that is not
+/// merged into what is checked out.
+fn branches(
+    view: &View,
+    carried: &Carried,
+    sessions: &[SessionRow],
+) -> view::Result<(Ledger, HashMap<SessionId, String>)> {
+    let here = view.located.branch();
+    let reports = view.store.reports(&view.joined.ids, view.now.minus(REPORTS_AGE), view.now)?;
+    let worked: FastSet<&SessionId> = carried.facts.iter().map(|known| &known.session).collect();
+    let mut sessions: Vec<&SessionRow> = sessions.iter().filter(|session| worked.contains(&session.id)).collect();
+    sessions.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+    let last = sessions.first().and_then(|session| session.branch.clone());
+    let seen = sessions.iter().map(|session| (session.branch.as_deref(), session.last_activity));
+    let seen = seen.chain(reports.iter().map(|report| (report.branch.as_deref(), report.at)));
+    let mut others: Vec<(&str, Timestamp)> = Vec::new();
+    for (branch, at) in seen.filter_map(|(branch, at)| Some((branch?, at))) {
+        if Some(branch) != here.as_deref() && !others.iter().any(|(other, _)| *other == branch) {
+            others.push((branch, at));
+        }
     }
-    let mut names: Vec<&str> = branches.iter().map(|(_, branch)| *branch).collect();
-    names.sort_unstable();
-    names.dedup();
-    let unmerged: HashSet<String> = git::unmerged(located, &names).into_iter().collect();
-    let of_one = branches.into_iter().filter(|(_, branch)| unmerged.contains(*branch));
-    of_one.map(|(session, branch)| (session.clone(), branch.to_string())).collect()
+    let names: Vec<&str> = others.iter().map(|(branch, _)| *branch).collect();
+    let unmerged: HashSet<String> = git::unmerged(view.located, &names).into_iter().collect();
+    let standing = |branch: &str| match git::has_branch(view.located, branch) {
+        _ if unmerged.contains(branch) => Standing::Unmerged,
+        true => Standing::Merged,
+        false => Standing::Missing,
+    };
+    let branch = |(name, last_activity): (&str, Timestamp)| Branch {
+        name: name.to_string(),
+        last_activity,
+        standing: standing(name),
+    };
+    let branches = others.into_iter().map(branch).collect();
+    let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);
+    let deciding: FastSet<&SessionId> = decisions.map(|known| &known.session).collect();
+    let of_one = sessions.iter().filter(|session| deciding.contains(&session.id));
+    let of_one = of_one.filter_map(|session| Some((session.id.clone(), session.branch.clone()?)));
+    let elsewhere = of_one.filter(|(_, branch)| unmerged.contains(branch)).collect();
+    Ok((Ledger { here, last, branches, reports, checked: None }, elsewhere))
 }

@@ -410,7 +410,8 @@ impl<'i> Origin<'i> {
             by_agent: self.by_agent,
             origin: None,
             session: self.cleaner.clean(session.to_string(), Keep::NAME),
-            location: self.location.clone(),
+            // What is checked out now says nothing about the session.
+            location: Location { branch: None, ..self.location.clone() },
             event,
         }
     }

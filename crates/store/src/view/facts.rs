@@ -4,6 +4,7 @@
 
 use cerberus_recall::brief::digest::{self, SOURCES, Said};
 use cerberus_recall::brief::failing::SessionRun;
+use cerberus_recall::brief::ledger::Report;
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::{Known, Settlement, done_by_reference};
 use cerberus_recall::extract::INTERRUPTED;
@@ -12,7 +13,7 @@ use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, Target};
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
-use rusqlite::Row;
+use rusqlite::{Row, params};
 
 use super::digests::Named;
 use super::read::time;
@@ -103,6 +104,9 @@ impl FactFilter {
         }
     }
 }
+
+/// More reports are not read, of all projects together.
+const REPORTS_MAX: i64 = 500;
 
 /// What several sessions said and settled.
 struct AllSaid {
@@ -287,6 +291,25 @@ impl Store {
         // Sorted here, because SQL would copy every row once more.
         found.sort_unstable_by_key(|(_, ran)| (ran.at, ran.event));
         Ok(found)
+    }
+
+    /// What tools reported of the branches of these projects, newest first.
+    pub fn reports(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<Report>> {
+        let sql =
+            "SELECT s.project, fact.at, fact.kind, code, text, fact.path, reference, severity, custom_key, s.branch,
+            s.id, why FROM fact INDEXED BY fact_reported JOIN session s ON s.row = fact.session
+            WHERE fact.kind IN ('pull_request', 'step') AND fact.at > ?1 AND fact.at <= ?2
+            ORDER BY fact.at DESC, fact.row DESC LIMIT ?3";
+        let limits = params![since.millis(), now.millis(), REPORTS_MAX];
+        let read = |row: &Row| {
+            let project = row.get_ref(0)?.as_str()?;
+            if !projects.iter().any(|wanted| wanted.as_str() == project) {
+                return Ok(None);
+            }
+            let (branch, session) = (row.get(9)?, SessionId::new(row.get_ref(10)?.as_str()?));
+            Ok(Some(Report { branch, fact: fact_row(row)?, session, at: time(row, 1)? }))
+        };
+        Ok(self.rows(sql, limits, read)?.into_iter().flatten().collect())
     }
 
     /// Edits without names, newest first.

@@ -88,6 +88,9 @@ CREATE INDEX IF NOT EXISTS fact_files ON fact (session, path, kind, at) WHERE ki
 -- A brief reads every other fact; there are few.
 CREATE INDEX IF NOT EXISTS fact_said ON fact (session, at) WHERE kind NOT IN ('file', 'read');
 
+-- What tools reported of branches, however long ago.
+CREATE INDEX IF NOT EXISTS fact_reported ON fact (at) WHERE kind IN ('pull_request', 'step');
+
 -- Tests, builds and lints, with their results.
 CREATE TABLE IF NOT EXISTS run (
     row INTEGER PRIMARY KEY,

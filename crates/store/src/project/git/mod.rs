@@ -186,16 +186,20 @@ pub fn ignored(located: &Located, paths: &[&str]) -> Option<String> {
 
 /// Those of these branches that exist and have commits that are not in what is checked out.
 pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
-    let Some(git_dir) = &located.git_dir else { return Vec::new() };
-    let exists = |branch: &str| resolve(git_dir, &format!("refs/heads/{branch}")).is_some();
     // A branch that is gone was merged or abandoned; nobody can return to it.
-    if !branches.iter().any(|branch| exists(branch)) {
+    if !branches.iter().any(|branch| has_branch(located, branch)) {
         return Vec::new();
     }
     let args = ["for-each-ref", "--no-merged=HEAD", "--format=%(refname)", "refs/heads"];
     let printed = run(located, &args).unwrap_or_default();
     let found = printed.lines().filter_map(|line| line.strip_prefix("refs/heads/"));
     found.filter(|branch| branches.contains(branch)).map(str::to_string).collect()
+}
+
+/// Is there a local branch of this name?
+pub fn has_branch(located: &Located, branch: &str) -> bool {
+    let git_dir = located.git_dir.as_ref();
+    git_dir.is_some_and(|git_dir| resolve(git_dir, &format!("refs/heads/{branch}")).is_some())
 }
 
 fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
