@@ -30,8 +30,8 @@ pub fn facts(command: &str, output: &str) -> Vec<Fact> {
         facts.extend(output.lines().filter_map(push).take(REPORTS_MAX).map(|pushed| pushed.fact()));
     }
     if may_report_pull_request(command) {
-        let checked = |line: &str| Fact { reference: Some("checks".to_string()), ..Fact::words(Kind::Step, line) };
-        facts.extend(output.lines().filter(|line| line.starts_with(CHECKS)).map(checked));
+        let checked = |line: &str| Fact { reference: Some(CHECKS.to_string()), ..Fact::words(Kind::Step, line) };
+        facts.extend(output.lines().filter(|line| line.starts_with(CHECKED)).map(checked));
     }
     facts
 }
@@ -150,10 +150,12 @@ fn checks(output: &str) -> Option<String> {
     let counted =
         |wanted: &str| Some(count(wanted)).filter(|count| *count > 0).map(|count| format!("{count} {wanted}"));
     let counts: Vec<String> = ["pass", "fail", "pending"].into_iter().filter_map(counted).collect();
-    (!counts.is_empty()).then(|| format!("{CHECKS}{}", counts.join(", ")))
+    (!counts.is_empty()).then(|| format!("{CHECKED}{}", counts.join(", ")))
 }
 
-const CHECKS: &str = "checks: ";
+const CHECKED: &str = "checks: ";
+/// What a report of checks is about.
+pub const CHECKS: &str = "checks";
 
 fn may_push(command: &str) -> bool {
     command.contains("git") && command.contains("push")
@@ -218,7 +220,7 @@ mod tests {
             commits("git add . && git commit -m x", output).into_iter().map(|fact| fact.code).collect();
         assert_eq!(codes, ["commit:1a2b3c4 store: open it once", "commit:0123abc Fix: the race"]);
         assert_eq!(commits("cat log.txt", output), []);
-        assert_eq!(report_lines("diff --git a b\n[main 1a2b3c4] x\n+secret"), "[main 1a2b3c4] x");
+        assert_eq!(report_lines("git commit", "diff --git a b\n[main 1a2b3c4] x\n+secret"), "[main 1a2b3c4] x");
     }
 
     #[test]
@@ -234,6 +236,25 @@ mod tests {
         for other in ["https://github.com/o/r/pull/new/fix", "see https://github.com/o/r/pull/12", "https://x/pull/"] {
             assert_eq!(opened("gh pr create", other), [""; 0], "{other}");
         }
-        assert_eq!(report_lines(&format!("+secret\n{github}")), "https://github.com/o/r/pull/12");
+        assert_eq!(
+            report_lines("gh pr view 3 --json body,state", "{\"body\":\"words\",\"state\":\"OPEN\"}"),
+            "pull request #3: open"
+        );
+        assert_eq!(report_lines("gh pr create", &format!("+secret\n{github}")), "https://github.com/o/r/pull/12");
+    }
+
+    #[test]
+    fn what_was_pushed_is_known_by_gits_lines() {
+        let pushed = |output: &str| -> Vec<String> {
+            facts("git push", &report_lines("git push", output)).into_iter().map(|fact| fact.code).collect()
+        };
+        assert_eq!(pushed("To host:o/r\n   1a2b3c4..5d6e7f8  main -> main\n"), ["step:pushed main"]);
+        assert_eq!(pushed(" + 1a2b3c4...5d6e7f8 x -> x (forced update)"), ["step:pushed x"]);
+        assert_eq!(pushed(" * [new tag]         v1 -> v1"), ["step:pushed v1"]);
+        for other in
+            [" ! [rejected]        main -> main (fetch first)", "   1a2b3c4..5d6e7f8  main -> origin/main", "a -> b"]
+        {
+            assert_eq!(pushed(other), [""; 0], "{other}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
 use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::git_report::CHECKS;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::FastSet;
 use cerberus_record::runs;
@@ -20,6 +21,9 @@ use super::{Item, Known, Section};
 /// More says no more.
 const BRANCHES_MAX: usize = 3;
 const STEPS_MAX: usize = 2;
+/// Of the branches that nobody worked on for longer, only the last one is told.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const COMMAND_CHARS_MAX: usize = 40;
 
 /// Of what is older the age is told.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -95,6 +99,7 @@ pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
     if let Some(words) = pull_request(&here, Address::Told, now, &mut told) {
         parts.push(words);
     }
+    let mut has_old = false;
     for branch in &ledger.branches {
         let reports = of_branch(Some(&branch.name));
         let is_last = ledger.last.as_ref() == Some(&branch.name);
@@ -105,9 +110,11 @@ pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
             Standing::Unmerged => true,
             Standing::Missing => is_last && !is_done(&reports, branch) || is_open,
         };
-        if !is_told || parts.len() >= BRANCHES_MAX {
+        let is_old = now.since(branch.last_activity) > FORGOTTEN_AFTER;
+        if !is_told || parts.len() >= BRANCHES_MAX || is_old && has_old {
             continue;
         }
+        has_old |= is_old;
         known.extend(pushed(&reports, branch));
         let when =
             if is_last { "the last session".to_string() } else { format!("{} ago", age(branch.last_activity, now)) };
@@ -116,7 +123,8 @@ pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
     }
     let steps = reports.iter().copied().filter(|report| is_step(report));
     for report in steps.take(STEPS_MAX) {
-        parts.push(format!("{} ({} ago)", harmless(&report.fact.text, "a step"), age(report.at, now)));
+        let unpushed = if report.fact.text.starts_with("tagged ") { ", no push seen" } else { "" };
+        parts.push(format!("{} ({} ago){unpushed}", harmless(&report.fact.text, "a step"), age(report.at, now)));
         told.push(report);
     }
     parts.extend(ledger.checked.as_ref().map(|checked| {
@@ -125,7 +133,8 @@ pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
             1 => "1 file edited since".to_string(),
             count => format!("{count} files edited since"),
         };
-        let command = harmless(&checked.command, "tests");
+        let command = text::phrase(&checked.command, COMMAND_CHARS_MAX);
+        let command = harmless(&command, "tests");
         format!("{command} passed ({} ago), {edited}", age(checked.at, now))
     }));
     let last = told.iter().max_by_key(|report| report.at);
@@ -193,8 +202,104 @@ fn pushed(reports: &[&Report], branch: &Branch) -> Option<String> {
     reports.iter().any(|report| report.fact.reference.as_ref() == Some(&about)).then(|| "pushed".to_string())
 }
 
-/// A tag, a release or a deployment. What was pushed to a branch is told with the branch.
+/// A tag, a release, a deployment, or checks that did not pass. What was pushed to a branch is told with the branch.
 fn is_step(report: &Report) -> bool {
     let is_push = report.fact.reference.as_deref().is_some_and(|about| about.starts_with("push "));
-    report.fact.kind == Kind::Step && !is_push
+    let is_checks = report.fact.reference.as_deref() == Some(CHECKS);
+    let is_open = ["fail", "pending"].iter().any(|result| report.fact.text.contains(result));
+    report.fact.kind == Kind::Step && !is_push && (!is_checks || is_open)
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_record::git_report;
+    use cerberus_record::steps;
+
+    use super::*;
+
+    const HOUR: i64 = 60 * 60 * 1_000;
+
+    fn at(hours: i64) -> Timestamp {
+        Timestamp::from_millis(hours * HOUR)
+    }
+
+    /// What a command printed on a branch, so many hours after the beginning.
+    fn reported(branch: &str, hours: i64, command: &str, output: &str) -> Vec<Report> {
+        let output = git_report::report_lines(command, output);
+        let facts = git_report::facts(command, &output).into_iter().chain(steps::facts(command));
+        let (branch, session) = (Some(branch.to_string()), SessionId::new("s"));
+        facts.map(|fact| Report { branch: branch.clone(), fact, session: session.clone(), at: at(hours) }).collect()
+    }
+
+    fn branch(name: &str, hours: i64, standing: Standing) -> Branch {
+        Branch { name: name.to_string(), last_activity: at(hours), standing }
+    }
+
+    /// At the tenth hour on `main`. The reports are given oldest first.
+    fn told(branches: Vec<Branch>, reports: Vec<Vec<Report>>) -> Option<String> {
+        let mut reports = reports.concat();
+        reports.reverse();
+        let last = branches.first().map(|branch| branch.name.clone());
+        let ledger = Ledger { here: Some("main".to_string()), last, branches, reports, checked: None };
+        item(&ledger, at(10)).map(|item| item.code)
+    }
+
+    const OPENED: (&str, &str) = ("gh pr create --fill", "https://github.com/o/r/pull/12\n");
+
+    #[test]
+    fn an_open_pull_request_is_told_until_it_is_merged_or_closed() {
+        let fix = || vec![branch("fix/x", 8, Standing::Missing)];
+        let opened = || reported("fix/x", 7, OPENED.0, OPENED.1);
+        let pushed = || reported("fix/x", 6, "git push -u origin HEAD", " * [new branch]      fix/x -> fix/x\n");
+        assert_eq!(told(fix(), vec![pushed(), opened()]).unwrap(), "git:fix/x (the last session): PR #12 open, pushed");
+        for (command, output) in [
+            ("gh pr merge 12 --squash", "✓ Squashed and merged pull request #12 (Fix x)"),
+            ("gh pr close 12", "✓ Closed pull request o/r#12 (Fix x)"),
+            ("gh pr view 12", "title:\tFix x\nstate:\tMERGED\nnumber:\t12\n"),
+            ("gh pr view --json number,state", "{\"number\":12,\"state\":\"CLOSED\"}"),
+        ] {
+            assert_eq!(told(fix(), vec![opened(), reported("fix/x", 9, command, output)]), None, "{command}");
+        }
+        let looked = reported("fix/x", 9, "gh pr view 12 --json state", "{\n  \"state\": \"OPEN\"\n}");
+        assert!(told(fix(), vec![opened(), looked]).unwrap().contains("PR #12 open"));
+    }
+
+    #[test]
+    fn what_git_contradicts_is_not_told() {
+        let opened = || vec![reported("fix/x", 7, OPENED.0, OPENED.1)];
+        assert_eq!(told(vec![branch("fix/x", 8, Standing::Merged)], opened()), None);
+        let others = |standing| vec![branch("last", 9, Standing::Merged), branch("other", 8, standing)];
+        assert_eq!(told(others(Standing::Unmerged), Vec::new()).unwrap(), "git:other (2h ago)");
+        assert_eq!(told(others(Standing::Missing), Vec::new()), None);
+    }
+
+    #[test]
+    fn steps_are_told_with_their_age_and_replaced_by_newer_ones() {
+        let main = |hours, command: &str, output: &str| reported("main", hours, command, output);
+        assert_eq!(
+            told(Vec::new(), vec![main(6, "git tag v1.2.0", "")]).unwrap(),
+            "git:tagged v1.2.0 (4h ago), no push seen"
+        );
+        let pushed = main(7, "git push --tags", " * [new tag]         v1.2.0 -> v1.2.0");
+        assert_eq!(
+            told(Vec::new(), vec![main(6, "git tag v1.2.0", ""), pushed]).unwrap(),
+            "git:pushed v1.2.0 (3h ago)"
+        );
+        let deployed = vec![main(1, "fly deploy", ""), main(8, "fly deploy", "")];
+        assert_eq!(told(Vec::new(), deployed).unwrap(), "git:ran fly deploy (2h ago)");
+        let checks = |second: &str| main(9, "gh pr checks 12", &format!("lint\tpass\t3s\tx\nbuild\t{second}\t9s\tx\n"));
+        assert_eq!(told(Vec::new(), vec![checks("fail")]).unwrap(), "git:checks: 1 pass, 1 fail (1h ago)");
+        assert_eq!(told(Vec::new(), vec![checks("fail"), checks("pass")]), None);
+    }
+
+    #[test]
+    fn the_last_tests_are_told_with_what_was_edited_since() {
+        let line = |edited_since| {
+            let checked = Some(Checked { command: "cargo test".to_string(), at: at(9), edited_since });
+            item(&Ledger { checked, ..Ledger::default() }, at(10)).unwrap().code
+        };
+        assert_eq!(line(0), "git:cargo test passed (1h ago), nothing edited since");
+        assert_eq!(line(2), "git:cargo test passed (1h ago), 2 files edited since");
+        assert!(item(&Ledger::default(), at(10)).is_none());
+    }
 }

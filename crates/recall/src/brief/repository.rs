@@ -15,6 +15,7 @@ use super::{Item, Known, Section, Worked};
 /// More names say no more.
 const FILES_MAX: usize = 3;
 const LEFT_MAX: usize = 4;
+const LEFT_BEFORE_MAX: usize = 2;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 100;
 
@@ -102,7 +103,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         parts.push(format!("not committed {whose}: {}", names(&repository.left, LEFT_MAX)));
     }
     if !repository.left_before.is_empty() {
-        parts.push(format!("not committed by earlier sessions: {}", names(&repository.left_before, FILES_MAX)));
+        parts.push(format!("not committed by earlier sessions: {}", names(&repository.left_before, LEFT_BEFORE_MAX)));
     }
     match repository.pushed {
         Pushed::Never => parts.push("branch not pushed".to_string()),
@@ -140,12 +141,22 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
     })
 }
 
-/// `a.rs, b.rs and 2 more`.
+/// `src/{a.rs, b/c.rs} and 2 more`: the folder that all of them are in is told once.
 fn names(paths: &[String], max: usize) -> String {
-    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(path, "a file")).collect();
-    let more = paths.len().saturating_sub(max);
+    let told = &paths[..paths.len().min(max)];
+    let common = told.iter().skip(1).fold(told[0].as_str(), |common, path| {
+        let same = common.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
+        &common[..common[..same].rfind('/').map_or(0, |slash| slash + 1)]
+    });
+    let common = if told.len() > 1 { common } else { "" };
+    let names: Vec<_> = told.iter().map(|path| harmless(&path[common.len()..], "a file")).collect();
+    let names = names.join(", ");
+    let more = paths.len() - told.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", names.join(", "))
+    match harmless(common, "a folder") {
+        folder if folder.is_empty() => format!("{names}{more}"),
+        folder => format!("{folder}{{{names}}}{more}"),
+    }
 }
 
 fn commits_word(count: usize) -> &'static str {
@@ -193,12 +204,12 @@ mod tests {
     #[test]
     fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
-        let changed = ["src/a.rs", "src/b.rs", "c.rs", "d.rs"].map(str::to_string).to_vec();
+        let changed = ["src/a.rs", "src/b/c.rs", "src/d.rs", "e.rs"].map(str::to_string).to_vec();
         let pushed = Pushed::Compared { ahead: 1, behind: 2 };
         let repository = Repository { branch: Some("fix/x".to_string()), changed, pushed, ..Repository::default() };
         assert_eq!(
             line(&repository, &facts).unwrap(),
-            "git:on fix/x; not committed: a.rs, b.rs, c.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
+            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
         let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };

@@ -358,6 +358,7 @@ fn gradle(rest: &[&str]) -> Found {
 fn task_run(name: &str, rest: &[&str]) -> Found {
     let rest = match name {
         "npm" | "pnpm" | "yarn" => skip_options(rest, MANAGER_OPTIONS),
+        "bun" => skip_options(rest, &["--cwd", "--config", "-c"]),
         "make" | "gmake" => skip_options(rest, &["-C", "-f", "-j", "-l"]),
         "just" | "task" | "mise" | "nx" | "turbo" => skip_options(rest, &["-f", "-d", "-C", "--justfile", "-t"]),
         _ => rest,

@@ -356,6 +356,7 @@ mod tests {
             ("black --check .", "Lint black: black --check ."),
             ("pre-commit run --all-files", "Lint tool: pre-commit run --all-files"),
             ("bun run typecheck", "Lint bun run: bun run typecheck"),
+            ("bun --bun run check:types 2>&1 | tail -5", "Lint bun run: bun --bun run check:types"),
             ("mise run fmt && mise run lint 2>&1", "Lint mise: mise run lint"),
         ]);
     }
