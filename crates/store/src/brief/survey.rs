@@ -67,7 +67,9 @@ pub fn survey(
     let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
     let (mut left, mut left_before) = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
     for left in [&mut left, &mut left_before] {
-        left.retain(|path| !is_known(path) && !view.store.privacy_rules().is_private(path));
+        // Git's own folder holds worktrees too; nothing in it is committed from here.
+        let is_gits = |path: &String| path.starts_with(".git/");
+        left.retain(|path| !is_known(path) && !is_gits(path) && !view.store.privacy_rules().is_private(path));
         left.truncate(ASKED_ABOUT_MAX);
     }
     let ignored = ignored(view, left.iter().chain(&left_before), &survey.tracked)?;

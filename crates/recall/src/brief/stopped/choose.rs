@@ -17,7 +17,7 @@ const FROM_END_MAX: usize = 10;
 const NAMES_MAX: usize = 3;
 
 /// What a request is worth beside a sentence of the agent: the next session needs the user's own words more.
-const REQUEST_WORTH: f64 = 1.4;
+const REQUEST_WORTH: f64 = 2.0;
 /// How much a sentence's standing counts beside what it says, and its length beside both.
 const STANDING: f64 = 0.7;
 const LENGTH: f64 = 0.8;
