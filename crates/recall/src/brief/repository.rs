@@ -9,29 +9,40 @@ use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
 use super::rank::{Commit, SessionWork};
-use super::{Item, Known, Section, Worked, base};
+use super::{Item, Known, Section, Worked};
 
 /// More names say no more.
-const FILES_MAX: usize = 3;
-const LEFT_MAX: usize = 4;
+const FILES_MAX: usize = 4;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 100;
 
-/// What git knows now.
+/// What git knows.
 #[derive(Clone, Debug, Default)]
 pub struct Repository {
     pub branch: Option<String>,
-    /// Files that sessions edited and that differ from the last commit's index.
-    pub changed: Vec<String>,
-    /// Other files that the last session edited and did not commit.
-    pub left: Vec<String>,
-    /// The last session is the one that asks: its context was cleared or compacted.
-    pub is_own: bool,
+    /// Files that sessions edited and that differ from the last commit, the last edited first.
+    pub uncommitted: Vec<String>,
     pub pushed: Pushed,
+    /// The last commits of what is checked out, by their full names. `None` if they are not known.
+    pub history: Option<Vec<String>>,
 }
 
-/// The files that the last session at work edited and nobody committed since, the last edited first. The session may
-/// have committed them on another branch: a commit of its own that is not among `commits` counts as one of all files.
+impl Repository {
+    /// Git was asked and did not answer: nothing is said that it would have to confirm.
+    pub fn silent() -> Repository {
+        Repository { history: Some(Vec::new()), ..Repository::default() }
+    }
+
+    /// A commit may have been reset, amended or made on another branch.
+    fn has(&self, commit: &Known) -> bool {
+        let name = commit_name(commit);
+        self.history.as_ref().is_none_or(|history| history.iter().any(|full| full.starts_with(name)))
+    }
+}
+
+/// The files that the last session at work edited and nobody committed since, the last edited first, as far as records
+/// tell: for a moment of which git cannot be asked. The session may have committed them on another branch: a commit of
+/// its own that is not among `commits` counts as one of all files.
 pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> Vec<String> {
     let is_at_work = |worked: &&SessionWork| worked.touched.iter().any(|touched| touched.edits > 0);
     let Some(last) = sessions.iter().find(is_at_work) else { return Vec::new() };
@@ -76,15 +87,11 @@ pub enum Pushed {
 /// The line, if there is something to say. The commits are those of the session that committed last, unless another
 /// one of those that `worked` changed something since.
 pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
-    let made = commits(facts, worked);
+    let made = commits(repository, facts, worked);
     let mut parts: Vec<String> =
         repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
-    if !repository.changed.is_empty() {
-        parts.push(format!("not committed: {}", names(&repository.changed, FILES_MAX)));
-    }
-    if !repository.left.is_empty() {
-        let whose = if repository.is_own { "so far" } else { "by the last session" };
-        parts.push(format!("not committed {whose}: {}", names(&repository.left, LEFT_MAX)));
+    if !repository.uncommitted.is_empty() {
+        parts.push(format!("not committed: {}", names(&repository.uncommitted)));
     }
     match repository.pushed {
         Pushed::Never => parts.push("branch not pushed".to_string()),
@@ -124,10 +131,10 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
     })
 }
 
-/// `a.rs, b.rs and 2 more`.
-fn names(paths: &[String], max: usize) -> String {
-    let names: Vec<_> = paths.iter().take(max).map(|path| harmless(base(path), "a file")).collect();
-    let more = paths.len().saturating_sub(max);
+/// `src/a.rs, src/b.rs and 2 more`.
+fn names(paths: &[String]) -> String {
+    let names: Vec<_> = paths.iter().take(FILES_MAX).map(|path| harmless(path, "a file")).collect();
+    let more = paths.len().saturating_sub(FILES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", names.join(", "))
 }
@@ -137,8 +144,9 @@ fn commits_word(count: usize) -> &'static str {
 }
 
 /// The last commits of the session that committed last, oldest first.
-fn commits<'a>(facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
-    let all: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::Commit).collect();
+fn commits<'a>(repository: &Repository, facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
+    let commits = facts.iter().filter(|known| known.fact.kind == Kind::Commit);
+    let all: Vec<&Known> = commits.filter(|known| repository.has(known)).collect();
     let Some(last) = all.iter().max_by_key(|known| (known.at, known.event)) else { return Vec::new() };
     if worked.iter().any(|worked| worked.session != last.session && worked.at > last.at) {
         return Vec::new();
@@ -158,8 +166,11 @@ fn opened<'a>(facts: &'a [Known], made: &[&'a Known]) -> Option<&'a Known> {
 
 /// `1a2b3c4 store: open it once`.
 fn commit_words(known: &Known) -> String {
-    let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
-    format!("{hash} {}", harmless(&known.fact.text, "a commit"))
+    format!("{} {}", commit_name(known), harmless(&known.fact.text, "a commit"))
+}
+
+fn commit_name(known: &Known) -> &str {
+    known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -184,12 +195,12 @@ mod tests {
     #[test]
     fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
-        let changed = ["src/a.rs", "src/b.rs", "c.rs", "d.rs"].map(str::to_string).to_vec();
+        let uncommitted = ["src/a.rs", "src/b.rs", "c.rs", "d.rs", "e.rs"].map(str::to_string).to_vec();
         let pushed = Pushed::Compared { ahead: 1, behind: 2 };
-        let repository = Repository { branch: Some("fix/x".to_string()), changed, pushed, ..Repository::default() };
+        let repository = Repository { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
         assert_eq!(
             line(&repository, &facts).unwrap(),
-            "git:on fix/x; not committed: a.rs, b.rs, c.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
+            "git:on fix/x; not committed: src/a.rs, src/b.rs, c.rs, d.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
         let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };
@@ -222,6 +233,18 @@ mod tests {
         };
         assert!(told("a", 2) && told("b", 0));
         assert!(!told("b", 2));
+    }
+
+    #[test]
+    fn a_commit_that_is_not_in_what_is_checked_out_is_not_told() {
+        let facts = [commit("a", 1, "[main 1111111] one"), commit("a", 2, "[main 2222222] two")];
+        let told = |full: &[&str]| {
+            let history = Some(full.iter().map(|name| name.to_string()).collect());
+            line(&Repository { branch: Some("main".to_string()), history, ..Repository::default() }, &facts)
+        };
+        assert_eq!(told(&["1111111abc", "0"]).unwrap(), "git:on main; committed: 1111111 one");
+        assert_eq!(told(&["3333333abc"]), None);
+        assert_eq!(line(&Repository::silent(), &facts), None);
     }
 
     fn edited(session: &str, files: &[(&str, i64)]) -> SessionWork {
