@@ -312,6 +312,12 @@ mod tests {
             ),
             ("Bash", json!({"command": "ls"}), json!({"stdout": "x"}), json!({"tool": "Bash", "command": "ls"})),
             (
+                "ExitPlanMode",
+                json!({}),
+                json!({"plan": "1. Test", "isAgent": false, "filePath": "/x/plan.md"}),
+                json!({"tool": "ExitPlanMode", "plan": "1. Test"}),
+            ),
+            (
                 "TodoWrite",
                 json!({"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}, "?"]}),
                 json!({}),

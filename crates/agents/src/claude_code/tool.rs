@@ -62,6 +62,8 @@ pub(crate) struct ToolResponse<'a> {
     pub interrupted: Flag,
     #[serde(borrow)]
     pub answers: Pairs<'a>,
+    #[serde(borrow)]
+    pub plan: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -96,7 +98,10 @@ pub(crate) fn tool_use<'a>(
             tool::shell(&mut used, input.command, error, || printed(&response));
         }
         // "Clear context and implement" rejects the tool, and the plan is carried out by the next session.
-        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| cleaner.clean(plan, Keep::PROMPT)),
+        // Since 2.1.101 the plan is in a file, and hooks get its text in the response.
+        "ExitPlanMode" => {
+            used.plan = input.plan.0.or(response.plan.0).map(|plan| cleaner.clean(plan, Keep::PROMPT));
+        }
         _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
         "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),
