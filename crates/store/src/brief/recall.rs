@@ -164,7 +164,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let survey = match carried.facts.is_empty() {
         true => Survey::default(),
-        false => survey::survey(&view, history, &mut carried, &sessions, question)?,
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, question.is_past)?,
     };
     let turns = turns(&view, &quoted, &carried)?;
     let summary = last_summary(store, &sessions, question)?;
@@ -349,7 +349,7 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
         None => Brief::default(),
         Some(turn) => {
             let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
-            let survey = survey::survey(view, history, &mut carried, &sessions, question)?;
+            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, question.is_past)?;
             brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, view.now)
         }
     };

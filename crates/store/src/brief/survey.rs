@@ -14,7 +14,6 @@ use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
-use crate::brief::recall::Question;
 use crate::brief::state;
 use crate::project::git;
 use crate::project::identity::Located;
@@ -53,9 +52,9 @@ pub fn survey(
     history: Vec<SessionWork>,
     carried: &mut Carried,
     sessions: &[SessionRow],
-    question: &Question,
+    prompt: Option<&str>,
+    is_past: bool,
 ) -> view::Result<Survey> {
-    let prompt = question.prompt;
     let log = printed_log(view.store, view.located)?;
     let by = match prompt {
         Some(_) => learned(view.store.gain_of_doubling(&view.joined.ids, view.now)?),
@@ -63,7 +62,7 @@ pub fn survey(
     };
     let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(by));
     let Ranking { mut survey, commits, changed } = ranking;
-    survey.likely.repository = match question.is_past {
+    survey.likely.repository = match is_past {
         true => state::recorded(view, &survey, &commits, &changed, &carried.facts),
         false => state::asked(view, &survey.sessions, &log)?,
     };
