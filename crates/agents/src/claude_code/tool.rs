@@ -64,6 +64,16 @@ pub(crate) struct ToolResponse<'a> {
     pub answers: Pairs<'a>,
     #[serde(borrow)]
     pub plan: Text<'a>,
+    #[serde(rename = "bashEditDiff", borrow)]
+    pub bash_edit_diff: Object<BashEditDiff<'a>>,
+}
+
+/// What the client saw a command change, if its user lets it look.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct BashEditDiff<'a> {
+    #[serde(rename = "changedFiles", borrow)]
+    pub changed_files: List<Text<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -96,6 +106,9 @@ pub(crate) fn tool_use<'a>(
                 used.outcome = Outcome::Interrupted;
             }
             tool::shell(&mut used, input.command, error, || printed(&response));
+            for path in response.bash_edit_diff.0.changed_files.0 {
+                tool::edited(&mut used, path, [], Vec::new());
+            }
         }
         // "Clear context and implement" rejects the tool, and the plan is carried out by the next session.
         // Since 2.1.101 the plan is in a file, and hooks get its text in the response.
