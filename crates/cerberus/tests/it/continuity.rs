@@ -322,11 +322,11 @@ fn what_was_asked_and_what_came_of_it_comes_first() {
     turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs. The burst test is still red on CI.");
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
     let expected = "proj:hydra\nlast:Add a limiter\nsaid:The limiter is in limiter.rs.\n\
-        next:The burst test is still red on CI.\nimpl:limiter.rs";
+        git:on main; not committed: limiter.rs\nnext:The burst test is still red on CI.\nimpl:limiter.rs";
     assert_eq!(env.start("s2", "startup"), expected);
     assert_eq!(env.brief(), expected);
-    // The session that continues knows its own words.
-    assert_eq!(env.start("s1", "resume"), "");
+    // The session that continues knows its own words, but not what git says now.
+    assert_eq!(env.start("s1", "resume"), "proj:hydra\ngit:on main; not committed: limiter.rs");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn after_a_pause_a_few_lines_say_where_it_stopped() {
     assert_eq!(lines(&env, "next:"), ["next:write the docs"], "within seven days everything carries over");
     env.set_now(Some("2026-02-10T13:35:14Z"));
     let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)\n\
-        see:limiter.rs";
+        git:on main; not committed: limiter.rs\nsee:limiter.rs";
     assert_eq!(env.brief(), reminder);
     assert_eq!(env.start("s2", "startup"), reminder);
     std::fs::write(env.home().join("config.toml"), "[brief]\nreminder = false\n").unwrap();

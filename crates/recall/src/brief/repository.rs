@@ -12,7 +12,7 @@ use super::rank::{Commit, SessionWork};
 use super::{Item, Known, Section, Worked};
 
 /// More names say no more.
-const FILES_MAX: usize = 4;
+const FILES_MAX: usize = 3;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 100;
 
@@ -200,7 +200,7 @@ mod tests {
         let repository = Repository { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
         assert_eq!(
             line(&repository, &facts).unwrap(),
-            "git:on fix/x; not committed: src/a.rs, src/b.rs, c.rs, d.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
+            "git:on fix/x; not committed: src/a.rs, src/b.rs, c.rs and 2 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
         let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };

@@ -486,8 +486,7 @@ impl World {
             reminder: true,
             session: None,
         };
-        let briefing = recall::brief(&store, &identity::locate(project), &question, None).expect("a brief");
-        format!("{briefing:#?}")
+        format!("{:#?}", recall::brief(&store, &identity::locate(project), &question, None).expect("a brief"))
     }
 }
 
