@@ -40,7 +40,7 @@ fn an_edit_names_the_definitions_around_the_changed_lines() {
     // What was understood stays, whatever becomes of the file and of the view.
     std::fs::remove_file(&path).unwrap();
     env.rebuild();
-    assert_eq!(env.brief(), "proj:hydra\ngit:on main; not committed: store.rs\nimpl:store.rs Store.open");
+    assert_eq!(env.brief(), "proj:hydra\nimpl:store.rs Store.open");
 }
 
 #[test]
