@@ -289,6 +289,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let opened = begun.elapsed();
         let question = Question {
             now,
+            is_past: false,
             source: StartSource::Startup,
             budget: Budget::of_session(BUDGET_TOKENS),
             chars_max: CHARS_MAX,
@@ -308,7 +309,7 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
         let (turns, worked) = (store.turns(&sessions, |_| Part::Work, now)?, recall::worked(&history));
         let view = View { store: &store, located: &located, joined: &joined, now };
-        let survey = survey(&view, history, &mut carried, &sessions, None)?;
+        let survey = survey(&view, history, &mut carried, &sessions, None, false)?;
         let request = Request {
             project: &located.name,
             facts: &carried.facts,

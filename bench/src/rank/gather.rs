@@ -103,7 +103,7 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
         case
     };
     let survey = |history: Vec<SessionWork>, prompt: Option<&str>| {
-        survey::survey(&view, history, &mut Carried::default(), &[], prompt).map(|found| case(found.likely.files))
+        survey::survey(&view, history, &mut Carried::default(), &[], prompt, true).map(|found| case(found.likely.files))
     };
     let in_hindsight = learn::ranked_then(&view, &prompt)?.context("git gave no answer in time")?;
     let told = baselines::frecency_and_log(past, &replay.commits, &row.start);

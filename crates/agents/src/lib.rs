@@ -101,7 +101,7 @@ pub struct Profile {
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
     /// sent to two hooks has the same key in both.
     pub has_exact_starts: bool,
-    /// A tool that the hooks do not report, but the transcript does. If it was used, a session is completed at its end.
+    /// A tool that the hooks do not always report, but the transcript does. Its uses are added at a session's end.
     pub unreported_tool: Option<&'static str>,
     /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
     pub nesting_variables: &'static [&'static str],

@@ -45,6 +45,8 @@ pub struct Context {
     pub clock: Clock,
     pub cwd: PathBuf,
     pub json: bool,
+    /// The user asks about another moment than this one.
+    pub is_past: bool,
     /// Why the privacy rules cannot be read. While this is set, nothing may be stored.
     privacy_rules_unknown: Option<String>,
 }
@@ -66,7 +68,8 @@ impl Context {
         if !cwd.is_dir() {
             return Err(anyhow::anyhow!("{} is not a folder", cwd.display())).hint("pass an existing folder to --cwd");
         }
-        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json, privacy_rules_unknown })
+        let is_past = now.is_some();
+        Ok(Context { home, clock: Clock::new(now.or(given)), cwd, json, is_past, privacy_rules_unknown })
     }
 
     /// The same context at the current time, for commands that run for a long time.
@@ -74,7 +77,8 @@ impl Context {
         let given = self.clock.is_given.then_some(self.clock.now);
         let privacy_rules_unknown = self.privacy_rules_unknown.clone();
         let (home, cwd) = (self.home.clone(), self.cwd.clone());
-        Context { home, clock: Clock::new(given), cwd, json: self.json, privacy_rules_unknown }
+        let (json, is_past) = (self.json, self.is_past);
+        Context { home, clock: Clock::new(given), cwd, json, is_past, privacy_rules_unknown }
     }
 
     /// Fails if somebody else can write to the home, or owns it.

@@ -118,17 +118,22 @@ impl Terminal {
     }
 
     /// Types a line, then presses Enter until it is accepted: a program that is still drawing may miss a key.
-    pub fn enter<T>(&mut self, line: &str, limit: Duration, mut taken: impl FnMut() -> Option<T>) -> Result<T, String> {
-        const ENTER_EVERY: Duration = Duration::from_millis(500);
+    pub fn enter<T>(&mut self, line: &str, limit: Duration, taken: impl FnMut() -> Option<T>) -> Result<T, String> {
         self.type_keys(line).map_err(|error| error.to_string())?;
-        let tries = limit.as_millis() / ENTER_EVERY.as_millis();
+        self.press("\r", limit, taken).map_err(|late| format!("{line:?}: {late}"))
+    }
+
+    /// Presses a key until it is accepted.
+    pub fn press<T>(&mut self, key: &str, limit: Duration, mut taken: impl FnMut() -> Option<T>) -> Result<T, String> {
+        const PRESS_EVERY: Duration = Duration::from_millis(500);
+        let tries = limit.as_millis() / PRESS_EVERY.as_millis();
         for _ in 0..tries {
-            self.type_keys("\r").map_err(|error| error.to_string())?;
-            if let Ok(found) = wait_until("the line to be taken", ENTER_EVERY, &mut taken) {
+            self.type_keys(key).map_err(|error| error.to_string())?;
+            if let Ok(found) = wait_until("the key to be taken", PRESS_EVERY, &mut taken) {
                 return Ok(found);
             }
         }
-        Err(self.told(&format!("{line:?} was not taken within {limit:?}")))
+        Err(self.told(&format!("{key:?} was not taken within {limit:?}")))
     }
 
     /// Has the program exited?

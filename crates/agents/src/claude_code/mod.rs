@@ -38,7 +38,8 @@ pub(super) static PROFILE: Profile = Profile {
     brief_occasion: Occasion::Start,
     forgets_when_resumed: false,
     has_exact_starts: false,
-    unreported_tool: None,
+    // A plan that was rejected only to clear the context: the next session implements it.
+    unreported_tool: Some("ExitPlanMode"),
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
     has_plugin_process: false,
     command_variables: &["CLAUDECODE"],

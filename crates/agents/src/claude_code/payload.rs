@@ -312,6 +312,19 @@ mod tests {
             ),
             ("Bash", json!({"command": "ls"}), json!({"stdout": "x"}), json!({"tool": "Bash", "command": "ls"})),
             (
+                "Bash",
+                json!({"command": "sed -i s/a/b/ x.rs"}),
+                json!({"stdout": "", "bashEditDiff": {"changedFiles": ["/home/dev/project/x.rs", 3], "unavailable": true}}),
+                json!({"tool": "Bash", "command": "sed -i s/a/b/ x.rs",
+                    "files": [{"path": "/home/dev/project/x.rs", "how": "edited"}]}),
+            ),
+            (
+                "ExitPlanMode",
+                json!({}),
+                json!({"plan": "1. Test", "isAgent": false, "filePath": "/x/plan.md"}),
+                json!({"tool": "ExitPlanMode", "plan": "1. Test"}),
+            ),
+            (
                 "TodoWrite",
                 json!({"todos": [{"content": "A", "status": "completed"}, {"content": "B", "status": "pending"}, "?"]}),
                 json!({}),

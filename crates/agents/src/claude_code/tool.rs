@@ -62,6 +62,18 @@ pub(crate) struct ToolResponse<'a> {
     pub interrupted: Flag,
     #[serde(borrow)]
     pub answers: Pairs<'a>,
+    #[serde(borrow)]
+    pub plan: Text<'a>,
+    #[serde(rename = "bashEditDiff", borrow)]
+    pub bash_edit_diff: Object<BashEditDiff<'a>>,
+}
+
+/// What the client saw a command change, if its user lets it look.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct BashEditDiff<'a> {
+    #[serde(rename = "changedFiles", borrow)]
+    pub changed_files: List<Text<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -94,9 +106,15 @@ pub(crate) fn tool_use<'a>(
                 used.outcome = Outcome::Interrupted;
             }
             tool::shell(&mut used, input.command, error, || printed(&response));
+            for path in response.bash_edit_diff.0.changed_files.0 {
+                tool::edited(&mut used, path, [], Vec::new());
+            }
         }
         // "Clear context and implement" rejects the tool, and the plan is carried out by the next session.
-        "ExitPlanMode" => used.plan = input.plan.0.map(|plan| cleaner.clean(plan, Keep::PROMPT)),
+        // Since 2.1.101 the plan is in a file, and hooks get its text in the response.
+        "ExitPlanMode" => {
+            used.plan = input.plan.0.or(response.plan.0).map(|plan| cleaner.clean(plan, Keep::PROMPT));
+        }
         _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => edit(&mut used, input, response),
         "Read" | "NotebookRead" => tool::read(&mut used, Text(input.file_path.0.or(input.notebook_path.0))),

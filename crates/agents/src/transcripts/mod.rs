@@ -109,7 +109,7 @@ pub struct Unfinished {
     pub tool: String,
     /// The command it runs, or the file it touches.
     pub target: Option<String>,
-    /// If it edits files: the edit, which may have been made.
+    /// If it edits files or presents a plan: the use, which may have been made.
     pub edit: Option<TranscriptEvent<'static>>,
 }
 
@@ -150,12 +150,13 @@ pub(crate) fn use_key(cleaner: &Cleaner, arguments: &str, other: impl Display) -
     cleaner.clean(format!("tool-{:016x}-{other}", fnv1a(arguments.as_bytes())), Keep::NAME)
 }
 
-/// What is kept of a use without a result: the files that it edits. `None` if it edits none.
+/// What is kept of a use without a result: the files that it edits, and the plan that it presents. `None` if there is
+/// nothing of both.
 pub(crate) fn edit_in_flight(used: ToolUse<'static>) -> Option<ToolUse<'static>> {
-    let ToolUse { tool, mut files, .. } = used;
+    let ToolUse { tool, mut files, plan, .. } = used;
     files.retain(|touched| touched.how == Touch::Edited);
-    let is_edit = !files.is_empty();
-    is_edit.then(|| ToolUse { tool, outcome: Outcome::Interrupted, files, ..ToolUse::default() })
+    let is_kept = !files.is_empty() || plan.is_some();
+    is_kept.then(|| ToolUse { tool, outcome: Outcome::Interrupted, files, plan, ..ToolUse::default() })
 }
 
 /// The key of an edit in flight. It differs from the key of the use, which may still be reported.

@@ -110,6 +110,7 @@ impl BriefCommand {
         };
         let question = Question {
             now: context.clock.now,
+            is_past: context.is_past,
             source: self.source,
             budget,
             chars_max: CHARS_MAX,

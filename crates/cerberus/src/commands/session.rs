@@ -127,6 +127,7 @@ fn reopen(context: &Context, id: Option<String>) -> Result<()> {
 fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
     let question = Question {
         now: context.clock.now,
+        is_past: context.is_past,
         source: StartSource::Startup,
         budget: Budget { session_tokens: usize::MAX, memory_tokens: 0, both_tokens: usize::MAX },
         chars_max: usize::MAX,

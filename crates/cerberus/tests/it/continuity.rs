@@ -47,7 +47,7 @@ fn git_completes_what_sessions_left() {
     write(&env, "s1", "src/mine.rs");
     assert_eq!(
         env.brief(),
-        "proj:hydra\ngit:on main; not committed by the last session: mine.rs\nimpl:src/mine.rs\nsee:src/others.rs\nsee:src/quiet.rs"
+        "proj:hydra\ngit:on main; not committed: src/mine.rs\nimpl:src/mine.rs\nsee:src/others.rs\nsee:src/quiet.rs"
     );
     env.set_now(Some("2026-01-22T12:59:59Z"));
     assert_eq!(env.brief(), "", "neither session nor commit had happened");
@@ -70,7 +70,7 @@ fn a_renamed_file_is_told_by_its_new_name_and_a_deleted_one_not_at_all() {
     commit(&env, "moved again");
     assert!(env.brief().contains("impl:newer.rs"), "{}", env.brief());
     std::fs::remove_file(env.project().join("stays.rs")).unwrap();
-    assert!(!env.brief().contains("stays.rs"));
+    assert!(!env.brief().contains("impl:stays.rs"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_file_that_became_private_is_not_said_to_be_changed_or_left() {
     let told = lines(&env, "git:");
     assert!(told[0].contains("old.ledger") && told[0].contains("new.ledger"), "{told:?}");
     std::fs::write(env.home().join("config.toml"), "[private]\npaths = ['*.ledger']\n").unwrap();
-    assert_eq!(lines(&env, "git:"), ["git:on main; not committed by the last session: b.rs"]);
+    assert_eq!(lines(&env, "git:"), ["git:on main; not committed: b.rs"]);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn git_is_asked_when_a_session_ends_so_that_the_next_start_need_not() {
     let brief = env.command().env("PATH", path).args(["brief"]).output().unwrap();
     assert_eq!(
         without_first_line(&String::from_utf8_lossy(&brief.stdout)),
-        "proj:hydra\nimpl:mine.rs\nsee:others.rs\n"
+        "proj:hydra\ngit:on main; not committed: mine.rs\nimpl:mine.rs\nsee:others.rs\n"
     );
 }
 
@@ -214,7 +214,7 @@ fn what_the_last_session_did_not_commit_is_told_unless_git_ignores_it() {
         write(&env, "s2", path);
     }
     let line = |env: &TestEnv| env.brief().lines().find(|line| line.starts_with("git:")).map(str::to_string);
-    assert_eq!(line(&env).unwrap(), "git:on main; not committed by the last session: new.rs");
+    assert_eq!(line(&env).unwrap(), "git:on main; not committed: new.rs");
     std::fs::remove_file(env.project().join("new.rs")).unwrap();
     assert_eq!(line(&env), None, "it is gone");
 }
@@ -322,11 +322,11 @@ fn what_was_asked_and_what_came_of_it_comes_first() {
     turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs. The burst test is still red on CI.");
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
     let expected = "proj:hydra\nlast:Add a limiter\nsaid:The limiter is in limiter.rs.\n\
-        next:The burst test is still red on CI.\nimpl:limiter.rs";
+        git:on main; not committed: limiter.rs\nnext:The burst test is still red on CI.\nimpl:limiter.rs";
     assert_eq!(env.start("s2", "startup"), expected);
     assert_eq!(env.brief(), expected);
-    // The session that continues knows its own words.
-    assert_eq!(env.start("s1", "resume"), "");
+    // The session that continues knows its own words, but not what git says now.
+    assert_eq!(env.start("s1", "resume"), "proj:hydra\ngit:on main; not committed: limiter.rs");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn after_a_pause_a_few_lines_say_where_it_stopped() {
     assert_eq!(lines(&env, "next:"), ["next:write the docs"], "within seven days everything carries over");
     env.set_now(Some("2026-02-10T13:35:14Z"));
     let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)\n\
-        see:limiter.rs";
+        git:on main; not committed: limiter.rs\nsee:limiter.rs";
     assert_eq!(env.brief(), reminder);
     assert_eq!(env.start("s2", "startup"), reminder);
     std::fs::write(env.home().join("config.toml"), "[brief]\nreminder = false\n").unwrap();

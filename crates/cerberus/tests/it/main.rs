@@ -51,6 +51,7 @@ mod providers;
 mod quote;
 mod recover;
 mod report;
+mod repository;
 mod screen;
 mod secrets;
 mod security;

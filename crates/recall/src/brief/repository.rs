@@ -13,36 +13,41 @@ use super::rank::{Commit, SessionWork};
 use super::{Item, Known, Section, Worked};
 
 /// More names say no more.
-const FILES_MAX: usize = 3;
-const LEFT_MAX: usize = 4;
-const LEFT_BEFORE_MAX: usize = 2;
+const FILES_MAX: usize = 5;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 100;
 
-/// What git knows now.
+/// What git knows.
 #[derive(Clone, Debug, Default)]
 pub struct Repository {
     pub branch: Option<String>,
-    /// Files that sessions edited and that differ from the last commit's index.
-    pub changed: Vec<String>,
-    /// Other files that the last session edited and did not commit.
-    pub left: Vec<String>,
-    /// And those of sessions before it.
-    pub left_before: Vec<String>,
-    /// The last session is the one that asks: its context was cleared or compacted.
-    pub is_own: bool,
+    /// Files that sessions edited and that differ from the last commit, the last edited first.
+    pub uncommitted: Vec<String>,
     pub pushed: Pushed,
+    /// The last commits of what is checked out, by their full names. `None` if they are not known.
+    pub history: Option<Vec<String>>,
 }
 
-/// The files that the last session at work edited and nobody committed since, the last edited first; then those of the
-/// sessions before it.
-pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> (Vec<String>, Vec<String>) {
-    let mut at_work = sessions.iter().filter(|worked| worked.touched.iter().any(|touched| touched.edits > 0));
-    let last = at_work.next().map(|worked| left_by(worked, commits, facts)).unwrap_or_default();
-    let mut seen: FastSet<String> = last.iter().cloned().collect();
-    let before = at_work.take(BEFORE_MAX).flat_map(|worked| left_by(worked, commits, facts));
-    let before = before.filter(|path| seen.insert(path.clone())).collect();
-    (last, before)
+impl Repository {
+    /// Git was asked and did not answer: nothing is said that it would have to confirm.
+    pub fn silent() -> Repository {
+        Repository { history: Some(Vec::new()), ..Repository::default() }
+    }
+
+    /// A commit may have been reset, amended or made on another branch.
+    fn has(&self, commit: &Known) -> bool {
+        let name = commit_name(commit);
+        self.history.as_ref().is_none_or(|history| history.iter().any(|full| full.starts_with(name)))
+    }
+}
+
+/// The files that the last sessions at work edited and nobody committed since, the last edited of the last session
+/// first, as far as records tell: for a moment of which git cannot be asked.
+pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> Vec<String> {
+    let at_work = sessions.iter().filter(|worked| worked.touched.iter().any(|touched| touched.edits > 0));
+    let mut seen: FastSet<String> = FastSet::default();
+    let left = at_work.take(SESSIONS_MAX).flat_map(|worked| left_by(worked, commits, facts));
+    left.filter(|path| seen.insert(path.clone())).collect()
 }
 
 /// What one session left. It may have committed on another branch: a commit of its own that is not among `commits`
@@ -69,8 +74,8 @@ fn left_by(worked: &SessionWork, commits: &[Commit], facts: &[Known]) -> Vec<Str
     left.into_iter().map(|(_, path)| path.to_string()).collect()
 }
 
-/// So many sessions before the last one at work are looked at.
-const BEFORE_MAX: usize = 5;
+/// So many sessions at work are looked at.
+const SESSIONS_MAX: usize = 6;
 
 /// A commit that a session made and one that git lists at about the same time are the same.
 const SAME_COMMIT_MILLIS: i64 = 120_000;
@@ -92,18 +97,11 @@ pub enum Pushed {
 /// The line, if there is something to say. The commits are those of the session that committed last, unless another
 /// one of those that `worked` changed something since.
 pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
-    let made = commits(facts, worked);
+    let made = commits(repository, facts, worked);
     let mut parts: Vec<String> =
         repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
-    if !repository.changed.is_empty() {
-        parts.push(format!("not committed: {}", names(&repository.changed, FILES_MAX)));
-    }
-    if !repository.left.is_empty() {
-        let whose = if repository.is_own { "so far" } else { "by the last session" };
-        parts.push(format!("not committed {whose}: {}", names(&repository.left, LEFT_MAX)));
-    }
-    if !repository.left_before.is_empty() {
-        parts.push(format!("not committed by earlier sessions: {}", names(&repository.left_before, LEFT_BEFORE_MAX)));
+    if !repository.uncommitted.is_empty() {
+        parts.push(format!("not committed: {}", names(&repository.uncommitted)));
     }
     match repository.pushed {
         Pushed::Never => parts.push("branch not pushed".to_string()),
@@ -142,11 +140,11 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
 }
 
 /// `src/{a.rs, b/c.rs} and 2 more`: the folder that all of them are in is told once.
-fn names(paths: &[String], max: usize) -> String {
-    let told = &paths[..paths.len().min(max)];
+fn names(paths: &[String]) -> String {
+    let told = &paths[..paths.len().min(FILES_MAX)];
     let common = told.iter().skip(1).fold(told[0].as_str(), |common, path| {
         let same = common.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
-        &common[..common[..same].rfind('/').map_or(0, |slash| slash + 1)]
+        &common[..common.as_bytes()[..same].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)]
     });
     let common = if told.len() > 1 { common } else { "" };
     let names: Vec<_> = told.iter().map(|path| harmless(&path[common.len()..], "a file")).collect();
@@ -164,8 +162,9 @@ fn commits_word(count: usize) -> &'static str {
 }
 
 /// The last commits of the session that committed last, oldest first.
-fn commits<'a>(facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
-    let all: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::Commit).collect();
+fn commits<'a>(repository: &Repository, facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
+    let commits = facts.iter().filter(|known| known.fact.kind == Kind::Commit);
+    let all: Vec<&Known> = commits.filter(|known| repository.has(known)).collect();
     let Some(last) = all.iter().max_by_key(|known| (known.at, known.event)) else { return Vec::new() };
     if worked.iter().any(|worked| worked.session != last.session && worked.at > last.at) {
         return Vec::new();
@@ -178,8 +177,11 @@ fn commits<'a>(facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
 
 /// `1a2b3c4 store: open it once`.
 fn commit_words(known: &Known) -> String {
-    let hash = known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default();
-    format!("{hash} {}", harmless(&known.fact.text, "a commit"))
+    format!("{} {}", commit_name(known), harmless(&known.fact.text, "a commit"))
+}
+
+fn commit_name(known: &Known) -> &str {
+    known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -204,12 +206,13 @@ mod tests {
     #[test]
     fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
-        let changed = ["src/a.rs", "src/b/c.rs", "src/d.rs", "e.rs"].map(str::to_string).to_vec();
+        let uncommitted =
+            ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "src/f.rs", "g.rs"].map(str::to_string).to_vec();
         let pushed = Pushed::Compared { ahead: 1, behind: 2 };
-        let repository = Repository { branch: Some("fix/x".to_string()), changed, pushed, ..Repository::default() };
+        let repository = Repository { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
         assert_eq!(
             line(&repository, &facts).unwrap(),
-            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
+            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs, f.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
         let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };
@@ -226,6 +229,18 @@ mod tests {
         };
         assert!(told("a", 2) && told("b", 0));
         assert!(!told("b", 2));
+    }
+
+    #[test]
+    fn a_commit_that_is_not_in_what_is_checked_out_is_not_told() {
+        let facts = [commit("a", 1, "[main 1111111] one"), commit("a", 2, "[main 2222222] two")];
+        let told = |full: &[&str]| {
+            let history = Some(full.iter().map(|name| name.to_string()).collect());
+            line(&Repository { branch: Some("main".to_string()), history, ..Repository::default() }, &facts)
+        };
+        assert_eq!(told(&["1111111abc", "0"]).unwrap(), "git:on main; committed: 1111111 one");
+        assert_eq!(told(&["3333333abc"]), None);
+        assert_eq!(line(&Repository::silent(), &facts), None);
     }
 
     fn edited(session: &str, files: &[(&str, i64)]) -> SessionWork {
@@ -249,7 +264,7 @@ mod tests {
         let last = edited("b", &[("a.rs", 1_000), ("b.rs", 2_000), ("c.rs", 3_000)]);
         let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
         let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
-        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts).0;
+        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
         assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
         // A commit that git does not list here was made elsewhere, of files that nobody knows.

@@ -7,6 +7,7 @@ pub mod learn;
 mod notes;
 pub mod recall;
 pub(crate) mod remember;
+mod state;
 pub mod status_line;
 pub mod survey;
 pub mod usage;

@@ -38,6 +38,8 @@ const PROMPTS_MAX: usize = 20;
 #[derive(Debug)]
 pub struct Question<'a> {
     pub now: Timestamp,
+    /// Another time than that of the files on disk: what git says now was not so then.
+    pub is_past: bool,
     pub source: StartSource,
     pub budget: Budget,
     pub chars_max: usize,
@@ -165,10 +167,9 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let mut survey = match carried.facts.is_empty() {
         true => Survey::default(),
-        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt)?,
+        false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, question.is_past)?,
     };
     survey.likely.ledger.checked = checked;
-    survey.likely.repository.is_own = matches!(question.source, StartSource::Clear | StartSource::Compact);
     let turns = turns(&view, &quoted, &carried)?;
     let summary = last_summary(store, &sessions, question)?;
     let first_line = question.first_line();
@@ -352,7 +353,7 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
         None => Brief::default(),
         Some(turn) => {
             let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
-            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt)?;
+            let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, question.is_past)?;
             brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, view.now)
         }
     };

@@ -1,6 +1,6 @@
 //! Collects the other input for ranking: all sessions of a project, its commits, its files on disk.
 //!
-//! Git is started only when another commit is checked out; otherwise its last output is in the view.
+//! For its log, git is started only when another commit is checked out; otherwise its last output is in the view.
 
 use std::cell::{LazyCell, RefCell};
 use std::cmp::Reverse;
@@ -11,18 +11,18 @@ use std::time::Duration;
 use cerberus_recall::brief::ledger::{Branch, Ledger, Standing};
 use cerberus_recall::brief::rank::weights::learned;
 use cerberus_recall::brief::rank::{Candidates, Commit, Evidence, Renames, Scoring, SessionWork, USUAL};
-use cerberus_recall::brief::repository::{self, Pushed, Repository};
 use cerberus_recall::brief::{Known, Likely};
 use cerberus_record::fact::Kind;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
-use crate::project::git::{self, RemoteBranch};
+use crate::brief::state;
+use crate::project::git;
 use crate::project::identity::Located;
 use crate::project::tracked::{self, Stamp, Tracked};
 use crate::same_project::joined::Joined;
-use crate::view::{self, Carried, SessionRow, Store};
+use crate::view::{self, Asks, Carried, SessionRow, Store};
 
 /// How many of the last edited files are compared with git.
 const COMPARED_MAX: usize = 200;
@@ -56,6 +56,7 @@ pub fn survey(
     carried: &mut Carried,
     sessions: &[SessionRow],
     prompt: Option<&str>,
+    is_past: bool,
 ) -> view::Result<Survey> {
     let log = printed_log(view.store, view.located)?;
     let by = match prompt {
@@ -64,19 +65,11 @@ pub fn survey(
     };
     let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(by));
     let Ranking { mut survey, commits, changed } = ranking;
-    let is_known = |path: &String| changed.contains(path) || survey.likely.gone.contains(path);
-    let (mut left, mut left_before) = repository::left_uncommitted(&survey.sessions, &commits, &carried.facts);
-    for left in [&mut left, &mut left_before] {
-        // Git's own folder holds worktrees too; nothing in it is committed from here.
-        let is_gits = |path: &String| path.starts_with(".git/");
-        left.retain(|path| !is_known(path) && !is_gits(path) && !view.store.privacy_rules().is_private(path));
-        left.truncate(ASKED_ABOUT_MAX);
-    }
-    let ignored = ignored(view, left.iter().chain(&left_before), &survey.tracked)?;
-    [&mut left, &mut left_before].into_iter().for_each(|left| left.retain(|path| !ignored.contains(path)));
-    survey.likely.repository = Repository { left, left_before, ..repository(view, &changed)? };
-    let (ledger, unmerged) = branches(view, carried, sessions)?;
-    (survey.likely.ledger, survey.likely.unmerged) = (ledger, unmerged);
+    survey.likely.repository = match is_past {
+        true => state::recorded(view, &survey, &commits, &changed, &carried.facts),
+        false => state::asked(view, &survey.sessions, &log)?,
+    };
+    (survey.likely.ledger, survey.likely.unmerged) = branches(view, carried, sessions)?;
     view.store.free((commits, changed));
     Ok(survey)
 }
@@ -153,8 +146,16 @@ fn ranking(
 }
 
 /// Asks git now for what the next session start needs, so that the start need not wait.
-pub fn ask_ahead(store: &Store, located: &Located) -> view::Result<()> {
-    printed_log(store, located).map(|_| ())
+pub fn ask_ahead(view: &View) -> view::Result<()> {
+    let log = printed_log(view.store, view.located)?;
+    if view.located.git_dir.is_none() {
+        return Ok(());
+    }
+    let mut history = view.store.history(&view.joined.ids, Asks::Nothing, view.now)?;
+    let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
+    let is_tracked: FastSet<&str> = tracked.iter().map(String::as_str).collect();
+    Renames::new(&git::commits(&log, view.now), &is_tracked).follow_work(&mut history);
+    state::asked(view, &history, &log).map(|_| ())
 }
 
 /// The commit for which git was last asked, and its log of recent commits then.
@@ -175,67 +176,6 @@ pub(super) fn printed_log(store: &Store, located: &Located) -> view::Result<Stri
         store.cache_git_log(&located.root.to_string_lossy(), &head, &printed);
     }
     Ok(printed)
-}
-
-/// The branch, the changed files and how the branch compares with the remote one.
-fn repository(view: &View, changed: &FastSet<String>) -> view::Result<Repository> {
-    let is_private = |path: &&String| view.store.privacy_rules().is_private(path);
-    let mut changed: Vec<String> = changed.iter().filter(|path| !is_private(path)).cloned().collect();
-    changed.sort_unstable();
-    let branch = view.located.branch();
-    let pushed = match &branch {
-        Some(branch) => pushed(view, branch)?,
-        None => Pushed::Unknown,
-    };
-    Ok(Repository { branch, changed, left: Vec::new(), left_before: Vec::new(), is_own: false, pushed })
-}
-
-/// At most this many files are asked about.
-const ASKED_ABOUT_MAX: usize = 20;
-
-/// Those of these files that git ignores: they are never committed. Git is asked only about files that it does not
-/// track; if it does not answer, they all count as ignored.
-fn ignored<'a>(
-    view: &View,
-    paths: impl Iterator<Item = &'a String>,
-    tracked: &[String],
-) -> view::Result<FastSet<String>> {
-    let untracked: Vec<&str> = paths.filter(|path| !tracked.contains(path)).map(String::as_str).collect();
-    if untracked.is_empty() {
-        return Ok(FastSet::default());
-    }
-    let key = format!("{}\0ignored", view.located.root.to_string_lossy());
-    let asked = untracked.join("\0");
-    let kept = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked).map(|(_, printed)| printed);
-    let is_kept = kept.is_some();
-    let Some(printed) = kept.or_else(|| git::ignored(view.located, &untracked)) else {
-        return Ok(untracked.into_iter().map(str::to_string).collect());
-    };
-    if !is_kept {
-        view.store.cache_git_log(&key, &asked, &printed);
-    }
-    Ok(printed.split('\0').map(str::to_string).collect())
-}
-
-/// Git counts the commits only when the branch or the remote one moved.
-fn pushed(view: &View, branch: &str) -> view::Result<Pushed> {
-    let Some(head) = git::head(view.located) else { return Ok(Pushed::Unknown) };
-    let remote = match git::remote_branch(view.located, branch) {
-        RemoteBranch::NoRemote => return Ok(Pushed::Unknown),
-        RemoteBranch::Missing => return Ok(Pushed::Never),
-        RemoteBranch::At(commit) if commit == head => return Ok(Pushed::Compared { ahead: 0, behind: 0 }),
-        RemoteBranch::At(commit) => commit,
-    };
-    let key = format!("{}\0{branch}", view.located.root.to_string_lossy());
-    let both = format!("{remote}...{head}");
-    let kept = view.store.git_log(&key)?.filter(|(kept_both, _)| *kept_both == both).map(|(_, printed)| printed);
-    let is_kept = kept.is_some();
-    let printed = kept.or_else(|| git::count_apart(view.located, &both));
-    let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(Pushed::Unknown) };
-    if !is_kept {
-        view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
-    }
-    Ok(Pushed::Compared { ahead, behind })
 }
 
 /// Where a file may be found: on disk, or in git's index.

@@ -100,8 +100,10 @@ pub fn answer(
                 if config::load(home)?.summary.provider.is_some() {
                     detached::start_each(home, clock, ended.iter());
                 }
-                survey::ask_ahead(&store, &pending.located)?;
-                store.make_digests(&joined(&store, &pending.located, clock.now)?.ids);
+                let joined = joined(&store, &pending.located, clock.now)?;
+                store.make_digests(&joined.ids);
+                let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
+                survey::ask_ahead(&view)?;
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
                 capabilities.iter().for_each(|capability| capability.after_end(home, clock));
                 // Takes longest, so it comes after what others need.
@@ -203,6 +205,7 @@ fn start_brief(
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
+        is_past: false,
         source: asked.source,
         budget: Budget { both_tokens: BOTH_TOKENS.min(limits.tokens_max), ..budget },
         chars_max: CHARS_MAX.min(limits.chars_max),

@@ -13,6 +13,7 @@ use cerberus_record::clean::text::{Keep, line};
 use cerberus_record::event::{Event, Recovery};
 use cerberus_record::id::Agent;
 use cerberus_record::session::{IDLE_AFTER, Status};
+use memchr::memmem;
 
 use crate::import::ending::{Ending, transcripts_of};
 use crate::import::{Import, TakeForgotten, ending};
@@ -175,7 +176,7 @@ fn needs_transcript(
     Ok(all)
 }
 
-/// Adds what the hooks of an ended session did not report, if its agent used a tool that only the transcript reports.
+/// Adds the uses of a tool that only the transcript of an ended session reports.
 pub fn complete_ended(
     recorder: &mut Recorder,
     surroundings: &Surroundings,
@@ -184,8 +185,9 @@ pub fn complete_ended(
     let Some((agent, kept)) = transcripts_of(session) else { return Ok(()) };
     let Some(tool) = cerberus_agents::profile(agent).and_then(|profile| profile.unreported_tool) else { return Ok(()) };
     let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(()) };
-    if ending.bytes.windows(tool.len()).any(|window| window == tool.as_bytes()) {
-        import_ending(recorder, session, &ending, &mut Vec::new())?;
+    let named = format!("\"name\":\"{tool}\"");
+    if memmem::find(&ending.bytes, named.as_bytes()).is_some() {
+        import_ending(recorder, session, &ending, Some(tool), &mut Vec::new())?;
     }
     Ok(())
 }
@@ -204,15 +206,17 @@ fn complete_from_transcript(
 ) -> Result<Vec<String>, FoldError> {
     let Some((_, kept)) = transcripts_of(session) else { return Ok(Vec::new()) };
     match ending::ending(surroundings, kept, session) {
-        Some(ending) => import_ending(recorder, session, &ending, actions),
+        Some(ending) => import_ending(recorder, session, &ending, None, actions),
         None => Ok(Vec::new()),
     }
 }
 
+/// Records what is new in a transcript, or only the uses of one tool.
 fn import_ending(
     recorder: &mut Recorder,
     session: &SessionRow,
     ending: &Ending,
+    tool: Option<&str>,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {
     let (home, clock) = (recorder.home, recorder.clock);
@@ -224,6 +228,10 @@ fn import_ending(
     transcript
         .in_flight
         .retain(|unfinished| unfinished.began_at <= clock.now && unfinished.edit.as_ref().is_none_or(is_meant));
+    if let Some(tool) = tool {
+        transcript.events.retain(|told| matches!(&told.event, Event::Tool(used) if *used.tool == *tool));
+        transcript.in_flight.retain(|unfinished| unfinished.tool == tool);
+    }
     // The last message may announce a tool use that is not written yet; only a hook knows that a turn has ended.
     let last = transcript.events.iter().rposition(|told| !matches!(told.event, Event::Title { .. }));
     let words = last.filter(|last| matches!(transcript.events[*last].event, Event::Stop { .. }));

@@ -476,6 +476,7 @@ impl World {
         let store = fold::open(&Home::new(root.to_path_buf())).expect("the view can be opened");
         let question = Question {
             now: self.now,
+            is_past: true,
             source: StartSource::Startup,
             budget: Budget::of_session(1_000),
             chars_max: 9_500,
@@ -485,8 +486,7 @@ impl World {
             reminder: true,
             session: None,
         };
-        let briefing = recall::brief(&store, &identity::locate(project), &question, None).expect("a brief");
-        format!("{briefing:#?}")
+        format!("{:#?}", recall::brief(&store, &identity::locate(project), &question, None).expect("a brief"))
     }
 }
 

@@ -84,6 +84,23 @@ fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     assert_eq!(starts, 2, "the plugin's hooks ran beside those of the settings");
 }
 
+#[test]
+fn what_a_command_wrote_is_told_as_edited() {
+    let stage = Stage::new(&ClaudeCode);
+    std::fs::write(stage.scratch.repo().join("old.go"), "package old\n").unwrap();
+    stage.scratch.git(&["add", "--all"]);
+    stage.scratch.git(&["commit", "--quiet", "-m", "old"]);
+    let commands = ["cat > new.go <<'END'\npackage new\nEND", "sed -i s/old/other/ old.go", "echo x | tee by_tee.txt"];
+    let script = commands.map(|command| ClaudeCode.run(command)).into_iter().chain([Reply::text("Written.")]);
+    let server = ModelServer::start(script);
+    let mut session = ClaudeCode.session(&stage.place(&server), "Write them");
+    finish(session.args(["--settings", r#"{"bashEditDiffEnabled": true}"#]));
+    let text = told(&stage, &ClaudeCode, "Go on");
+    for code in ["impl:new.go", "impl:old.go", "impl:by_tee.txt", "not committed: by_tee.txt, old.go, new.go"] {
+        assert_eq!(times(&text, code), 1, "{code} in {text}");
+    }
+}
+
 /// What a session wrote that has nothing else to tell.
 fn write_proxy(stage: &Stage) -> Reply {
     ClaudeCode.write(&stage.scratch.repo().join("proxy.go"), "package proxy\n\nfunc Forward() {}\n")

@@ -1,5 +1,7 @@
 //! Claude Code in a terminal, with somebody typing: `/exit`, `/clear`, a terminal that is closed, kill -9.
 
+use std::path::Path;
+
 use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
@@ -168,4 +170,85 @@ fn killed_in_its_terminal_it_is_recovered() {
     kill_group(terminal.pid()).unwrap();
     terminal.wait(LIMIT).unwrap();
     check(&stage, "recovered", "the agent's process is gone");
+}
+
+/// A session in which the model presents a plan and the user answers with this key. The plan is in a file that the client
+/// names; the tool has no input.
+fn present_plan(stage: &Stage, server: &ModelServer, key: &str) -> Terminal {
+    let mut command = ClaudeCode.command(&stage.place(server));
+    command.args(["--permission-mode", "plan", "--settings", r#"{"showClearContextOnPlanAccept": true}"#]);
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
+    terminal.enter("Plan it", LIMIT, || (!server.main_requests().is_empty()).then_some(())).unwrap();
+    wait_for_stop(stage);
+    let told = request_text(&server.main_requests()[0]);
+    let named =
+        told.split_whitespace().find(|word| word.contains("/.claude/plans/")).expect("the client names the file");
+    let path = Path::new(named.trim_end_matches('.'));
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, "# The plan\n\n## Steps\n\n1. Write the schema\n2. Fold the journal\n").unwrap();
+    terminal.enter("Show it", LIMIT, || (server.main_requests().len() > 1).then_some(())).unwrap();
+    terminal.wait_for_text("Would you like to proceed?", LIMIT).unwrap();
+    terminal.press(key, LIMIT, || (server.main_requests().len() > 3).then_some(())).unwrap();
+    terminal
+}
+
+fn plan_script() -> [Reply; 4] {
+    let find = Reply::tool("ToolSearch", json!({ "query": "select:ExitPlanMode", "max_results": 1 }));
+    [Reply::text("Thinking."), find, Reply::tool("ExitPlanMode", json!({})), Reply::hang()]
+}
+
+/// The next session is told the steps, after the client was killed.
+fn check_plan(stage: &Stage, terminal: &mut Terminal) {
+    kill_group(terminal.pid()).unwrap();
+    terminal.wait(LIMIT).unwrap();
+    let text = told(stage, &ClaudeCode, "Go on");
+    for code in ["next:Write the schema", "next:Fold the journal"] {
+        assert_eq!(times(&text, code), 1, "{code} in {text}");
+    }
+}
+
+#[test]
+fn an_approved_plan_is_recorded_at_once_and_told() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start(plan_script());
+    let mut terminal = present_plan(&stage, &server, "3");
+    assert_eq!(journal(&stage).matches("\"plan\":\"# The plan").count(), 1, "before anything reads the transcript");
+    check_plan(&stage, &mut terminal);
+}
+
+#[test]
+fn a_plan_that_is_implemented_in_a_cleared_context_is_told() {
+    let stage = Stage::new(&ClaudeCode);
+    let server = ModelServer::start(plan_script());
+    let mut terminal = present_plan(&stage, &server, "1");
+    assert_eq!(stage.sessions().len(), 2, "the client cleared the context");
+    check_plan(&stage, &mut terminal);
+}
+
+#[test]
+fn an_edit_that_the_user_refused_is_told_as_nothing() {
+    let stage = Stage::new(&ClaudeCode);
+    let path = stage.scratch.repo().join("proxy.go");
+    std::fs::write(&path, "package proxy\n").unwrap();
+    let read = Reply::tool("Read", json!({ "file_path": path }));
+    let edit = ClaudeCode.edit(&path, "package proxy", "package other");
+    let server = ModelServer::start([read, edit, Reply::text("Well.")]);
+    let mut command = ClaudeCode.command(&stage.place(&server));
+    command.args(["--permission-mode", "default"]);
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
+    terminal.enter("Rename it", LIMIT, || (!server.main_requests().is_empty()).then_some(())).unwrap();
+    terminal.wait_for_text("Do you want to make this edit", LIMIT).unwrap();
+    let refused = || is_written_below(&stage.scratch.home(), b"doesn't want to proceed").then_some(());
+    terminal.press("\u{1b}", LIMIT, refused).unwrap();
+    kill_group(terminal.pid()).unwrap();
+    terminal.wait(LIMIT).unwrap();
+    let text = told(&stage, &ClaudeCode, "Go on");
+    assert!(text.contains("next:interrupted:Rename it"), "{text}");
+    for line in ["impl:proxy.go", "not committed"] {
+        assert!(!text.contains(line), "{line} in {text}");
+    }
 }

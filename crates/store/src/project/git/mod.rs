@@ -68,7 +68,7 @@ pub fn first_logged_commit(located: &Located) -> Option<String> {
 /// Recent commits of what is checked out, as git prints them.
 pub fn log(located: &Located) -> Option<String> {
     let count = COMMITS_MAX.to_string();
-    let args = ["log", "-n", &count, "--format=%x01%ct", "--name-status", "-z", "-M", "--no-show-signature"];
+    let args = ["log", "-n", &count, "--format=%x01%ct %H", "--name-status", "-z", "-M", "--no-show-signature"];
     run(located, &[args.as_slice(), &["--no-ext-diff", "--no-textconv", "--no-color", "HEAD"]].concat())
 }
 
@@ -92,6 +92,12 @@ pub fn tracked_at(located: &Located, at: Timestamp) -> Option<Vec<String>> {
 pub fn commits(printed: &str, now: Timestamp) -> Vec<Commit> {
     let commits = printed.split('\u{1}').filter_map(commit);
     commits.filter(|commit| commit.at <= now).collect()
+}
+
+/// The full names of the commits in the output of `log`.
+pub fn names(printed: &str) -> Vec<String> {
+    let heads = printed.split('\u{1}').filter_map(|commit| commit.split('\0').next()?.trim().split_once(' '));
+    heads.map(|(_, name)| name.to_string()).filter(|name| is_commit(name)).collect()
 }
 
 /// The output of `log` without private files and without secrets in names.
@@ -124,7 +130,7 @@ pub fn without(cleaner: &Cleaner, printed: &str, is_private: impl Fn(&str) -> bo
 
 fn commit(printed: &str) -> Option<Commit> {
     let mut fields = printed.split('\0').map(|field| field.trim_start_matches('\n'));
-    let secs: i64 = fields.next()?.trim().parse().ok()?;
+    let secs: i64 = fields.next()?.split(' ').next()?.trim().parse().ok()?;
     let at = Timestamp::from_millis(secs.saturating_mul(1_000));
     let mut commit = Commit { at, files: Vec::new(), renamed: Vec::new(), deleted: Vec::new() };
     while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
@@ -143,28 +149,91 @@ fn commit(printed: &str) -> Option<Commit> {
     Some(commit)
 }
 
-/// A branch of this name in the remote repository, as of the last fetch or push.
+/// A branch of this name in a remote repository, as of the last fetch or push.
 pub enum RemoteBranch {
     NoRemote,
     Missing,
     At(String),
 }
 
-/// Looks it up without starting git.
+/// Looks it up without starting git, in `origin` first.
 pub fn remote_branch(located: &Located, branch: &str) -> RemoteBranch {
-    let Some(git_dir) = &located.git_dir else { return RemoteBranch::NoRemote };
-    match resolve(git_dir, &format!("refs/remotes/origin/{branch}")) {
+    let (Some(git_dir), remotes) = (&located.git_dir, remotes(located)) else { return RemoteBranch::NoRemote };
+    let at = |remote: &String| resolve(git_dir, &format!("refs/remotes/{remote}/{branch}"));
+    match remotes.iter().find_map(at) {
         Some(commit) => RemoteBranch::At(commit),
-        None if has_remote(located) => RemoteBranch::Missing,
-        None => RemoteBranch::NoRemote,
+        None if remotes.is_empty() => RemoteBranch::NoRemote,
+        None => RemoteBranch::Missing,
     }
 }
 
-/// Was anything ever fetched from or pushed to `origin`?
-fn has_remote(located: &Located) -> bool {
-    let Some(common_dir) = &located.common_dir else { return false };
+/// The remote repositories that something was fetched from or pushed to, `origin` first.
+fn remotes(located: &Located) -> Vec<String> {
+    let Some(common_dir) = &located.common_dir else { return Vec::new() };
     let packed = small_file(&common_dir.join("packed-refs")).unwrap_or_default();
-    common_dir.join("refs/remotes/origin").is_dir() || packed.contains(" refs/remotes/origin/")
+    let packed = packed.lines().filter_map(|line| line.split_once(" refs/remotes/")?.1.split('/').next());
+    let loose = std::fs::read_dir(common_dir.join("refs/remotes")).into_iter().flatten().flatten();
+    let loose = loose.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = packed.map(str::to_string).chain(loose).collect();
+    names.sort_unstable_by_key(|name| (name != "origin", name.clone()));
+    names.dedup();
+    names
+}
+
+/// The commit of a remote branch named like `origin/main`. Nothing for a local one.
+pub fn upstream_commit(located: &Located, upstream: &str) -> Option<String> {
+    resolve(located.git_dir.as_ref()?, &format!("refs/remotes/{upstream}"))
+}
+
+/// The branch, and those of these files that differ from the last commit, as git prints it.
+pub fn status(located: &Located, paths: &[&str]) -> Option<String> {
+    located.git_dir.as_ref()?;
+    let mut command = command::on_files(&located.root)?;
+    command.args(["--literal-pathspecs", "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
+    command.args(["--no-renames", "--ignore-submodules=all", "--"]);
+    // Without a path, git would look at every file. It has none in its own folder.
+    command.args(if paths.is_empty() { &[".git"] } else { paths });
+    printed(command, TIME_MAX)
+}
+
+/// What [`status`] printed.
+#[derive(Debug, Default, PartialEq)]
+pub struct Status {
+    /// The branch that this one is compared with, like `origin/main`. It may be gone.
+    pub upstream: Option<String>,
+    /// How many commits this branch and the other one have alone.
+    pub apart: Option<(usize, usize)>,
+    pub uncommitted: Vec<String>,
+}
+
+pub fn read_status(printed: &str) -> Status {
+    let mut status = Status::default();
+    for line in printed.split('\0') {
+        let (sort, rest) = line.split_once(' ').unwrap_or_default();
+        // How many fields are before the path.
+        let fields = match sort {
+            "?" => 0,
+            "1" => 7,
+            "u" => 9,
+            "#" => {
+                match rest.split_once(' ') {
+                    Some(("branch.upstream", name)) => status.upstream = Some(name.to_string()),
+                    Some(("branch.ab", counts)) => status.apart = apart(counts),
+                    _ => {}
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        status.uncommitted.extend(rest.splitn(fields + 1, ' ').nth(fields).map(str::to_string));
+    }
+    status
+}
+
+/// `+2 -1`.
+fn apart(counts: &str) -> Option<(usize, usize)> {
+    let (ahead, behind) = counts.split_once(' ')?;
+    Some((ahead.strip_prefix('+')?.parse().ok()?, behind.strip_prefix('-')?.parse().ok()?))
 }
 
 /// How many commits each side of `one...other` has alone, as git prints it.
@@ -176,12 +245,6 @@ pub fn count_apart(located: &Located, both: &str) -> Option<String> {
 pub fn counts(printed: &str) -> Option<(usize, usize)> {
     let (left, right) = printed.trim().split_once('\t')?;
     Some((left.parse().ok()?, right.parse().ok()?))
-}
-
-/// Those of these untracked files that git ignores, each followed by a NUL.
-pub fn ignored(located: &Located, paths: &[&str]) -> Option<String> {
-    let asked = ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
-    run(located, &[&asked, paths].concat())
 }
 
 /// Those of these branches that exist and have commits that are not in what is checked out.
@@ -300,6 +363,37 @@ mod tests {
         let name = head(&located).unwrap();
         git(dir.path(), &["pack-refs", "--all"]);
         assert_eq!(head(&located), Some(name));
+    }
+
+    #[test]
+    fn a_status_has_the_files_that_differ_and_how_far_the_branch_is_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        git(dir.path(), &["init", "-q", "-b", "main"]);
+        let located = locate(dir.path());
+        let of = |paths: &[&str]| read_status(&status(&located, paths).unwrap());
+        write(dir.path(), "a b.rs", "x");
+        write(dir.path(), ".gitignore", "*.log\n");
+        write(dir.path(), "out.log", "x");
+        assert_eq!(of(&["a b.rs", "out.log", "none.rs"]).uncommitted, ["a b.rs"], "nothing is committed yet");
+        git(dir.path(), &["add", "."]);
+        git(dir.path(), &["commit", "-qm", "one"]);
+        assert_eq!(of(&["a b.rs", ".gitignore"]), Status::default());
+        write(dir.path(), "a b.rs", "xy");
+        write(dir.path(), ".gitignore", "");
+        assert_eq!(of(&["a b.rs"]).uncommitted, ["a b.rs"], "only what was asked about");
+        assert_eq!(of(&[]).uncommitted, [""; 0]);
+        git(dir.path(), &["update-ref", "refs/remotes/fork/x", "HEAD"]);
+        git(dir.path(), &["commit", "-qam", "two"]);
+        for (name, value) in [("remote.fork.url", "."), ("remote.fork.fetch", "+refs/heads/*:refs/remotes/fork/*")] {
+            git(dir.path(), &["config", name, value]);
+        }
+        git(dir.path(), &["branch", "--set-upstream-to=fork/x"]);
+        let found = of(&["a b.rs"]);
+        assert_eq!((found.upstream.as_deref(), found.apart), (Some("fork/x"), Some((1, 0))));
+        assert!(upstream_commit(&located, "fork/x").is_some() && upstream_commit(&located, "main").is_none());
+        assert!(matches!(remote_branch(&located, "x"), RemoteBranch::At(_)));
+        assert!(matches!(remote_branch(&located, "main"), RemoteBranch::Missing));
+        assert_eq!(names(&log(&located).unwrap()).first(), head(&located).as_ref());
     }
 
     #[test]
