@@ -60,6 +60,7 @@ mod statusline;
 mod style;
 mod summary;
 mod sync;
+mod taken_back;
 mod team;
 mod trust;
 mod twice;
