@@ -193,6 +193,11 @@ pub enum Event<'a> {
     /// Nobody typed these prompts.
     #[serde(borrow)]
     Untyped(Untyped<'a>),
+    /// The user took these prompts back, with all that followed up to the next one, and went on from before them.
+    Undone {
+        #[serde(borrow)]
+        prompts: Vec<Clean<'a>>,
+    },
     /// An agent quoted words of the user.
     #[serde(borrow)]
     Quote(Quotation<'a>),

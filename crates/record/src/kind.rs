@@ -44,6 +44,7 @@ kinds! {
     Title "title",
     Lesson "lesson",
     Untyped "untyped",
+    Undone "undone",
     Quote "quote",
     AgentNotes "agent_notes",
     Complete "complete",
@@ -84,6 +85,7 @@ impl EventKind {
             Event::Title { .. } => EventKind::Title,
             Event::Lesson(_) => EventKind::Lesson,
             Event::Untyped(_) => EventKind::Untyped,
+            Event::Undone { .. } => EventKind::Undone,
             Event::Quote(_) => EventKind::Quote,
             Event::AgentNotes { .. } => EventKind::AgentNotes,
             Event::Complete => EventKind::Complete,
@@ -102,10 +104,22 @@ impl EventKind {
 
     /// Records that we write about a session on our own initiative.
     fn is_ours(self) -> bool {
-        use EventKind::{AgentNotes, Crash, Decision, Lesson, Named, Quote, Receipt, Recover, Summary, Title, Untyped};
+        use EventKind::{AgentNotes, Crash, Decision, Lesson, Named, Quote, Receipt};
+        use EventKind::{Recover, Summary, Title, Undone, Untyped};
         matches!(
             self,
-            Receipt | Named | Crash | Recover | Summary | Title | Lesson | Untyped | Quote | AgentNotes | Decision
+            Receipt
+                | Named
+                | Crash
+                | Recover
+                | Summary
+                | Title
+                | Lesson
+                | Untyped
+                | Undone
+                | Quote
+                | AgentNotes
+                | Decision
         )
     }
 
@@ -144,8 +158,8 @@ mod tests {
 
     #[test]
     fn our_own_records_are_not_activity_of_the_session() {
-        let ours = ["named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped", "quote"];
-        let ours = [&ours[..], &["agent_notes", "decision"]].concat();
+        let ours = ["named", "receipt", "crash", "recover", "summary", "title", "lesson", "untyped"];
+        let ours = [&ours[..], &["undone", "quote", "agent_notes", "decision"]].concat();
         assert_eq!(words(EventKind::is_ours), ours);
         let others = |is_meant: fn(EventKind) -> bool| -> Vec<&str> {
             words(is_meant).into_iter().filter(|word| !ours.contains(word)).collect()

@@ -160,6 +160,16 @@ impl LoopEnd {
     }
 }
 
+impl Mark {
+    /// An end that we inferred.
+    fn is_noticed(&self) -> bool {
+        match &self.what {
+            MarkKind::Ended { trigger } => trigger == TIMEOUT,
+            what => matches!(what, MarkKind::Crashed { .. }),
+        }
+    }
+}
+
 /// Did a loop end the session, either to start a fresh one or because the loop itself ended?
 fn is_by_loop(trigger: &str) -> bool {
     trigger == REBOOT || trigger == NEEDS_USER_FORMERLY || LoopEnd::ALL.iter().any(|end| end.word() == trigger)
@@ -197,7 +207,16 @@ pub fn step(state: State, mark: &Mark) -> State {
 
 /// The state of a session after its marks up to `now`, oldest first.
 pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State {
-    let state = marks.iter().filter(|mark| mark.at <= now).fold(State::NEW, step);
+    let after = |state: State, mark: &Mark| {
+        let had_ended = state.ended.is_some();
+        let mut state = step(state, mark);
+        // Nobody reported this end. It is noticed when somebody looks; until then the session was silent.
+        if let Some((at, _)) = state.ended.as_mut().filter(|_| !had_ended && mark.is_noticed()) {
+            *at = last_activity.min(*at);
+        }
+        state
+    };
+    let state = marks.iter().filter(|mark| mark.at <= now).fold(State::NEW, after);
     let silence = now.since(last_activity);
     match state.status {
         _ if silence > CARRY_OVER => State { status: Status::Archived, ..state },
@@ -226,7 +245,7 @@ pub fn settle(
             crash("silence, and no process is known")
         }
         (Status::Active | Status::Idle, _) if silence > idle_after => {
-            let ended = Some((now, TIMEOUT.to_string()));
+            let ended = Some((last_activity, TIMEOUT.to_string()));
             (State { status: Status::Ended, ended }, vec![Effect::End { trigger: TIMEOUT }])
         }
         _ => (state, Vec::new()),
@@ -368,7 +387,7 @@ mod tests {
             ),
             (Status::Active, Process::Gone, 5, (Status::Crashed, because(0, "the agent's process is gone"), 1)),
             (Status::Active, Process::Running, 1_800, (Status::Active, None, 0)),
-            (Status::Idle, Process::Running, 1_801, (Status::Ended, because(1_801, TIMEOUT), 1)),
+            (Status::Idle, Process::Running, 1_801, (Status::Ended, because(0, TIMEOUT), 1)),
             // A user may archive a session that is not old; that is already recorded.
             (Status::Archived, Process::Unknown, 604_800, (Status::Archived, None, 0)),
             (Status::Archived, Process::Unknown, 604_801, (Status::Archived, None, 1)),
@@ -390,6 +409,23 @@ mod tests {
         ] {
             assert_eq!((status.word(), status.is_live(), status.carries_over()), (word, is_live, carries_over));
             assert_eq!(serde_json::to_value(status).unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn an_end_that_was_noticed_late_was_at_the_last_activity() {
+        let timeout = || mark(9_000, MarkKind::Ended { trigger: TIMEOUT.into() });
+        let crash = || mark(9_000, MarkKind::Crashed { evidence: "gone".into() });
+        for (marks, last, expected) in [
+            (vec![alive(1), timeout()], 180, 180),
+            (vec![alive(1), crash()], 180, 180),
+            (vec![alive(1), crash(), mark(9_001, MarkKind::Recovered)], 180, 180),
+            (vec![alive(1), timeout(), ended(9_500)], 180, 180),
+            (vec![alive(1), timeout(), alive(9_100), ended(9_500)], 9_200, 9_500),
+            (vec![alive(1), ended(9_500)], 180, 9_500),
+        ] {
+            let found = state(&marks, at(last), at(10_000)).ended.map(|(at, _)| at);
+            assert_eq!(found, Some(at(expected)), "{marks:?}");
         }
     }
 

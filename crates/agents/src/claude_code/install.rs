@@ -12,9 +12,7 @@ use cerberus_os::platform::USER_FOLDER;
 use crate::claude_code;
 use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
-use crate::install::{
-    NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, folder_name, in_dir, no_trust_needed,
-};
+use crate::install::{NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, Trust, folder_name, in_dir};
 use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
 use crate::settings::servers::{self, ServerStyle, command_and_args};
 use crate::settings::strict::Syntax;
@@ -26,7 +24,7 @@ pub const PROFILE: Profile = Profile {
     programs,
     files,
     afterwards: None,
-    trust: no_trust_needed,
+    trust,
     has_plugin,
     guides: &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"],
     user_guides: &["CLAUDE.md"],
@@ -116,11 +114,26 @@ fn programs(surroundings: &Surroundings) -> Vec<PathBuf> {
 
 /// `"enabledPlugins": {"cerberus@MARKETPLACE": true}`, as Claude Code writes it.
 fn has_plugin(surroundings: &Surroundings) -> bool {
-    let text = dir(surroundings).and_then(|dir| outside::text(&dir.join("settings.json"), SETTINGS_BYTES_MAX).ok());
-    let settings: serde_json::Value =
-        text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok()).unwrap_or_default();
+    let settings = dir(surroundings).map(|dir| read(&dir.join("settings.json"))).unwrap_or_default();
     let plugins = settings["enabledPlugins"].as_object();
     plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))
+}
+
+fn read(settings: &Path) -> serde_json::Value {
+    let text = outside::text(settings, SETTINGS_BYTES_MAX).ok();
+    text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok()).unwrap_or_default()
+}
+
+/// It asks nobody, but the user or a project may have switched all hooks off. The settings that count most come first.
+fn trust(surroundings: &Surroundings, _: Scope) -> Trust {
+    const SETTING: &str = "disableAllHooks";
+    let project = [".claude/settings.local.json", ".claude/settings.json"].map(|name| surroundings.project.join(name));
+    let user = dir(surroundings).map(|dir| dir.join("settings.json"));
+    let decided = project.into_iter().chain(user).find_map(|file| Some((read(&file)[SETTING].as_bool()?, file)));
+    match decided {
+        Some((true, file)) => Trust::Disabled { setting: SETTING, file },
+        _ => Trust::NotNeeded,
+    }
 }
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {

@@ -3,6 +3,7 @@
 mod context;
 pub mod install;
 pub(super) mod payload;
+mod rewind;
 mod status;
 pub(super) mod stream;
 mod tool;

@@ -13,9 +13,10 @@ use cerberus_record::event::{CompactStage, Event, Outcome};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::source::Source;
 use cerberus_record::time::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::payload::Call;
+use super::rewind::Rewinds;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use super::typed::Marks;
 use crate::key::prompt_key;
@@ -29,6 +30,9 @@ struct Line<'a> {
     kind: Text<'a>,
     #[serde(borrow)]
     uuid: Text<'a>,
+    /// The line that it follows; the first one follows none.
+    #[serde(rename = "parentUuid", borrow, deserialize_with = "given")]
+    parent: Option<Text<'a>>,
     #[serde(rename = "sessionId", borrow)]
     session: Text<'a>,
     #[serde(borrow)]
@@ -53,6 +57,9 @@ struct Line<'a> {
     entrypoint: Text<'a>,
     #[serde(rename = "isCompactSummary")]
     is_compact_summary: Flag,
+    /// What the user typed while rejecting a tool use. The result of the use has it too, among words of the client.
+    #[serde(rename = "userFeedback", borrow)]
+    feedback: Text<'a>,
     #[serde(borrow)]
     message: Object<Message<'a>>,
     #[serde(rename = "toolUseResult", borrow)]
@@ -66,6 +73,11 @@ struct Line<'a> {
     ai_title: Text<'a>,
     #[serde(rename = "customTitle", borrow)]
     custom_title: Text<'a>,
+}
+
+/// A value that is there, even if it is null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text<'de>>, D::Error> {
+    Text::deserialize(deserializer).map(Some)
 }
 
 #[derive(Default, Deserialize)]
@@ -142,7 +154,9 @@ struct Block<'a> {
 pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let (read, pending, titles) = (Transcript::default(), HashMap::new(), Titles::default());
     let (context, last_message) = (None, None);
-    let mut reader = Reader { cleaner, read, context, titles, pending, uses: 0, last_message, is_at_work: false };
+    let rewinds = Rewinds::default();
+    let mut reader =
+        Reader { cleaner, read, context, titles, rewinds, pending, uses: 0, last_message, is_at_work: false };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<Line>(line) {
             Ok(line) => reader.line(line),
@@ -173,6 +187,7 @@ struct Reader<'a> {
     read: Transcript<'a>,
     context: Option<LineContext<'a>>,
     titles: Titles<'a>,
+    rewinds: Rewinds<'a>,
     /// By id.
     pending: HashMap<Cow<'a, str>, Pending<'a>>,
     uses: usize,
@@ -188,6 +203,7 @@ impl<'a> Reader<'a> {
         let Line {
             kind,
             uuid,
+            parent,
             session,
             timestamp,
             cwd,
@@ -195,6 +211,7 @@ impl<'a> Reader<'a> {
             is_sidechain,
             is_meta,
             is_compact_summary,
+            feedback,
             message,
             result,
             summary,
@@ -226,8 +243,14 @@ impl<'a> Reader<'a> {
             Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
             Some("user") => {
                 let words = self.results(message.0, result, &context);
-                if !is_sidechain.0 {
+                if let Some(feedback) = feedback.0.filter(|_| !is_sidechain.0) {
+                    self.feedback(feedback, &uuid, &context, untyped);
+                } else if !is_sidechain.0 && !words.is_empty() {
+                    let before = self.read.prompts.len();
                     self.user_message(words, &uuid, &context, untyped, is_meta.0);
+                    let is_prompt = self.read.prompts.len() > before;
+                    let undone = self.rewinds.follow(uuid, parent.map(|parent| parent.0), before, is_prompt);
+                    undone.for_each(|at| self.read.prompts[at].is_undone = true);
                 }
             }
             _ => {}
@@ -313,11 +336,25 @@ impl<'a> Reader<'a> {
         let text = self.cleaner.clean(words, Keep::PROMPT);
         let key = prompt_key(&text, uuid.as_bytes());
         let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
-        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: untyped });
+        let (is_undone, is_unreported) = (false, false);
+        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: untyped, is_undone, is_unreported });
         if !is_meta {
             self.finish_turn();
             self.push(context, key, Event::Prompt { text });
         }
+    }
+
+    /// The turn goes on with what the user said instead.
+    fn feedback(&mut self, words: Cow<'a, str>, uuid: &str, context: &LineContext<'a>, source: Option<Source>) {
+        if without_private(&words).trim().is_empty() {
+            return;
+        }
+        let text = self.cleaner.clean(words, Keep::PROMPT);
+        let key = prompt_key(&text, uuid.as_bytes());
+        let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
+        let (is_undone, is_unreported) = (false, true);
+        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source, is_undone, is_unreported });
+        self.push(context, key, Event::Prompt { text });
     }
 
     fn compacted(&mut self, message: Message<'a>, uuid: &str, context: &LineContext<'a>) {

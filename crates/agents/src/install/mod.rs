@@ -153,6 +153,8 @@ pub enum Trust {
     Given { events: usize, of: usize },
     /// The agent asks, but the answer cannot be read.
     Unknown(String),
+    /// This setting in this file switches all hooks off.
+    Disabled { setting: &'static str, file: PathBuf },
 }
 
 impl Profile {

@@ -59,6 +59,10 @@ pub struct SeenPrompt<'a> {
     pub key: Clean<'a>,
     /// Where it is from, if nobody typed it.
     pub source: Option<Source>,
+    /// The user took it back and went on from before it.
+    pub is_undone: bool,
+    /// No hook reports it: the user typed it while rejecting a tool use.
+    pub is_unreported: bool,
 }
 
 /// Who sent a prompt, as its transcript says.
@@ -75,29 +79,37 @@ pub enum Sender {
 /// Who sent each of these prompts, which hooks reported in this order. Prompts with the same text are told apart by
 /// their order; hooks that were installed later missed the first ones.
 pub fn senders<'k>(reported: &[&'k str], seen: &[SeenPrompt]) -> Vec<(&'k str, Sender)> {
-    let mut all: HashMap<&str, (usize, Vec<Option<Source>>)> = HashMap::new();
-    for key in reported {
-        all.entry(shared_part(key).unwrap_or(key)).or_default().0 += 1;
-    }
-    for prompt in seen {
-        if let Some((_, sources)) = all.get_mut(shared_part(&prompt.key).unwrap_or(&prompt.key)) {
-            sources.push(prompt.source);
-        }
-    }
-    for (count, sources) in all.values_mut() {
-        sources.drain(..sources.len().saturating_sub(*count));
-        sources.reverse();
-    }
-    let mut sender = |key: &str| {
-        let (_, sources) = all.get_mut(shared_part(key).unwrap_or(key))?;
-        sources.pop()
-    };
-    let found = |found: Option<Option<Source>>| match found {
+    let sender = |found: Option<&SeenPrompt>| match found.map(|seen| seen.source) {
         Some(None) => Sender::Person,
         Some(Some(source)) => Sender::Untyped(source),
         None => Sender::Unseen,
     };
-    reported.iter().map(|key| (*key, found(sender(key)))).collect()
+    matched(reported, seen).into_iter().map(|(key, found)| (key, sender(found))).collect()
+}
+
+/// Those of these prompts that the user took back.
+pub fn undone<'k>(reported: &[&'k str], seen: &[SeenPrompt]) -> Vec<&'k str> {
+    let is_undone = |found: Option<&SeenPrompt>| found.is_some_and(|seen| seen.is_undone);
+    matched(reported, seen).into_iter().filter(|(_, found)| is_undone(*found)).map(|(key, _)| key).collect()
+}
+
+/// Every reported prompt with its line in the transcript.
+fn matched<'k, 's, 'a>(reported: &[&'k str], seen: &'s [SeenPrompt<'a>]) -> Vec<(&'k str, Option<&'s SeenPrompt<'a>>)> {
+    let mut all: HashMap<&str, (usize, Vec<&SeenPrompt>)> = HashMap::new();
+    for key in reported {
+        all.entry(shared_part(key).unwrap_or(key)).or_default().0 += 1;
+    }
+    for prompt in seen {
+        if let Some((_, found)) = all.get_mut(shared_part(&prompt.key).unwrap_or(&prompt.key)) {
+            found.push(prompt);
+        }
+    }
+    for (count, found) in all.values_mut() {
+        found.drain(..found.len().saturating_sub(*count));
+        found.reverse();
+    }
+    let mut next = |key: &str| all.get_mut(shared_part(key).unwrap_or(key)).and_then(|(_, found)| found.pop());
+    reported.iter().map(|key| (*key, next(key))).collect()
 }
 
 /// A tool use that has no result in the transcript.
@@ -289,7 +301,13 @@ impl<'a> TranscriptBuilder<'a> {
         let text = self.cleaner.clean(words, Keep::PROMPT);
         let key = prompt_key(&text, source.as_bytes());
         let session = self.cleaner.clean(self.session.clone()?, Keep::NAME);
-        self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: self.untyped });
+        self.read.prompts.push(SeenPrompt {
+            session,
+            key: key.clone(),
+            source: self.untyped,
+            is_undone: false,
+            is_unreported: false,
+        });
         Some((key, text))
     }
 

@@ -791,9 +791,17 @@ fn prompts_with_the_same_words_are_told_apart_by_their_order() {
             session: Clean::word("s"),
             key: key("Use tabs", 100 + number),
             source: *source,
+            is_undone: false,
+            is_unreported: false,
         };
         let mut seen: Vec<SeenPrompt> = seen.iter().enumerate().map(prompt).collect();
-        seen.push(SeenPrompt { session: Clean::word("s"), key: key("Go on", 1), source: cron });
+        seen.push(SeenPrompt {
+            session: Clean::word("s"),
+            key: key("Go on", 1),
+            source: cron,
+            is_undone: false,
+            is_unreported: false,
+        });
         let keys: Vec<Clean> = (0..reported).map(|number| key("Use tabs", number)).collect();
         let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
         let found: Vec<Sender> = senders(&keys, &seen).into_iter().map(|(_, sender)| sender).collect();

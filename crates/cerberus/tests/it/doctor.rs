@@ -39,7 +39,7 @@ fn installed(version: &str) -> TestEnv {
 fn edit(env: &TestEnv, old: &str, new: &str) {
     let text = fs::read_to_string(settings(env)).unwrap();
     assert!(text.contains(old), "{text}");
-    fs::write(settings(env), text.replace(old, new)).unwrap();
+    fs::write(settings(env), text.replacen(old, new, 1)).unwrap();
 }
 
 /// A state of an installation.
@@ -215,6 +215,40 @@ const STATES: &[State] = &[
         check: "claude-code",
         says: &["hooks are missing for SessionStart, UserPromptSubmit"],
         fix: Some("cerberus install --agent claude-code"),
+    },
+    State {
+        name: "all hooks are disabled",
+        make: || {
+            let env = installed("2.1.325");
+            edit(&env, "{", "{\"disableAllHooks\": true,");
+            env
+        },
+        check: "claude-code",
+        says: &["its hooks are disabled: `disableAllHooks` is true in SETTINGS"],
+        fix: Some("remove `disableAllHooks` from SETTINGS"),
+    },
+    State {
+        name: "a project enables the hooks that the user disabled",
+        make: || {
+            let env = installed("2.1.325");
+            edit(&env, "{", "{\"disableAllHooks\": true,");
+            write(&env.project().join(".claude/settings.local.json"), "{\"disableAllHooks\": false}");
+            env
+        },
+        check: "claude-code",
+        says: &["no events yet"],
+        fix: None,
+    },
+    State {
+        name: "the plugin alone, with all hooks disabled",
+        make: || {
+            let env = env();
+            write(&settings(&env), "{\"enabledPlugins\": {\"cerberus@cerberus\": true}, \"disableAllHooks\": true}");
+            env
+        },
+        check: "claude-code",
+        says: &["its hooks are disabled", "installed by its plugin"],
+        fix: Some("remove `disableAllHooks` from SETTINGS"),
     },
     State {
         name: "the plugin alone, without the program on PATH",

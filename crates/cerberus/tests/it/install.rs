@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::process::write_program;
@@ -365,12 +366,15 @@ fn the_plugin_brings_what_install_writes() {
     let installed = |path: &str| -> Value {
         serde_json::from_str(&named(fs::read_to_string(user(&env).join(path)).unwrap())).unwrap()
     };
+    // Without the program, the hooks of the plugin are silent.
+    let silent = |text: String| text.replace("command -v cerberus >/dev/null || exit 0; exec cerberus", "cerberus");
+    let hooks_of = |file: &str| -> Value { serde_json::from_str(&silent(read(file)["hooks"].to_string())).unwrap() };
     // Every file holds only events that came with the same version or before: a client ignores a file with others.
     let mut hooks = serde_json::Map::new();
     let more = read(".claude-plugin/plugin.json")["hooks"].clone();
     let more = more.as_array().unwrap().iter().map(|file| file.as_str().unwrap().to_string());
     for file in ["hooks/hooks.json".to_string()].into_iter().chain(more) {
-        hooks.extend(read(&file)["hooks"].as_object().unwrap().clone());
+        hooks.extend(hooks_of(&file).as_object().unwrap().clone());
     }
     assert_eq!(Value::from(hooks), installed(".claude/settings.json")["hooks"]);
     env.ok(&["uninstall"]);
@@ -386,6 +390,9 @@ fn the_plugin_brings_what_install_writes() {
     server["mcpServers"]["cerberus"].as_object_mut().unwrap().remove("type");
     assert_eq!(read(".mcp.json"), server);
     assert_eq!(read(".claude-plugin/plugin.json")["version"], env!("CARGO_PKG_VERSION"));
+    let command = &read("hooks/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"];
+    let ran = Command::new("/bin/sh").args(["-c", command.as_str().unwrap()]).env("PATH", "/nowhere").output().unwrap();
+    assert!(ran.status.success() && ran.stdout.is_empty() && ran.stderr.is_empty(), "{ran:?}");
     let marketplace = read("../.claude-plugin/marketplace.json");
     assert_eq!(marketplace["plugins"][0]["name"], read(".claude-plugin/plugin.json")["name"]);
     assert_eq!(marketplace["plugins"][0]["source"], "./plugin");

@@ -155,11 +155,14 @@ fn idle_after_half_an_hour_then_ended_by_the_sweep_and_resumed_by_activity() {
     assert_eq!(at(&env, "2026-01-22T14:05:15Z"), "ended");
     assert_eq!(at(&env, "2026-01-22T13:40:00Z"), "active");
     // The next start settles for real.
+    let env_now = env.json(&["log"])[0]["started_at"].clone();
     env.set_now(Some("2026-01-22T15:00:00Z"));
     env.start("s2", "startup");
     let sessions = env.sessions();
     let first = sessions.iter().find(|session| session["agent_session_id"] == "s1").unwrap();
     assert_eq!((&first["status"], &first["end_trigger"]), (&json!("ended"), &json!("timeout")));
+    let listed = env.json(&["log"]).as_array().unwrap().last().unwrap().clone();
+    assert_eq!(listed["ended_at"], env_now, "it ended when it was last heard of: {listed}");
     env.set_now(Some("2026-01-22T15:01:00Z"));
     env.write_file("s1", "t2", "b.rs", "");
     assert_eq!(status_of(&env, "s1"), "active", "any work resumes what only silence had ended");

@@ -61,6 +61,7 @@ mod statusline;
 mod style;
 mod summary;
 mod sync;
+mod taken_back;
 mod team;
 mod trust;
 mod twice;

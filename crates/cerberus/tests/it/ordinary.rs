@@ -101,6 +101,25 @@ fn the_budget_is_used() {
     assert!(dropped.iter().filter(is_quote).count() > 3, "{dropped:?}");
 }
 
+/// A request that was sent again and again, and its answer, are told once.
+#[test]
+fn what_is_repeated_is_told_once() {
+    let mut env = env();
+    for (hour, request) in ["go on", "go on", "go on", "Take the next item of the list"].iter().enumerate() {
+        env.set_now(Some(&format!("2026-01-22T1{hour}:00:00Z")));
+        let session = format!("s{hour}");
+        env.start(&session, "startup");
+        ask(&env, &session, request);
+        write(&env, &session, &format!("part{hour}.go"));
+        answer(&env, &session, "It is in.");
+        end(&env, &session);
+    }
+    let brief = env.brief();
+    assert_eq!(brief.matches("go on").count(), 1, "{brief}");
+    assert!(brief.contains("asked:go on (1h ago)") || brief.contains("asked:go on (60m ago)"), "the newest: {brief}");
+    assert!(brief.matches("It is in.").count() <= 1, "{brief}");
+}
+
 #[test]
 fn a_session_at_work_is_one_line_for_another() {
     let env = env();

@@ -77,7 +77,8 @@ fn scenario_2_save_and_load() {
          - dec:use strategy 0 for the request queue - it keeps order\n- impl:internal/module1/part_1.go\n- impl:internal/proxy.go\n\n\
          **Next:**\n- fix the race, add a mutex"
     );
-    assert_eq!(env.start("s2", "startup"), expected, "the next session is told the same summary");
+    assert_eq!(told(&env, "summary"), expected);
+    assert!(env.start("s2", "startup").contains(SAID), "the next session is told the same summary");
 
     let saved = env.ok(&["session", "export", "--format", "summary"]);
     let file: Value = serde_json::from_str(&saved).unwrap();
@@ -90,7 +91,7 @@ fn scenario_2_save_and_load() {
     let other = env.add_repository("other");
     let other = other.to_str().unwrap();
     env.ok(&["session", "import", path.to_str().unwrap(), "--cwd", other]);
-    let loaded = env.json(&["brief", "--cwd", other])["text"].as_str().unwrap().to_string();
+    let loaded = env.json(&["brief", "--format", "summary", "--cwd", other])["text"].as_str().unwrap().to_string();
     assert_eq!(loaded, expected.replace("**Project:** hydra", "**Project:** other"));
 }
 
@@ -153,7 +154,7 @@ fn scenario_6_token_budget_enforcement() {
     use_ollama(&env, &server);
     let summary = env.json(&["summarize"]);
     assert_eq!(summary["summary"].as_str().unwrap().matches("The integration").count(), 3, "three sentences at most");
-    let told = env.start("s2", "startup");
+    let told = told(&env, "summary");
     assert!(told.starts_with(TITLE) && real_tokens(&told) < 500, "{} tokens", real_tokens(&told));
     assert_eq!(told.matches("- block:").count(), 5, "blockers are the last to go: {told}");
 }
@@ -231,6 +232,29 @@ fn scenario_10_integration_with_memories() {
     assert!(real_tokens(&told) < 2000, "{} tokens", real_tokens(&told));
 }
 
+/// Everything that is told without a provider is told with one, in the same lines.
+#[test]
+fn a_summary_only_adds() {
+    let (env, server) = (env(), saying(SAID));
+    work(&env, 2, 1, 1);
+    env.hook("s1", "UserPromptSubmit", json!({"prompt": "Split the proxy in three parts"}));
+    env.write_file("s1", "t1", "internal/parts.go", "package proxy\n\nfunc Forward() {}\n");
+    let message = "The proxy is split. The handlers are in a file of their own.";
+    env.hook("s1", "Stop", json!({"last_assistant_message": message, "stop_hook_active": false}));
+    let without = env.start("s2", "startup");
+    for code in ["last:", "said:", "next:", "impl:internal/parts.go Forward"] {
+        assert!(without.contains(code), "{code}: {without}");
+    }
+    use_ollama(&env, &server);
+    env.ok(&["summarize"]);
+    let with = env.start("s3", "startup");
+    assert!(with.contains(SAID) && with.ends_with(&without), "{with}\n\n{without}");
+    // A budget that the codes use up has no room for more.
+    let codes = env.json(&["brief", "--format", "codes"]);
+    let tokens = (codes["tokens"].as_u64().unwrap() + 10).to_string();
+    assert_eq!(env.json(&["brief", "--budget", &tokens])["text"], codes["text"]);
+}
+
 #[test]
 fn codes_summary_or_both_as_asked_and_as_set() {
     let (env, server) = (env(), saying(SAID));
@@ -243,7 +267,7 @@ fn codes_summary_or_both_as_asked_and_as_set() {
     assert_eq!(told(&env, "codes"), codes_alone);
     let both = told(&env, "both");
     assert_eq!(both, format!("{TITLE}\n\n**Project:** hydra\n\n**Summary:** {SAID}\n\n{codes_alone}"));
-    assert_eq!(env.brief(), told(&env, "summary"), "whoever sets a provider wants to hear it");
+    assert_eq!(env.brief(), both, "whoever sets a provider wants to hear it");
     let brief = env.json(&["brief"]);
     assert_eq!((&brief["summary"]["text"], &brief["summary"]["provider"]), (&json!(SAID), &json!("ollama")));
     assert!(
@@ -300,7 +324,7 @@ fn what_was_settled_since_is_not_told_beside_it() {
     env.ok(&["record", "next", "write the notes"]);
     let told = env.brief();
     assert!(told.starts_with(TITLE) && !told.contains("block:"), "{told}");
-    assert!(told.contains("- write the notes"), "and what was added since is: {told}");
+    assert!(told.contains("next:write the notes"), "and what was added since is: {told}");
 }
 
 #[test]

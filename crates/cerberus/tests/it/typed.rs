@@ -127,6 +127,42 @@ fn a_transcript_that_lags_behind_is_waited_for() {
     assert_eq!(memories(&env), [proposed("scheduled")]);
 }
 
+/// The result of a tool use that the user rejected with words of their own, as Claude Code writes it.
+fn rejected(env: &TestEnv, words: &str) -> Value {
+    let told = format!("The user doesn't want to proceed with this tool use. To tell you how, the user said:\n{words}");
+    let block = json!({"type": "tool_result", "tool_use_id": "toolu_1", "is_error": true, "content": told});
+    json!({"type": "user", "message": {"role": "user", "content": [block]}, "isSidechain": false, "sessionId": "s",
+        "uuid": "s-9", "parentUuid": "s-8", "timestamp": "2026-01-22T13:00:09.000Z", "cwd": env.project(),
+        "entrypoint": "cli", "toolUseResult": format!("Error: {told}"), "toolDenialKind": "user-rejected",
+        "userFeedback": words})
+}
+
+#[test]
+fn what_was_typed_while_rejecting_a_tool_use_is_a_prompt() {
+    let env = env();
+    let file = transcript(&env, "s", &[("Install the dependencies", typed())]);
+    let lines = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{lines}{}\n", rejected(&env, TYPED))).unwrap();
+    start(&env, "s", &file);
+    prompt(&env, "s", "Install the dependencies");
+    end(&env, "s");
+    assert_eq!(memories(&env), [APPROVED]);
+    let brief = env.brief();
+    assert!(brief.contains("rule:\"From now on always run the tests before you commit\""), "{brief}");
+    // Once, however often the transcript is read.
+    let prompts = || {
+        let days = std::fs::read_dir(env.home().join("journal")).unwrap();
+        let text: String = days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect();
+        text.matches("{\"prompt\":").count()
+    };
+    assert_eq!(prompts(), 2);
+    start(&env, "s", &file);
+    end(&env, "s");
+    env.ok(&["import", "claude-code", file.to_str().unwrap()]);
+    assert_eq!(prompts(), 2);
+    assert_eq!(memories(&env), [APPROVED]);
+}
+
 #[test]
 fn a_transcript_without_marks_counts_as_typed() {
     let env = env();

@@ -174,6 +174,7 @@ pub fn pack_turns(turns: &[Quotable]) -> Vec<u8> {
         for sentences in [&turn.request, &turn.reply] {
             packer.list(sentences, |packer, sentence| {
                 packer.text(&sentence.text);
+                packer.text(&sentence.heading);
                 packer.flag(sentence.is_row);
                 packer.number(sentence.names as u64);
                 packer.number(sentence.tokens as u64);
@@ -186,9 +187,9 @@ pub fn pack_turns(turns: &[Quotable]) -> Vec<u8> {
 
 pub fn unpack_turns(bytes: &[u8], session: &SessionId) -> Option<Vec<Quotable>> {
     let sentence = |unpacker: &mut Unpacker| {
-        let (text, is_row, names, tokens) =
-            (unpacker.string()?, unpacker.flag()?, unpacker.count()?, unpacker.count()?);
-        Some(Sentence { text, is_row, names, tokens, words: unpacker.list(Unpacker::whole)? })
+        let (text, heading) = (unpacker.string()?, unpacker.string()?);
+        let (is_row, names, tokens) = (unpacker.flag()?, unpacker.count()?, unpacker.count()?);
+        Some(Sentence { text, heading, is_row, names, tokens, words: unpacker.list(Unpacker::whole)? })
     };
     Unpacker::new(bytes)?.list(|unpacker| {
         let (at, beginning) = (time(unpacker)?, unpacker.string()?);

@@ -92,6 +92,7 @@ pub fn extract(event: &Event) -> Extracted {
         | Event::Title { .. }
         | Event::Lesson(_)
         | Event::Untyped(_)
+        | Event::Undone { .. }
         | Event::Complete
         | Event::Reopen
         | Event::Archive

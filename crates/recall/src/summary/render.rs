@@ -46,13 +46,8 @@ pub fn compose(request: &Request, format: Format, text: &str) -> Brief {
     let input = SummaryInput { project, text, budget_tokens, chars_max };
     match format {
         Format::Summary => instead(brief::compose(request), &input),
-        // Sentences that leave less than half for the codes are not worth it.
-        Format::Both if head_tokens(&input) <= budget_tokens / 2 => {
-            let budget_tokens = budget_tokens - head_tokens(&input) - 1;
-            let chars_max = chars_max.saturating_sub(head(&input).chars().count() + 2);
-            before(brief::compose(&Request { budget_tokens, chars_max, ..*request }), &input)
-        }
-        Format::Codes | Format::Both => brief::compose(request),
+        Format::Both => before(brief::compose(request), &input),
+        Format::Codes => brief::compose(request),
     }
 }
 
@@ -104,9 +99,11 @@ pub(super) fn instead(codes: Brief, input: &SummaryInput) -> Brief {
     Brief { tokens: tokens::estimate(&text), text, memories: codes.memories.clone(), items, dropped }
 }
 
-/// The sentences before the codes.
+/// The sentences before the codes, if the codes leave room for them: a summary only adds.
 pub(super) fn before(codes: Brief, input: &SummaryInput) -> Brief {
-    if codes.text.is_empty() {
+    let tokens = codes.tokens + head_tokens(input) + 1;
+    let chars = codes.text.chars().count() + head(input).chars().count() + 2;
+    if codes.text.is_empty() || tokens > input.budget_tokens || chars > input.chars_max {
         return codes;
     }
     let text = format!("{}\n\n{}", head(input), codes.text);

@@ -225,11 +225,11 @@ mod tests {
         let of = |text: &str| parse(text).unwrap().summary;
         assert_eq!((of("").provider, of("").format(), of("").limit().as_secs()), (None, Format::Codes, 10));
         let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");
-        assert_eq!((set.provider, set.format()), (Some(ProviderName::Ollama), Format::Summary));
+        assert_eq!((set.provider, set.format()), (Some(ProviderName::Ollama), Format::Both));
         assert_eq!(set.limit().as_millis(), 500);
         assert_eq!(of("[summary]\nprovider = \"ollama\"").reads, Reads::Facts, "the conversation only on request");
         assert_eq!(of("[summary]\nreads = \"conversation\"").reads, Reads::Conversation);
-        assert_eq!(of("[summary]\nprovider = \"command\"\nformat = \"both\"").format(), Format::Both);
+        assert_eq!(of("[summary]\nprovider = \"command\"\nformat = \"summary\"").format(), Format::Summary);
     }
 
     #[test]

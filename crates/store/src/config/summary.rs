@@ -43,9 +43,9 @@ impl Default for SummaryConfig {
 }
 
 impl SummaryConfig {
-    /// Defaults to summaries if a provider is set.
+    /// If a provider is set, the default adds its summary to the codes.
     pub fn format(&self) -> Format {
-        let default = if self.provider.is_some() { Format::Summary } else { Format::Codes };
+        let default = if self.provider.is_some() { Format::Both } else { Format::Codes };
         self.format.unwrap_or(default)
     }
 

@@ -38,6 +38,7 @@ use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
 use crate::sessions::sweep;
+use crate::sessions::unreported;
 use crate::summary::detached;
 use crate::view::fold::{self, FoldError};
 use crate::view::health;
@@ -94,6 +95,7 @@ pub fn answer(
                 if let Some(ended) = &ended {
                     let mut recorder = Recorder::journal(home, clock, &mut store);
                     recover::complete_ended(&mut recorder, surroundings, ended)?;
+                    unreported::record(&mut recorder, surroundings, ended)?;
                     notes::record(&mut recorder, surroundings, ended)?;
                 }
                 distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, &mut store)?;
@@ -164,6 +166,11 @@ fn prepare(
     let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
     for session in swept.iter().filter(|session| session.state.status == Status::Ended) {
         notes::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
+        unreported::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
+    }
+    // A session that goes on is told its own story.
+    if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
+        unreported::record(&mut Recorder::journal(home, clock, store), surroundings, &session)?;
     }
     let recent = Recent::read(store, &pending.located, clock.now)?;
     let is_changed =

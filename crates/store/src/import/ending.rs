@@ -87,8 +87,16 @@ fn read(path: &Path) -> io::Result<Ending> {
     }
 }
 
+/// The session's agent, and the lines of its transcript that say who sent its prompts and which of them stand.
+pub fn prompt_lines(surroundings: &Surroundings, session: &SessionRow) -> Option<(Agent, Vec<u8>)> {
+    let (agent, kept) = transcripts_of(session)?;
+    let marks =
+        cerberus_agents::profile(agent).map(|profile| profile.prompt_lines).filter(|marks| !marks.is_empty())?;
+    Some((agent, lines_with(&path(surroundings, kept, session)?, marks).ok()?))
+}
+
 /// The lines of a transcript that contain one of these texts. Of a very long transcript, the end is searched.
-pub fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
+fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
     if let Some("zst" | "gz") = path.extension().and_then(|ending| ending.to_str()) {
         return matching(files::read_within(path, SEARCHED_BYTES_MAX)?.as_slice(), texts);
     }

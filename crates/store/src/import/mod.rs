@@ -197,6 +197,9 @@ fn new_records<'t>(
     let seen = transcript.prompts.iter().filter_map(|seen| Some((seen.key.to_string(), seen.source?)));
     let sources: HashMap<String, Source> = seen.collect();
     let mut untyped: BTreeMap<(String, Source), Vec<Clean<'t>>> = BTreeMap::new();
+    let undone_keys: HashSet<String> =
+        transcript.prompts.iter().filter(|seen| seen.is_undone).map(|seen| seen.key.to_string()).collect();
+    let mut taken_back: BTreeMap<String, Vec<Clean<'t>>> = BTreeMap::new();
     let mut sessions: HashMap<String, Known> = HashMap::new();
     let mut records = Vec::new();
     for told in transcript.events {
@@ -216,12 +219,19 @@ fn new_records<'t>(
         if let Some(source) = sources.get(&*told.key) {
             untyped.entry((told.session.to_string(), *source)).or_default().push(told.key.clone());
         }
+        if undone_keys.contains(&*told.key) {
+            taken_back.entry(told.session.to_string()).or_default().push(told.key.clone());
+        }
         records.push(origin.record(told));
     }
     for ((session, source), prompts) in untyped {
         let at = sessions.get(&session).map_or(Timestamp::EPOCH, |known| known.last_at);
         records.push(origin.untyped(&session, at, Untyped { source, prompts }));
     }
+    records.extend(taken_back.into_iter().map(|(session, prompts)| {
+        let at = sessions.get(&session).map_or(Timestamp::EPOCH, |known| known.last_at);
+        origin.undone(&session, at, prompts)
+    }));
     for (session, known) in &sessions {
         // If hooks report on a session, they also report its end.
         if known.is_new && !known.has_hooks {
@@ -230,6 +240,11 @@ fn new_records<'t>(
     }
     report.sessions = sessions.len();
     Ok((report, records))
+}
+
+/// The key of a record that takes these prompts back.
+pub fn undone_key<'a>(prompts: impl Iterator<Item = &'a str>) -> String {
+    format!("undone-{:016x}", fnv1a(prompts.collect::<Vec<_>>().join("\n").as_bytes()))
 }
 
 /// Adds the edits that have no result in the transcript, unless a hook reported their result.
@@ -398,6 +413,12 @@ impl<'i> Origin<'i> {
         let keys: Vec<&str> = found.prompts.iter().map(|key| &**key).collect();
         let key = format!("untyped-{:016x}", fnv1a(keys.join("\n").as_bytes()));
         self.own(session, at, key, Event::Untyped(found))
+    }
+
+    /// Which prompts the user took back.
+    fn undone<'a>(&self, session: &str, at: Timestamp, prompts: Vec<Clean<'a>>) -> Record<'a> {
+        let key = undone_key(prompts.iter().map(|key| &**key));
+        self.own(session, at, key, Event::Undone { prompts })
     }
 
     fn own<'a>(&self, session: &str, at: Timestamp, key: String, event: Event<'a>) -> Record<'a> {

@@ -15,7 +15,7 @@ use cerberus_record::source::Source;
 use crate::import::ending;
 use crate::journal::own_record;
 use crate::memory::change::MemoryWriter;
-use crate::view::{self, SessionRow, Store};
+use crate::view::{self, Store};
 
 /// A prompt: its session's row, and the key of its event.
 pub type PromptId = (i64, String);
@@ -40,8 +40,7 @@ pub fn ask(
     let mut answers = Answers::default();
     let sessions: HashSet<i64> = prompts.iter().map(|(session, _)| *session).collect();
     for session in store.sessions_at(&Vec::from_iter(sessions), writer.clock.now)? {
-        let Some(bytes) = lines(surroundings, &session) else { continue };
-        let Some((agent, _)) = ending::transcripts_of(&session) else { continue };
+        let Some((agent, bytes)) = ending::prompt_lines(surroundings, &session) else { continue };
         let Some(mut read) = transcripts::read(writer.home.cleaner(), agent, &bytes) else { continue };
         read.prompts.retain(|seen| *seen.session == *session.agent_session_id);
         let reported = store.prompt_keys(&session)?;
@@ -68,12 +67,4 @@ pub fn ask(
         }));
     }
     Ok(answers)
-}
-
-/// The lines of the session's transcript that say who sent its prompts.
-fn lines(surroundings: &Surroundings, session: &SessionRow) -> Option<Vec<u8>> {
-    let (agent, kept) = ending::transcripts_of(session)?;
-    let marks =
-        cerberus_agents::profile(agent).map(|profile| profile.prompt_lines).filter(|marks| !marks.is_empty())?;
-    ending::lines_with(&ending::path(surroundings, kept, session)?, marks).ok()
 }

@@ -10,3 +10,4 @@ pub mod name;
 pub mod recover;
 pub mod sweep;
 pub mod title;
+pub mod unreported;

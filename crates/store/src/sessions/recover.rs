@@ -24,6 +24,7 @@ use crate::memory::notes;
 use crate::project::identity;
 use crate::sessions::find::Recent;
 use crate::sessions::sweep::derive_state;
+use crate::sessions::unreported;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
 use crate::view::{FactFilter, SessionRow, Store};
@@ -57,6 +58,7 @@ pub fn recover(
     let (home, clock) = (recorder.home, recorder.clock);
     let mut actions = Vec::new();
     let mut in_flight = complete_from_transcript(recorder, surroundings, session, &mut actions)?;
+    unreported::record(recorder, surroundings, session)?;
     let store = recorder.store();
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
         in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));

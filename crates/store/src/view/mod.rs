@@ -27,6 +27,7 @@ mod summary;
 mod team;
 mod titles;
 mod turns;
+mod undone;
 mod write;
 
 use std::path::{Path, PathBuf};

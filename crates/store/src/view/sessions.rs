@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use cerberus_record::event::{Event, Record};
 use cerberus_record::id::Agent;
 use cerberus_record::kind::EventKind;
+use cerberus_record::session::TIMEOUT;
 use rusqlite::{OptionalExtension, params};
 
 use super::Result;
@@ -67,8 +68,9 @@ impl FoldTransaction<'_> {
             Some((row, _)) => row,
             None => self.new_session(rank, segment, record)?,
         };
-        // Records that we write about a session are not its own activity.
-        let is_activity = EventKind::of(&record.event).is_activity();
+        // Records that we write about a session are not its own activity, nor is an end that follows from silence.
+        let is_timeout = matches!(&record.event, Event::End { reason } if **reason == *TIMEOUT);
+        let is_activity = EventKind::of(&record.event).is_activity() && !is_timeout;
         let sql = "UPDATE session SET last_rank = ?2, first_segment = min(first_segment, ?3),
             branch = iif(?4 AND ?5 >= last_activity, coalesce(?6, branch), branch),
             last_activity = iif(?4, max(last_activity, ?5), last_activity),

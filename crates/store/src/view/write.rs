@@ -246,6 +246,7 @@ impl<'a> FoldTransaction<'a> {
             }
             Event::Lesson(lesson) => self.lesson(source, *lesson)?,
             Event::Untyped(found) => self.untyped(source, found)?,
+            Event::Undone { prompts } => self.undone(source, record.agent, prompts)?,
             Event::AgentNotes { text } => self.agent_notes(source, record, text)?,
             Event::Named(named) => self.named(source, named)?,
             Event::Decision(decision) => self.decision(source, decision)?,
@@ -297,7 +298,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// The first request names the session, unless its agent does.
-    fn title_from_prompt(&self, source: &Source, agent: Agent, prompt: &str) -> Result<()> {
+    pub(super) fn title_from_prompt(&self, source: &Source, agent: Agent, prompt: &str) -> Result<()> {
         let sql = "SELECT min(rank) FROM title WHERE session = ?1 AND rank >= ?2";
         let mut best = self.with_path(self.transaction.prepare_cached(sql))?;
         let known = best.query_row(params![source.session, Rank::Request.number()], |row| row.get::<_, Option<u8>>(0));

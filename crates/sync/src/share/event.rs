@@ -60,6 +60,7 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Untyped(Untyped { source, prompts }) => {
             Event::Untyped(Untyped { source: *source, prompts: prompts.iter().map(|key| words.name(key)).collect() })
         }
+        Event::Undone { prompts } => Event::Undone { prompts: prompts.iter().map(|key| words.name(key)).collect() },
         // What was told and looked up here concerns this device only.
         Event::Receipt { .. } | Event::Used { .. } => return None,
         // It is exchanged by names that every device of the space can compute.

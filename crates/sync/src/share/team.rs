@@ -64,6 +64,7 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         | Event::Title { .. }
         | Event::Lesson(_)
         | Event::Untyped(_)
+        | Event::Undone { .. }
         | Event::Quote(_)
         | Event::AgentNotes { .. }
         | Event::Complete

@@ -156,6 +156,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
         Event::Title { text: c(), is_users: true },
         Event::Lesson(Lesson { edited: 3, told: 1, told_doubled: 2 }),
         Event::Untyped(Untyped { source: Source::Scheduled, prompts: list() }),
+        Event::Undone { prompts: list() },
         Event::Quote(Quotation { kind: QuoteKind::Rule, text: c(), prompt: c(), why: Some(c()), is_pasted: false }),
         Event::AgentNotes { text: c() },
         Event::Complete,

@@ -63,7 +63,7 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     let mut problem = None;
     if has_plugin {
         said.push("installed by its plugin".to_string());
-        problem = subject.plugin_problem();
+        problem = subject.trust(Scope::User, &mut Vec::new()).or_else(|| subject.plugin_problem());
     }
     for (scope, wiring) in &scopes {
         let commands = Vec::from_iter(wiring.commands()).join(", ");
@@ -195,8 +195,7 @@ impl Subject<'_> {
         if let Some(problem) = self.other_home(wiring) {
             return Some((problem, install()));
         }
-        let untrusted = self.trust(scope, said)?;
-        Some((untrusted, format!("start `{}` and accept its hooks", self.profile.program())))
+        self.trust(scope, said)
     }
 
     /// A server that would read and write another data folder than the hooks.
@@ -209,16 +208,21 @@ impl Subject<'_> {
     }
 
     /// Adds what is known about the agent's trust in the hooks. Returns a problem if the hooks certainly do not run.
-    fn trust(&self, scope: Scope, said: &mut Vec<String>) -> Option<String> {
+    fn trust(&self, scope: Scope, said: &mut Vec<String>) -> Option<Problem> {
         match (self.profile.trust)(self.surroundings, scope) {
             Trust::NotNeeded => None,
             Trust::Unknown(why) => {
                 said.push(format!("trust unknown: {why}"));
                 None
             }
-            Trust::Given { events, of } if events < of => {
-                Some(format!("it has accepted the hooks of only {events} of {of} events"))
-            }
+            Trust::Disabled { setting, file } => Some((
+                format!("its hooks are disabled: `{setting}` is true in {}", file.display()),
+                format!("remove `{setting}` from {}", file.display()),
+            )),
+            Trust::Given { events, of } if events < of => Some((
+                format!("it has accepted the hooks of only {events} of {of} events"),
+                format!("start `{}` and accept its hooks", self.profile.program()),
+            )),
             Trust::Given { .. } => {
                 said.push("hooks accepted (only the agent knows whether in their current form)".to_string());
                 None

@@ -252,3 +252,57 @@ fn an_edit_that_the_user_refused_is_told_as_nothing() {
         assert!(!text.contains(line), "{line} in {text}");
     }
 }
+
+/// Waits until the journal has this many turns that ended.
+fn wait_for_stops(stage: &Stage, count: usize) {
+    let stopped = || (journal(stage).matches("{\"stop\":").count() == count).then_some(());
+    wait_until("the turn to end", LIMIT, stopped).unwrap();
+}
+
+/// Types words and, once they are on the screen, Enter.
+fn send(terminal: &mut Terminal, words: &str) {
+    terminal.type_keys(words).unwrap();
+    terminal.wait_for_text(words, LIMIT).unwrap();
+    terminal.type_keys("\r").unwrap();
+}
+
+#[test]
+fn a_turn_undone_with_rewind_is_not_told() {
+    let stage = Stage::new(&ClaudeCode);
+    let path = stage.scratch.repo().join("global.go");
+    let [write, written] = script(&stage);
+    let undone = [ClaudeCode.write(&path, "package proxy\n\nvar Cache = 1\n"), Reply::text("The cache is global now.")];
+    let instead = Reply::text("The cache is per request.");
+    let server = ModelServer::start([write, written].into_iter().chain(undone).chain([instead]));
+    let mut terminal = begin(&stage, &server);
+    wait_for_stops(&stage, 1);
+    terminal.enter("Make the cache global", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
+    wait_for_stops(&stage, 2);
+    send(&mut terminal, "/rewind");
+    terminal.wait_for_text("to the point before", LIMIT).unwrap();
+    // From the current state up to the last prompt, then everything is restored.
+    terminal.type_keys("\x1b[A").unwrap();
+    terminal.wait_for_text("❯ Make the cache global", LIMIT).unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait_for_text("❯ 1. Restore code and conversation", LIMIT).unwrap();
+    terminal.type_keys("\r").unwrap();
+    wait_until("the file to go", LIMIT, || (!path.exists()).then_some(())).unwrap();
+    // The answer is gone, and the prompt is in the input line again.
+    let shows = |terminal: &Terminal, words: &str| terminal.screen().contents().contains(words);
+    let is_restored = || !shows(&terminal, "global now") && shows(&terminal, "Make the cache global");
+    wait_until("the conversation to be restored", LIMIT, || is_restored().then_some(())).unwrap();
+    terminal.type_keys("\x15").unwrap();
+    let is_cleared = || (!shows(&terminal, "Make the cache global")).then_some(());
+    wait_until("an empty input line", LIMIT, is_cleared).unwrap();
+    terminal.enter("Keep it in each request", LIMIT, || (server.main_requests().len() > 4).then_some(())).unwrap();
+    wait_for_stops(&stage, 3);
+    terminal.type_keys("/exit").unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait(LIMIT).unwrap();
+    let text = told(&stage, &ClaudeCode, "Go on");
+    assert!(text.contains("last:Keep it in each request") && text.contains("asked:Write the proxy"), "{text}");
+    assert!(text.contains("said:The cache is per request.") && text.contains("impl:proxy.go Forward"), "{text}");
+    for undone in ["cache global", "global now", "global.go"] {
+        assert!(!text.contains(undone), "{undone}: {text}");
+    }
+}

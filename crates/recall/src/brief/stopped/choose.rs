@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use cerberus_record::map::{FastMap, FastSet};
+use cerberus_text::tokens;
 
 use super::sentences::{SENTENCE_CHARS_MAX, Sentence};
 use super::{Part, Quotable};
@@ -51,6 +52,8 @@ pub const WEIGHTS: Features = [-1.86, -1.89, -0.97, 0.91, 0.81, -1.00, 0.62, -0.
 #[derive(Debug)]
 pub struct Candidate {
     pub text: String,
+    /// Of the list that it is in.
+    pub heading: String,
     /// The index of its turn.
     pub turn: usize,
     pub is_reply: bool,
@@ -83,8 +86,8 @@ pub fn candidates(turns: &[Quotable]) -> Vec<Candidate> {
                 let is_first = position < LAST_REQUEST_SENTENCES;
                 let is_guaranteed = is_last || anchor == Some(index);
                 let is_certain = is_guaranteed && if is_reply { position == 0 || from_end == 0 } else { is_first };
-                let Sentence { text, tokens, words, .. } = sentence.clone();
-                found.push(Candidate { text, turn: index, is_reply, features, tokens, words, is_certain });
+                let Sentence { text, heading, tokens, words, .. } = sentence.clone();
+                found.push(Candidate { text, heading, turn: index, is_reply, features, tokens, words, is_certain });
             }
         }
     }
@@ -144,19 +147,24 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
     let mut known = vec![0usize; candidates.len()];
     let mut open: Vec<usize> = (0..candidates.len()).collect();
     let mut lines: FastSet<(usize, bool)> = FastSet::default();
-    let (mut chosen, mut left) = (Vec::new(), budget_tokens);
+    let (mut chosen, mut left) = (Vec::<usize>::new(), budget_tokens);
     loop {
         let cost = |at: usize| {
-            let Candidate { tokens, turn, is_reply, .. } = candidates[at];
-            tokens + if lines.contains(&(turn, is_reply)) { 0 } else { LINE_TOKENS }
+            let Candidate { tokens, turn, is_reply, ref heading, .. } = candidates[at];
+            let is_headed = |other: &usize| candidates[*other].turn == turn && candidates[*other].heading == *heading;
+            let is_named = heading.is_empty() || chosen.iter().any(is_headed);
+            let heading = if is_named { 0 } else { tokens::line(heading) };
+            tokens + heading + if lines.contains(&(turn, is_reply)) { 0 } else { LINE_TOKENS }
         };
         let is_new = |at: usize| {
-            let Candidate { words, is_certain, is_reply, .. } = &candidates[at];
-            let is_said =
-                |other: &usize| candidates[*other].is_reply == *is_reply && candidates[*other].words == *words;
+            let Candidate { text, words, is_certain, is_reply, .. } = &candidates[at];
+            let is_said = |other: &usize| {
+                let other = &candidates[*other];
+                other.is_reply == *is_reply && other.words == *words && (!words.is_empty() || other.text == *text)
+            };
             // An answer may have no other words than its request.
-            let is_known = if *is_certain { chosen.iter().any(is_said) } else { known[at] == words.len() };
-            words.is_empty() || !is_known
+            let is_compared = *is_certain || words.is_empty();
+            !if is_compared { chosen.iter().any(is_said) } else { known[at] == words.len() }
         };
         open.retain(|at| candidates[*at].tokens <= left && is_new(*at));
         let value = |at: usize| (candidates[at].is_certain, scores[at] * news[at]);

@@ -165,7 +165,9 @@ pub fn items(
             let of_line = |at: &usize| found[*at].turn == index && found[*at].is_reply == is_reply;
             let (quoted, left_out): (Vec<usize>, Vec<usize>) =
                 (0..found.len()).filter(of_line).partition(|at| chosen.binary_search(at).is_ok());
-            let joined = |places: &[usize]| join(places.iter().map(|at| found[*at].text.as_str()));
+            let joined = |places: &[usize]| {
+                join(places.iter().map(|at| (found[*at].heading.as_str(), found[*at].text.as_str())))
+            };
             let is_told = is_reply || !told.has_request(turn);
             if !quoted.is_empty() && is_told {
                 items.push(item(turns, index, last, is_reply, &joined(&quoted), now));
@@ -309,15 +311,22 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     rest.split_once(close).map(|(inside, _)| inside)
 }
 
-/// Sentences in one line. What does not end like a sentence is separated by a semicolon.
-fn join<'a>(sentences: impl Iterator<Item = &'a str>) -> String {
-    let mut joined = String::new();
-    for sentence in sentences {
+/// Sentences in one line, each list with its heading. What does not end like a sentence is separated by a semicolon, the
+/// end of a list with a heading by a full stop.
+fn join<'a>(sentences: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let (mut joined, mut last) = (String::new(), "");
+    for (heading, sentence) in sentences {
         if !joined.is_empty() {
             let is_ended = joined.ends_with(['.', '!', '?', ';', ':', '。', '！', '？']);
-            joined.push_str(if is_ended { " " } else { "; " });
+            let end = if last.is_empty() || last == heading { "; " } else { ". " };
+            joined.push_str(if is_ended { " " } else { end });
+        }
+        if !heading.is_empty() && heading != last {
+            joined.push_str(heading);
+            joined.push_str(": ");
         }
         joined.push_str(sentence);
+        last = heading;
     }
     joined
 }

@@ -1,6 +1,7 @@
-//! Splits a message into the sentences that can be quoted: no code, no headings, no markup.
+//! Splits a message into the sentences that can be quoted: no code, no markup. A heading is kept with its list, because
+//! what stands below `Next steps` is not done.
 
-use cerberus_record::clean::text::{clause, line};
+use cerberus_record::clean::text::{clause, line, phrase};
 use cerberus_record::id::fnv1a;
 use cerberus_text::{outline, tokens};
 
@@ -15,6 +16,8 @@ const WORD_CHARS_MIN: usize = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sentence {
     pub text: String,
+    /// What the list that it is in is called; empty if nothing stands directly above the list.
+    pub heading: String,
     /// A row of a table.
     pub is_row: bool,
     /// How many names of files, functions and the like it has.
@@ -26,9 +29,17 @@ pub struct Sentence {
 
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
+    let mut heading = String::new();
     for paragraph in outline::prose(text) {
-        let body = outline::item(paragraph).map_or(paragraph.trim(), |item| item.text);
+        let item = outline::item(paragraph);
+        let body = item.as_ref().map_or(paragraph.trim(), |item| item.text);
         let is_row = body.starts_with('|');
+        match () {
+            () if is_label(paragraph) => heading = heading_of(paragraph),
+            // What is indented explains the item before it.
+            () if item.is_some() || is_row || body.is_empty() || paragraph.starts_with(' ') => {}
+            () => heading.clear(),
+        }
         if body.is_empty()
             || is_label(paragraph)
             || body.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '=' | '*'))
@@ -46,6 +57,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
                     tokens: tokens::line(&text),
                     words: words(&text),
                     text: text.into_owned(),
+                    heading: heading.clone(),
                     is_row,
                     names,
                 });
@@ -68,6 +80,16 @@ pub(super) fn says_something(text: &str) -> bool {
 fn is_label(line: &str) -> bool {
     outline::heading(line).is_some() || matches!(outline::label(line), Some((_, "")))
 }
+
+/// The words of a line that names what follows.
+fn heading_of(label: &str) -> String {
+    let words = outline::heading(label).map_or(label, |(_, words)| words);
+    let words = outline::plain(words).replace('`', "");
+    phrase(words.trim().trim_end_matches([':', '：']).trim_end(), HEADING_CHARS_MAX)
+}
+
+/// A longer heading is cut at a word.
+const HEADING_CHARS_MAX: usize = 60;
 
 /// Cuts at a full stop, question mark, exclamation mark or semicolon that a space follows, and at those of Chinese and
 /// Japanese, which nothing follows.
@@ -157,6 +179,24 @@ mod tests {
         assert_eq!(texts("終わりました。次はテストです。"), ["終わりました。", "次はテストです。"]);
         assert_eq!(texts("version 1.2.3 is out"), ["version 1.2.3 is out"]);
         assert_eq!(texts(&"longer".repeat(100)), [""; 0]);
+    }
+
+    #[test]
+    fn a_heading_belongs_to_the_list_directly_below_it() {
+        let message = "## Done\n\nThe limiter works.\n\n**Next steps:**\n\n1. Document it\n   in the README\n2. Ship it\n\n\
+            All tests pass.\n- no heading\n\nWhat is left before the release:\n- `tag` it\n";
+        let found: Vec<(String, String)> =
+            sentences(message).into_iter().map(|sentence| (sentence.heading, sentence.text)).collect();
+        let expected = [
+            ("", "The limiter works."),
+            ("Next steps", "Document it"),
+            ("Next steps", "in the README"),
+            ("Next steps", "Ship it"),
+            ("", "All tests pass."),
+            ("", "no heading"),
+            ("What is left before the release", "tag it"),
+        ];
+        assert_eq!(found, expected.map(|(heading, text)| (heading.to_string(), text.to_string())));
     }
 
     #[test]
