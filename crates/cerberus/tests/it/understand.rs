@@ -65,16 +65,16 @@ fn functions_of_many_languages_are_named() {
         ("a.go", "func (s *Store) Open() {\n\ttodo()\n}\n", "Store.Open"),
         ("A.java", "class A {\n    @Override\n    public int size() {\n        todo();\n    }\n}\n", "A.size"),
         ("a.c", "static int\nmake(\n    int x)\n{\n    todo();\n}\n", "make"),
-        ("a.cpp", "void Store::open() {\n  todo();\n}\n", "Store.open"),
-        ("a.rb", "class A\n  def b\n    todo()\n  end\nend\n", "A.b"),
+        ("a.cpp", "void Store::close() {\n  todo();\n}\n", "Store.close"),
+        ("a.rb", "class Door\n  def knock\n    todo()\n  end\nend\n", "Door.knock"),
         ("a.php", "<?php\nfunction b() {\n    todo();\n}\n", "b"),
-        ("a.sh", "b() {\n  todo()\n}\n", "b"),
+        ("a.sh", "install() {\n  todo x\n}\n", "install"),
     ];
     let env = env();
     for (name, source, _) in cases {
         let path = env.project().join(name);
         std::fs::write(&path, source).unwrap();
-        let line = source.lines().position(|line| line.contains("todo()")).unwrap() + 1;
+        let line = source.lines().position(|line| line.contains("todo")).unwrap() + 1;
         let patch =
             json!([{"oldStart": line, "oldLines": 1, "newStart": line, "newLines": 1, "lines": ["-old", "+todo()"]}]);
         let input = json!({"file_path": path, "old_string": "old", "new_string": "todo()"});
