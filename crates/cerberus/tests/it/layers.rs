@@ -148,10 +148,8 @@ fn first_names(path: &str) -> Vec<String> {
 }
 
 /// Files outside the agents' folders that may name one, and why.
-const MAY_NAME_AGENTS: [(&str, &str); 8] = [
+const MAY_NAME_AGENTS: [(&str, &str); 6] = [
     ("crates/record/src/path.rs", "a folder in which worktrees are found"),
-    ("crates/recall/src/extract/symbols/grammar.rs", "a tree has cursors"),
-    ("crates/recall/src/extract/symbols/naming.rs", "a tree has cursors"),
     ("crates/recall/src/summary/check.rs", "words that people use"),
     ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
     ("crates/cerberus/src/commands/try_out.rs", "plays a session of one agent"),

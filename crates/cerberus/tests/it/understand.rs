@@ -55,6 +55,42 @@ fn where_the_file_is_gone_the_scan_of_the_edit_stands() {
     assert_eq!(codes(second, "function"), ["impl:Capture", "impl:Capture.record"]);
 }
 
+#[test]
+fn functions_of_many_languages_are_named() {
+    let cases = [
+        ("a.rs", "fn spread(\n    x: u8,\n) -> u8\nwhere\n    u8: Copy,\n{\n    todo()\n}\n", "spread"),
+        ("a.py", "class A:\n    @cached(\n        5,\n    )\n    def b(self):\n        todo()\n", "A.b"),
+        ("a.tsx", "export const Card = ({\n  a,\n}: Props) => {\n  todo();\n};\n", "Card"),
+        ("a.js", "class A {\n  async load(x) {\n    todo();\n  }\n}\n", "A.load"),
+        ("a.go", "func (s *Store) Open() {\n\ttodo()\n}\n", "Store.Open"),
+        ("A.java", "class A {\n    @Override\n    public int size() {\n        todo();\n    }\n}\n", "A.size"),
+        ("a.c", "static int\nmake(\n    int x)\n{\n    todo();\n}\n", "make"),
+        ("a.cpp", "void Store::close() {\n  todo();\n}\n", "Store.close"),
+        ("a.rb", "class Door\n  def knock\n    todo()\n  end\nend\n", "Door.knock"),
+        ("a.php", "<?php\nfunction b() {\n    todo();\n}\n", "b"),
+        ("a.sh", "install() {\n  todo x\n}\n", "install"),
+    ];
+    let env = env();
+    for (name, source, _) in cases {
+        let path = env.project().join(name);
+        std::fs::write(&path, source).unwrap();
+        let line = source.lines().position(|line| line.contains("todo")).unwrap() + 1;
+        let patch =
+            json!([{"oldStart": line, "oldLines": 1, "newStart": line, "newLines": 1, "lines": ["-old", "+todo()"]}]);
+        let input = json!({"file_path": path, "old_string": "old", "new_string": "todo()"});
+        tool(&env, name, "Edit", input, json!({"filePath": path, "structuredPatch": patch}));
+    }
+    let session = env.sessions()[0].clone();
+    let of = |name: &str| {
+        let facts = session["facts"].as_array().unwrap().iter();
+        let of_file = facts.filter(|fact| fact["kind"] == "function" && fact["path"] == name);
+        of_file.map(|fact| fact["text"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    for (name, source, function) in cases {
+        assert_eq!(of(name), [function], "{source}");
+    }
+}
+
 const RED: &str = "running 2 tests\ntest store::tests::opens ... FAILED\ntest store::tests::closes ... ok\n\nfailures:\n\n\
     failures:\n    store::tests::opens\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; \
     finished in 0.00s\n\nerror: test failed, to rerun pass `--lib`\n";

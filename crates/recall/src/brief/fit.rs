@@ -59,6 +59,18 @@ pub fn fit(header: &str, items: Vec<Item>, room: &Room, dropped: &mut Vec<Droppe
     kept_items
 }
 
+/// The first items, as many as there is room for.
+pub fn first(mut items: Vec<Item>, room: &Room, dropped: &mut Vec<Dropped>) -> Vec<Item> {
+    let mut tokens = 0;
+    let mut fits = |item: &Item| {
+        tokens += item.tokens;
+        tokens <= room.tokens
+    };
+    let count = items.iter().take_while(|item| fits(item)).count();
+    dropped.extend(items.drain(count..).map(|item| over(item, room.budget_tokens)));
+    items
+}
+
 /// Takes out the item that is given up next.
 pub fn least(items: &mut Vec<Item>) -> Option<Item> {
     let last = |section: &Section| items.iter().rposition(|item| item.section == *section);

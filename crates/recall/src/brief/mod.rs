@@ -265,11 +265,16 @@ pub fn compose(request: &Request) -> Brief {
     // Quotes keep their share, and have what the others leave.
     let kept_for_quotes = quotable.min(request.budget_tokens / QUOTES_SHARE);
     let room = fit::Room::of(request).less(kept_for_quotes);
+    // Names of functions have what quotes leave.
+    let is_held_back = |item: &Item| item.section == Section::Functions && !turns.is_empty();
+    let (functions, items) = items.into_iter().partition(is_held_back);
     let mut items = fit::fit(&header, items, &room, &mut dropped);
     let room = fit::Room::of(request).without(&header, &items);
     items.extend(quotes(request, &turns, &items, room.tokens, &mut dropped));
     items.retain(|item| !is_known(item));
     told::count(&mut items);
+    let room = fit::Room::of(request).without(&header, &items);
+    items.extend(fit::first(functions, &room, &mut dropped));
     let mut items = fit::fit(&header, items, &fit::Room::of(request), &mut dropped);
     let mut text = render(&header, &items);
     // Functions that stand on the line of their file can cost more than they were counted for.

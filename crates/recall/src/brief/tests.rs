@@ -497,6 +497,47 @@ fn functions_stand_behind_their_file() {
 }
 
 #[test]
+fn names_of_functions_have_what_quotes_leave() {
+    let turn = stopped::Turn {
+        session: SessionId::new("s"),
+        at: at(7),
+        request: "Fix the burst test".to_string(),
+        sender: None,
+        reply: "The burst test in burst.rs is still red on CI. The bucket of every client refills too late."
+            .to_string(),
+    };
+    let facts = [file("s", 1, "src/store.rs"), known("s", 2, Fact::function("Store.rotate", Some("src/store.rs")))];
+    let brief = |facts: &[Known], budget_tokens| {
+        let request = Request {
+            project: "hydra",
+            facts,
+            settlements: &[],
+            likely: &Likely::default(),
+            now: at(9),
+            budget_tokens,
+            chars_max: 10_000,
+            prompt: None,
+            memories: &[],
+            known: None,
+            turns: &[stopped::Quotable::of(&turn)],
+            live: &[],
+            worked: &[],
+        };
+        compose(&request)
+    };
+    let others = |brief: &Brief| {
+        let others = brief.items.iter().filter(|item| item.section != Section::Functions);
+        others.map(|item| item.text.clone()).collect::<Vec<_>>()
+    };
+    let whole = brief(&facts, 1_000);
+    assert!(whole.text.contains("Fix the burst test") && whole.text.contains("Store.rotate"), "{}", whole.text);
+    for budget_tokens in 10..=whole.tokens {
+        let (with, without) = (brief(&facts, budget_tokens), brief(&facts[..1], budget_tokens));
+        assert_eq!(others(&with), others(&without), "{budget_tokens}");
+    }
+}
+
+#[test]
 fn a_receipt_names_a_quote_by_its_place_not_by_its_words() {
     let turn = stopped::Turn {
         session: SessionId::new("a"),

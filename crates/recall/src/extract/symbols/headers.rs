@@ -109,7 +109,7 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &st
 fn is_type_body(patterns: &Patterns, word: &str, rest: &str) -> bool {
     let rest = rest.trim_start();
     if word == "type" {
-        return !rest.starts_with(['.', '(']) && !rest.is_empty();
+        return !rest.starts_with(['.', '(', ',', '}']) && !rest.is_empty();
     }
     if !patterns.shapes.contains(&Shape::Typed) {
         return true;
@@ -130,11 +130,11 @@ fn reopened(after: &str) -> Option<String> {
         _ => after,
     };
     let what = what.trim_start().trim_start_matches(['&', '*']).trim_start();
-    let what = what.strip_prefix("mut ").or(what.strip_prefix("dyn ")).unwrap_or(what);
     let what = match what.strip_prefix('\'').and_then(|lifetime| lifetime.split_once(' ')) {
         Some((_, what)) => what,
         None => what,
     };
+    let what = what.strip_prefix("mut ").or(what.strip_prefix("dyn ")).unwrap_or(what);
     let end = what.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.'))).unwrap_or(what.len());
     let path = what[..end].trim_end_matches([':', '.']);
     normalized(path.rsplit([':', '.']).next()?)

@@ -1,7 +1,6 @@
 //! The language of a file, by its name alone.
 //!
-//! Never looks into the file: the same path always gives the same language. `grammar.rs` decides whether a language is
-//! read by a grammar or by line patterns.
+//! Never looks into the file: the same path always gives the same language.
 
 /// A language whose definitions can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,7 +116,7 @@ impl Language {
         Some(match ending {
             "sh" | "bash" | "zsh" | "ksh" | "bats" => Language::Bash,
             "c" => Language::C,
-            // A header may be either; the C++ grammar reads both.
+            // A header may be either; the patterns of C++ read both.
             "h" | "cc" | "cpp" | "cxx" | "c++" | "hh" | "hpp" | "hxx" | "ipp" | "inl" | "cu" | "cuh" | "ino" => {
                 Language::Cpp
             }

@@ -1,21 +1,24 @@
 //! Finds definitions by lines: which line begins one, what encloses it and where it ends, by indentation.
 //!
-//! Indentation is robust against missing braces, so this also reads code that no grammar can. It expects
-//! conventionally formatted code and misses the rest. It never reads a line twice.
+//! Indentation is robust against missing braces, so this also reads broken code. It expects conventionally
+//! formatted code and misses the rest. It never reads a line twice.
 
 use super::headers::{self, Around};
-use super::patterns::{Extent, Patterns, Shape};
-use super::{DEFINITIONS_MAX, Definition, NESTING_MAX, Role, qualified};
+use super::patterns::{self, Extent, Patterns, Shape};
+use super::{DEFINITIONS_MAX, Definition, Language, NESTING_MAX, Role, qualified};
 
 /// Further lines are ignored.
 const LINES_MAX: usize = 200_000;
 const TAB_COLUMNS: usize = 4;
 
 /// Everything `source` defines, in source order, outer before inner.
-pub(super) fn definitions(patterns: &Patterns, source: &str) -> Vec<Definition> {
-    let lines: Vec<&str> = source.lines().take(LINES_MAX).collect();
+pub(super) fn definitions(language: Language, source: &str) -> Vec<Definition> {
+    let mut lines: Vec<&str> = source.lines().take(LINES_MAX).collect();
+    if matches!(language, Language::Vue | Language::Svelte) && source.contains("<script") {
+        keep_script(&mut lines);
+    }
     let mut scan = Scan {
-        patterns,
+        patterns: patterns::of(language),
         found: Vec::new(),
         open: Vec::new(),
         attached: None,
@@ -23,6 +26,7 @@ pub(super) fn definitions(patterns: &Patterns, source: &str) -> Vec<Definition> 
         quote: None,
         in_comment: false,
         in_dollars: false,
+        in_attribute: 0,
     };
     for (at, line) in lines.iter().enumerate() {
         let next = lines[at + 1..].iter().take(3).map(|line| line.trim_start()).find(|line| !line.is_empty());
@@ -39,13 +43,28 @@ pub(super) fn definitions(patterns: &Patterns, source: &str) -> Vec<Definition> 
     scan.found
 }
 
+/// Empties the lines of a component that are not its script.
+fn keep_script(lines: &mut [&str]) {
+    let mut is_script = false;
+    for line in lines {
+        let tag = line.trim_start();
+        let is_kept = is_script && !tag.starts_with("</script");
+        is_script = is_kept || tag.starts_with("<script") && !line.contains("</script");
+        if !is_kept {
+            *line = "";
+        }
+    }
+}
+
 struct Open {
     indent: usize,
     index: usize,
+    /// Parentheses of the head that are still open.
+    parens: i32,
 }
 
-struct Scan<'p> {
-    patterns: &'p Patterns,
+struct Scan {
+    patterns: &'static Patterns,
     found: Vec<Definition>,
     open: Vec<Open>,
     /// The lines of the most recent comments and attributes.
@@ -55,9 +74,11 @@ struct Scan<'p> {
     quote: Option<&'static str>,
     in_comment: bool,
     in_dollars: bool,
+    /// Brackets of an attribute that are still open.
+    in_attribute: i32,
 }
 
-impl Scan<'_> {
+impl Scan {
     fn line(&mut self, number: u32, whole: &str, next: &str) {
         let text = whole.trim();
         if text.is_empty() {
@@ -105,7 +126,10 @@ impl Scan<'_> {
             }
             return true;
         }
-        if self.is_attribute(text) && !is_followed_by_code(text) {
+        // `@cached(` and `@Component({` go on below.
+        let left_open = self.in_attribute + unclosed(text);
+        if self.in_attribute > 0 || self.is_attribute(text) && (left_open > 0 || !is_followed_by_code(text)) {
+            self.in_attribute = left_open.max(0);
             self.attach(number);
             return true;
         }
@@ -154,19 +178,21 @@ impl Scan<'_> {
 
     /// Ends the definitions that do not contain this line.
     fn close(&mut self, number: u32, indent: usize, text: &str) {
-        while let Some(open) = self.open.last() {
+        while let Some(open) = self.open.last_mut() {
+            let is_in_head = open.parens > 0;
+            if is_in_head {
+                open.parens += unclosed(text);
+            }
             if indent > open.indent {
                 return;
             }
             let is_exact = indent == open.indent;
             let closes = is_exact && is_closing(text);
-            // `) -> Result {`, `{` and `where` on their own line belong to the head.
-            if is_exact && is_still_head(text) {
+            // `}: Props) => {`, `) -> Result {`, `{` and `where` on their own line belong to the head.
+            if is_exact && (is_still_head(text) || is_in_head && closes) {
                 return;
             }
-            if self.patterns.extent == Extent::Package
-                && self.found[open.index].role == Role::Type
-                && !self.is_package(text)
+            if self.patterns.extent == Extent::Package && self.found[open.index].role == Role::Type && !is_package(text)
             {
                 return;
             }
@@ -178,10 +204,6 @@ impl Scan<'_> {
                 return;
             }
         }
-    }
-
-    fn is_package(&self, text: &str) -> bool {
-        text.starts_with("package ") || text.starts_with("class ") || text.starts_with("__END__")
     }
 
     fn begin(&mut self, number: u32, indent: usize, text: &str, next: &str) {
@@ -205,6 +227,9 @@ impl Scan<'_> {
             return;
         };
         self.define(number, indent, &header.name, header.role);
+        if let Some(open) = self.open.last_mut() {
+            open.parens = unclosed(text);
+        }
         let is_one_line = text.ends_with(['}', ';']) && self.patterns.extent != Extent::Package;
         if is_one_line && self.open.last().is_some_and(|open| open.indent == indent) {
             self.open.pop();
@@ -224,7 +249,7 @@ impl Scan<'_> {
             Some((first, last)) if last + 1 == number => first,
             _ => number,
         };
-        self.open.push(Open { indent, index: self.found.len() });
+        self.open.push(Open { indent, index: self.found.len(), parens: 0 });
         self.found.push(Definition {
             name,
             role,
@@ -265,6 +290,10 @@ impl Scan<'_> {
     }
 }
 
+fn is_package(text: &str) -> bool {
+    text.starts_with("package ") || text.starts_with("class ") || text.starts_with("__END__")
+}
+
 /// A line at the indentation of a definition that still belongs to its head.
 fn is_still_head(text: &str) -> bool {
     let opens = text.ends_with(['{', '(', '[', ',']) || text.ends_with("=>") || text.ends_with("do");
@@ -272,6 +301,16 @@ fn is_still_head(text: &str) -> bool {
     let is_python_head = closes && text.ends_with(':');
     let is_brace = text.starts_with('{');
     (closes && opens) || is_python_head || is_brace || text == "where" || text.starts_with("where ")
+}
+
+/// How many more parentheses and square brackets a line opens than it closes.
+fn unclosed(text: &str) -> i32 {
+    let step = |byte| match byte {
+        b'(' | b'[' => 1,
+        b')' | b']' => -1,
+        _ => 0,
+    };
+    text.bytes().map(step).sum()
 }
 
 /// The text after the closing quote. Escaped quotes are skipped.

@@ -1,19 +1,14 @@
 //! Finds the functions and types that a change touched, from a file's text and the changed lines.
 //!
-//! A grammar reads sound code; line patterns read the rest: broken code, languages without a grammar, fragments. Pure
-//! and bounded: sources over a megabyte are read by lines, a parse is cut off after a number of steps (not
-//! milliseconds, so that the same text always gives the same names), and at most `NAMES_MAX` names are returned. Never
-//! opens a file, never interprets a name, never fails: an unreadable source has no names.
+//! Patterns over lines read sound code, broken code and fragments alike. Pure and bounded: every line is read once, and
+//! at most `NAMES_MAX` names are returned. Never opens a file, never interprets a name, never fails: an unreadable source
+//! has no names.
 
-mod grammar;
 mod headers;
 mod language;
 mod lines;
-mod naming;
 mod patterns;
 mod shapes;
-#[cfg_attr(not(feature = "all-grammars"), expect(dead_code, reason = "tables of the grammars that are not built"))]
-mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -80,7 +75,7 @@ impl Definition {
 /// No ranges means the whole file. A reversed range, as in `(10, 9)`, is a gap between two lines where lines were
 /// deleted.
 pub fn changed(language: Language, source: &str, ranges: &[(u32, u32)]) -> Vec<String> {
-    let definitions = grammar::definitions(language, source);
+    let definitions = lines::definitions(language, source);
     if ranges.is_empty() {
         return all_names(&definitions);
     }

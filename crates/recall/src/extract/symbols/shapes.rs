@@ -19,7 +19,7 @@ pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, ar
             if matches!(around.role, Some(Role::Function)) {
                 return None;
             }
-            function(method(rest, around)?)
+            function(method(rest, line, around)?)
         }
         Shape::Shell => {
             let (name, behind) = line.split_once('(')?;
@@ -98,7 +98,7 @@ fn typed<'a>(line: &'a str, around: Around) -> Option<&'a str> {
     // The return type is on its own line: `name(args)` in the first column, or with the brace below it.
     let is_in_first_column = around.role.is_none() && !around.is_indented;
     let is_alone = prefix.is_empty()
-        && (is_in_first_column && line.ends_with([',', '{'])
+        && (is_in_first_column && line.ends_with([',', '{', '('])
             || (is_in_first_column || around.role.is_some()) && around.next.starts_with('{') && line.ends_with(')'));
     let begins_well = !prefix.split_whitespace().next().is_some_and(is_control) && !prefix.ends_with([':', '.', ',']);
     if name.is_empty() || !is_plain || !begins_well || (prefix.is_empty() && !is_constructor && !is_alone) {
@@ -116,16 +116,18 @@ fn is_visibility(word: &str) -> bool {
 }
 
 /// The name in `name(args) {` inside a class or an object, or where the container is unknown.
-fn method<'a>(rest: &'a str, around: Around) -> Option<&'a str> {
+fn method<'a>(rest: &'a str, line: &str, around: Around) -> Option<&'a str> {
     let open = rest.find('(')?;
     let name = cut_generics(rest[..open].trim_end());
     let name = name.trim_start_matches(['*', ' ']);
     let is_name = !name.is_empty() && name.chars().all(|c| is_name_char(c) || c == '#');
     let end = without_comment(rest);
     let holds_callback = rest[open..].contains("=>") && !rest[open..].contains("):");
-    let opens =
-        end.ends_with('{') || (end.ends_with(['(', ',']) && around.role == Some(Role::Type)) || end.ends_with("{}");
-    let is_whole = !rest[open..].contains("function") && !end.ends_with("({");
+    let has_body = end.ends_with('}') && [") {", "){", "): "].iter().any(|begin| rest[open..].contains(begin));
+    let goes_on = end.ends_with(['(', ',']) || end.ends_with("({");
+    let is_abstract = end.ends_with(';') && line[..line.len() - rest.len()].contains("abstract");
+    let opens = end.ends_with('{') || has_body || is_abstract || (goes_on && around.role == Some(Role::Type));
+    let is_whole = !rest[open..].contains("function") && (!end.ends_with("({") || around.role == Some(Role::Type));
     (is_name && opens && is_whole && !holds_callback).then_some(name)
 }
 
@@ -133,9 +135,9 @@ fn method<'a>(rest: &'a str, around: Around) -> Option<&'a str> {
 fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
     let in_type = matches!(around.role, Some(Role::Type));
     let in_object = matches!(around.role, Some(Role::Object));
-    let (left, value) = match (rest.split_once('='), rest.split_once(':')) {
-        (Some((left, value)), _) if !value.starts_with(['=', '>']) => (left, value),
-        (_, Some((left, value))) if in_object => (left, value),
+    let (left, value) = match (assigned(rest), rest.split_once(':')) {
+        (Some(parts), _) => parts,
+        (_, Some(parts)) if in_object => parts,
         _ => return None,
     };
     let left = left.split(':').next()?.trim_end().trim_end_matches('?');
@@ -155,7 +157,7 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
         .iter()
         .any(|begin| head.starts_with(begin));
     let is_function = head.starts_with("function")
-        || (begins && (head.contains("=>") || head.ends_with('(')))
+        || (begins && (head.contains("=>") || !head.contains(')')))
         || is_short
         || is_wrapped;
     let path: Vec<&str> =
@@ -166,6 +168,14 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
     }
     let is_object = value == "{" || value.ends_with("({");
     (is_object && around.role != Some(Role::Function)).then_some(Header { name, role: Role::Object })
+}
+
+/// The two sides of an assignment. The type on the left may have arrows: `name: (a: A) => B = (a) => …`.
+fn assigned(text: &str) -> Option<(&str, &str)> {
+    let mut places = text.match_indices('=').map(|(at, _)| text.split_at(at));
+    let (left, value) =
+        places.find(|(left, value)| !left.ends_with(['=', '!', '<', '>']) && !value[1..].starts_with(['=', '>']))?;
+    Some((left, &value[1..]))
 }
 
 /// Where the name at the end of a text begins.
