@@ -57,11 +57,10 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
 
 /// Before `-p`: `sshpass`, or `-u name` among other flags of the same program.
 fn signs_in(text: &Text, at: usize) -> bool {
-    let command = text.back(at, 2 * KEY_BYTES);
-    let words = command.rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
-    if words.clone().next().is_some_and(|word| word.ends_with(b"sshpass")) {
+    if text.back(text.skip_spaces_back(at), 7) == b"sshpass" {
         return true;
     }
+    let words = text.back(at, 2 * KEY_BYTES).rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
     let mut value: &[u8] = b"";
     for word in words.take(FLAGS_MAX) {
         let is_flag = word.len() > 1 && word[0] == b'-';

@@ -89,14 +89,16 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
 
 /// The same where blanks align the columns, as in the output of many programs: `USER    PASSWORD`.
 fn aligned(text: &Text, at: usize, end: usize) -> (Vec<Cut>, usize) {
+    let is_apart = text.before(at) == b'\n' || text.back(at, 2) == b"  ";
+    // Most cues stand in a sentence.
+    if !is_apart || !(text.at(end) == b'\n' || text.starts_with(end, b"  ")) {
+        return (Vec::new(), end);
+    }
     let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
     let line_end = text.scan(end, LINE_BYTES, |byte| byte != b'\n');
     let heading = text.slice(line, line_end).trim_ascii();
-    let is_apart = at == line || text.back(at, 2) == b"  ";
-    let ends = text.at(end) == b'\n' || text.starts_with(end, b"  ");
-    let is_heading =
-        heading.windows(2).any(|pair| pair == b"  ") && heading.iter().all(|&byte| is(byte, URL64) || byte == b' ');
-    if !is_apart || !ends || !is_heading {
+    let is_word = |&byte: &u8| is(byte, URL64) || byte == b' ';
+    if !heading.windows(2).any(|pair| pair == b"  ") || !heading.iter().all(is_word) {
         return (Vec::new(), end);
     }
     let (mut cuts, mut from) = (Vec::new(), line_end + 1);
