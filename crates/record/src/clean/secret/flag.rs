@@ -60,7 +60,7 @@ fn signs_in(text: &Text, at: usize) -> bool {
     if text.back(text.skip_spaces_back(at), 7) == b"sshpass" {
         return true;
     }
-    let words = text.back(at, 2 * KEY_BYTES).rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    let words = text.back(at, KEY_BYTES).rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
     let mut value: &[u8] = b"";
     for word in words.take(FLAGS_MAX) {
         let is_flag = word.len() > 1 && word[0] == b'-';

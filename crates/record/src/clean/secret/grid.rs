@@ -6,7 +6,7 @@ use super::key::{KEY_BYTES, announces};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
 use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, Text, URL64, is};
-use super::value::{Bar, Written, is_phrase, is_placeholder};
+use super::value::{Written, is_phrase, is_placeholder};
 
 /// How much of a line and how many rows are read.
 const LINE_BYTES: usize = 256;

@@ -6,7 +6,7 @@ use super::assign::{is_quote, value_at};
 use super::key::{Announced, KEY_BYTES};
 use super::sentence::is_ordinary;
 use super::text::{DOTTED, LOWER, Text, UPPER, WORD, is};
-use super::value::{Bar, Written};
+use super::value::Written;
 
 /// How far the literal is looked for that replaces a missing value.
 const FALLBACK_BYTES: usize = 96;

@@ -7,7 +7,7 @@ use super::key::{KEY_BYTES, Place, announces, may_end_name};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
 use super::text::{DIGIT, DOTTED, Text, UPPER, WORD, is};
-use super::value::{Bar, Written};
+use super::value::Written;
 
 /// May the word at `at` be such a literal? Most words are no first word of a string. No false negatives.
 #[inline]
