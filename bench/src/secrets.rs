@@ -39,7 +39,7 @@ const SHOWN_MAX: usize = 40;
 const TEXT_BYTES: usize = 1024 * 1024;
 
 /// Words that trigger a closer look, repeated.
-const ADVERSARIAL: [&str; 42] = [
+const ADVERSARIAL: [&str; 46] = [
     "a",
     "=",
     "-",
@@ -82,11 +82,15 @@ const ADVERSARIAL: [&str; 42] = [
     "set(",
     "%3Ftoken%3D",
     "abcde-",
+    "pw to ",
+    "PASS \"a",
+    "token = A(\"",
+    "\na -u a -p ",
 ];
 
 #[derive(Deserialize)]
 struct Row {
-    #[serde(default)]
+    #[serde(default, alias = "class")]
     name: String,
     text: String,
     label: Option<u8>,

@@ -79,7 +79,7 @@ fn no_secret_passes_any_door() {
 }
 
 /// One place of each class, with a value that looks like nothing: `#` is where it stands.
-const PLACES: [&str; 14] = [
+const PLACES: [&str; 21] = [
     "export API_KEY=#",
     "Authorization: Bearer #",
     "git clone https://#@github.com/acme/app.git",
@@ -94,6 +94,13 @@ const PLACES: [&str; 14] = [
     "Das Passwort lautet #",
     "| user | password |\n|---|---|\n| bob | # |",
     "services:\n  db:\n    password: #",
+    "api_key = Some(\"#\")",
+    "WIFI_PASS \"#\"",
+    "sudo -S ls <<< \"#\"",
+    "tool -U bob --verbose -P #",
+    " id | password\n----+----------\n  1 | #",
+    "if it asks for the passphrase, type \"# over the hills\" there",
+    "use #9 as the new root password for it",
 ];
 
 #[test]

@@ -124,9 +124,14 @@ fn filled(random: &mut Random, class: &'static str, template: &str) -> Generated
     let name = one_of(random, &NAMES);
     let mut secrets = Vec::new();
     let mut text = template.replace("%%", "\u{0}").replace("##", "\u{1}");
-    for (mark, shape) in
-        [("{code}", code as fn(&mut Random) -> String), ("{pin}", pin), ("{phrase}", phrase), ("{seed}", seed)]
-    {
+    for (mark, shape) in [
+        ("{code}", code as fn(&mut Random) -> String),
+        ("{pin}", pin),
+        ("{phrase}", phrase),
+        ("{seed}", seed),
+        ("{mixed}", mixed),
+        ("{typed}", typed),
+    ] {
         while text.contains(mark) {
             let made = shape(random);
             text = text.replacen(mark, &made, 1);
@@ -194,6 +199,15 @@ fn code(random: &mut Random) -> String {
 
 fn pin(random: &mut Random) -> String {
     from(random, DIGITS, 6)
+}
+
+/// A word and a number, as people choose it.
+fn mixed(random: &mut Random) -> String {
+    format!("{}{}", one_of(random, &WORDS), from(random, DIGITS, 2))
+}
+
+fn typed(random: &mut Random) -> String {
+    format!("{} over the {}", one_of(random, &WORDS), one_of(random, &WORDS))
 }
 
 fn phrase(random: &mut Random) -> String {

@@ -52,6 +52,11 @@ pub(super) fn code_end(text: &[u8], at: usize) -> Option<usize> {
     let is_separator = |byte: &u8| matches!(byte, b'-' | b' ');
     let group = *text.get(at + GROUP_CHARS)?;
     let is_grouped = is_separator(&group) && text.get(at + 2 * GROUP_CHARS + 1) == Some(&group);
+    // Most words are ruled out by what stands where the code would end.
+    let stop = at + DIGITS + if is_grouped { (DIGITS - 1) / GROUP_CHARS } else { 0 };
+    if text.get(stop).is_some_and(u8::is_ascii_alphanumeric) {
+        return None;
+    }
     let (mut end, mut digits) = (at, 0);
     while digits < DIGITS {
         let byte = text.get(end)?;

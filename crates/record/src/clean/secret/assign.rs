@@ -5,18 +5,19 @@
 
 use super::Cut;
 use super::call;
+use super::indirect::{default_at, fallback, next_line, wrapped};
 use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
 use super::sentence::is_ordinary;
 use super::table::SCHEMES;
-use super::text::{ALNUM, ALPHA, DASH, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
+use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_random, is_secret, names_itself};
 
 const QUOTED_BYTES: usize = 256;
 const SCHEME_BYTES: usize = 16;
-/// How far the literal is looked for that replaces a missing value, and the ends of a map on one line.
-const FALLBACK_BYTES: usize = 96;
+/// How far the ends of a map on one line are looked for.
+const MAP_BYTES: usize = 96;
 
 /// Words before a bracket that code stands in.
 const OPENERS: [&[u8]; 20] = [
@@ -81,7 +82,9 @@ pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
     if !is_quote(quote) {
         return Value { start: from, end: text.until_stop(from, JUDGED_BYTES), written: bare };
     }
-    let start = open + 1;
+    // A string over several lines: `"""x"""`.
+    let is_triple = text.at(open + 1) == quote && text.at(open + 2) == quote;
+    let start = open + if is_triple { 3 } else { 1 };
     let window = text.slice(start, start + QUOTED_BYTES);
     let mut escaped = false;
     let close = window.iter().position(|&byte| {
@@ -144,7 +147,11 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
     let spaced = from > after;
     let from = default_at(text, next_line(text, from));
     // A placeholder for another value, such as an earlier cut, needs no further look.
-    let elsewhere = matches!(text.at(from), b'<' | b'[' | b'{' | b'(' | b'*' | b'\n');
+    let elsewhere = match text.at(from) {
+        b'<' | b'*' | b'\n' => true,
+        b'[' | b'{' | b'(' => wrapped(text, from).is_none(),
+        _ => false,
+    };
     if elsewhere || (from < text.judged_end.get() && !is_quote(text.at(from))) {
         return None;
     }
@@ -152,43 +159,9 @@ pub(super) fn assignment_by(text: &Text, at: usize, announces: impl Fn(&[u8]) ->
         .or_else(|| announces(text.back(name_end, KEY_BYTES)))
         .or_else(|| named_elsewhere(text, name_end))
         .or_else(|| named_after(text, name_end, from))?;
-    announced_value(text, at, from, spaced, announced).or_else(|| fallback(text, at, from, announced))
-}
-
-/// Where the value is if it stands on the next line: after a backslash, or as a block of YAML (`password: |`).
-fn next_line(text: &Text, from: usize) -> usize {
-    let end = match text.at(from) {
-        b'\\' => from + 1,
-        b'|' | b'>' => text.scan(from + 1, 2, |byte| matches!(byte, b'-' | b'+' | b'0'..=b'9')),
-        _ => return from,
-    };
-    if text.at(end) == b'\n' { text.skip_spaces(end + 1) } else { from }
-}
-
-/// The default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
-fn default_at(text: &Text, from: usize) -> usize {
-    if !text.starts_with(from, b"${") {
-        return from;
-    }
-    let name = text.run(from + 2, WORD, KEY_BYTES);
-    let colon = name + usize::from(text.at(name) == b':');
-    if matches!(text.at(colon), b'-' | b'=') { colon + 1 } else { from }
-}
-
-/// The literal that is taken if there is no other value: `pw = env.PW || "x"`, `pw = a ? b : "x"`, `pw = b or "x"`.
-fn fallback(text: &Text, at: usize, from: usize, announced: Announced) -> Option<Cut> {
-    if announced != PASSWORD || text.at(at) != b'=' || text.at(at + 1) != b' ' || is_quote(text.at(from)) {
-        return None;
-    }
-    let window = text.slice(from, from + FALLBACK_BYTES);
-    let is_end = |byte: &u8| matches!(byte, b'\n' | b';' | b'#');
-    let line = &window[..window.iter().position(is_end).unwrap_or(window.len())];
-    let quotes = (1..line.len()).filter(|&quote| is_quote(line[quote]) && line[quote - 1] == b' ');
-    let is_taken = |quote: &usize| {
-        [&b" :"[..], b"||", b"??", b"?:", b" or", b" else"].iter().any(|word| line[..quote - 1].ends_with(word))
-    };
-    let value = value_at(text, from + quotes.rev().find(is_taken)?, Written::Bare);
-    if is_ordinary(text.slice(value.start, value.end)) { None } else { value.cut(text, announced) }
+    announced_value(text, at, from, spaced, announced)
+        .or_else(|| announced_value(text, at, wrapped(text, from)?, spaced, announced))
+        .or_else(|| fallback(text, at, from, announced))
 }
 
 /// Where the operator whose `=` is at `at` begins: `+=`, `||=`.
@@ -284,10 +257,23 @@ struct Key {
     quoted: bool,
 }
 
-/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`, `**key**`.
+/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`, `x[:key]`, `x[key]=`, `key[]`, `**key**`.
 fn key_end_before(text: &Text, end: usize) -> usize {
     if is(text.before(end), ALNUM) {
         return end;
+    }
+    // The length of a type: `VARCHAR(20)`.
+    if text.before(end) == b')' {
+        let digits = text.run_back(end - 1, DIGIT, 4);
+        return if digits < end - 1 && text.before(digits) == b'(' { digits - 1 } else { end };
+    }
+    if text.before(end) == b']' && end > text.floor + 1 {
+        let is_index = is(text.before(end - 1), ALNUM)
+            && (text.at(end) == b'=' && text.at(end + 1) > b' '
+                || text.before(text.run_back(end - 1, WORD, KEY_BYTES)) == b':');
+        if is_index || text.before(end - 1) == b'[' {
+            return end - if is_index { 1 } else { 2 };
+        }
     }
     let end = if text.before(end) == b'*' { text.scan_back(end, 2, |byte| byte == b'*') } else { end };
     let bracket = usize::from(text.before(end) == b']' && end > text.floor && is_quote(text.before(end - 1)));
@@ -310,14 +296,18 @@ fn key_before(text: &Text, end: usize) -> Option<Key> {
         }
         start -= 1;
     }
-    (start < name_end).then_some(Key { start, end: name_end, quoted: name_end < end })
+    (start < name_end).then_some(Key {
+        start,
+        end: name_end,
+        quoted: matches!(text.at(name_end), b'"' | b'\'' | b'`' | b'\\'),
+    })
 }
 
 /// The announcing name comes before the one at the operator: `key="password" value=`, `token: &str =`.
 fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     let typed = match text.back(end, 3) {
         b"lue" | b"ult" => false,
-        b"str" | b"ing" => true,
+        b"str" | b"ing" | b"HAR" | b"har" => true,
         _ => return None,
     };
     let start = text.run_back(end, WORD, 10);
@@ -346,7 +336,13 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
         at -= 1;
     }
     let typed = at > text.floor && text.at(at - 1) == b':' && text.before(at - 1) != b':';
-    if typed { announces(text.back(key_end_before(text, at - 1), KEY_BYTES)) } else { None }
+    if typed {
+        return announces(text.back(key_end_before(text, at - 1), KEY_BYTES));
+    }
+    // `var token string =`, `Dim token As String =`, `DECLARE @token VARCHAR(20) =`.
+    let name = text.skip_spaces_back(start);
+    let name = if text.back(name, 3).eq_ignore_ascii_case(b" as") { name - 3 } else { name };
+    if name < start { announces(text.back(name, KEY_BYTES)) } else { None }
 }
 
 fn is_value(name: &[u8]) -> bool {
@@ -433,8 +429,8 @@ fn in_flow_map(text: &Text, start: usize, end: usize) -> bool {
         return false;
     }
     let is_inner = |byte: u8| !matches!(byte, b'{' | b'}' | b'(' | b'\n');
-    let open = text.scan_back(start, FALLBACK_BYTES, is_inner);
-    let close = text.scan(end, FALLBACK_BYTES, is_inner);
+    let open = text.scan_back(start, MAP_BYTES, is_inner);
+    let close = text.scan(end, MAP_BYTES, is_inner);
     let is_map = text.before(open) == b'{' && text.at(close) == b'}' && ends_line(text, close + 1);
     is_map && {
         let is_word = |byte: u8| is(byte, DOTTED) || matches!(byte, b' ' | b'"' | b':');
@@ -461,7 +457,7 @@ fn begins_line(text: &Text, start: usize) -> bool {
 /// Nothing but a comment follows on its line.
 fn ends_line(text: &Text, end: usize) -> bool {
     let next = text.skip_spaces(end);
-    matches!(text.at(next), b'\n' | b'\r') || (next > end && text.at(next) == b'#')
+    matches!(text.at(next), b'\n' | b'\r') || (next > end && matches!(text.at(next), b'#' | b';'))
 }
 
 /// `Password =x;Initial Catalog=`: the value is followed by the next part of a connection string.

@@ -3,9 +3,10 @@
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
+use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode};
 use super::position;
-use super::sentence::{ends_line, may_be_name};
+use super::sentence::ends_line;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
 
@@ -93,7 +94,7 @@ fn argument_at(text: &Text, from: usize) -> Value {
 fn announced(text: &Text, name: &Value) -> Option<()> {
     let end = text.scan_back(name.end, 2, |byte| matches!(byte, b']' | b'"' | b'\''));
     let name = text.slice(end.saturating_sub(KEY_BYTES).max(name.start), end);
-    announces(name).filter(|found| found.bar != Bar::Strong).map(|_| ())
+    announces(name).filter(|found| found.is_sure()).map(|_| ())
 }
 
 /// A quoted argument at a place that takes a secret.
@@ -123,7 +124,7 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     if !is_quote(text.at(from)) || !may_be_name(text, at) {
         return None;
     }
-    let announced = announces(text.back(at, KEY_BYTES)).filter(|found| found.bar != Bar::Strong)?;
+    let announced = announces(text.back(at, KEY_BYTES)).filter(|found| found.is_sure())?;
     let value = value_at(text, from, Written::Literal);
     // `getToken("users")` asks for one; a sentence in brackets is no argument.
     let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
@@ -206,7 +207,7 @@ pub(super) fn element(text: &Text, at: usize) -> Option<Cut> {
     } else {
         announces(name).or_else(|| announces(attribute).filter(|_| is_attribute))
     };
-    let found = found.filter(|found| found.bar != Bar::Strong)?;
+    let found = found.filter(|found| found.is_sure())?;
     let bytes = text.slice(value.start, value.end);
     let is_label = bytes.contains(&b' ') || (found != PASSWORD && bytes.len() < 8);
     position::cut(text, &value).filter(|_| !is_label).map(|cut| Cut { name: found.name, ..cut })

@@ -7,6 +7,9 @@ use super::sentence::is_ordinary;
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
 use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
 
+/// How many words before `-p` are looked at.
+const FLAGS_MAX: usize = 8;
+
 /// `--token x`, `-Password x`, `-u user:pass`, `sshpass -p x`.
 pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let end = text.run(at + 1, URL64, KEY_BYTES);
@@ -21,7 +24,8 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if user && text.at(end) == b'=' {
         return user_and_password(text, end + 1);
     }
-    if let Some(glued) = name.strip_prefix(b"p")
+    let is_apart = matches!(name, b"P" | b"w") && from > end;
+    if let Some(glued) = name.strip_prefix(b"p").or(if is_apart { Some(&b""[..]) } else { None })
         && signs_in(text, at)
     {
         // With `mysql -u root -p shop`, the program asks for the password of `shop`.
@@ -51,13 +55,27 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     value.cut(text, announced)
 }
 
-/// Before `-p`: `sshpass`, or `-u name`.
+/// Before `-p`: `sshpass`, or `-u name` among other flags of the same program.
 fn signs_in(text: &Text, at: usize) -> bool {
-    let end = text.skip_spaces_back(at);
-    let lowest = end.saturating_sub(KEY_BYTES).max(text.floor);
-    let word = text.slice(lowest, end);
-    let start = word.iter().rposition(|&byte| byte == b' ').map_or(0, |found| found + 1);
-    word[start..].ends_with(b"sshpass") || word[..start].ends_with(b"-u ") || word[start..].starts_with(b"-u")
+    if text.back(text.skip_spaces_back(at), 7) == b"sshpass" {
+        return true;
+    }
+    let words = text.back(at, KEY_BYTES).rsplit(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    let mut value: &[u8] = b"";
+    for word in words.take(FLAGS_MAX) {
+        let is_flag = word.len() > 1 && word[0] == b'-';
+        // A second word that is no flag is a program: `sudo -u bob mkdir -p x`.
+        if word.iter().any(|&byte| matches!(byte, b'|' | b';' | b'\n')) || (!is_flag && !value.is_empty()) {
+            return false;
+        }
+        let is_user = matches!(word, b"-u" | b"-U" | b"--user" | b"--username");
+        if (is_user && !value.is_empty()) || (word.starts_with(b"-u") && word.len() > 2) || word.starts_with(b"--user=")
+        {
+            return true;
+        }
+        value = if is_flag { b"" } else { word };
+    }
+    false
 }
 
 /// `user:pass`, quoted or not; also a password alone before or after the colon.

@@ -6,7 +6,7 @@ use super::key::{KEY_BYTES, announces};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
 use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, Text, URL64, is};
-use super::value::{Bar, Written, is_phrase, is_placeholder};
+use super::value::{Written, is_phrase, is_placeholder};
 
 /// How much of a line and how many rows are read.
 const LINE_BYTES: usize = 256;
@@ -45,7 +45,7 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
     let (left, right) = (text.scan_back(at, 4, is_pad), text.scan(end, 4, is_pad));
     let is_edge = |byte: u8| separator(byte) || byte == b'\n';
     let Some(mark) = [text.before(left), text.at(right)].into_iter().find(|&byte| separator(byte)) else {
-        return (Vec::new(), end);
+        return aligned(text, at, end);
     };
     if !is_edge(text.before(left)) || !is_edge(text.at(right)) {
         return (Vec::new(), end);
@@ -66,6 +66,11 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
     let (mut cuts, mut from) = (Vec::new(), line_end + 1);
     for _ in 0..ROWS_MAX {
         let row_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
+        // `----+-----`, as databases print it.
+        if row_end > from && text.slice(from, row_end).iter().all(|&byte| matches!(byte, b'-' | b'+' | b'=')) {
+            from = row_end + 1;
+            continue;
+        }
         let row = cells(text, from, row_end, mark);
         let Some(&(start, end)) = row.get(index).filter(|_| row.len() == heading.len() && row_end > from) else {
             break;
@@ -82,6 +87,55 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
     (cuts, from)
 }
 
+/// The same where blanks align the columns, as in the output of many programs: `USER    PASSWORD`.
+fn aligned(text: &Text, at: usize, end: usize) -> (Vec<Cut>, usize) {
+    let is_apart = text.before(at) == b'\n' || text.back(at, 2) == b"  ";
+    // Most cues stand in a sentence.
+    if !is_apart || !(text.at(end) == b'\n' || text.starts_with(end, b"  ")) {
+        return (Vec::new(), end);
+    }
+    let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
+    let line_end = text.scan(end, LINE_BYTES, |byte| byte != b'\n');
+    let heading = text.slice(line, line_end).trim_ascii();
+    let is_word = |&byte: &u8| is(byte, URL64) || byte == b' ';
+    if !heading.windows(2).any(|pair| pair == b"  ") || !heading.iter().all(is_word) {
+        return (Vec::new(), end);
+    }
+    let (mut cuts, mut from) = (Vec::new(), line_end + 1);
+    for _ in 0..ROWS_MAX {
+        let row_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
+        let start = from + (at - line);
+        let is_cell = start < row_end && text.at(start) > b' ' && (start == from || text.before(start) == b' ');
+        if row_end == from || (row_end > start && !is_cell) {
+            break;
+        }
+        let stop = text.scan(start, row_end.saturating_sub(start), |byte| byte > b' ');
+        let bytes = text.slice(start, stop);
+        let is_rule = bytes.iter().all(|&byte| matches!(byte, b'-' | b'='));
+        let is_alone = stop == row_end || text.starts_with(stop, b"  ");
+        if is_cell && is_alone && !is_rule && !is_ordinary(bytes) {
+            cuts.extend(position::cut(text, &Value { start, end: stop, written: Written::Literal }));
+        }
+        from = row_end + 1;
+    }
+    (cuts, from)
+}
+
+/// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH plugin BY 'x'`; `at` is the `b`.
+pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let words = text.back(at, 48);
+    let says = |word: &[u8]| words.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    if !says(b"identified ") {
+        return None;
+    }
+    let mut from = text.skip_spaces(end);
+    if text.starts_with(from, b"PASSWORD ") || text.starts_with(from, b"VALUES ") {
+        from = text.skip_spaces(from + 8);
+    }
+    let value = value_at(text, from, Written::Literal);
+    position::cut(text, &value)
+}
+
 /// `(name, password) VALUES ('bob', 'x'), …`: the values of columns that announce a secret. `at` is the `v`.
 pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
     let close = text.scan_back(at, 8, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r'));
@@ -91,8 +145,7 @@ pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
     let open = text.scan_back(close - 1, LINE_BYTES, |byte| byte != b'(');
     let names = cells(text, open, close - 1, b',');
     let is_secret = |&(start, end): &(usize, usize)| {
-        announces(text.slice(end.saturating_sub(KEY_BYTES).max(start), end))
-            .is_some_and(|found| found.bar != Bar::Strong)
+        announces(text.slice(end.saturating_sub(KEY_BYTES).max(start), end)).is_some_and(|found| found.is_sure())
     };
     let wanted: Vec<usize> = (0..names.len()).filter(|&index| is_secret(&names[index])).collect();
     let mut cuts = Vec::new();

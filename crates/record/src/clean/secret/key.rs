@@ -16,6 +16,13 @@ pub(super) struct Announced {
     pub(super) place: Place,
 }
 
+impl Announced {
+    /// Does the name alone tell, whatever the value looks like?
+    pub(super) fn is_sure(self) -> bool {
+        matches!(self.bar, Bar::Password | Bar::Token)
+    }
+}
+
 /// Where the value is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
@@ -65,6 +72,7 @@ const ENDINGS: [(u32, u32); 32] = {
     add_ending(&mut table, "value");
     add_ending(&mut table, "str");
     add_ending(&mut table, "string");
+    add_ending(&mut table, "char");
     at = 0;
     while at < URL_PARAMS.len() {
         add_ending(&mut table, URL_PARAMS[at]);

@@ -2,10 +2,10 @@
 //!
 //! [`Cleaner::redact`](super::Cleaner::redact) is the only entry point; it accepts any text and is linear in its
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
-//! extend (`own`). The rest is decided from the context of a value (`assign`, `flag`, `shape`), what its name
+//! extend (`own`). The rest is decided from the context of a value (`assign`, `indirect`, `flag`, `shape`), what its name
 //! announces (`key`) and whether it is a placeholder (`value`). In words, as opposed to names and ids, secrets are also
-//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`), a command (`position`), a
-//! call, an element or a code (`call`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
+//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `near`), a command
+//! (`position`), a call, an element or a code (`call`), beside a name (`pair`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
 //! look alone (`opaque`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals redacting once; the
@@ -16,11 +16,14 @@ mod assign;
 mod call;
 mod flag;
 mod grid;
+mod indirect;
 mod invisible;
 mod key;
+mod near;
 mod numbers;
 mod opaque;
 mod own;
+mod pair;
 mod pairs;
 mod places;
 mod position;
@@ -287,7 +290,8 @@ impl<'a> Cuts<'a> {
     /// that word.
     #[inline(never)]
     fn search(&mut self, at: usize) -> Option<Cut> {
-        let start = self.text.run_back(at, WIDE, 3 * WORD_BYTES).max(self.searched).min(at);
+        let back = if self.searched == at { at } else { self.text.run_back(at, WIDE, 3 * WORD_BYTES) };
+        let start = back.max(self.searched).min(at);
         self.searched = at + WORD_BYTES;
         let mut last = self.text.before(start);
         for (offset, &byte) in self.text.slice(start, self.searched).iter().enumerate() {

@@ -79,8 +79,8 @@ pub(super) fn social_security(text: &Text, end: usize) -> Option<Cut> {
 pub(super) fn seed_phrase(text: &Text, end: usize) -> Option<Cut> {
     let is_gap = |byte: u8| matches!(byte, b' ' | b':' | b'=' | b'"' | b'\'' | b'`' | b'*' | b'\n');
     let mut start = text.scan(end, 12, is_gap);
-    for link in [&b"is "[..], b"are "] {
-        if text.starts_with(start, link) {
+    for link in [&b"is"[..], b"are"] {
+        if text.starts_with(start, link) && is_gap(text.at(start + link.len())) {
             start += link.len();
         }
     }

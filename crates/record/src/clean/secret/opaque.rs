@@ -97,9 +97,19 @@ fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (Token, usize
         return (Some((from, hash)), hash);
     }
     let (mut first, mut last, mut best, mut sum) = (from, from, 0, 0);
+    let run = text.bytes.get(from..end).unwrap_or_default();
+    let mut before = run.first().map_or(0, |&byte| COLUMNS[usize::from(byte)]);
     let mut at = from + 1;
-    while at < end {
-        sum += pair(text, at, end);
+    for (index, &byte) in run.iter().enumerate().skip(1) {
+        let here = COLUMNS[usize::from(byte)];
+        sum += i32::from(FLAT[(usize::from(before & COLUMN) << 5) | usize::from(here & COLUMN)]);
+        // A capital after a small letter that begins no word.
+        if before & IS_SMALL != 0 && here & IS_CAPITAL != 0 && !run.get(index + 1).is_some_and(|&next| is(next, LOWER))
+        {
+            sum += ODD_CAPITAL;
+        }
+        before = here;
+        at = from + index;
         if sum > best {
             (best, last) = (sum, at + 1);
         } else if sum <= 0 && best < FIT {
@@ -117,21 +127,36 @@ fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (Token, usize
     (long_enough.then_some((start, stop)), at.max(stop))
 }
 
-/// How much the byte at `at` speaks for "random", after the one before it.
-fn pair(text: &Text, at: usize, end: usize) -> i32 {
-    let (before, here) = (text.at(at - 1), text.at(at));
-    let odd_capital = is(before, LOWER) && is(here, UPPER) && !(at + 1 < end && is(text.at(at + 1), LOWER));
-    i32::from(PAIRS[column(before)][column(here)]) + if odd_capital { 10 } else { 0 }
-}
+/// The column of each byte in the table of pairs, and whether it is a small letter or a capital.
+const COLUMN: u8 = 31;
+const IS_SMALL: u8 = 32;
+const IS_CAPITAL: u8 = 64;
+/// What a capital where no word has one adds.
+const ODD_CAPITAL: i32 = 10;
 
-fn column(byte: u8) -> usize {
-    match byte {
-        b'a'..=b'z' => usize::from(byte - b'a'),
-        b'A'..=b'Z' => usize::from(byte - b'A'),
-        b'0'..=b'9' => 26,
-        _ => 27,
+const COLUMNS: [u8; 256] = {
+    let (mut table, mut byte) = ([27; 256], 0);
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            letter @ b'a'..=b'z' => (letter - b'a') | IS_SMALL,
+            letter @ b'A'..=b'Z' => (letter - b'A') | IS_CAPITAL,
+            b'0'..=b'9' => 26,
+            _ => 27,
+        };
+        byte += 1;
     }
-}
+    table
+};
+
+/// The table of pairs with rows of 32, so that no index needs a check.
+static FLAT: [i8; 1024] = {
+    let (mut table, mut at) = ([0; 1024], 0);
+    while at < 28 * 28 {
+        table[at / 28 * 32 + at % 28] = PAIRS[at / 28][at % 28];
+        at += 1;
+    }
+    table
+};
 
 /// The end of a UUID or of a hash of a usual length that begins at `from`.
 fn hash_at(text: &Text, from: usize, end: usize) -> Option<usize> {

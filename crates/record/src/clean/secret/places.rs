@@ -199,6 +199,8 @@ const LINKS: &[&str] = list!(FILE, "links");
 const LINK_INDEX: [u16; 257] = index!(LINKS, word: first_byte(word));
 const ORDINARY: &[&str] = list!(FILE, "ordinary");
 const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
+/// Words before a new password, besides links.
+pub(super) const LEADS: &[&str] = list!(FILE, "leads");
 pub(super) const USERS: &[&str] = list!(FILE, "users");
 pub(super) const READERS: &[&str] = list!(FILE, "readers");
 pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");

@@ -7,6 +7,7 @@ use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{self, KEY_BYTES, PASSWORD, announces};
 use super::places::{self, Place, READERS};
+use super::sentence::is_ordinary;
 use super::text::{ALNUM, DIGIT, LOWER, Text, is};
 use super::value::{Bar, Written, is_secret};
 
@@ -34,7 +35,11 @@ pub(super) struct Command {
 /// The command of the program whose name begins at `at`.
 pub(super) fn command_at(text: &Text, at: usize) -> Option<Command> {
     let end = text.scan(at, 32, |byte| is(byte, ALNUM) || matches!(byte, b'-' | b'_' | b'.'));
-    let listed = is_quote(text.at(end)) && text.at(end + 1) == b',' && text.before(at) == text.at(end);
+    // `["mysql", "-px"]`, or as Redis reports it: `"AUTH" "bob" "x"`.
+    let quote = text.at(end);
+    let listed = is_quote(quote)
+        && (text.at(end + 1) == b',' || (text.at(end + 1) == b' ' && text.at(end + 2) == quote))
+        && text.before(at) == quote;
     // Most words are not followed by a blank and an argument.
     if !(listed || matches!(text.at(end), b' ' | b'\t')) || matches!(text.before(at), b'-' | b'.' | b'_' | b'=') {
         return None;
@@ -215,7 +220,7 @@ fn names_a_secret(word: &[u8]) -> bool {
     is_name
         && !is_plain
         && announces(&word[word.len().saturating_sub(KEY_BYTES)..])
-            .is_some_and(|found| found.bar != Bar::Strong && found.place == key::Place::Anywhere)
+            .is_some_and(|found| found.is_sure() && found.place == key::Place::Anywhere)
 }
 
 /// The secret that is joined to a flag: `-px`.
@@ -284,7 +289,7 @@ pub(super) fn cut(text: &Text, value: &Value) -> Option<Cut> {
 /// What is piped into a program that reads a secret: `echo x | sudo -S ls`, `echo user:x | chpasswd`.
 fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
     if text.at(end) != b'|' {
-        return None;
+        return if is_kept_in_file(text, word) { cut(text, word) } else { None };
     }
     let bytes = text.slice(word.start, word.end);
     // The format of `printf '%s' x`.
@@ -292,16 +297,37 @@ fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
         return None;
     }
     let reader = text.slice(end + 1, (end + 97).min(command_end(text, end + 1)));
-    let says = |part: &str| {
-        let same = |(byte, wanted): (&u8, u8)| *byte == if wanted == b'_' { b' ' } else { wanted };
-        reader.windows(part.len()).any(|window| window.iter().zip(part.bytes()).all(same))
-    };
     // `echo user:x | base64` makes the value of a header.
-    let is_pair = says("chpasswd") || says("base64");
+    let is_pair = says(reader, "chpasswd") || says(reader, "base64");
     let colon = bytes.iter().position(|&byte| byte == b':').filter(|_| is_pair).map_or(0, |colon| colon + 1);
-    if !(READERS.iter().any(|part| says(part)) || (colon > 1 && is_pair)) {
+    if !(reads_secret(reader) || (colon > 1 && is_pair)) {
         return None;
     }
     let newline = if bytes.ends_with(b"\\n") { 2 } else { 0 };
     cut(text, &Value { start: word.start + colon, end: (word.end - newline).max(word.start + colon), ..*word })
+}
+
+/// Does this command read a secret from its input?
+pub(super) fn reads_secret(command: &[u8]) -> bool {
+    READERS.iter().any(|part| says(command, part))
+}
+
+/// Does a command have these words, in which `_` is a blank?
+fn says(command: &[u8], words: &str) -> bool {
+    let same = |(byte, wanted): (&u8, u8)| *byte == if wanted == b'_' { b' ' } else { wanted };
+    command.windows(words.len()).any(|window| window.iter().zip(words.bytes()).all(same))
+}
+
+/// `echo x > /run/secrets/db_password`: does the name of the file announce what is written to it?
+fn is_kept_in_file(text: &Text, word: &Value) -> bool {
+    let arrow = text.skip_spaces(word.end + usize::from(word.written == Written::Quoted));
+    let from = text.skip_spaces(text.scan(arrow, 2, |byte| byte == b'>'));
+    let path = text.slice(from, text.scan(from, 96, |byte| byte > b' ' && !is_quote(byte)));
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let dot = usize::from(name.starts_with(b"."));
+    let stem = name[dot..].split(|&byte| byte == b'.').next().unwrap_or_default();
+    let is_text = [&b""[..], b".txt", b".key", b".pass"].contains(&&name[name.len().min(stem.len() + dot)..]);
+    let bytes = text.slice(word.start, word.end);
+    let is_other = is_ordinary(bytes) || bytes.iter().any(|&byte| matches!(byte, b'=' | b'$' | b' '));
+    text.at(arrow) == b'>' && is_text && !is_other && announces(stem).is_some_and(|found| found.is_sure())
 }

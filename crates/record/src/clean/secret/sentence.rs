@@ -3,7 +3,7 @@
 
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
-use super::key::{PASSWORD, announces, may_end_name};
+use super::key::{PASSWORD, announces};
 use super::places::{USERS, links, ordinary, said};
 use super::spoken::{is_letter, is_said};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
@@ -36,16 +36,35 @@ const FAR_LINKS: [&[u8]; 16] = [
     " è ".as_bytes(),
     " är ".as_bytes(),
 ];
-const OWNERS: [&str; 34] = [
+pub(super) const OWNERS: [&str; 34] = [
     " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (",
     " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ",
     " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
 ];
 const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 /// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
-const TOLD: [&[u8]; 13] = [
-    b"use", b"try", b"enter", b"type", b"take", b"benutze", b"nutze", b"nimm", b"usa", b"utilise", b"gebruik", b"usar",
+pub(super) const TOLD: [&[u8]; 21] = [
+    b"use",
+    b"try",
+    b"enter",
+    b"type",
+    b"take",
+    b"using",
+    b"set",
+    b"with",
+    b"answer",
+    b"benutze",
+    b"nutze",
+    b"nimm",
+    b"verwende",
+    b"setze",
+    b"usa",
+    b"utilise",
+    b"tape",
+    b"gebruik",
+    b"usar",
     b"prova",
+    b"escribe",
 ];
 const PURPOSES: [&[u8]; 17] = [
     b" for ",
@@ -89,10 +108,15 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cu
     if let Some(cut) = filled_in(text, end, said) {
         return Some(cut);
     }
-    let mut links = 0;
+    let (mut links, mut is_past) = (0, false);
     while links < LINKS_MAX
         && let Some(link) = link_at(text, from)
     {
+        // `the token was accepted` says what became of it.
+        is_past = text.slice(from, from + link) == b"was";
+        if said.name != PASSWORD.name && is_past {
+            break;
+        }
         // The emphasis may end after the colon: `**Password:** x`.
         from = text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*'));
         links += 1;
@@ -100,7 +124,9 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cu
     match links {
         0 => away(text, at, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
-        _ => secret(text, from, said).or_else(|| phrase(text, at, from, said)).or_else(|| away(text, at, end, said)),
+        _ => secret(text, from, said)
+            .or_else(|| if is_past { None } else { phrase(text, at, from, said) })
+            .or_else(|| away(text, at, end, said)),
     }
 }
 
@@ -173,7 +199,11 @@ fn away(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
             if matches!(rest[0], b' ' | b':') { FAR_LINKS.iter().find(|link| rest.starts_with(link)) } else { None };
         link.map(|link| at + link.len())
     };
-    let from = end + (0..line.len()).find_map(link_after)?;
+    (0..line.len()).filter_map(link_after).take(LINKS_MAX).find_map(|from| linked(text, at, line, end + from, said))
+}
+
+/// The secret at `from`, after a link in the line that follows the cue at `at`.
+fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: Said) -> Option<Cut> {
     let is_phrase = text.slice(at, at + 10).eq_ignore_ascii_case(b"passphrase");
     if (is_phrase || is_asked(text, at))
         && let Some(cut) = phrase(text, at, from, said)
@@ -197,7 +227,7 @@ pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
         let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
         text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
     };
-    let gap = |byte: u8| byte == b' ' || (is_heading && matches!(byte, b'\n' | b'\r'));
+    let gap = |byte: u8| matches!(byte, b' ' | b'\t') || (is_heading && matches!(byte, b'\n' | b'\r'));
     let from = match text.before(end) {
         // Words of another script may say whose password it is.
         0x80.. => text.scan(end, AWAY_BYTES, |byte| byte >= 0x80 || gap(byte)),
@@ -223,7 +253,7 @@ pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
     let is_setting = || {
         let is_joined = name < at && text.before(at) == b'_';
         let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
-        begins && (is_joined || has(DIGIT)) && ends_line(text, cut.end)
+        begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
     };
     (tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting()).then_some(cut)
 }
@@ -236,6 +266,12 @@ fn is_given(text: &Text, at: usize) -> bool {
     let is_login = words.clone().skip(1).any(names_user);
     let link = words.find(|word| !ARTICLES.contains(word)).unwrap_or_default();
     is_login || GIVEN.contains(&link) || TOLD.iter().any(|verb| link.eq_ignore_ascii_case(verb))
+}
+
+/// Is this word a link?
+pub(super) fn is_link(word: &[u8]) -> bool {
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    links(first).iter().any(|link| word.eq_ignore_ascii_case(link.as_bytes()))
 }
 
 /// The length of the linking word at `from`.
@@ -262,35 +298,9 @@ fn link_at(text: &Text, from: usize) -> Option<usize> {
     links(text.at(from).to_ascii_lowercase()).iter().find(known).map(|link| link.len())
 }
 
-/// `use x as the password`, `x is the password`.
-pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
-    let words = text.back(at, 16);
-    let asked = [&b" as the "[..], b" as my ", b" as ", b" for the "].into_iter().find(|link| words.ends_with(link));
-    let told = [&b" is the "[..], b" is my ", b" is our ", b" is your "].into_iter().find(|link| words.ends_with(link));
-    let link = asked.or(told)?;
-    let stop = at - link.len();
-    let start = text.scan_back(stop, 64, |byte| byte > b' ');
-    let stop = if is_quote(text.before(stop)) { stop - 1 } else { stop };
-    let word = text.back(start, 8);
-    let is_use = [&b"use "[..], b"try ", b"enter ", b"type ", b"using ", b"set ", b"with "]
-        .iter()
-        .any(|verb| word.len() >= verb.len() && word[word.len() - verb.len()..].eq_ignore_ascii_case(verb));
-    let begins = matches!(text.before(start), b'\n' | b'\r') || word.ends_with(b". ");
-    let is_plain = text.slice(start, stop).iter().all(|&byte| is(byte, ALPHA));
-    // `as the password field` is about a field.
-    let goes_on = text.at(end) == b' ' && is(text.at(end + 1), LOWER) && {
-        let next = text.slice(end + 1, text.run(end + 1, ALPHA, 8));
-        ![&b"for"[..], b"on", b"to", b"in", b"of", b"and", b"when", b"at", b"here", b"please"].contains(&next)
-    };
-    if goes_on || (is_plain && !if told.is_some() { begins } else { is_use }) {
-        return None;
-    }
-    said_word(text, start, PASSWORD_SAID, Ends::Anywhere).filter(|cut| cut.end <= stop)
-}
-
 /// Whether a plain word must end its sentence to be a secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ends {
+pub(super) enum Ends {
     Anywhere,
     Sentence,
 }
@@ -320,7 +330,7 @@ const SEEN: [u8; 256] = {
     table
 };
 
-fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
+pub(super) fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
     let mut value = value_at(text, from, Written::Literal);
     let is_quoted = value.written == Written::Quoted;
     if !is_quoted {
@@ -332,7 +342,9 @@ fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
     let has_digit = seen & SEEN_DIGIT != 0;
     let is_number = seen == SEEN_DIGIT;
     let has_mark = seen & SEEN_MARK != 0;
-    let is_code = seen & SEEN_CALL != 0 && (!has_digit || said.name != PASSWORD.name);
+    // `CharField(max_length=128)` is a call.
+    let is_invoked = || bytes.windows(2).any(|pair| is(pair[0], WORD) && pair[1] == b'(');
+    let is_code = seen & SEEN_CALL != 0 && (!has_digit || said.name != PASSWORD.name || is_invoked());
     let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
         _ if bytes.len() < said.least_bytes || is_code || is_ordinary(bytes) => false,
         (true, true) => is_number || value::is_secret(bytes, Bar::Password, value.written),
@@ -386,6 +398,8 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
             matches!(text.at(next), b'\n' | b'\r' | b'|' | 0x80..)
                 || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word))
                 || text.starts_with(next, b"(")
+                || text.starts_with(next, b"-- ")
+                || text.starts_with(next, b"- ")
                 || is_parted(text, end)
         }
     }
@@ -460,6 +474,12 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
     let has_user = || text.back(at, 40).windows(4).any(|part| part.eq_ignore_ascii_case(b"user"));
     let is_noun = matches!(before, b',' | b';' | b'|' | b'/' | b'\n' | b'(') || has_user();
     let is_apart = text.at(end) == b' ';
+    // What a client sends by FTP or POP3: `USER bob`, then `PASS x`.
+    if is_apart && text.slice(at, end) == b"PASS" && text.back(at, 160).windows(5).any(|part| part == b"USER ") {
+        let stop = text.scan(end + 1, WORD_BYTES, |byte| byte > b' ');
+        let value = Value { start: end + 1, end: stop, written: Written::Literal };
+        return super::position::cut(text, &value).filter(|_| ends_line(text, stop));
+    }
     let is_pair = is_apart && is_given(text, at) && has_user();
     if !is_noun || !(matches!(text.at(end), b':' | b'=') || is_pair || (is_apart && before == b'\n')) {
         return None;
@@ -472,27 +492,4 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
     }
     let has_letter = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, ALPHA));
     (has_letter && cut.end - cut.start >= 6).then_some(cut)
-}
-
-/// `IDENTIFIED BY 'x'`, `IDENTIFIED WITH plugin BY 'x'`; `at` is the `b`.
-pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
-    let words = text.back(at, 48);
-    let says = |word: &[u8]| words.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    if !says(b"identified ") {
-        return None;
-    }
-    let mut from = text.skip_spaces(end);
-    if text.starts_with(from, b"PASSWORD ") || text.starts_with(from, b"VALUES ") {
-        from = text.skip_spaces(from + 8);
-    }
-    let value = value_at(text, from, Written::Literal);
-    super::position::cut(text, &value)
-}
-
-/// Does a name that may announce something end before `end`? A cheap filter.
-pub(super) fn may_be_name(text: &Text, end: usize) -> bool {
-    match text.back(end, 3) {
-        &[third, second, last] => may_end_name(third, second, last),
-        _ => false,
-    }
 }

@@ -6,11 +6,9 @@ use super::Cut;
 use super::assign::is_quote;
 use super::places::{CALL, CODE, CUE, Cue, PROGRAM, begins, said};
 use super::position::{Command, command_at, next_password};
-use super::sentence::{
-    self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, before, identified, login,
-};
+use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, login};
 use super::text::{ALNUM, DIGIT, Text, is};
-use super::{call, grid, numbers, shape};
+use super::{call, grid, near, numbers, pair, shape};
 use crate::clean::code::code_end;
 
 /// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
@@ -89,7 +87,8 @@ impl Passwords<'_> {
             b'<' => is(second, ALNUM),
             _ => matches!(text.back(at, 2), [_, b'@'] | b"*:"),
         };
-        if (may_be == 0 && !is_number && !is_open) || self.looked > at + AHEAD_BYTES {
+        let is_beside = pair::may_begin(text, at);
+        if (may_be == 0 && !is_number && !is_open && !is_beside) || self.looked > at + AHEAD_BYTES {
             return None;
         }
         let found = match first {
@@ -98,6 +97,7 @@ impl Passwords<'_> {
             _ if is_open && text.before(at) == b'@' => shape::driver_address(text, at),
             _ if is_open => call::password_file(text, at),
             _ if is_number => self.number(at, first),
+            _ if is_beside => pair::beside(text, at),
             _ => None,
         };
         found.or_else(|| self.announced(at, may_be))
@@ -152,12 +152,13 @@ impl Passwords<'_> {
         match cue {
             Cue::Password => after(text, at, end, PASSWORD_SAID)
                 .or_else(|| alone(text, at, end))
-                .or_else(|| before(text, at, end))
+                .or_else(|| near::before(text, at, end))
+                .or_else(|| near::after(text, end))
                 .or_else(|| self.column(at, end, grid::Cells::Any)),
             Cue::Pin => after(text, at, end, PASSWORD_SAID)
                 .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
             Cue::Key => after(text, at, end, KEY_SAID)
-                .or_else(|| before(text, at, end))
+                .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::Cells::WithDigits)),
             Cue::Vague => after(text, at, end, VAGUE_SAID),
             Cue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
@@ -167,7 +168,7 @@ impl Passwords<'_> {
             Cue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::Cells::Any)),
             Cue::Phrase => numbers::seed_phrase(text, end),
             Cue::Number => numbers::social_security(text, end),
-            Cue::By => identified(text, at, end),
+            Cue::By => grid::identified(text, at, end),
             Cue::Data => self.list(at, grid::data(text, at, end)),
             Cue::Values => self.list(at, grid::values(text, at, end)),
             Cue::Form => grid::form(text, end),

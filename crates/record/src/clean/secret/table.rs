@@ -157,6 +157,7 @@ pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
         b"any" => (Bar::Password, Place::Anywhere),
         b"random" => (Bar::Token, Place::Anywhere),
         b"strong" => (Bar::Strong, Place::Anywhere),
+        b"pin" => (Bar::Pin, Place::Anywhere),
         b"scheme" => (Bar::Token, Place::AfterScheme),
         b"cookie" => (Bar::Token, Place::Cookie),
         _ => return None,

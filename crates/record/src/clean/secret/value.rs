@@ -96,6 +96,8 @@ pub(super) enum Bar {
     Password,
     Token,
     Strong,
+    /// Four to twelve digits.
+    Pin,
 }
 
 pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
@@ -106,10 +108,11 @@ pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
         Bar::Token => {
             value.len() >= 8
                 && (!value.contains(&b' ') || is_phrase(value))
-                && !names_itself(value)
+                && (!names_itself(value) || is_joined(value))
                 && is_password(value, written)
         }
         Bar::Strong => value.len() >= 16 && is_random(value, 4),
+        Bar::Pin => (4..=12).contains(&value.len()) && value.iter().all(|&byte| is(byte, DIGIT)),
     };
     let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
     let code = bar != Bar::Password && written != Written::Quoted && value.iter().any(opens);
@@ -153,6 +156,12 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
 /// `Token`, `accessToken`, `API_KEY`: the name of a secret, in any spelling.
 pub(super) fn names_itself(value: &[u8]) -> bool {
     names_a(value, "")
+}
+
+/// `northwind-portal-secret`: more words than the name of a secret has.
+fn is_joined(value: &[u8]) -> bool {
+    value.iter().filter(|&&byte| matches!(byte, b'-' | b'_')).count() >= 2
+        && value.iter().all(|&byte| is(byte, LOWER) || matches!(byte, b'-' | b'_'))
 }
 
 /// The same for one kind of secret, or for any.

@@ -261,6 +261,72 @@ fn a_setting_has_a_password() {
 }
 
 #[test]
+fn a_word_with_digits_or_a_quotation_is_the_password_of_its_sentence() {
+    for (text, secret) in [
+        ("use zebrafox99 as the new root password for the container", "zebrafox99"),
+        ("ich hab das PW vom Jenkins gestern auf Zebra2031 gesetzt, warum?", "Zebra2031"),
+        ("cambié mi contraseña de zebra55 a otra", "zebra55"),
+        ("I changed my password from zebra55 to tiger66 and now it fails", "tiger66"),
+        ("я сменил пароль root на зебра7, обнови", "зебра7"),
+        ("the admin password (Zebrafox22) does not work", "Zebrafox22"),
+        ("if it asks for the passphrase just type \"zebras over the hills\" and go on", "zebras over"),
+        ("it asks for a password, just type chronometer", "chronometer"),
+        ("A temporary password is generated for root@localhost: w>Lq7sXe!kPz", "w>Lq7sXe!kPz"),
+        ("mdp de la base : zebra42 (user app)", "zebra42"),
+    ] {
+        check(text, secret);
+    }
+}
+
+#[test]
+fn a_name_announces_what_stands_beside_it() {
+    for (text, secret) in [
+        ("#define WIFI_PASS \"marmalade\"", "marmalade"),
+        ("(setq api-key \"marmalade\")", "marmalade"),
+        ("secret_key <- \"marmalade\"", "marmalade"),
+        ("{password, \"marmalade\"}", "marmalade"),
+        ("10.0.0.1 : PSK \"marmalade\"", "marmalade"),
+        ("\"bob\"\t*\t\"marmalade\"\t*", "marmalade"),
+        ("\"AUTH\" \"default\" \"marmalade\"", "marmalade"),
+        ("USER bob\n331 go on\nPASS marmalade\n", "marmalade"),
+        (" id | user | password\n----+------+---------\n  1 | bob  | marmalade\n", "marmalade"),
+        ("USER   PASSWORD\nbob    marmalade\n", "marmalade"),
+        ("sudo -S ls <<< \"marmalade\"", "marmalade"),
+        ("echo marmalade > /run/secrets/db_password", "marmalade"),
+        ("tool -U bob --verbose -P marmalade", "marmalade"),
+        ("tool --new-pin 314159", "314159"),
+    ] {
+        check(text, secret);
+    }
+}
+
+#[test]
+fn a_literal_may_be_wrapped_or_typed() {
+    for text in [
+        "api_key = Some(\"marmalade\")",
+        "api_key = String::from(\"marmalade\");",
+        "api_key = new Secret(\"marmalade\")",
+        "api_key: str = Field(default=\"marmalade\")",
+        "api_key = (\"marmalade\")",
+        "{\"api_key\": {\"S\": \"marmalade\"}}",
+        "{\"api_key\": [\"marmalade\"]}",
+        "api_key = ENV.fetch(\"K\") { \"marmalade\" }",
+        "api_key = process.env.K || 'marmalade'",
+        "api_key = \"\"\"marmalade\"\"\"",
+        "api_key = <<EOT\nmarmalade\nEOT",
+        "char api_key[] = \"marmalade\";",
+        "var api_key string = \"marmalade\"",
+        "Dim api_key As String = \"marmalade\"",
+        "DECLARE @api_key VARCHAR(20) = 'marmalade'",
+        "params[:api_key] = \"marmalade\"",
+        "curl -d 'user[api_key]=marmalade' http://x",
+        "client_secret=northwind-portal-secret",
+    ] {
+        check(text, if text.contains("northwind") { "northwind" } else { "marmalade" });
+    }
+}
+
+#[test]
 fn words_about_passwords_are_kept() {
     for text in [
         "the password is required",
@@ -274,6 +340,18 @@ fn words_about_passwords_are_kept() {
         "mysql -u root -p shop",
         "the password is generated for you",
         "Le mot de passe est erroné.",
+        "adding the token was successful, go on",
+        "change the password hashing from md5 to argon2id",
+        "reset the password for user123 in the seed script",
+        "move the password check to the middleware",
+        "sudo -u postgres mkdir -p backups",
+        "docker run -u 1000 -p 8080:80 nginx",
+        "[\"password\", \"nickname\"]",
+        "token = jwt.encode(payload, \"HS256\")",
+        "password = PasswordField(\"Confirm password\")",
+        "echo \"TOKEN=$TOKEN\" > /tmp/token.sh",
+        "PASS src/login.test.ts",
+        "const int BUTTON_PIN = 2;",
     ] {
         assert_eq!(redact_words(text, None), text);
     }

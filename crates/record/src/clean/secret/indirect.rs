@@ -1,0 +1,94 @@
+//! Where the literal of an assignment is, if it does not follow the operator at once: on the next line, as the default
+//! of a variable, inside a constructor or a list, or as what replaces a missing value.
+
+use super::Cut;
+use super::assign::{is_quote, value_at};
+use super::key::{Announced, KEY_BYTES};
+use super::sentence::is_ordinary;
+use super::text::{DOTTED, LOWER, Text, UPPER, WORD, is};
+use super::value::Written;
+
+/// How far the literal is looked for that replaces a missing value.
+const FALLBACK_BYTES: usize = 96;
+/// The longest name of a constructor, and of a label inside it.
+const WRAPPER_BYTES: usize = 40;
+const LABEL_BYTES: usize = 12;
+/// Functions that only wrap a literal, besides all that begin with a capital.
+const WRAPPERS: [&[u8]; 9] = [b"from", b"of", b"str", b"bytes", b"some", b"secret", b"sensitive", b"string", b"b"];
+/// What a literal is called inside a wrapper or a map: `Field(default="x")`, `{"S": "x"}`.
+const LABELS: [&[u8]; 9] =
+    [b"s", b"value", b"default", b"plaintext", b"text", b"string", b"stringvalue", b"secret", b"example"];
+
+/// Where the value is if it stands on the next line: after a backslash, in a here-document (`key = <<EOT`), or as a
+/// block of YAML (`password: |`).
+pub(super) fn next_line(text: &Text, from: usize) -> usize {
+    let end = match text.at(from) {
+        b'\\' => from + 1,
+        b'|' | b'>' => text.scan(from + 1, 2, |byte| matches!(byte, b'-' | b'+' | b'0'..=b'9')),
+        b'<' if text.at(from + 1) == b'<' => {
+            text.scan(from + 2, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'-' | b'~' | b'"' | b'\''))
+        }
+        _ => return from,
+    };
+    if text.at(end) == b'\n' { text.skip_spaces(end + 1) } else { from }
+}
+
+/// The default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
+pub(super) fn default_at(text: &Text, from: usize) -> usize {
+    if !text.starts_with(from, b"${") {
+        return from;
+    }
+    let name = text.run(from + 2, WORD, KEY_BYTES);
+    let colon = name + usize::from(text.at(name) == b':');
+    if matches!(text.at(colon), b'-' | b'=') { colon + 1 } else { from }
+}
+
+/// Where the quoted literal is in `Some("x")`, `String::from("x")`, `new Secret("x")`, `Field(default="x")`, `("x")`,
+/// `["x"]`, `{"S": "x"}`.
+pub(super) fn wrapped(text: &Text, from: usize) -> Option<usize> {
+    let name = if text.starts_with(from, b"new ") { from + 4 } else { from };
+    let open = text.scan(name, WRAPPER_BYTES, |byte| is(byte, DOTTED) || byte == b':');
+    let opening = text.at(open);
+    let is_wrapper = match opening {
+        b'(' => open == name || wraps(text.slice(name, open)),
+        b'[' | b'{' => open == name,
+        _ => false,
+    };
+    if !is_wrapper {
+        return None;
+    }
+    let first = text.skip_spaces(open + 1);
+    let quote = usize::from(is_quote(text.at(first)));
+    let label = text.run(first + quote, WORD, LABEL_BYTES);
+    let mark = text.at(label + quote);
+    let is_label = LABELS.iter().any(|known| text.slice(first + quote, label).eq_ignore_ascii_case(known))
+        && ((mark == b'=' && opening == b'(') || (mark == b':' && opening == b'{'));
+    let value = if is_label { text.skip_spaces(label + quote + 1) } else { first };
+    (is_quote(text.at(value)) && (is_label || opening != b'{')).then_some(value)
+}
+
+/// Does the last part of this name make a value of its argument?
+fn wraps(name: &[u8]) -> bool {
+    let last = name.rsplit(|&byte| matches!(byte, b'.' | b':')).next().unwrap_or_default();
+    let is_type = last.first().is_some_and(|&byte| is(byte, UPPER)) && last.iter().any(|&byte| is(byte, LOWER));
+    // A parser makes tokens of words.
+    (is_type && !matches!(last, b"Token" | b"Key" | b"Path")) || WRAPPERS.contains(&last)
+}
+
+/// The literal that is taken if there is no other value: `pw = env.PW || "x"`, `pw = a ? b : "x"`, `pw = b or "x"`,
+/// `pw = ENV.fetch("PW") { "x" }`.
+pub(super) fn fallback(text: &Text, at: usize, from: usize, announced: Announced) -> Option<Cut> {
+    let is_assigned = text.at(at) == b'=' && text.at(at + 1) == b' ';
+    if !announced.is_sure() || !is_assigned || is_quote(text.at(from)) {
+        return None;
+    }
+    let window = text.slice(from, from + FALLBACK_BYTES);
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b';' | b'#');
+    let line = &window[..window.iter().position(is_end).unwrap_or(window.len())];
+    let quotes = (1..line.len()).filter(|&quote| is_quote(line[quote]) && line[quote - 1] == b' ');
+    let is_taken = |quote: &usize| {
+        [&b" :"[..], b"||", b"??", b"?:", b" or", b" else", b") {"].iter().any(|word| line[..quote - 1].ends_with(word))
+    };
+    let value = value_at(text, from + quotes.rev().find(is_taken)?, Written::Bare);
+    if is_ordinary(text.slice(value.start, value.end)) { None } else { value.cut(text, announced) }
+}

@@ -1,0 +1,174 @@
+//! The word of a sentence that must be the password it speaks of: letters and digits mixed, or a quotation, after a
+//! word that leads to it. Reads on from the cue to the end of the sentence, and back to a few words before the cue.
+
+use super::Cut;
+use super::assign::{is_quote, value_at};
+use super::key::{PASSWORD, announces};
+use super::places::{LEADS, USERS};
+use super::sentence::{Ends, OWNERS, PASSWORD_SAID, TOLD, is_link, is_ordinary, said_word};
+use super::spoken::is_letter;
+use super::text::{DIGIT, LOWER, Text, is};
+use super::value::{Written, is_placeholder};
+
+/// How far a sentence is read, in bytes and words, and the shortest word that is taken for a password.
+const SENTENCE_BYTES: usize = 96;
+const WORDS_MAX: usize = 12;
+const MIXED_BYTES: usize = 6;
+/// How many words may stand between `as` and the cue: `use x as the new root password`.
+const BETWEEN_MAX: usize = 3;
+/// `use x as the password`, `x is the password`.
+const AS: [&[u8]; 7] = [b"as", b"for", b"als", b"como", b"comme", b"come", "как".as_bytes()];
+const IS: [&[u8]; 6] = [b"is", b"ist", b"est", b"es", "é".as_bytes(), "è".as_bytes()];
+const TYPE: [&[u8]; 6] = [b"type", b"tape", b"tippe", b"escribe", b"digite", "введи".as_bytes()];
+/// What may follow the cue then. In `as the password field` it is about a field.
+const PURPOSES: [&[u8]; 14] = [
+    b"for",
+    b"on",
+    b"to",
+    b"in",
+    b"of",
+    b"and",
+    b"when",
+    b"at",
+    b"here",
+    b"please",
+    b"f\xc3\xbcr",
+    b"para",
+    b"pour",
+    b"per",
+];
+
+/// `changed the password of root to x9`, `das PW vom Jenkins auf x9 gesetzt`, `it asks for a passphrase, type "x y"`.
+/// `end` is where the cue ends.
+pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
+    let window = text.slice(end, end + SENTENCE_BYTES);
+    let is_end = |pair: &[u8]| pair[0] == b'\n' || (matches!(pair[0], b'.' | b'?' | b'!' | b';') && pair[1] <= b' ');
+    let sentence = &window[..window.windows(2).position(is_end).map_or(window.len(), |stop| stop + 1)];
+    if sentence.first() != Some(&b' ') && sentence.first() != Some(&b',') {
+        return None;
+    }
+    // The words after the cue say whose password it is. After `password check` they are about a check.
+    let is_owned = OWNERS.iter().any(|word| *word != " to " && sentence.starts_with(word.as_bytes()));
+    let (mut before, mut at, mut count) = (&b""[..], 0, 0);
+    while at < sentence.len() && count < WORDS_MAX {
+        let start = at + sentence[at..].iter().position(|&byte| byte > b' ')?;
+        // A quotation may have blanks.
+        let open = start + usize::from(sentence[start] == b'(');
+        let is_told = TOLD.iter().any(|verb| before.eq_ignore_ascii_case(verb));
+        if is_quotation(&sentence[open..])
+            && (is_told || is_lead(before))
+            && let Some(cut) = said_word(text, end + open, PASSWORD_SAID, Ends::Anywhere)
+                .or_else(|| if is_told { typed(text, end + open) } else { None })
+        {
+            return Some(cut);
+        }
+        // `it asks for a password, type x`.
+        if TYPE.iter().any(|verb| before.eq_ignore_ascii_case(verb))
+            && let Some(cut) = said_word(text, end + start, PASSWORD_SAID, Ends::Sentence)
+        {
+            return Some(cut);
+        }
+        let stop = start + sentence[start..].iter().position(|&byte| byte <= b' ').unwrap_or(sentence.len() - start);
+        let word = trimmed(&sentence[start..stop]);
+        let from = end + start + word.0;
+        let bytes = text.slice(from, from + word.1);
+        let is_led = before.is_empty()
+            || (is_lead(before)
+                && (is_owned || count < 2 || matches!(before, b":" | b"=") || text.holds_cut(end, from)));
+        if is_led && is_mixed(bytes) && !text.holds_cut(from, from + word.1) {
+            return Some(Cut { name: PASSWORD.name, start: from, end: from + word.1 });
+        }
+        (before, at, count) = (bytes, stop, count + 1);
+        if bytes.is_empty() {
+            before = &sentence[start..stop];
+        }
+    }
+    None
+}
+
+/// `use x as the root password`, `x is the password`. The cue is from `at` to `end`.
+pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    if text.before(at) != b' ' {
+        return None;
+    }
+    let line = text.back(at, SENTENCE_BYTES / 2);
+    let begin = at - line.len();
+    let mut words = line.split(|&byte| byte == b' ').rev().skip(1);
+    let mut stop = at.checked_sub(1)?;
+    for _ in 0..=BETWEEN_MAX {
+        let word = words.next()?;
+        let start = stop.checked_sub(word.len())?;
+        let (is_as, is_told) = (AS.contains(&word), IS.contains(&word));
+        if is_as || is_told {
+            return reached(text, (begin, start.checked_sub(1)?), end, is_told);
+        }
+        if word.is_empty() || !word.iter().all(|&byte| is_letter(byte) || byte == b'-') {
+            return None;
+        }
+        stop = start.checked_sub(1)?;
+    }
+    None
+}
+
+/// The last word of a range, if a sentence says that it is the password.
+fn reached(text: &Text, (begin, stop): (usize, usize), end: usize, is_told: bool) -> Option<Cut> {
+    let start = text.scan_back(stop, stop.saturating_sub(begin), |byte| byte > b' ');
+    let stop = stop - usize::from(is_quote(text.before(stop)));
+    let verb = text.slice(begin, start).trim_ascii_end().rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
+    let is_use = TOLD.iter().any(|known| verb.eq_ignore_ascii_case(known));
+    let begins = matches!(text.before(start), b'\n' | b'\r') || verb.ends_with(b".");
+    let is_plain = text.slice(start, stop).iter().all(u8::is_ascii_alphabetic);
+    let next = text.slice(end + 1, text.scan(end + 1, 8, is_letter));
+    let goes_on = text.at(end) == b' ' && is(text.at(end + 1), LOWER) && !PURPOSES.contains(&next);
+    if goes_on || (is_plain && !if is_told { begins } else { is_use }) {
+        return None;
+    }
+    said_word(text, start, PASSWORD_SAID, Ends::Anywhere).filter(|cut| cut.end <= stop)
+}
+
+/// Several words that are quoted at `open`, none of which is about passwords: `type "over the hills"`.
+fn typed(text: &Text, open: usize) -> Option<Cut> {
+    let value = value_at(text, open, Written::Literal);
+    let bytes = text.slice(value.start, value.end);
+    let is_word =
+        |word: &[u8]| !word.is_empty() && word.iter().all(|&byte| is_letter(byte)) && announces(word).is_none();
+    let mut words = bytes.split(|&byte| byte == b' ');
+    let fits = words.clone().nth(1).is_some() && words.all(is_word) && !text.holds_cut(value.start, value.end);
+    fits.then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
+}
+
+/// Does a quotation begin here?
+fn is_quotation(words: &[u8]) -> bool {
+    words.first().is_some_and(|quote| is_quote(*quote) && words[1..].contains(quote))
+}
+
+/// Does this word lead to a password: `to`, `is`, `auf`, `:`?
+fn is_lead(word: &[u8]) -> bool {
+    is_link(word) || LEADS.iter().any(|lead| word.eq_ignore_ascii_case(lead.as_bytes()))
+}
+
+/// The range of a word without the signs around it.
+fn trimmed(word: &[u8]) -> (usize, usize) {
+    let is_sign = |byte: u8| matches!(byte, b'(' | b')' | b',' | b'.' | b':' | b'"' | b'\'' | b'`' | b'*' | b'?');
+    let start = word.iter().position(|&byte| !is_sign(byte)).unwrap_or(word.len());
+    let end = word.iter().rposition(|&byte| !is_sign(byte)).map_or(start, |last| last + 1);
+    (start, end - start)
+}
+
+/// Letters, then digits: what people choose, and neither code nor the name of anything that is not a user.
+fn is_mixed(word: &[u8]) -> bool {
+    let body = word.strip_suffix(b"!").unwrap_or(word);
+    let digits = body.iter().filter(|&&byte| is(byte, DIGIT)).count();
+    let is_plain = body.iter().all(|&byte| is_letter(byte));
+    let begin = &body[..body.iter().position(|&byte| is(byte, DIGIT)).unwrap_or(body.len())];
+    let is_user = USERS.iter().any(|user| begin.eq_ignore_ascii_case(user.as_bytes()));
+    let is_hash = body.iter().all(u8::is_ascii_hexdigit);
+    is_plain
+        && digits > 0
+        && begin.len() >= 3
+        && body.len() >= MIXED_BYTES
+        && !is_user
+        && !is_hash
+        && !is_ordinary(word)
+        && !is_placeholder(word)
+}

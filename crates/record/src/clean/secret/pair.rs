@@ -1,0 +1,106 @@
+//! A name and a quoted literal beside it, without the sign of an assignment: `#define WIFI_PASS "x"`, `:api-key "x"`,
+//! `password <- "x"`, `{password, "x"}`, and what a shell reads from a string: `sudo -S <<< x`.
+
+use super::Cut;
+use super::assign::{is_quote, value_at};
+use super::key::{KEY_BYTES, Place, announces, may_end_name};
+use super::position;
+use super::sentence::{ends_line, is_ordinary};
+use super::text::{DIGIT, DOTTED, Text, UPPER, WORD, is};
+use super::value::Written;
+
+/// May the word at `at` be such a literal? Most words are no first word of a string. No false negatives.
+#[inline]
+pub(super) fn may_begin(text: &Text, at: usize) -> bool {
+    let before = text.before(at);
+    (is_quote(before) || before == b' ')
+        && at > text.floor + 1
+        && match text.before(at - 1) {
+            b' ' | b'\t' => is_quote(before),
+            b'<' => true,
+            _ => false,
+        }
+}
+
+/// The literal whose first byte is at `at`.
+pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
+    let quoted = usize::from(is_quote(text.before(at)));
+    let open = at - quoted;
+    let operator = text.skip_spaces_back(open);
+    if text.back(operator, 3) == b"<<<" {
+        let value = value_at(text, open, Written::Literal);
+        return if position::reads_secret(line_before(text, operator - 3)) {
+            position::cut(text, &value)
+        } else {
+            None
+        };
+    }
+    if quoted == 0 {
+        return None;
+    }
+    let gap = text.scan_back(operator, 2, |byte| matches!(byte, b'<' | b'-' | b',' | b'*'));
+    let name_end = text.skip_spaces_back(gap);
+    match text.slice(gap, operator) {
+        b"" | b"<-" | b"," => named(text, open, gap, operator),
+        // `"client" * "x" *`: secrets of PPP.
+        b"*" => {
+            let value = value_at(text, open, Written::Literal);
+            let client = text.scan_back(name_end, 64, |byte| byte > b' ');
+            let is_client = client < name_end && name_end < gap && text.before(client) == b'\n';
+            let next = text.skip_spaces(value.end + 1);
+            let is_last = ends_line(text, value.end + 1) || text.at(next) == b'*' || is(text.at(next), DIGIT);
+            if is_client && is_last { position::cut(text, &value) } else { None }
+        }
+        _ => None,
+    }
+}
+
+/// The literal that is quoted at `open`; a name ends before the sign from `gap` to `operator`.
+fn named(text: &Text, open: usize, gap: usize, operator: usize) -> Option<Cut> {
+    let end = text.skip_spaces_back(gap);
+    let quote = usize::from(is_quote(text.before(end)));
+    let end = end.checked_sub(quote)?;
+    if !may_be_name(text, end) {
+        return None;
+    }
+    let start = text.run_back(end, DOTTED, KEY_BYTES);
+    let name = text.slice(start, end);
+    let before = text.before(start.saturating_sub(quote).max(text.floor));
+    let value = value_at(text, open, Written::Literal);
+    let bytes = text.slice(value.start, value.end);
+    let is_pair = match text.slice(gap, operator) {
+        // In a sentence, a plain word is about tokens.
+        b"" => {
+            let is_identifier =
+                name.iter().any(|byte| matches!(byte, b'_' | b'-')) || name.iter().skip(1).any(|&byte| is(byte, UPPER));
+            quote == 0 && before != b'-' && (is_identifier || matches!(before, b':' | b'@'))
+        }
+        b"<-" => quote == 0,
+        // `{password, "x"}`; names listed one after the other are no pair.
+        _ if quote == 0 => before == b'{' && text.at(value.end + 1) == b'}',
+        _ => {
+            let close = text.at(value.end + 1);
+            let is_closed = matches!((before, close), (b'[', b']') | (b'(', b')') | (b'{', b'}'));
+            let is_name = bytes.iter().all(|&byte| is(byte, WORD)) && !bytes.iter().any(|&byte| is(byte, DIGIT));
+            is_closed && !is_name
+        }
+    };
+    if !is_pair || is_ordinary(bytes) {
+        return None;
+    }
+    let announced = announces(name).filter(|found| found.is_sure() && found.place == Place::Anywhere)?;
+    value.cut(text, announced)
+}
+
+/// The words of the line before `end`.
+fn line_before<'t>(text: &Text<'t>, end: usize) -> &'t [u8] {
+    text.back(end, 2 * KEY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default()
+}
+
+/// Does a name that may announce something end before `end`? A cheap filter.
+pub(super) fn may_be_name(text: &Text, end: usize) -> bool {
+    match text.back(end, 3) {
+        &[third, second, last] => may_end_name(third, second, last),
+        _ => false,
+    }
+}
