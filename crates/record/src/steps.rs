@@ -6,8 +6,6 @@ use crate::shell::{self, Simple, without_wrappers};
 const TABLE: &str = include_str!("steps.txt");
 /// Programs that only start another one.
 const RUNNERS: [&str; 2] = ["npx", "bunx"];
-/// What is said of a command: the words of the table, and so many words after them.
-const ARGUMENTS_MAX: usize = 2;
 
 /// The steps that a command took if it succeeded. The reference says which step it is, whatever it was applied to.
 pub fn facts(command: &str) -> Vec<Fact> {
@@ -42,11 +40,7 @@ fn step(simple: &Simple) -> Option<Fact> {
         return None;
     }
     let row = rows().find(|row| is_row(words, row))?;
-    let plain = words.iter().filter(|word| !word.starts_with('-'));
-    let said = row.split(' ').filter(|word| word.starts_with('-'));
-    let count = row.split(' ').filter(|word| !word.starts_with('-')).count() + ARGUMENTS_MAX;
-    let said: Vec<&str> = plain.copied().take(count).chain(said).collect();
-    Some(Fact { reference: Some(row.to_string()), ..Fact::words(Kind::Step, &format!("ran {}", said.join(" "))) })
+    Some(Fact { reference: Some(row.to_string()), ..Fact::words(Kind::Step, &format!("ran {row}")) })
 }
 
 fn is_row(words: &[&str], row: &str) -> bool {
@@ -88,7 +82,7 @@ mod tests {
         assert_eq!(steps("npm run build && npm publish --access public"), step("ran npm publish", "npm publish"));
         assert_eq!(
             steps("npx wrangler pages deploy dist --branch x"),
-            step("ran wrangler pages deploy dist x", "wrangler pages deploy")
+            step("ran wrangler pages deploy", "wrangler pages deploy")
         );
         assert_eq!(steps("cd infra && terraform apply -auto-approve"), step("ran terraform apply", "terraform apply"));
         assert_eq!(steps("vercel --yes --prod"), step("ran vercel --prod", "vercel --prod"));

@@ -314,7 +314,7 @@ mod tests {
             (
                 "Bash",
                 json!({"command": "sed -i s/a/b/ x.rs"}),
-                json!({"stdout": "", "bashEditDiff": {"changedFiles": ["/home/dev/project/x.rs", 3], "unavailable": true}}),
+                json!({"stdout": "", "bashEditDiff": {"changedFiles": ["/home/dev/project/x.rs", {}], "unavailable": true}}),
                 json!({"tool": "Bash", "command": "sed -i s/a/b/ x.rs",
                     "files": [{"path": "/home/dev/project/x.rs", "how": "edited"}]}),
             ),

@@ -259,18 +259,18 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_session_at_work_edited_and_nobody_committed_since_was_left() {
+    fn what_sessions_edited_and_nobody_committed_since_was_left() {
         let read_only = SessionWork { touched: Vec::new(), ..edited("c", &[]) };
         let last = edited("b", &[("a.rs", 1_000), ("b.rs", 2_000), ("c.rs", 3_000)]);
         let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
         let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
         let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
-        assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs"]);
-        assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs"]);
+        assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs", "old.rs"]);
+        assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs", "old.rs"]);
         // A commit that git does not list here was made elsewhere, of files that nobody knows.
         let own = |secs: i64| [commit("b", secs, "[fix 1111111] one")];
-        assert_eq!(left(slice::from_ref(&before), &own(2_500)), ["c.rs"]);
-        assert_eq!(left(&[listed(2_500, &["b.rs"]), before.clone()], &own(2_510)), ["c.rs", "a.rs"]);
+        assert_eq!(left(slice::from_ref(&before), &own(2_500)), ["c.rs", "old.rs"]);
+        assert_eq!(left(&[listed(2_500, &["b.rs"]), before.clone()], &own(2_510)), ["c.rs", "a.rs", "old.rs"]);
         // What happened before the oldest commit is not known.
         assert_eq!(left(&[listed(1_500, &["x.rs"])], &[]), ["c.rs", "b.rs"]);
         assert_eq!(left(&[], &[]), [""; 0]);
