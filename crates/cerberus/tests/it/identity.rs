@@ -51,7 +51,8 @@ fn files_are_named_by_their_path_from_the_root() {
     let outside = env.root().join("notes.txt");
     std::fs::write(&outside, "").unwrap();
     env.write_file("s1", "t3", outside.to_str().unwrap(), "");
-    let told = "proj:hydra\ngit:on main; not committed: src/main.rs, src/store/mod.rs\nimpl:src/main.rs\nimpl:src/store/mod.rs";
+    let told =
+        "proj:hydra\ngit:on main; not committed: src/{main.rs, store/mod.rs}\nimpl:src/main.rs\nimpl:src/store/mod.rs";
     let expected = format!("{told}\nimpl:{}", outside.display());
     assert_eq!(env.brief(), expected);
 }

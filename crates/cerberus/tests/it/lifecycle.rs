@@ -84,7 +84,7 @@ fn a_session_that_ends_leaves_a_short_log_of_the_view() {
         env.start(session, "startup");
         assert!(log_bytes() > 32 * 1024, "{}", log_bytes());
         env.hook(session, "SessionEnd", json!({"reason": "other"}));
-        assert_eq!(log_bytes(), 0);
+        assert!(log_bytes() <= 8 * 1024, "{}", log_bytes());
     }
 }
 

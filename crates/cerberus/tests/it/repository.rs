@@ -203,3 +203,46 @@ fn without_an_answer_of_git_nothing_is_said() {
     std::fs::write(env.project().join("new.rs"), "longer\n").unwrap();
     assert_eq!(line("exit 1"), None, "something did");
 }
+
+/// The agent runs a command that prints this.
+fn run(env: &TestEnv, session: &str, command: &str, printed: &str) {
+    let extra = json!({"tool_name": "Bash", "tool_use_id": format!("toolu_{session}_{command}"),
+        "tool_input": {"command": command}, "tool_response": {"stdout": printed, "stderr": ""}});
+    env.hook(session, "PostToolUse", extra);
+}
+
+#[test]
+fn what_tools_said_of_a_branch_outlives_sessions_and_weeks_until_it_is_over() {
+    let mut env = env();
+    env.set_now(Some("2026-01-10T10:00:00Z"));
+    git(&env, &["commit", "--quiet", "--allow-empty", "-m", "nothing"]);
+    git(&env, &["checkout", "--quiet", "-b", "fix/x"]);
+    write(&env, "s0", "a.rs", "one\n");
+    git(&env, &["add", "--all"]);
+    git(&env, &["commit", "--quiet", "-m", "one"]);
+    run(&env, "s0", "git push -u origin fix/x", " * [new branch]      fix/x -> fix/x\n");
+    run(&env, "s0", "gh pr create --fill", "https://github.com/o/r/pull/12\n");
+    run(&env, "s0", "fly deploy", "deployed\n");
+    env.hook("s0", "SessionEnd", json!({"reason": "other"}));
+    git(&env, &["checkout", "--quiet", "main"]);
+    for day in 18..=22 {
+        env.set_now(Some(&format!("2026-01-{day}T10:00:00Z")));
+        write(&env, &format!("s{day}"), "b.rs", "two\n");
+        env.hook(&format!("s{day}"), "SessionEnd", json!({"reason": "other"}));
+    }
+    let lines = |env: &TestEnv, session: &str| {
+        let told = env.start(session, "startup");
+        told.lines().filter(|line| line.starts_with("git:")).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines(&env, "s30"),
+        [
+            "git:on main; not committed: b.rs",
+            "git:fix/x (12d ago): PR #12 open (12d ago), pushed; ran fly deploy (12d ago)"
+        ]
+    );
+    run(&env, "s30", "gh pr merge 12 --squash", "✓ Squashed and merged pull request #12 (one)\n");
+    // The commit is on no other branch, so git still has the branch as unmerged.
+    git(&env, &["branch", "--quiet", "-D", "fix/x"]);
+    assert_eq!(lines(&env, "s31"), ["git:on main; not committed: b.rs", "git:ran fly deploy (12d ago)"]);
+}
