@@ -1,7 +1,7 @@
 //! Turns that the user took back. Their rows are removed, so that nothing tells, counts or finds them; the journal keeps
 //! them.
 //!
-//! What cannot be taken back stays: commits, pull requests, what somebody recorded, and rules of the user.
+//! What cannot be taken back stays: commits, pull requests, pushes and deployments, what somebody recorded, and rules of the user.
 
 use cerberus_record::clean::text::Clean;
 use cerberus_record::id::Agent;
@@ -37,7 +37,7 @@ impl FoldTransaction<'_> {
             AND path NOT IN (SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND NOT {TURN})"
         );
         self.run(&named, params![session, first, end])?;
-        let kept = format!("DELETE FROM fact WHERE {TURN} AND kind NOT IN ('commit', 'pull_request')");
+        let kept = format!("DELETE FROM fact WHERE {TURN} AND kind NOT IN ('commit', 'pull_request', 'step')");
         self.run(&kept, params![session, first, end])?;
         for table in ["closing", "run", "mention", "prompt", "message", "title", "unnamed"] {
             self.run(&format!("DELETE FROM {table} WHERE {TURN}"), params![session, first, end])?;
