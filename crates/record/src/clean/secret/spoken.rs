@@ -236,5 +236,12 @@ pub(super) fn is_said(said: &[u8], word: &str) -> bool {
     said.len() == word.len() && (said.iter().zip(word.bytes()).all(same) || said == word.as_bytes())
 }
 
+/// Is this the word for a secret in some language?
+pub(super) fn names_secret(word: &[u8]) -> bool {
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    let is_kind = |cue: &Cue| matches!(cue, Cue::Password | Cue::Pass | Cue::Pin | Cue::Key | Cue::Seed);
+    said(first).iter().any(|(known, cue)| is_kind(cue) && is_said(word, known))
+}
+
 #[cfg(test)]
 mod tests;

@@ -176,6 +176,15 @@ fn a_phrase_is_a_password() {
         ("the passphrase is \"three blind mice\"", "blind"),
         ("secret_key_base = 'the cat sat on the mat'", "the mat"),
         ("database:\n  password: green tea pot\n", "green tea"),
+        ("gpg --batch --passphrase 'the rain is falling' -d a.gpg", "rain"),
+        ("{\"user\":\"bob\",\"passwd\":\"correct lamp\"}", "lamp"),
+        ("password = \"Blühende Heide\"", "Heide"),
+        ("define( 'AUTH_KEY', 'put a lamp on the shelf' );", "shelf"),
+        ("<key>SharedSecret</key>\n<string>velvet morning</string>", "velvet"),
+        ("requests.get(url, auth=('bob', 'Old Harbour 5'))", "Harbour"),
+        ("a1 LOGIN bob@x.example \"Dance on Sand\"", "Dance"),
+        ("? Registry password [input is shown]: Serenade 3/4\n", "Serenade"),
+        ("setPassword(\"velvet morning\")", "velvet"),
     ] {
         check(text, secret);
     }
@@ -185,6 +194,12 @@ fn a_phrase_is_a_password() {
         "{\"password\": \"must not be blank\"}",
         "password: see below\n",
         "token: \"the token of the user\"",
+        "{\"password\": \"Invalid name or value\"}",
+        "{\"password\": \"can't be blank\"}",
+        "{\"password\": \"Neues Passwort\"}",
+        "{\"secret\": \"Please try again later\"}",
+        "{\"secret\": \"Something went sideways.\"}",
+        "let the next session (\"go on where we were\") run",
     ] {
         assert_eq!(redact_words(text, None), text);
     }
