@@ -3,6 +3,7 @@
 
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
+use super::grid;
 use super::key::{PASSWORD, announces};
 use super::near::noted_end;
 use super::places::{USERS, links, ordinary, said};
@@ -108,6 +109,10 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cu
     let mut from = text.skip_spaces(end);
     if let Some(cut) = filled_in(text, end, said) {
         return Some(cut);
+    }
+    if text.at(from) == b'|' {
+        let is_key = |cut: &Cut| cut.end - cut.start >= said.word_bytes;
+        return grid::beside_bar(text, at, from).filter(is_key).map(|cut| Cut { name: said.name, ..cut });
     }
     let (mut links, mut is_past) = (0, false);
     while links < LINKS_MAX
@@ -282,12 +287,6 @@ pub(super) fn is_link(word: &[u8]) -> bool {
 
 /// The length of the linking word at `from`.
 fn link_at(text: &Text, from: usize) -> Option<usize> {
-    // In a table, the bar is the second of its line; a pipe is not.
-    if text.at(from) == b'|' {
-        let line = text.back(from, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-        let is_table = line.contains(&b'|') && text.before(from) == b' ' && text.at(from + 1) == b' ';
-        return is_table.then_some(1);
-    }
     // A dash between blanks; in a name it joins.
     if text.at(from) == b'-' && text.at(from + 1) != b'>' && (text.before(from) != b' ' || text.at(from + 1) != b' ') {
         return None;

@@ -147,17 +147,21 @@ impl Passwords<'_> {
             }
         }
         let (end, cue) = if may_be & CUE != 0 { cue_at(&self.text, at)? } else { return None };
-        self.charge(at, LOOK_BYTES);
+        // In a table, the lines around it are read too.
+        let is_cell = self.text.at(end) == b' ' && matches!(self.text.at(end + 1), b' ' | b'|');
+        self.charge(at, if is_cell { 4 * LOOK_BYTES } else { LOOK_BYTES });
         let text = &self.text;
         match cue {
             Cue::Password => after(text, at, end, PASSWORD_SAID)
                 .or_else(|| alone(text, at, end))
+                .or_else(|| grid::beside_blanks(text, at, end, grid::Cells::Any))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
                 .or_else(|| self.column(at, end, grid::Cells::Any)),
             Cue::Pin => after(text, at, end, PASSWORD_SAID)
                 .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
             Cue::Key => after(text, at, end, KEY_SAID)
+                .or_else(|| grid::beside_blanks(text, at, end, grid::Cells::WithDigits))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::Cells::WithDigits)),
             Cue::Vague => after(text, at, end, VAGUE_SAID),

@@ -452,3 +452,37 @@ fn the_work_is_linear() {
         assert!(large < 12 * small + 10_000, "{part:?}: {small} steps for 8 KiB, {large} for 64 KiB");
     }
 }
+
+#[test]
+fn every_cell_of_a_column_is_cut_and_no_heading() {
+    for (text, expected) in [
+        (
+            "+----+-------+-----------+------------+\n| id | login | password     | created_at |\n+----+-------+-----------+------------+\n|  1 | ann   | dreamland | 2024-01-09 |\n",
+            "+----+-------+-----------+------------+\n| id | login | password     | created_at |\n+----+-------+-----------+------------+\n|  1 | ann   | [redacted:password] | 2024-01-09 |\n",
+        ),
+        (
+            "Field      | Value\n-----------+------\nUsername   | svc\nPassword   | velvet morning\nExpires    | never\n",
+            "Field      | Value\n-----------+------\nUsername   | svc\nPassword   | [redacted:password]\nExpires    | never\n",
+        ),
+        ("| Password | velvet-morning |\n", "| Password | [redacted:password] |\n"),
+        (
+            "name,password,note\nshop,Rotkehlchen,\nprinter,\"tea, sugar\",2nd floor\n",
+            "name,password,note\nshop,[redacted:password],\nprinter,\"[redacted:password]\",2nd floor\n",
+        ),
+        (
+            "Key         Value\n---         -----\npassword    velvet-morning\nusername    app_rw\n",
+            "Key         Value\n---         -----\npassword    [redacted:password]\nusername    app_rw\n",
+        ),
+    ] {
+        assert_eq!(redact_words(text, None), expected);
+        assert_eq!(redact_words(expected, None), expected);
+    }
+    for text in [
+        "cat password | grep velvet\n",
+        "| user | password | role |\n|------|----------|------|\n",
+        "password    minimum\n",
+        "PASSWORD    CREATED\n--------    -------\n",
+    ] {
+        assert_eq!(redact_words(text, None), text);
+    }
+}
