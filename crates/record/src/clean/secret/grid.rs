@@ -30,7 +30,7 @@ fn cells(text: &Text, start: usize, end: usize, separator: u8) -> Vec<(usize, us
     found
 }
 
-/// Where the quoted cell at `from` ends, in which a separator is text: `"ink, paper"`. Otherwise `from`.
+/// Where the quoted cell at `from` ends, in which a separator is text: `"tea, sugar"`. Otherwise `from`.
 fn quoted_end(text: &Text, from: usize, end: usize) -> usize {
     if text.at(from) != b'"' {
         return from;

@@ -90,7 +90,7 @@ fn is_named_placeholder(value: &[u8]) -> bool {
         || (0..length).any(|at| starts_word(value, at) && begins_with_term(&value[at..length]))
 }
 
-/// `change-this`, `exampleKey`, `samplepassword`, but not `changeit2day` or `Sampler9`: the whole word must be a term, or
+/// `change-this`, `exampleKey`, `samplepassword`, but not `changeit4ever` or `Sampler9`: the whole word must be a term, or
 /// the name of a secret behind one.
 fn begins_with_term(value: &[u8]) -> bool {
     let is_term =
@@ -166,7 +166,7 @@ fn is_password(value: &[u8], written: Written) -> bool {
     }
 }
 
-/// `winter is coming`: words that do not read as a message to a person. A message has the word for a secret, begins
+/// `the rain is falling`: words that do not read as a message to a person. A message has the word for a secret, begins
 /// like one, or has mostly words of messages; a mark that ends a sentence is in no word.
 pub(super) fn is_phrase(value: &[u8]) -> bool {
     let words = || value.split(|&byte| byte == b' ');
