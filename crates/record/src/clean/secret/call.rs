@@ -8,7 +8,7 @@ use super::places::{self, CODES, ScanCode};
 use super::position;
 use super::sentence::ends_line;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
-use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_secret};
+use super::value::{Bar, JUDGED_BYTES, Written, is_phrase, is_placeholder, is_secret};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;
@@ -136,7 +136,9 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     });
     let bytes = text.slice(value.start, value.end);
     let is_bare = name.len() == announced.name.len() && announced != PASSWORD;
-    if asks || is_bare || bytes.contains(&b' ') || (announced != PASSWORD && bytes.len() < 8) {
+    // In a sentence, a blank stands before the bracket.
+    let is_label = bytes.contains(&b' ') && (text.before(at) == b' ' || !is_phrase(bytes));
+    if asks || is_bare || is_label || (announced != PASSWORD && bytes.len() < 8) {
         return None;
     }
     quoted(text, &value, announced)
@@ -209,7 +211,7 @@ pub(super) fn element(text: &Text, at: usize) -> Option<Cut> {
     };
     let found = found.filter(|found| found.is_sure())?;
     let bytes = text.slice(value.start, value.end);
-    let is_label = bytes.contains(&b' ') || (found != PASSWORD && bytes.len() < 8);
+    let is_label = (bytes.contains(&b' ') && !is_phrase(bytes)) || (found != PASSWORD && bytes.len() < 8);
     position::cut(text, &value).filter(|_| !is_label).map(|cut| Cut { name: found.name, ..cut })
 }
 

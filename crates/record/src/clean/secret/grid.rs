@@ -5,11 +5,12 @@ use super::assign::{Value, value_at};
 use super::key::{KEY_BYTES, announces};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
-use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, Text, URL64, is};
+use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOTTED, Text, URL64, is};
 use super::value::{Written, is_phrase, is_placeholder};
 
-/// How much of a line and how many rows are read.
+/// How much of a line and a cell and how many rows are read.
 const LINE_BYTES: usize = 256;
+const CELL_BYTES: usize = 128;
 const ROWS_MAX: usize = 16;
 const CODES_MAX: usize = 24;
 /// A manifest whose data are secrets.
@@ -21,12 +22,21 @@ fn cells(text: &Text, start: usize, end: usize, separator: u8) -> Vec<(usize, us
     let mut found = Vec::new();
     let mut from = start;
     while from <= end {
-        let stop = text.scan(from, end - from, |byte| byte != separator);
+        let stop = text.scan(quoted_end(text, from, end), end - from, |byte| byte != separator).min(end);
         let first = text.scan(from, stop - from, is_pad);
         found.push((first, text.scan_back(stop, stop - first, is_pad)));
         from = stop + 1;
     }
     found
+}
+
+/// Where the quoted cell at `from` ends, in which a separator is text: `"tea, sugar"`. Otherwise `from`.
+fn quoted_end(text: &Text, from: usize, end: usize) -> usize {
+    if text.at(from) != b'"' {
+        return from;
+    }
+    let close = text.scan(from + 1, end.saturating_sub(from + 1), |byte| byte != b'"');
+    if close < end { close + 1 } else { from }
 }
 
 /// Which cells below a heading are secrets.
@@ -42,7 +52,7 @@ pub(super) enum Cells {
 pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<Cut>, usize) {
     let separator = |byte: u8| matches!(byte, b'|' | b',' | b';' | b'\t');
     let is_pad = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'*' | b'`' | b'\r');
-    let (left, right) = (text.scan_back(at, 4, is_pad), text.scan(end, 4, is_pad));
+    let (left, right) = (text.scan_back(at, 32, is_pad), text.scan(end, 32, is_pad));
     let is_edge = |byte: u8| separator(byte) || byte == b'\n';
     let Some(mark) = [text.before(left), text.at(right)].into_iter().find(|&byte| separator(byte)) else {
         return aligned(text, at, end);
@@ -53,6 +63,9 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
     let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
     let line_end = text.scan(end, LINE_BYTES, |byte| byte != b'\n');
     if text.before(line) != b'\n' {
+        return (Vec::new(), end);
+    }
+    if mark == b'|' && is_row_below(text, line) {
         return (Vec::new(), end);
     }
     let heading = cells(text, line, line_end, mark);
@@ -66,8 +79,7 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
     let (mut cuts, mut from) = (Vec::new(), line_end + 1);
     for _ in 0..ROWS_MAX {
         let row_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
-        // `----+-----`, as databases print it.
-        if row_end > from && text.slice(from, row_end).iter().all(|&byte| matches!(byte, b'-' | b'+' | b'=')) {
+        if is_rule(text, from) {
             from = row_end + 1;
             continue;
         }
@@ -76,10 +88,8 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
             break;
         };
         let bytes = text.slice(start, end);
-        let is_rule = bytes.iter().all(|&byte| matches!(byte, b'-' | b':'));
         let fits = wanted == Cells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
-        let is_word = bytes.first() != Some(&b'-') && bytes.len() < 128 && (!bytes.contains(&b' ') || is_phrase(bytes));
-        if !is_rule && fits && is_word && !is_ordinary(bytes) {
+        if fits && bytes.len() < CELL_BYTES && is_cell(bytes) {
             cuts.extend(position::cut(text, &Value { start, end, written: Written::Literal }));
         }
         from = row_end + 1;
@@ -87,7 +97,86 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
     (cuts, from)
 }
 
-/// The same where blanks align the columns, as in the output of many programs: `USER    PASSWORD`.
+/// Is the line at `from` one that is drawn below a heading? `----+-----`, `|:--|--:|`.
+fn is_rule(text: &Text, from: usize) -> bool {
+    let line = text.slice(from, text.scan(from, LINE_BYTES, |byte| byte != b'\n'));
+    line.contains(&b'-') && line.iter().all(|&byte| matches!(byte, b'-' | b'+' | b'=' | b'|' | b':' | b' ' | b'\r'))
+}
+
+/// The start of the line before the one at `line`.
+fn line_before(text: &Text, line: usize) -> Option<usize> {
+    let end = line.checked_sub(1).filter(|&end| end >= text.floor)?;
+    Some(text.scan_back(end, LINE_BYTES, |byte| byte != b'\n'))
+}
+
+/// Is there a row of a drawn table above the line at `line`? Then it is no heading.
+fn is_row_below(text: &Text, line: usize) -> bool {
+    let above = match line_before(text, line) {
+        Some(above) if is_rule(text, above) => line_before(text, above),
+        above => above,
+    };
+    above.is_some_and(|above| text.slice(above, line).contains(&b'|') && !is_rule(text, above))
+}
+
+/// The cell beside the name at `at` in a drawn table: `| password | x |`, `Password  | x`. The bar between them is at
+/// `bar`.
+pub(super) fn beside_bar(text: &Text, at: usize, bar: usize) -> Option<Cut> {
+    let stop = text.scan(bar + 1, CELL_BYTES, |byte| !matches!(byte, b'|' | b'\n'));
+    let &(start, end) = cells(text, bar + 1, stop, b'|').first()?;
+    // In a pattern, no blanks stand around the bar.
+    if text.before(bar) != b' ' || text.at(bar + 1) != b' ' || !is_cell(text.slice(start, end)) {
+        return None;
+    }
+    let line = text.scan_back(at, LINE_BYTES, |byte| byte != b'\n');
+    let next = text.scan(stop, LINE_BYTES, |byte| byte != b'\n') + 1;
+    let before = text.slice(line, at);
+    let is_bar = |start: usize| matches!(text.at(start + (bar - line)), b'|' | b'+');
+    // A pipe has no bar above or below it.
+    let is_drawn = before.contains(&b'|') || line_before(text, line).is_some_and(is_bar) || is_bar(next);
+    let is_heading = is_rule(text, next) && !is_row_below(text, line);
+    // In the middle of a row, the name is a heading if as many cells stand below it.
+    let is_first = before.iter().all(|&byte| byte != b'|') || !before.iter().any(|&byte| is(byte, ALNUM));
+    let bars = |start: usize, end: usize| text.slice(start, end).iter().filter(|&&byte| byte == b'|').count();
+    let is_column = || bars(line, next) == bars(next, text.scan(next, LINE_BYTES, |byte| byte != b'\n'));
+    if !is_drawn || is_heading || (!is_first && is_column()) {
+        return None;
+    }
+    position::cut(text, &Value { start, end, written: Written::Literal })
+}
+
+/// Is this one word or a phrase that may be a password?
+fn is_cell(bytes: &[u8]) -> bool {
+    bytes.first() != Some(&b'-') && (!bytes.contains(&b' ') || is_phrase(bytes)) && !is_ordinary(bytes)
+}
+
+/// The second column of a listing that blanks align, beside the name from `at` to `end`: `password    x`.
+pub(super) fn beside_blanks(text: &Text, at: usize, end: usize, wanted: Cells) -> Option<Cut> {
+    let start = text.skip_spaces(end);
+    let line = text.skip_spaces_back(text.run_back(at, URL64, KEY_BYTES));
+    if start < end + 2 || text.before(line) != b'\n' {
+        return None;
+    }
+    let line_end = text.scan(start, CELL_BYTES, |byte| byte != b'\n');
+    let stop = text.scan_back(line_end, line_end - start, |byte| byte <= b' ');
+    let bytes = text.slice(start, stop);
+    let fits = wanted == Cells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
+    if !fits || !is_cell(bytes) || is_rule(text, line_end + 1) {
+        return None;
+    }
+    // Another name stands above or below, and its value in the same column.
+    let is_aligned = |other: usize| {
+        let column = other + (start - line);
+        let name = text.slice(other, column);
+        let is_apart = text.at(column) > b' ' && name.ends_with(b"  ");
+        is_apart && is(name.trim_ascii().first().copied().unwrap_or(b' '), ALPHA | DASH) && {
+            name.trim_ascii().iter().all(|&byte| is(byte, URL64))
+        }
+    };
+    let is_listed = line_before(text, line).is_some_and(is_aligned) || is_aligned(line_end + 1);
+    if is_listed { position::cut(text, &Value { start, end: stop, written: Written::Literal }) } else { None }
+}
+
+/// The same as [`column`] where blanks align the columns, as in the output of many programs: `USER    PASSWORD`.
 fn aligned(text: &Text, at: usize, end: usize) -> (Vec<Cut>, usize) {
     let is_apart = text.before(at) == b'\n' || text.back(at, 2) == b"  ";
     // Most cues stand in a sentence.

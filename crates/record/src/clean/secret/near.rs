@@ -172,3 +172,11 @@ fn is_mixed(word: &[u8]) -> bool {
         && !is_ordinary(word)
         && !is_placeholder(word)
 }
+
+/// Where a note of a program that asks ends: `Password [shown]: x`. Otherwise `end`.
+pub(super) fn noted_end(text: &Text, end: usize) -> usize {
+    let open = text.skip_spaces(end);
+    let close = text.scan(open, SENTENCE_BYTES, |byte| !matches!(byte, b']' | b')' | b'\n' | b':'));
+    let is_note = matches!((text.at(open), text.at(close)), (b'[', b']') | (b'(', b')'));
+    if open > end && is_note && text.at(close + 1) == b':' { close + 1 } else { end }
+}

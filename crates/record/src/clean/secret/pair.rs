@@ -41,6 +41,8 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
     let gap = text.scan_back(operator, 2, |byte| matches!(byte, b'<' | b'-' | b',' | b'*'));
     let name_end = text.skip_spaces_back(gap);
     match text.slice(gap, operator) {
+        // `LOGIN bob "x"`, as a client sends it by IMAP.
+        b"" if follows_login(text, gap) => position::cut(text, &value_at(text, open, Written::Literal)),
         b"" | b"<-" | b"," => named(text, open, gap, operator),
         // `"client" * "x" *`: secrets of PPP.
         b"*" => {
@@ -53,6 +55,12 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
         }
         _ => None,
     }
+}
+
+/// Is the word before `gap` the user of a `LOGIN`?
+fn follows_login(text: &Text, gap: usize) -> bool {
+    let user = text.scan_back(text.skip_spaces_back(gap), 64, |byte| byte > b' ');
+    text.back(user, 7) == b" LOGIN "
 }
 
 /// The literal that is quoted at `open`; a name ends before the sign from `gap` to `operator`.

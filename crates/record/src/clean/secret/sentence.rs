@@ -3,7 +3,9 @@
 
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
+use super::grid;
 use super::key::{PASSWORD, announces};
+use super::near::noted_end;
 use super::places::{USERS, links, ordinary, said};
 use super::spoken::{is_letter, is_said};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
@@ -103,10 +105,14 @@ pub(super) const SEED_SAID: Said = Said { name: "totp-seed", least_bytes: 4, wor
 /// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
 pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
     let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
-    let end = text.scan(end, 4, is_closer);
+    let end = noted_end(text, text.scan(end, 4, is_closer));
     let mut from = text.skip_spaces(end);
     if let Some(cut) = filled_in(text, end, said) {
         return Some(cut);
+    }
+    if text.at(from) == b'|' {
+        let is_key = |cut: &Cut| cut.end - cut.start >= said.word_bytes;
+        return grid::beside_bar(text, at, from).filter(is_key).map(|cut| Cut { name: said.name, ..cut });
     }
     let (mut links, mut is_past) = (0, false);
     while links < LINKS_MAX
@@ -156,19 +162,24 @@ fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
 /// enough where the cue begins the line: `password: green tea`.
 fn phrase(text: &Text, at: usize, from: usize, said: Said) -> Option<Cut> {
     // Most words are not followed by another.
-    if said.name != PASSWORD.name || !matches!(text.at(text.run(from, LOWER, WORD_BYTES)), b' ' | b'-') {
+    let first_end = text.scan(from, WORD_BYTES, is_letter);
+    if said.name != PASSWORD.name || !matches!(text.at(first_end), b' ' | b'-') {
         return None;
     }
     let line =
         text.slice(from, text.scan(from, WORD_BYTES, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'`' | b'.')));
     let words = line.split(|&byte| matches!(byte, b' ' | b'-'));
     let name = text.run_back(at, WORD, 32);
-    let begins_line = matches!(text.before(text.scan_back(name, 8, is_list_mark)), b'\n' | b'\r') || is_asked(text, at);
+    let is_noted = matches!(text.back(from, 3), b"]: " | b"): ");
+    let begins_line =
+        matches!(text.before(text.scan_back(name, 8, is_list_mark)), b'\n' | b'\r') || is_asked(text, at) || is_noted;
     let is_short = words.clone().nth(3).is_none();
     let is_sentence = |word: &[u8]| (is_short || word.len() <= 4) && word != b"and" && is_ordinary(word);
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
     let least = if begins_line { 2 } else { 4 };
-    let fits = words.clone().all(is_word) && (least..=12).contains(&words.count());
+    let is_plain = words.clone().all(is_word) && (least..=12).contains(&words.count());
+    // As a line of its own, with capitals and digits too.
+    let fits = is_plain || (begins_line && ends_line(text, from + line.len()) && value::is_short_phrase(line));
     fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
 }
 
@@ -276,12 +287,6 @@ pub(super) fn is_link(word: &[u8]) -> bool {
 
 /// The length of the linking word at `from`.
 fn link_at(text: &Text, from: usize) -> Option<usize> {
-    // In a table, the bar is the second of its line; a pipe is not.
-    if text.at(from) == b'|' {
-        let line = text.back(from, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-        let is_table = line.contains(&b'|') && text.before(from) == b' ' && text.at(from + 1) == b' ';
-        return is_table.then_some(1);
-    }
     // A dash between blanks; in a name it joins.
     if text.at(from) == b'-' && text.at(from + 1) != b'>' && (text.before(from) != b' ' || text.at(from + 1) != b' ') {
         return None;

@@ -147,17 +147,21 @@ impl Passwords<'_> {
             }
         }
         let (end, cue) = if may_be & CUE != 0 { cue_at(&self.text, at)? } else { return None };
-        self.charge(at, LOOK_BYTES);
+        // In a table, the lines around it are read too.
+        let is_cell = self.text.at(end) == b' ' && matches!(self.text.at(end + 1), b' ' | b'|');
+        self.charge(at, if is_cell { 4 * LOOK_BYTES } else { LOOK_BYTES });
         let text = &self.text;
         match cue {
             Cue::Password => after(text, at, end, PASSWORD_SAID)
                 .or_else(|| alone(text, at, end))
+                .or_else(|| grid::beside_blanks(text, at, end, grid::Cells::Any))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
                 .or_else(|| self.column(at, end, grid::Cells::Any)),
             Cue::Pin => after(text, at, end, PASSWORD_SAID)
                 .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
             Cue::Key => after(text, at, end, KEY_SAID)
+                .or_else(|| grid::beside_blanks(text, at, end, grid::Cells::WithDigits))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::Cells::WithDigits)),
             Cue::Vague => after(text, at, end, VAGUE_SAID),
@@ -234,6 +238,13 @@ pub(super) fn is_said(said: &[u8], word: &str) -> bool {
         _ => byte.to_ascii_lowercase() == wanted,
     };
     said.len() == word.len() && (said.iter().zip(word.bytes()).all(same) || said == word.as_bytes())
+}
+
+/// Is this the word for a secret in some language?
+pub(super) fn names_secret(word: &[u8]) -> bool {
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    let is_kind = |cue: &Cue| matches!(cue, Cue::Password | Cue::Pass | Cue::Pin | Cue::Key | Cue::Seed);
+    said(first).iter().any(|(known, cue)| is_kind(cue) && is_said(word, known))
 }
 
 #[cfg(test)]

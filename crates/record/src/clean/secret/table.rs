@@ -326,5 +326,6 @@ pub(super) const HARMLESS_KEYS: &[&str] = list!(FILE, "harmless-keys");
 pub(super) const HARMLESS_TOKENS: &[&str] = list!(FILE, "harmless-tokens");
 pub(super) const SCHEMES: &[&str] = list!(FILE, "schemes");
 pub(super) const PLACEHOLDER_PARTS: &[&str] = list!(FILE, "placeholder-parts");
+pub(super) const PLACEHOLDER_TERMS: &[&str] = list!(FILE, "placeholder-terms");
 pub(super) const PLACEHOLDER_WORDS: &[&str] = list!(FILE, "placeholder-words");
 pub(super) const MASKS: &[&str] = list!(FILE, "masks");

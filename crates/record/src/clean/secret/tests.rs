@@ -260,6 +260,16 @@ fn a_private_key_is_cut_as_a_block() {
 }
 
 #[test]
+fn a_placeholder_is_a_whole_word() {
+    for placeholder in ["changeme", "change-me-later", "CHANGE_IT", "exampleKey", "dummypassword", "my-sample-key"] {
+        stays(&format!("API_PASSWORD = \"{placeholder}\""));
+    }
+    for secret in ["changeit4ever", "Sampler77", "todosbien", "reinserted-coin"] {
+        check(&format!("API_PASSWORD = \"{secret}\""), "API_PASSWORD = \"[redacted:password]\"");
+    }
+}
+
+#[test]
 fn text_without_secrets_is_unchanged() {
     let hash = body(HEX, 40);
     let texts = [

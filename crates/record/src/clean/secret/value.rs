@@ -3,13 +3,22 @@
 //! There are three thresholds. A password is nearly any literal that is not a placeholder or code; a token must look
 //! random; a value under a vague key must look very random. Never judges more than [`JUDGED_BYTES`].
 
-use super::key::{PASSWORD, announces};
+use super::key::{PASSWORD, announces, starts_word};
 use super::sentence::is_ordinary;
-use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_WORDS, first_byte, index, indexed};
+use super::spoken::{is_letter, names_secret};
+use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_TERMS, PLACEHOLDER_WORDS, first_byte, index, indexed};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 
 pub(super) const JUDGED_BYTES: usize = 64;
+/// The most words of a phrase.
+const WORDS_MAX: usize = 8;
 
+/// Words that a message to a person begins with: `Enter your name`, `must not be blank`.
+const MESSAGE_BEGINNINGS: [&[u8]; 29] = [
+    b"a", b"an", b"ask", b"at", b"can't", b"cannot", b"choose", b"click", b"copy", b"does", b"doesn't", b"enter",
+    b"forgot", b"invalid", b"is", b"it", b"missing", b"must", b"no", b"not", b"please", b"see", b"should", b"show",
+    b"this", b"too", b"use", b"wrong", b"your",
+];
 /// Short words of labels and messages. Longer ones are in the list `ordinary`.
 const MESSAGES: [&[u8]; 22] = [
     b"add", b"are", b"ask", b"be", b"can", b"for", b"get", b"has", b"if", b"is", b"it", b"new", b"no", b"not", b"old",
@@ -76,7 +85,23 @@ fn is_named_placeholder(value: &[u8]) -> bool {
         let parts = indexed(PLACEHOLDER_PARTS, &PARTS, folded[at]);
         parts.iter().any(|part| folded[at..].starts_with(part.as_bytes()))
     };
-    PLACEHOLDER_WORDS.iter().any(|word| folded == word.as_bytes()) || (0..length).any(holds)
+    PLACEHOLDER_WORDS.iter().any(|word| folded == word.as_bytes())
+        || (0..length).any(holds)
+        || (0..length).any(|at| starts_word(value, at) && begins_with_term(&value[at..length]))
+}
+
+/// `change-this`, `exampleKey`, `samplepassword`, but not `changeit4ever` or `Sampler9`: the whole word must be a term, or
+/// the name of a secret behind one.
+fn begins_with_term(value: &[u8]) -> bool {
+    let is_term =
+        |term: &&&str| value.get(..term.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(term.as_bytes()));
+    PLACEHOLDER_TERMS.iter().filter(is_term).any(|term| {
+        let rest = &value[term.len()..];
+        rest.is_empty()
+            || !is(rest[0], ALNUM)
+            || starts_word(value, term.len()) && !is(rest[0], DIGIT)
+            || announces(rest).is_some()
+    })
 }
 
 /// How the value was written.
@@ -130,7 +155,7 @@ fn is_password(value: &[u8], written: Written) -> bool {
         // A label or a message has blanks or is the word for what it labels.
         Written::Quoted => {
             let joined = matches!(value[0], b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\');
-            let blank = (value.contains(&b' ') && !is_phrase(value)) || !value.is_ascii();
+            let blank = (value.contains(&b' ') || !value.is_ascii()) && !is_phrase(value);
             !(joined
                 || names_a(value, PASSWORD.name)
                 || (blank && !(digit && mark))
@@ -141,16 +166,34 @@ fn is_password(value: &[u8], written: Written) -> bool {
     }
 }
 
-/// `correct horse battery`: plain words, none of which a label or a message would have.
+/// `the rain is falling`: words that do not read as a message to a person. A message has the word for a secret, begins
+/// like one, or has mostly words of messages; a mark that ends a sentence is in no word.
 pub(super) fn is_phrase(value: &[u8]) -> bool {
-    let is_word = |word: &[u8]| {
-        let is_plain = word.first().is_some_and(|&byte| is(byte, ALPHA))
-            && word.iter().all(|&byte| is(byte, ALNUM) || matches!(byte, b'-' | b'\''));
-        let is_message = if word.len() > 3 { is_ordinary(word) } else { MESSAGES.contains(&word) };
-        is_plain && !is_message && announces(word).is_none()
-    };
-    let words = value.split(|&byte| byte == b' ');
-    words.clone().all(is_word) && (2..=8).contains(&words.count())
+    let words = || value.split(|&byte| byte == b' ');
+    let count = words().count();
+    if !(2..=WORDS_MAX).contains(&count) || value.len() >= JUDGED_BYTES || !is_letter(value[0]) {
+        return false;
+    }
+    let first = words().next().unwrap_or_default();
+    let is_message = |word: &&[u8]| if word.len() > 3 { is_ordinary(word) } else { MESSAGES.contains(word) };
+    words().all(is_phrase_word)
+        && !MESSAGE_BEGINNINGS.iter().any(|begin| first.eq_ignore_ascii_case(begin))
+        && words().filter(is_message).count() * 2 <= count
+}
+
+/// `Green Tea 2`: a phrase that no heading or note about passwords would be.
+pub(super) fn is_short_phrase(line: &[u8]) -> bool {
+    let words = || line.split(|&byte| byte == b' ');
+    let is_edge = |word: Option<&[u8]>| word.is_some_and(is_ordinary);
+    words().nth(4).is_none() && is_phrase(line) && !is_edge(words().next()) && !is_edge(words().next_back())
+}
+
+/// One word of a phrase, in a script that separates words, and not the word for a secret in any language.
+fn is_phrase_word(word: &[u8]) -> bool {
+    let is_inner = |&byte: &u8| is(byte, ALNUM) || matches!(byte, b'-' | b'\'' | b'/' | b'&' | 0x80..0xe0);
+    let word = word.strip_suffix(b",").unwrap_or(word);
+    let begins = word.first().is_some_and(|&byte| is_letter(byte) || is(byte, DIGIT) || byte == b'&');
+    begins && word.iter().all(is_inner) && announces(word).is_none() && !names_secret(word)
 }
 
 /// `Token`, `accessToken`, `API_KEY`: the name of a secret, in any spelling.

@@ -176,6 +176,15 @@ fn a_phrase_is_a_password() {
         ("the passphrase is \"three blind mice\"", "blind"),
         ("secret_key_base = 'the cat sat on the mat'", "the mat"),
         ("database:\n  password: green tea pot\n", "green tea"),
+        ("gpg --batch --passphrase 'the rain is falling' -d a.gpg", "rain"),
+        ("{\"user\":\"bob\",\"passwd\":\"correct lamp\"}", "lamp"),
+        ("password = \"Blühende Heide\"", "Heide"),
+        ("define( 'AUTH_KEY', 'put a lamp on the shelf' );", "shelf"),
+        ("<key>SharedSecret</key>\n<string>velvet morning</string>", "velvet"),
+        ("requests.get(url, auth=('bob', 'Old Harbour 5'))", "Harbour"),
+        ("a1 LOGIN bob@x.example \"Dance on Sand\"", "Dance"),
+        ("? Registry password [input is shown]: Serenade 3/4\n", "Serenade"),
+        ("setPassword(\"velvet morning\")", "velvet"),
     ] {
         check(text, secret);
     }
@@ -185,6 +194,12 @@ fn a_phrase_is_a_password() {
         "{\"password\": \"must not be blank\"}",
         "password: see below\n",
         "token: \"the token of the user\"",
+        "{\"password\": \"Invalid name or value\"}",
+        "{\"password\": \"can't be blank\"}",
+        "{\"password\": \"Neues Passwort\"}",
+        "{\"secret\": \"Please try again later\"}",
+        "{\"secret\": \"Something went sideways.\"}",
+        "let the next session (\"go on where we were\") run",
     ] {
         assert_eq!(redact_words(text, None), text);
     }
@@ -435,5 +450,39 @@ fn the_work_is_linear() {
         };
         let (small, large) = (cost(8 * 1024), cost(64 * 1024));
         assert!(large < 12 * small + 10_000, "{part:?}: {small} steps for 8 KiB, {large} for 64 KiB");
+    }
+}
+
+#[test]
+fn every_cell_of_a_column_is_cut_and_no_heading() {
+    for (text, expected) in [
+        (
+            "+----+-------+-----------+------------+\n| id | login | password     | created_at |\n+----+-------+-----------+------------+\n|  1 | ann   | dreamland | 2024-01-09 |\n",
+            "+----+-------+-----------+------------+\n| id | login | password     | created_at |\n+----+-------+-----------+------------+\n|  1 | ann   | [redacted:password] | 2024-01-09 |\n",
+        ),
+        (
+            "Field      | Value\n-----------+------\nUsername   | svc\nPassword   | velvet morning\nExpires    | never\n",
+            "Field      | Value\n-----------+------\nUsername   | svc\nPassword   | [redacted:password]\nExpires    | never\n",
+        ),
+        ("| Password | velvet-morning |\n", "| Password | [redacted:password] |\n"),
+        (
+            "name,password,note\nshop,Rotkehlchen,\nprinter,\"tea, sugar\",2nd floor\n",
+            "name,password,note\nshop,[redacted:password],\nprinter,\"[redacted:password]\",2nd floor\n",
+        ),
+        (
+            "Key         Value\n---         -----\npassword    velvet-morning\nusername    app_rw\n",
+            "Key         Value\n---         -----\npassword    [redacted:password]\nusername    app_rw\n",
+        ),
+    ] {
+        assert_eq!(redact_words(text, None), expected);
+        assert_eq!(redact_words(expected, None), expected);
+    }
+    for text in [
+        "cat password | grep velvet\n",
+        "| user | password | role |\n|------|----------|------|\n",
+        "password    minimum\n",
+        "PASSWORD    CREATED\n--------    -------\n",
+    ] {
+        assert_eq!(redact_words(text, None), text);
     }
 }
