@@ -78,13 +78,15 @@ pub struct Checked {
     pub edited_since: usize,
 }
 
-/// What the last of these runs of tests says; `facts` tell which files were edited since. Failures are blockers.
+/// What the last of these runs of tests says; `facts` tell which files were edited since. Failures are blockers, and
+/// where nothing was edited there was nothing to test.
 pub fn checked(runs: &[SessionRun], facts: &[Known]) -> Option<Checked> {
     let last = runs.iter().rfind(|ran| ran.command.kind == runs::Kind::Test)?;
-    let edited = facts.iter().filter(|known| known.fact.kind == Kind::File && known.at > last.at);
-    let edited: FastSet<&str> = edited.filter_map(|known| known.fact.path.as_deref()).collect();
-    let is_green = last.run.verdict == runs::Verdict::Green;
-    is_green.then(|| Checked { command: last.command.key.clone(), at: last.at, edited_since: edited.len() })
+    let edits: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::File).collect();
+    let since = edits.iter().filter(|known| known.at > last.at);
+    let since: FastSet<&str> = since.filter_map(|known| known.fact.path.as_deref()).collect();
+    let is_told = last.run.verdict == runs::Verdict::Green && !edits.is_empty();
+    is_told.then(|| Checked { command: last.command.key.clone(), at: last.at, edited_since: since.len() })
 }
 
 /// The line, if there is something to say.
