@@ -13,9 +13,9 @@ use super::rank::{Commit, SessionWork};
 use super::{Item, Known, Section, Worked};
 
 /// More names say no more.
-const FILES_MAX: usize = 5;
+const FILES_MAX: usize = 4;
 const COMMITS_MAX: usize = 3;
-const SUBJECT_CHARS_MAX: usize = 100;
+const SUBJECT_CHARS_MAX: usize = 80;
 
 /// What git knows.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +118,7 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         return None;
     }
     if !made.is_empty() {
-        let subjects = made.iter().map(|known| text::line(&commit_words(known), SUBJECT_CHARS_MAX));
+        let subjects = made.iter().map(|known| text::phrase(&commit_words(known), SUBJECT_CHARS_MAX));
         parts.push(format!("committed: {}", subjects.collect::<Vec<_>>().join("; ")));
     }
     let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
@@ -139,22 +139,29 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
     })
 }
 
-/// `src/{a.rs, b/c.rs} and 2 more`: the folder that all of them are in is told once.
+/// `src/{a.rs, b/c.rs}, d.rs and 2 more`: a folder that several in a row are in is told once.
 fn names(paths: &[String]) -> String {
     let told = &paths[..paths.len().min(FILES_MAX)];
-    let common = told.iter().skip(1).fold(told[0].as_str(), |common, path| {
+    let top = |path: &String| path.split_once('/').map(|(folder, _)| folder.to_string());
+    let groups = told.chunk_by(|a, b| top(a).is_some() && top(a) == top(b));
+    let names: Vec<String> = groups.map(grouped).collect();
+    let more = paths.len() - told.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// Files below one folder, which is told once.
+fn grouped(paths: &[String]) -> String {
+    let [first, rest @ ..] = paths else { return String::new() };
+    let common = rest.iter().fold(first.as_str(), |common, path| {
         let same = common.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
         &common[..common.as_bytes()[..same].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)]
     });
-    let common = if told.len() > 1 { common } else { "" };
-    let names: Vec<_> = told.iter().map(|path| harmless(&path[common.len()..], "a file")).collect();
-    let names = names.join(", ");
-    let more = paths.len() - told.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    match harmless(common, "a folder") {
-        folder if folder.is_empty() => format!("{names}{more}"),
-        folder => format!("{folder}{{{names}}}{more}"),
+    if rest.is_empty() {
+        return harmless(first, "a file").into_owned();
     }
+    let names: Vec<_> = paths.iter().map(|path| harmless(&path[common.len()..], "a file")).collect();
+    format!("{}{{{}}}", harmless(common, "a folder"), names.join(", "))
 }
 
 fn commits_word(count: usize) -> &'static str {
@@ -206,13 +213,12 @@ mod tests {
     #[test]
     fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
-        let uncommitted =
-            ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "src/f.rs", "g.rs"].map(str::to_string).to_vec();
+        let uncommitted = ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "g.rs"].map(str::to_string).to_vec();
         let pushed = Pushed::Compared { ahead: 1, behind: 2 };
         let repository = Repository { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
         assert_eq!(
             line(&repository, &facts).unwrap(),
-            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs, f.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
+            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
         let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };

@@ -1,7 +1,7 @@
 //! Splits a message into the sentences that can be quoted: no code, no markup. A heading is kept with its list, because
 //! what stands below `Next steps` is not done.
 
-use cerberus_record::clean::text::{clause, line, phrase};
+use cerberus_record::clean::text::{clause, line};
 use cerberus_record::id::fnv1a;
 use cerberus_text::{outline, tokens};
 
@@ -81,15 +81,16 @@ fn is_label(line: &str) -> bool {
     outline::heading(line).is_some() || matches!(outline::label(line), Some((_, "")))
 }
 
-/// The words of a line that names what follows.
+/// The words of a line that names what follows; empty if it is a whole sentence, which would cost more than it tells.
 fn heading_of(label: &str) -> String {
     let words = outline::heading(label).map_or(label, |(_, words)| words);
     let words = outline::plain(words).replace('`', "");
-    phrase(words.trim().trim_end_matches([':', '：']).trim_end(), HEADING_CHARS_MAX)
+    let words = words.trim().trim_end_matches([':', '：']).trim_end();
+    if words.chars().count() > HEADING_CHARS_MAX { String::new() } else { line(words, HEADING_CHARS_MAX) }
 }
 
-/// A longer heading is cut at a word.
-const HEADING_CHARS_MAX: usize = 60;
+/// What is longer is no heading.
+const HEADING_CHARS_MAX: usize = 32;
 
 /// Cuts at a full stop, question mark, exclamation mark or semicolon that a space follows, and at those of Chinese and
 /// Japanese, which nothing follows.
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn a_heading_belongs_to_the_list_directly_below_it() {
         let message = "## Done\n\nThe limiter works.\n\n**Next steps:**\n\n1. Document it\n   in the README\n2. Ship it\n\n\
-            All tests pass.\n- no heading\n\nWhat is left before the release:\n- `tag` it\n";
+            All tests pass.\n- no heading\n\nHere is a summary of everything that was done:\n- this\n\nWhat is left before the release:\n- `tag` it\n";
         let found: Vec<(String, String)> =
             sentences(message).into_iter().map(|sentence| (sentence.heading, sentence.text)).collect();
         let expected = [
@@ -194,6 +195,7 @@ mod tests {
             ("Next steps", "Ship it"),
             ("", "All tests pass."),
             ("", "no heading"),
+            ("", "this"),
             ("What is left before the release", "tag it"),
         ];
         assert_eq!(found, expected.map(|(heading, text)| (heading.to_string(), text.to_string())));
