@@ -30,7 +30,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a tool reported.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct ToolReport {
     /// The branch that its session was on.
     pub branch: Option<String>,
     /// Of kind [`Kind::PullRequest`] or [`Kind::Step`]; its reference says what it is about.
@@ -41,15 +41,15 @@ pub struct Report {
 
 /// A branch that a session worked on, other than the one that is checked out.
 #[derive(Clone, Debug)]
-pub struct Branch {
+pub struct KnownBranch {
     pub name: String,
     pub last_activity: Timestamp,
-    pub standing: Standing,
+    pub state: MergeState,
 }
 
 /// What git says about a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MergeState {
     /// There is no such branch here. It was deleted, or is on another machine.
     Missing,
     Unmerged,
@@ -58,21 +58,21 @@ pub enum Standing {
 
 /// What is known besides what git says of the working tree.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct BranchLedger {
     /// The branch that is checked out.
     pub here: Option<String>,
     /// The branch of the last session at work.
     pub last: Option<String>,
     /// Newest first.
-    pub branches: Vec<Branch>,
+    pub branches: Vec<KnownBranch>,
     /// Newest first.
-    pub reports: Vec<Report>,
-    pub checked: Option<Checked>,
+    pub reports: Vec<ToolReport>,
+    pub checked: Option<TestsPassed>,
 }
 
 /// The last run of tests, if it passed, and how much was edited since.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct TestsPassed {
     pub command: String,
     pub at: Timestamp,
     pub edited_since: usize,
@@ -80,21 +80,21 @@ pub struct Checked {
 
 /// What the last of these runs of tests says; `facts` tell which files were edited since. Failures are blockers, and
 /// where nothing was edited there was nothing to test.
-pub fn checked(runs: &[SessionRun], facts: &[Known]) -> Option<Checked> {
+pub fn checked(runs: &[SessionRun], facts: &[Known]) -> Option<TestsPassed> {
     let last = runs.iter().rfind(|ran| ran.command.kind == runs::Kind::Test)?;
     let edits: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::File).collect();
     let since = edits.iter().filter(|known| known.at > last.at);
     let since: FastSet<&str> = since.filter_map(|known| known.fact.path.as_deref()).collect();
     let is_told = last.run.verdict == runs::Verdict::Green && !edits.is_empty();
-    is_told.then(|| Checked { command: last.command.key.clone(), at: last.at, edited_since: since.len() })
+    is_told.then(|| TestsPassed { command: last.command.key.clone(), at: last.at, edited_since: since.len() })
 }
 
 /// The line, if there is something to say.
-pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
+pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<Item> {
     let reports = newest(&ledger.reports);
-    let mut told: Vec<&Report> = Vec::new();
+    let mut told: Vec<&ToolReport> = Vec::new();
     let mut parts = Vec::new();
-    let of_branch = |name: Option<&str>| -> Vec<&Report> {
+    let of_branch = |name: Option<&str>| -> Vec<&ToolReport> {
         reports.iter().copied().filter(|report| report.branch.as_deref() == name).collect()
     };
     let here = of_branch(ledger.here.as_deref());
@@ -107,10 +107,10 @@ pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
         let is_last = ledger.last.as_ref() == Some(&branch.name);
         let mut known: Vec<String> = pull_request(&reports, Address::Left, now, &mut told).into_iter().collect();
         let is_open = !known.is_empty();
-        let is_told = match branch.standing {
-            Standing::Merged => false,
-            Standing::Unmerged => true,
-            Standing::Missing => is_last && !is_done(&reports, branch) || is_open,
+        let is_told = match branch.state {
+            MergeState::Merged => false,
+            MergeState::Unmerged => true,
+            MergeState::Missing => is_last && !is_done(&reports, branch) || is_open,
         };
         let is_old = now.since(branch.last_activity) > FORGOTTEN_AFTER;
         if !is_told || parts.len() >= BRANCHES_MAX || is_old && has_old {
@@ -158,7 +158,7 @@ pub fn item(ledger: &Ledger, now: Timestamp) -> Option<Item> {
 }
 
 /// The newest report about each thing, newest first.
-fn newest(reports: &[Report]) -> Vec<&Report> {
+fn newest(reports: &[ToolReport]) -> Vec<&ToolReport> {
     let mut seen: FastSet<&str> = FastSet::default();
     reports.iter().filter(|report| report.fact.reference.as_deref().is_some_and(|about| seen.insert(about))).collect()
 }
@@ -172,10 +172,10 @@ enum Address {
 
 /// `PR #12 open https://…/pull/12`, for the newest one of a branch that is still open.
 fn pull_request<'a>(
-    reports: &[&'a Report],
+    reports: &[&'a ToolReport],
     address: Address,
     now: Timestamp,
-    told: &mut Vec<&'a Report>,
+    told: &mut Vec<&'a ToolReport>,
 ) -> Option<String> {
     let report = reports.iter().find(|report| report.fact.kind == Kind::PullRequest)?;
     let number = report.fact.reference.as_deref()?.trim_start_matches("pull ");
@@ -191,7 +191,7 @@ fn pull_request<'a>(
 }
 
 /// Was the branch's pull request merged or closed after everything that was done on it?
-fn is_done(reports: &[&Report], branch: &Branch) -> bool {
+fn is_done(reports: &[&ToolReport], branch: &KnownBranch) -> bool {
     let done = reports.iter().find(|report| report.fact.kind == Kind::PullRequest);
     done.is_some_and(|report| {
         let is_closed = [" merged", " closed"].iter().any(|state| report.fact.text.ends_with(state));
@@ -199,13 +199,13 @@ fn is_done(reports: &[&Report], branch: &Branch) -> bool {
     })
 }
 
-fn pushed(reports: &[&Report], branch: &Branch) -> Option<String> {
+fn pushed(reports: &[&ToolReport], branch: &KnownBranch) -> Option<String> {
     let about = format!("push {}", branch.name);
     reports.iter().any(|report| report.fact.reference.as_ref() == Some(&about)).then(|| "pushed".to_string())
 }
 
 /// A tag, a release, a deployment, or checks that did not pass. What was pushed to a branch is told with the branch.
-fn is_step(report: &Report) -> bool {
+fn is_step(report: &ToolReport) -> bool {
     let is_push = report.fact.reference.as_deref().is_some_and(|about| about.starts_with("push "));
     let is_checks = report.fact.reference.as_deref() == Some(CHECKS);
     let is_open = ["fail", "pending"].iter().any(|result| report.fact.text.contains(result));
@@ -226,23 +226,23 @@ mod tests {
     }
 
     /// What a command printed on a branch, so many hours after the beginning.
-    fn reported(branch: &str, hours: i64, command: &str, output: &str) -> Vec<Report> {
+    fn reported(branch: &str, hours: i64, command: &str, output: &str) -> Vec<ToolReport> {
         let output = git_report::report_lines(command, output);
         let facts = git_report::facts(command, &output).into_iter().chain(steps::facts(command));
         let (branch, session) = (Some(branch.to_string()), SessionId::new("s"));
-        facts.map(|fact| Report { branch: branch.clone(), fact, session: session.clone(), at: at(hours) }).collect()
+        facts.map(|fact| ToolReport { branch: branch.clone(), fact, session: session.clone(), at: at(hours) }).collect()
     }
 
-    fn branch(name: &str, hours: i64, standing: Standing) -> Branch {
-        Branch { name: name.to_string(), last_activity: at(hours), standing }
+    fn branch(name: &str, hours: i64, state: MergeState) -> KnownBranch {
+        KnownBranch { name: name.to_string(), last_activity: at(hours), state }
     }
 
     /// At the tenth hour on `main`. The reports are given oldest first.
-    fn told(branches: Vec<Branch>, reports: Vec<Vec<Report>>) -> Option<String> {
+    fn told(branches: Vec<KnownBranch>, reports: Vec<Vec<ToolReport>>) -> Option<String> {
         let mut reports = reports.concat();
         reports.reverse();
         let last = branches.first().map(|branch| branch.name.clone());
-        let ledger = Ledger { here: Some("main".to_string()), last, branches, reports, checked: None };
+        let ledger = BranchLedger { here: Some("main".to_string()), last, branches, reports, checked: None };
         item(&ledger, at(10)).map(|item| item.code)
     }
 
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn an_open_pull_request_is_told_until_it_is_merged_or_closed() {
-        let fix = || vec![branch("fix/x", 8, Standing::Missing)];
+        let fix = || vec![branch("fix/x", 8, MergeState::Missing)];
         let opened = || reported("fix/x", 7, OPENED.0, OPENED.1);
         let pushed = || reported("fix/x", 6, "git push -u origin HEAD", " * [new branch]      fix/x -> fix/x\n");
         assert_eq!(told(fix(), vec![pushed(), opened()]).unwrap(), "git:fix/x (the last session): PR #12 open, pushed");
@@ -269,10 +269,10 @@ mod tests {
     #[test]
     fn what_git_contradicts_is_not_told() {
         let opened = || vec![reported("fix/x", 7, OPENED.0, OPENED.1)];
-        assert_eq!(told(vec![branch("fix/x", 8, Standing::Merged)], opened()), None);
-        let others = |standing| vec![branch("last", 9, Standing::Merged), branch("other", 8, standing)];
-        assert_eq!(told(others(Standing::Unmerged), Vec::new()).unwrap(), "git:other (2h ago)");
-        assert_eq!(told(others(Standing::Missing), Vec::new()), None);
+        assert_eq!(told(vec![branch("fix/x", 8, MergeState::Merged)], opened()), None);
+        let others = |state| vec![branch("last", 9, MergeState::Merged), branch("other", 8, state)];
+        assert_eq!(told(others(MergeState::Unmerged), Vec::new()).unwrap(), "git:other (2h ago)");
+        assert_eq!(told(others(MergeState::Missing), Vec::new()), None);
     }
 
     #[test]
@@ -297,11 +297,11 @@ mod tests {
     #[test]
     fn the_last_tests_are_told_with_what_was_edited_since() {
         let line = |edited_since| {
-            let checked = Some(Checked { command: "cargo test".to_string(), at: at(9), edited_since });
-            item(&Ledger { checked, ..Ledger::default() }, at(10)).unwrap().code
+            let checked = Some(TestsPassed { command: "cargo test".to_string(), at: at(9), edited_since });
+            item(&BranchLedger { checked, ..BranchLedger::default() }, at(10)).unwrap().code
         };
         assert_eq!(line(0), "git:cargo test passed (1h ago), nothing edited since");
         assert_eq!(line(2), "git:cargo test passed (1h ago), 2 files edited since");
-        assert!(item(&Ledger::default(), at(10)).is_none());
+        assert!(item(&BranchLedger::default(), at(10)).is_none());
     }
 }

@@ -109,7 +109,7 @@ pub struct Likely {
     /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
     pub repository: repository::Repository,
-    pub ledger: ledger::Ledger,
+    pub ledger: ledger::BranchLedger,
 }
 
 /// What a session already has in its context.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cerberus_recall::brief::ledger::{Branch, Ledger, Standing};
+use cerberus_recall::brief::ledger::{BranchLedger, KnownBranch, MergeState};
 use cerberus_recall::brief::rank::weights::learned;
 use cerberus_recall::brief::rank::{Candidates, Commit, Evidence, Renames, Scoring, SessionWork, USUAL};
 use cerberus_recall::brief::{Known, Likely};
@@ -281,7 +281,7 @@ fn branches(
     view: &View,
     carried: &Carried,
     sessions: &[SessionRow],
-) -> view::Result<(Ledger, HashMap<SessionId, String>)> {
+) -> view::Result<(BranchLedger, HashMap<SessionId, String>)> {
     let here = view.located.branch();
     let reports = view.store.reports(&view.joined.ids, view.now.minus(REPORTS_AGE), view.now)?;
     let worked: FastSet<&SessionId> = carried.facts.iter().map(|known| &known.session).collect();
@@ -298,15 +298,15 @@ fn branches(
     }
     let names: Vec<&str> = others.iter().map(|(branch, _)| *branch).collect();
     let unmerged: HashSet<String> = git::unmerged(view.located, &names).into_iter().collect();
-    let standing = |branch: &str| match git::has_branch(view.located, branch) {
-        _ if unmerged.contains(branch) => Standing::Unmerged,
-        true => Standing::Merged,
-        false => Standing::Missing,
+    let state = |branch: &str| match git::has_branch(view.located, branch) {
+        _ if unmerged.contains(branch) => MergeState::Unmerged,
+        true => MergeState::Merged,
+        false => MergeState::Missing,
     };
-    let branch = |(name, last_activity): (&str, Timestamp)| Branch {
+    let branch = |(name, last_activity): (&str, Timestamp)| KnownBranch {
         name: name.to_string(),
         last_activity,
-        standing: standing(name),
+        state: state(name),
     };
     let branches = others.into_iter().map(branch).collect();
     let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);
@@ -314,5 +314,5 @@ fn branches(
     let of_one = sessions.iter().filter(|session| deciding.contains(&session.id));
     let of_one = of_one.filter_map(|session| Some((session.id.clone(), session.branch.clone()?)));
     let elsewhere = of_one.filter(|(_, branch)| unmerged.contains(branch)).collect();
-    Ok((Ledger { here, last, branches, reports, checked: None }, elsewhere))
+    Ok((BranchLedger { here, last, branches, reports, checked: None }, elsewhere))
 }

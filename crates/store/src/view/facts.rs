@@ -4,7 +4,7 @@
 
 use cerberus_recall::brief::digest::{self, SOURCES, Said};
 use cerberus_recall::brief::failing::SessionRun;
-use cerberus_recall::brief::ledger::Report;
+use cerberus_recall::brief::ledger::ToolReport;
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::{Known, Settlement, done_by_reference};
 use cerberus_recall::extract::INTERRUPTED;
@@ -294,7 +294,7 @@ impl Store {
     }
 
     /// What tools reported of the branches of these projects, newest first.
-    pub fn reports(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<Report>> {
+    pub fn reports(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<ToolReport>> {
         let sql =
             "SELECT s.project, fact.at, fact.kind, code, text, fact.path, reference, severity, custom_key, s.branch,
             s.id, why FROM fact INDEXED BY fact_reported JOIN session s ON s.row = fact.session
@@ -307,7 +307,7 @@ impl Store {
                 return Ok(None);
             }
             let (branch, session) = (row.get(9)?, SessionId::new(row.get_ref(10)?.as_str()?));
-            Ok(Some(Report { branch, fact: fact_row(row)?, session, at: time(row, 1)? }))
+            Ok(Some(ToolReport { branch, fact: fact_row(row)?, session, at: time(row, 1)? }))
         };
         Ok(self.rows(sql, limits, read)?.into_iter().flatten().collect())
     }
