@@ -41,7 +41,7 @@ pub struct Search {
 pub const LIMIT: u16 = 20;
 
 /// The kinds of results.
-pub const KINDS: [&str; 17] = [
+pub const KINDS: [&str; 18] = [
     "title",
     "prompt",
     "said",
@@ -56,6 +56,7 @@ pub const KINDS: [&str; 17] = [
     "test",
     "commit",
     "pull_request",
+    "step",
     "objective",
     "note",
     entry::MEMORY,
