@@ -98,7 +98,8 @@ fn it_follows_the_size_of_the_terminal() {
     terminal.wait_for_text("40x10 is needed, this is 30x8", LIMIT).unwrap();
     terminal.resize((40, 120)).unwrap();
     terminal.wait_for_text("claude-code · main", LIMIT).unwrap();
-    assert_eq!(terminal.screen().contents().lines().last().map(str::trim_end), Some(KEYS));
+    let is_last = || terminal.screen().contents().lines().last().is_some_and(|line| line.trim_end() == KEYS);
+    wait_until("the keys in the last line", LIMIT, || is_last().then_some(())).unwrap();
 }
 
 const KEYS: &str = " ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit";
