@@ -12,11 +12,11 @@ use cerberus_record::id::SessionId;
 use cerberus_record::map::FastSet;
 use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
-use cerberus_text::tokens;
 
 use super::failing::SessionRun;
+use super::repository::git_item;
 use super::stopped::age;
-use super::{Item, Known, Section};
+use super::{Item, Known};
 
 /// More says no more.
 const BRANCHES_MAX: usize = 3;
@@ -139,22 +139,8 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<Item> {
         let command = harmless(&command, "tests");
         format!("{command} passed ({} ago), {edited}", age(checked.at, now))
     }));
-    let last = told.iter().max_by_key(|report| report.at);
-    let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
-    (!parts.is_empty()).then(|| Item {
-        section: Section::Git,
-        kind: Kind::Git,
-        tokens: tokens::line(&code),
-        text: code.trim_start_matches(Kind::Git.prefix()).to_string(),
-        code,
-        path: None,
-        session: last.map(|report| report.session.clone()),
-        at: last.map_or(now, |report| report.at),
-        times: 1,
-        place: Some("reported by tools".to_string()),
-        reference: None,
-        author: None,
-    })
+    let last = told.iter().max_by_key(|report| report.at).map(|report| (&report.session, report.at));
+    (!parts.is_empty()).then(|| git_item(&parts, last, "reported by tools", now))
 }
 
 /// The newest report about each thing, newest first.

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
 use cerberus_record::fact::Kind;
+use cerberus_record::id::SessionId;
 use cerberus_record::map::FastSet;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
@@ -121,22 +122,27 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         let subjects = made.iter().map(|known| text::phrase(&commit_words(known), SUBJECT_CHARS_MAX));
         parts.push(format!("committed: {}", subjects.collect::<Vec<_>>().join("; ")));
     }
+    let last = made.last().map(|known| (&known.session, known.at));
+    Some(git_item(&parts, last, "the state of the repository", now))
+}
+
+/// A line of these parts. `last` is the newest session and time that it is from, if it is not only from git.
+pub(super) fn git_item(parts: &[String], last: Option<(&SessionId, Timestamp)>, place: &str, now: Timestamp) -> Item {
     let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
-    let last = made.last();
-    Some(Item {
+    Item {
         section: Section::Git,
         kind: Kind::Git,
         tokens: tokens::line(&code),
         text: code.trim_start_matches(Kind::Git.prefix()).to_string(),
         code,
         path: None,
-        session: last.map(|known| known.session.clone()),
-        at: last.map_or(now, |known| known.at),
+        session: last.map(|(session, _)| session.clone()),
+        at: last.map_or(now, |(_, at)| at),
         times: 1,
-        place: Some("the state of the repository".to_string()),
+        place: Some(place.to_string()),
         reference: None,
         author: None,
-    })
+    }
 }
 
 /// `src/{a.rs, b/c.rs}, d.rs and 2 more`: a folder that several in a row are in is told once.
@@ -196,7 +202,6 @@ mod tests {
     use std::slice;
 
     use cerberus_record::git_report;
-    use cerberus_record::id::SessionId;
 
     use super::*;
     use crate::brief::rank::Touched;
