@@ -135,8 +135,9 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<Item> {
             1 => "1 file edited since".to_string(),
             count => format!("{count} files edited since"),
         };
-        let command = text::phrase(&checked.command, COMMAND_CHARS_MAX);
-        let command = harmless(&command, "tests");
+        let is_short = checked.command.chars().count() <= COMMAND_CHARS_MAX;
+        let cut = if is_short { checked.command.clone() } else { text::phrase(&checked.command, COMMAND_CHARS_MAX) };
+        let command = harmless(&cut, "tests");
         format!("{command} passed ({} ago), {edited}", age(checked.at, now))
     }));
     let last = told.iter().max_by_key(|report| report.at).map(|report| (&report.session, report.at));
@@ -283,11 +284,11 @@ mod tests {
     #[test]
     fn the_last_tests_are_told_with_what_was_edited_since() {
         let line = |edited_since| {
-            let checked = Some(TestsPassed { command: "cargo test".to_string(), at: at(9), edited_since });
+            let checked = Some(TestsPassed { command: "go test ./...".to_string(), at: at(9), edited_since });
             item(&BranchLedger { checked, ..BranchLedger::default() }, at(10)).unwrap().code
         };
-        assert_eq!(line(0), "git:cargo test passed (1h ago), nothing edited since");
-        assert_eq!(line(2), "git:cargo test passed (1h ago), 2 files edited since");
+        assert_eq!(line(0), "git:go test ./... passed (1h ago), nothing edited since");
+        assert_eq!(line(2), "git:go test ./... passed (1h ago), 2 files edited since");
         assert!(item(&BranchLedger::default(), at(10)).is_none());
     }
 }
