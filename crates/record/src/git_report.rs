@@ -90,10 +90,10 @@ const STATE: &str = "pull request #";
 
 /// The state of the pull request that a command is about, as far as its output tells it.
 fn state(command: &str, output: &str) -> Option<String> {
+    // A line `state:\tOPEN`, or `"state":"OPEN"` in JSON, where a quotation mark inside a text is escaped.
     let field = |name: &str| {
-        // `state:\tOPEN`, `"state":"OPEN"`, `"state": "OPEN"`.
-        let (_, rest) =
-            output.split_once(&format!("{name}:")).or_else(|| output.split_once(&format!("\"{name}\":")))?;
+        let line = output.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let rest = line.or_else(|| Some(output.split_once(&format!("\"{name}\":"))?.1))?;
         let rest = rest.trim_start_matches([' ', '\t', '"']);
         Some(rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default())
     };
@@ -112,15 +112,16 @@ fn state(command: &str, output: &str) -> Option<String> {
 
 /// `✓ Squashed and merged pull request #12 (title)`, `! Pull request o/r#12 was already merged`: number and state.
 fn sentence(line: &str) -> Option<(&str, &'static str)> {
-    let (before, rest) = line.split_once('#')?;
-    if !before.contains("ull request") && !before.contains("erge request") {
+    // The tool's own marks: other lines may quote such a sentence.
+    let (before, rest) = line.strip_prefix(['✓', '!'])?.split_once('#')?;
+    if !before.contains("ull request") {
         return None;
     }
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (number, after) = rest.split_at(end);
     let said = |words: &str| before.contains(words) || after.contains(words);
     let word = match () {
-        () if said("was already merged") || before.contains("erged pull") || before.contains("erged merge") => "merged",
+        () if said("was already merged") || before.contains("erged pull") => "merged",
         () if before.contains("Closed ") => "closed",
         () if before.contains("Reopened ") || said("marked as \"ready for review\"") => "open",
         () => return None,
@@ -240,6 +241,8 @@ mod tests {
             report_lines("gh pr view 3 --json body,state", "{\"body\":\"words\",\"state\":\"OPEN\"}"),
             "pull request #3: open"
         );
+        let viewed = "title:\tRead state: merged\nstate:\tOPEN\nnumber:\t3\n--\nClosed by pull request #3\n";
+        assert_eq!(report_lines("gh pr view", viewed), "pull request #3: open");
         assert_eq!(report_lines("gh pr create", &format!("+secret\n{github}")), "https://github.com/o/r/pull/12");
     }
 
