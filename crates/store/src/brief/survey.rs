@@ -4,7 +4,7 @@
 
 use std::cell::{LazyCell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -272,6 +272,24 @@ fn touched<'a>(worked: &[&'a SessionWork]) -> impl Iterator<Item = &'a str> {
     worked.iter().flat_map(|worked| &worked.touched).map(|touched| touched.path.as_str())
 }
 
+/// Those of these branches that have commits which are not in what is checked out. Git compares them only when one of
+/// them or what is checked out moved.
+fn unmerged(view: &View, branches: &[&str]) -> view::Result<FastSet<String>> {
+    let tips = branches.iter().filter_map(|name| Some(format!("{name} {}", git::branch_commit(view.located, name)?)));
+    let tips: Vec<String> = tips.collect();
+    if tips.is_empty() {
+        return Ok(FastSet::default());
+    }
+    let key = format!("{}\0unmerged", view.located.root.to_string_lossy());
+    let asked = format!("{}\n{}", git::head(view.located).unwrap_or_default(), tips.join("\n"));
+    if let Some((_, kept)) = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked) {
+        return Ok(kept.lines().map(str::to_string).collect());
+    }
+    let Some(found) = git::unmerged(view.located, branches) else { return Ok(FastSet::default()) };
+    view.store.cache_git_log(&key, &asked, &found.join("\n"));
+    Ok(found.into_iter().collect())
+}
+
 /// Older reports say nothing about now.
 const REPORTS_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -297,11 +315,11 @@ fn branches(
         }
     }
     let names: Vec<&str> = others.iter().map(|(branch, _)| *branch).collect();
-    let unmerged: HashSet<String> = git::unmerged(view.located, &names).into_iter().collect();
-    let state = |branch: &str| match git::has_branch(view.located, branch) {
+    let unmerged = unmerged(view, &names)?;
+    let state = |branch: &str| match git::branch_commit(view.located, branch) {
         _ if unmerged.contains(branch) => MergeState::Unmerged,
-        true => MergeState::Merged,
-        false => MergeState::Missing,
+        Some(_) => MergeState::Merged,
+        None => MergeState::Missing,
     };
     let branch = |(name, last_activity): (&str, Timestamp)| KnownBranch {
         name: name.to_string(),

@@ -247,22 +247,16 @@ pub fn counts(printed: &str) -> Option<(usize, usize)> {
     Some((left.parse().ok()?, right.parse().ok()?))
 }
 
-/// Those of these branches that exist and have commits that are not in what is checked out.
-pub fn unmerged(located: &Located, branches: &[&str]) -> Vec<String> {
-    // A branch that is gone was merged or abandoned; nobody can return to it.
-    if !branches.iter().any(|branch| has_branch(located, branch)) {
-        return Vec::new();
-    }
-    let args = ["for-each-ref", "--no-merged=HEAD", "--format=%(refname)", "refs/heads"];
-    let printed = run(located, &args).unwrap_or_default();
+/// Those of these branches that have commits which are not in what is checked out. `None` if git does not answer.
+pub fn unmerged(located: &Located, branches: &[&str]) -> Option<Vec<String>> {
+    let printed = run(located, &["for-each-ref", "--no-merged=HEAD", "--format=%(refname)", "refs/heads"])?;
     let found = printed.lines().filter_map(|line| line.strip_prefix("refs/heads/"));
-    found.filter(|branch| branches.contains(branch)).map(str::to_string).collect()
+    Some(found.filter(|branch| branches.contains(branch)).map(str::to_string).collect())
 }
 
-/// Is there a local branch of this name?
-pub fn has_branch(located: &Located, branch: &str) -> bool {
-    let git_dir = located.git_dir.as_ref();
-    git_dir.is_some_and(|git_dir| resolve(git_dir, &format!("refs/heads/{branch}")).is_some())
+/// The commit of a local branch, if there is one of this name.
+pub fn branch_commit(located: &Located, branch: &str) -> Option<String> {
+    resolve(located.git_dir.as_ref()?, &format!("refs/heads/{branch}"))
 }
 
 fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
@@ -406,8 +400,8 @@ mod tests {
         git(dir.path(), &["commit", "-q", "--allow-empty", "-m", "y"]);
         git(dir.path(), &["checkout", "-q", "main"]);
         let located = locate(dir.path());
-        assert_eq!(unmerged(&located, &["merged", "side/open", "deleted"]), ["side/open"]);
-        assert_eq!(unmerged(&located, &["deleted", "../../etc"]), [""; 0]);
+        assert_eq!(unmerged(&located, &["merged", "side/open", "deleted"]).unwrap(), ["side/open"]);
+        assert_eq!(unmerged(&located, &["deleted", "../../etc"]).unwrap(), [""; 0]);
     }
 
     #[test]
