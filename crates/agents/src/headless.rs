@@ -40,6 +40,19 @@ pub enum Input {
 }
 
 impl Headless {
+    /// What the agents' programs have in common. What a profile does not say is as here.
+    pub const DEFAULT: Headless = Headless {
+        args: &[],
+        last_args: &[],
+        naming: None,
+        resume: None,
+        input: Input::Text,
+        ask_window: None,
+        budget_flag: None,
+        model_flags: &["--model", "-m"],
+        read: |_| Vec::new(),
+    };
+
     /// The model that the user's arguments choose.
     pub fn model<'a>(&self, args: &'a [String]) -> Option<&'a str> {
         let value = |flag: &&str| {

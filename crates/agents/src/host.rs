@@ -28,6 +28,14 @@ pub(super) fn for_event(event: &str, context: &str) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
 }
 
+/// The reply in the protocol that several hosts share.
+pub(super) fn reply(occasion: Occasion, context: &str) -> Option<Value> {
+    Some(match occasion {
+        Occasion::Start => for_event("SessionStart", context),
+        Occasion::Prompt => for_event("UserPromptSubmit", context),
+    })
+}
+
 /// The refusal in the protocol that several hosts share. Only some can ask.
 pub(super) fn refusal(refusal: Refusal, reason: &str) -> Value {
     let decision = match refusal {

@@ -118,6 +118,36 @@ pub struct Profile {
     pub headless: Option<&'static Headless>,
 }
 
+impl Profile {
+    /// An agent of which nothing is known. What a profile does not say is as here.
+    const DEFAULT: Profile = Profile {
+        agent: Agent::MANUAL,
+        title: "",
+        program: "",
+        resume: &[],
+        parse: |_, _| Ok(None),
+        is_sender: |_| false,
+        transcript: None,
+        prompt_lines: &[],
+        is_headless: |_, _| false,
+        reply: |_, _| None,
+        refuse: |_, _| None,
+        asking: Asking::Never,
+        limits: Limits::NONE,
+        shows_notice: false,
+        brief_occasion: Occasion::Start,
+        forgets_when_resumed: false,
+        has_exact_starts: false,
+        unreported_tool: None,
+        nesting_variables: &[],
+        has_plugin_process: false,
+        command_variables: &[],
+        context: None,
+        status: None,
+        headless: None,
+    };
+}
+
 /// The profile of `agent`; `None` for an agent of a newer version, or one that is not a program.
 pub fn profile(agent: Agent) -> Option<&'static Profile> {
     ALL.into_iter().find(|profile| profile.agent == agent)

@@ -321,28 +321,21 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound = "'de: 'a")]
     struct All<'a> {
-        #[serde(borrow)]
         text: Text<'a>,
-        #[serde(borrow)]
         escaped: Escaped<'a>,
         flag: Flag,
         number: Number,
-        #[serde(borrow)]
         object: Object<Inner<'a>>,
-        #[serde(borrow)]
         list: List<Text<'a>>,
-        #[serde(borrow)]
         raw: Raw<'a>,
-        #[serde(borrow)]
         entries: Entries<'a, Text<'a>>,
     }
 
     #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound = "'de: 'a")]
     struct Inner<'a> {
-        #[serde(borrow)]
         text: Text<'a>,
     }
 

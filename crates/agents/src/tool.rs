@@ -70,15 +70,11 @@ impl DerefMut for Use<'_> {
 
 /// An item of an agent's todo list. The field names differ between agents.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Todo<'a> {
-    #[serde(borrow)]
     content: Text<'a>,
-    #[serde(borrow)]
     step: Text<'a>,
-    #[serde(borrow)]
     description: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
 }
 
@@ -98,11 +94,9 @@ impl<'a> Todo<'a> {
 
 /// A question to the user.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Question<'a> {
-    #[serde(borrow)]
     pub id: Text<'a>,
-    #[serde(borrow)]
     pub question: Text<'a>,
 }
 

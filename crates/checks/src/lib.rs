@@ -29,6 +29,7 @@ use std::fmt;
 pub use cerberus_record::check::Level;
 use cerberus_record::clean::glob::Glob;
 use cerberus_record::id::ProjectId;
+use cerberus_record::words;
 
 use self::pattern::Pattern;
 
@@ -86,27 +87,14 @@ impl PathGlob {
     }
 }
 
-/// What is done to a file or a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    Edit,
-    Delete,
-    Commit,
-    Push,
-}
-
-impl Act {
-    pub fn from_word(word: &str) -> Option<Act> {
-        [Act::Edit, Act::Delete, Act::Commit, Act::Push].into_iter().find(|act| act.word() == word)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Act::Edit => "edit",
-            Act::Delete => "delete",
-            Act::Commit => "commit",
-            Act::Push => "push",
-        }
+words! {
+    /// What is done to a file or a branch.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Act {
+        Edit = "edit",
+        Delete = "delete",
+        Commit = "commit",
+        Push = "push",
     }
 }
 

@@ -17,6 +17,7 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::id::Agent;
 use cerberus_record::span::Span;
+use cerberus_record::words;
 
 /// Who does the work: an agent that runs headless, or any program that reads its task from standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,28 +188,17 @@ pub struct Hooks {
     pub time_limit: Option<Span>,
 }
 
-/// A point of the loop at which a user command may run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookPoint {
-    LoopStart,
-    LoopEnd,
-    PreIteration,
-    PostIteration,
-    PreReboot,
-    PostReboot,
-}
-
-impl HookPoint {
-    pub fn word(self) -> &'static str {
-        match self {
-            HookPoint::LoopStart => "loop_start",
-            HookPoint::LoopEnd => "loop_end",
-            HookPoint::PreIteration => "pre_iteration",
-            HookPoint::PostIteration => "post_iteration",
-            HookPoint::PreReboot => "pre_reboot",
-            HookPoint::PostReboot => "post_reboot",
-        }
+words! {
+    /// A point of the loop at which a user command may run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum HookPoint {
+        LoopStart = "loop_start",
+        LoopEnd = "loop_end",
+        PreIteration = "pre_iteration",
+        PostIteration = "post_iteration",
+        PreReboot = "pre_reboot",
+        PostReboot = "post_reboot",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a loop ends. Every reason has a text and a class with its own exit code.
 
 use cerberus_record::session::LoopEnd;
+use cerberus_record::words;
 use serde::{Deserialize, Serialize};
 
 use super::failure::Remedy;
@@ -8,23 +9,14 @@ use super::failure::Remedy;
 /// Another runner is already working in this project.
 pub const ANOTHER_RUNNER_EXIT_CODE: u8 = 7;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    Iterations,
-    Duration,
-    Tokens,
-    Cost,
-}
-
-impl Limit {
-    pub fn word(self) -> &'static str {
-        match self {
-            Limit::Iterations => "iterations",
-            Limit::Duration => "duration",
-            Limit::Tokens => "tokens",
-            Limit::Cost => "cost",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Limit {
+        Iterations = "iterations",
+        Duration = "duration",
+        Tokens = "tokens",
+        Cost = "cost",
     }
 }
 

@@ -5,48 +5,31 @@
 use std::time::Duration;
 
 use cerberus_record::time::Timestamp;
+use cerberus_record::words;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Limits, Pace};
 use super::stop::Limit;
 
-/// How an attempt at an iteration ended. Also the reason for the next fresh context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum How {
-    IterationEnd,
-    SoftRedline,
-    HardRedline,
-    Turns,
-    Duration,
-    FailureStreak,
-    OutputPattern,
-    Stall,
-    Failure,
-    /// It had to wait, and nothing was spent.
-    Limited,
-    Limit,
-    Interrupted,
-    RunnerDied,
-}
-
-impl How {
-    pub fn word(self) -> &'static str {
-        match self {
-            How::IterationEnd => "iteration-end",
-            How::SoftRedline => "soft-redline",
-            How::HardRedline => "hard-redline",
-            How::Turns => "turns",
-            How::Duration => "duration",
-            How::FailureStreak => "failure-streak",
-            How::OutputPattern => "output-pattern",
-            How::Stall => "stall",
-            How::Failure => "failure",
-            How::Limited => "limited",
-            How::Limit => "limit",
-            How::Interrupted => "interrupted",
-            How::RunnerDied => "runner-died",
-        }
+words! {
+    /// How an attempt at an iteration ended. Also the reason for the next fresh context.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum How {
+        IterationEnd = "iteration-end",
+        SoftRedline = "soft-redline",
+        HardRedline = "hard-redline",
+        Turns = "turns",
+        Duration = "duration",
+        FailureStreak = "failure-streak",
+        OutputPattern = "output-pattern",
+        Stall = "stall",
+        Failure = "failure",
+        /// It had to wait, and nothing was spent.
+        Limited = "limited",
+        Limit = "limit",
+        Interrupted = "interrupted",
+        RunnerDied = "runner-died",
     }
 }
 

@@ -5,51 +5,34 @@ use serde::{Deserialize, Serialize};
 use crate::clean::text::Clean;
 use crate::time::Timestamp;
 
-/// How much a rule binds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Sessions are told the memory, nothing more.
-    Tell,
-    /// The first try is denied with a reason; the identical retry passes.
-    Remind,
-    /// The user is asked, where the agent can do that; elsewhere like `Remind`.
-    Ask,
-    Block,
-}
-
-impl Level {
-    pub const ALL: [Level; 4] = [Level::Tell, Level::Remind, Level::Ask, Level::Block];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Level::Tell => "tell",
-            Level::Remind => "remind",
-            Level::Ask => "ask",
-            Level::Block => "block",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Level> {
-        Level::ALL.into_iter().find(|level| level.word() == word)
+words! {
+    /// How much a rule binds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Level {
+        /// Sessions are told the memory, nothing more.
+        Tell = "tell",
+        /// The first try is denied with a reason; the identical retry passes.
+        Remind = "remind",
+        /// The user is asked, where the agent can do that; elsewhere like `Remind`.
+        Ask = "ask",
+        Block = "block",
     }
 }
 
 /// The user gave a memory a check, changed its level, let it pass once, or removed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct CheckChange<'a> {
     /// The id of the memory.
-    #[serde(borrow)]
     pub memory: Clean<'a>,
     /// The rule as options. Empty if the check was removed.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rule: Vec<Clean<'a>>,
     pub level: Level,
     /// A hash of the memory's words. If those change, the check no longer binds.
-    #[serde(borrow)]
     pub content: Clean<'a>,
     /// The device on which the user did this. On no other one does the check bind.
-    #[serde(borrow)]
     pub device: Clean<'a>,
     /// The next violation passes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -70,44 +53,27 @@ pub struct PauseChange {
 
 /// What was decided about a tool use that breaks a rule. What was tried is not part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Decision<'a> {
     /// The id of the memory.
-    #[serde(borrow)]
     pub memory: Clean<'a>,
     pub verdict: Verdict,
     /// Identifies what was tried, so that an identical retry is recognized.
-    #[serde(borrow)]
     pub tried: Clean<'a>,
     /// Identifies this one try: two hooks may report it.
-    #[serde(borrow)]
     pub call: Clean<'a>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Denied,
-    /// The user was asked by the agent.
-    Asked,
-    /// The identical retry after a reminder.
-    Overridden,
-    /// The user had said so before.
-    Allowed,
-}
-
-impl Verdict {
-    pub const ALL: [Verdict; 4] = [Verdict::Denied, Verdict::Asked, Verdict::Overridden, Verdict::Allowed];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Denied => "denied",
-            Verdict::Asked => "asked",
-            Verdict::Overridden => "overridden",
-            Verdict::Allowed => "allowed",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Verdict> {
-        Verdict::ALL.into_iter().find(|verdict| verdict.word() == word)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
+        Denied = "denied",
+        /// The user was asked by the agent.
+        Asked = "asked",
+        /// The identical retry after a reminder.
+        Overridden = "overridden",
+        /// The user had said so before.
+        Allowed = "allowed",
     }
 }

@@ -23,10 +23,10 @@ use crate::time::Timestamp;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Record<'a> {
     pub at: Timestamp,
     /// The same key in the same session is the same event, however often it arrives.
-    #[serde(borrow)]
     pub key: Clean<'a>,
     pub agent: Agent,
     /// Read from a transcript, perhaps long after it happened.
@@ -39,14 +39,12 @@ pub struct Record<'a> {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_agent: bool,
     /// Where it came from, if another device recorded it. Set when it arrives, never believed from outside.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin<'a>>,
     /// The agent's own name for the session. Any text; never used as a path.
-    #[serde(borrow)]
     pub session: Clean<'a>,
-    #[serde(borrow, rename = "place")]
+    #[serde(rename = "place")]
     pub location: Location<'a>,
-    #[serde(borrow)]
     pub event: Event<'a>,
 }
 
@@ -64,93 +62,81 @@ impl<'a> Record<'a> {
 
 /// The device that recorded something, and the teammate it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Origin<'a> {
     /// A device id, as it is written.
-    #[serde(borrow)]
     pub device: Clean<'a>,
     /// The teammate's name. `None` for another device of the same user.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Clean<'a>>,
 }
 
 /// Where an event happened. Resolved at that time, because worktrees vanish and branches move on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Location<'a> {
     pub project: ProjectId,
     /// The project's display name.
-    #[serde(borrow)]
     pub name: Clean<'a>,
     /// The root of the worktree.
-    #[serde(borrow)]
     pub root: Clean<'a>,
-    #[serde(borrow)]
     pub cwd: Clean<'a>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<Clean<'a>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", bound(deserialize = "'de: 'a"))]
 pub enum Event<'a> {
     /// A conversation began, or continued with a new or cleared context.
     Start {
         source: StartSource,
-        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         transcript: Option<Clean<'a>>,
-        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<Clean<'a>>,
-        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         process: Option<AgentProcess<'a>>,
     },
     /// The session is still running, although nothing else was reported.
     Pulse,
     /// The user sent a prompt.
     Prompt {
-        #[serde(borrow)]
         text: Clean<'a>,
     },
-    #[serde(borrow)]
     Tool(ToolUse<'a>),
     /// The agent finished its turn with this message.
     Stop {
-        #[serde(borrow)]
         message: Clean<'a>,
     },
     /// A subagent finished. Its message is not the session's last message.
     SubagentStop {
-        #[serde(borrow)]
         message: Clean<'a>,
     },
     StopFailure {
-        #[serde(borrow)]
         error: Clean<'a>,
     },
     /// The context is about to be, or was, replaced by a summary.
     Compact {
         stage: CompactStage,
-        #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<Clean<'a>>,
     },
-    #[serde(borrow)]
     Task(Task<'a>),
     End {
-        #[serde(borrow)]
         reason: Clean<'a>,
     },
     /// The user or the agent explicitly recorded something.
-    #[serde(borrow)]
     Note(Note<'a>),
     /// The definitions that an edit changed, as found in the file afterwards.
-    #[serde(borrow)]
     Named(Named<'a>),
     /// The session was given these codes and memories, at its start or with a prompt.
     Receipt {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<StartSource>,
-        #[serde(borrow)]
         codes: Vec<Clean<'a>>,
         /// Ids only, never content: forgotten content must not survive here.
-        #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         memories: Vec<Clean<'a>>,
         /// The estimated size of the text.
         #[serde(default)]
@@ -160,30 +146,23 @@ pub enum Event<'a> {
         redline: bool,
     },
     /// A memory was created or changed. Belongs to no session.
-    #[serde(borrow)]
     Memory(MemoryChange<'a>),
     /// These memories were looked up. Belongs to no session.
     Used {
-        #[serde(borrow)]
         memories: Vec<Clean<'a>>,
     },
     /// Records that were forgotten, so that they are not imported again. Belongs to no session.
-    #[serde(borrow)]
     Forgotten(Forgotten<'a>),
     /// The session ended without reporting it; `evidence` says how we know.
     Crash {
-        #[serde(borrow)]
         evidence: Clean<'a>,
     },
     /// A crashed session was recovered.
-    #[serde(borrow)]
     Recover(Recovery<'a>),
     /// A summary of the session by a model, checked against its facts.
-    #[serde(borrow)]
     Summary(Summary<'a>),
     /// What the session is called: by its agent, or by its user in the agent.
     Title {
-        #[serde(borrow)]
         text: Clean<'a>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_users: bool,
@@ -191,19 +170,15 @@ pub enum Event<'a> {
     /// What the ended session shows about ranking files.
     Lesson(Lesson),
     /// Nobody typed these prompts.
-    #[serde(borrow)]
     Untyped(Untyped<'a>),
     /// The user took these prompts back, with all that followed up to the next one, and went on from before them.
     Undone {
-        #[serde(borrow)]
         prompts: Vec<Clean<'a>>,
     },
     /// An agent quoted words of the user.
-    #[serde(borrow)]
     Quote(Quotation<'a>),
     /// What the session's agent has written about the project into its own memory file. Replaces what it said before.
     AgentNotes {
-        #[serde(borrow)]
         text: Clean<'a>,
     },
     /// The session's items no longer carry over.
@@ -213,40 +188,37 @@ pub enum Event<'a> {
     /// The session is too old for the brief and left it for good.
     Archive,
     /// A file of the original tool.
-    #[serde(borrow)]
     Seed(SeedCodes<'a>),
     /// The state of the project's repository, recorded when it changes. Belongs to no session.
-    #[serde(borrow)]
     Repository(Repository<'a>),
     /// The user said that this project is the same as another. Belongs to no session.
-    SameProject { other: ProjectId },
+    SameProject {
+        other: ProjectId,
+    },
     /// The user said that this project is not the same as another. Belongs to no session.
-    SeparateProject { other: ProjectId },
+    SeparateProject {
+        other: ProjectId,
+    },
     /// The user changed the check of a memory. Belongs to no session.
-    #[serde(borrow)]
     Check(CheckChange<'a>),
     /// The user switched the checks off or on with a pause. Belongs to no session.
     Pause(PauseChange),
     /// What was decided about a tool use that breaks a rule of the user.
-    #[serde(borrow)]
     Decision(Decision<'a>),
     /// What is open in the project, for teammates. Replaces the list before it. Belongs to no session.
-    #[serde(borrow)]
     Open(OpenFacts<'a>),
 }
 
 /// The process an agent runs in, identified so that a reused pid is not mistaken for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct AgentProcess<'a> {
     pub pid: u32,
     /// When it started, in kernel clock ticks.
     pub started_ticks: u64,
     /// The boot, machine and pid namespace that the pid belongs to.
-    #[serde(borrow)]
     pub boot: Clean<'a>,
-    #[serde(borrow)]
     pub machine: Clean<'a>,
-    #[serde(borrow)]
     pub namespace: Clean<'a>,
 }
 
@@ -260,43 +232,26 @@ impl AgentProcess<'_> {
 
 /// What was done to recover a crashed session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Recovery<'a> {
-    #[serde(borrow)]
     pub actions: Vec<Clean<'a>>,
     /// The work that was in progress.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<Clean<'a>>,
     /// Recovered at the start of another session, without a request.
     #[serde(default)]
     pub is_automatic: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StartSource {
-    Startup,
-    Resume,
-    Clear,
-    Compact,
-    Fork,
-}
-
-impl StartSource {
-    pub const ALL: [StartSource; 5] =
-        [StartSource::Startup, StartSource::Resume, StartSource::Clear, StartSource::Compact, StartSource::Fork];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            StartSource::Startup => "startup",
-            StartSource::Resume => "resume",
-            StartSource::Clear => "clear",
-            StartSource::Compact => "compact",
-            StartSource::Fork => "fork",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<StartSource> {
-        StartSource::ALL.into_iter().find(|source| source.name() == name)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum StartSource {
+        Startup = "startup",
+        Resume = "resume",
+        Clear = "clear",
+        Compact = "compact",
+        Fork = "fork",
     }
 }
 
@@ -309,39 +264,39 @@ pub enum CompactStage {
 
 /// One use of a tool, reduced to what is worth keeping.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct ToolUse<'a> {
-    #[serde(borrow)]
     pub tool: Clean<'a>,
     #[serde(default, skip_serializing_if = "Outcome::is_done")]
     pub outcome: Outcome,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileTouch<'a>>,
     /// Names that a cheap scan found defined in the new text.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Clean<'a>>,
     /// The output of a test, a build or git. Other commands' output is not kept.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Clean<'a>>,
     /// Questions to the user, with the chosen answers.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(Clean<'a>, Clean<'a>)>,
     /// A plan that the user accepted.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Clean<'a>>,
     /// The whole list after this use. An item that is no longer in it was dropped.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todos: Option<Vec<Task<'a>>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Task<'a>>,
     /// Tasks that were added or changed, for agents that change several at once.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<Task<'a>>,
     /// The folder that the agent had a command run in, if it named one.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<Clean<'a>>,
 }
 
@@ -368,14 +323,12 @@ impl ToolUse<'_> {
 
 /// The definitions found in a file after it was edited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Named<'a> {
-    #[serde(borrow)]
     pub path: Clean<'a>,
     /// Empty if the file was gone or no definition was found; the names from the edit's own scan then apply.
-    #[serde(borrow)]
     pub names: Vec<Clean<'a>>,
     /// The keys of the edits these names belong to.
-    #[serde(borrow)]
     pub edits: Vec<Clean<'a>>,
 }
 
@@ -402,9 +355,9 @@ impl Outcome {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct FileTouch<'a> {
     /// Relative to the project's worktree, or absolute if outside it.
-    #[serde(borrow)]
     pub path: Clean<'a>,
     pub how: Touch,
     /// First and last changed line in the new file. Empty means the whole file; [`FileTouch::SOMEWHERE`] means
@@ -427,10 +380,11 @@ pub enum Touch {
 
 /// An item of the agent's own task list. Payloads may lack `id` or `subject`, never both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Task<'a> {
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Clean<'a>>,
     pub state: TaskState,
 }
@@ -452,47 +406,32 @@ pub enum TaskState {
 
 /// An explicit fact, as passed to `cerberus record`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Note<'a> {
     pub kind: Kind,
-    #[serde(borrow)]
     pub text: Clean<'a>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Clean<'a>>,
     /// The type of a blocker: `need`, `unclear`, `race`, …
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort: Option<Clean<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
     /// The key of the custom state it sets.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_key: Option<Clean<'a>>,
     /// It is resolved, not open.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resolved: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    Low,
-    Medium,
-    High,
-    Critical,
-}
-
-impl Severity {
-    pub const ALL: [Severity; 4] = [Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Low => "low",
-            Severity::Medium => "medium",
-            Severity::High => "high",
-            Severity::Critical => "critical",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Severity> {
-        Severity::ALL.into_iter().find(|severity| severity.word() == word)
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Critical = "critical",
     }
 }

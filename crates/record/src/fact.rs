@@ -8,85 +8,39 @@ use serde::{Deserialize, Serialize};
 use crate::clean::text::{line, name, phrase};
 use crate::event::Severity;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    File,
-    Read,
-    Function,
-    Decision,
-    Blocker,
-    Next,
-    Done,
-    Test,
-    Commit,
-    /// A pull or merge request that was opened.
-    PullRequest,
-    /// A push, a tag, a release or a deployment.
-    Step,
-    Objective,
-    Note,
-    /// The last request of the person, in a brief.
-    Last,
-    /// An earlier request, in a brief.
-    Asked,
-    /// The agent's own words, in a brief.
-    Said,
-    /// The state of the repository, in a brief.
-    Git,
-    /// A session that is at work in another window, in a brief.
-    Live,
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Kind {
+        File = "file",
+        Read = "read",
+        Function = "function",
+        Decision = "decision",
+        Blocker = "blocker",
+        Next = "next",
+        Done = "done",
+        Test = "test",
+        Commit = "commit",
+        /// A pull or merge request that was opened.
+        PullRequest = "pull_request",
+        /// A push, a tag, a release or a deployment.
+        Step = "step",
+        Objective = "objective",
+        Note = "note",
+        /// The last request of the person, in a brief.
+        Last = "last",
+        /// An earlier request, in a brief.
+        Asked = "asked",
+        /// The agent's own words, in a brief.
+        Said = "said",
+        /// The state of the repository, in a brief.
+        Git = "git",
+        /// A session that is at work in another window, in a brief.
+        Live = "live",
+    }
 }
 
 impl Kind {
-    pub const ALL: [Kind; 18] = [
-        Kind::File,
-        Kind::Read,
-        Kind::Function,
-        Kind::Decision,
-        Kind::Blocker,
-        Kind::Next,
-        Kind::Done,
-        Kind::Test,
-        Kind::Commit,
-        Kind::PullRequest,
-        Kind::Step,
-        Kind::Objective,
-        Kind::Note,
-        Kind::Last,
-        Kind::Asked,
-        Kind::Said,
-        Kind::Git,
-        Kind::Live,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::File => "file",
-            Kind::Read => "read",
-            Kind::Function => "function",
-            Kind::Decision => "decision",
-            Kind::Blocker => "blocker",
-            Kind::Next => "next",
-            Kind::Done => "done",
-            Kind::Test => "test",
-            Kind::Commit => "commit",
-            Kind::PullRequest => "pull_request",
-            Kind::Step => "step",
-            Kind::Objective => "objective",
-            Kind::Note => "note",
-            Kind::Last => "last",
-            Kind::Asked => "asked",
-            Kind::Said => "said",
-            Kind::Git => "git",
-            Kind::Live => "live",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
     /// The prefix of its codes.
     pub const fn prefix(self) -> &'static str {
         match self {

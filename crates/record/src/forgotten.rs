@@ -7,11 +7,12 @@ use crate::time::Timestamp;
 
 /// What was forgotten, or restored, identified by keyed hashes. They reveal nothing without the key of the home.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Forgotten<'a> {
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<ForgottenRecord<'a>>,
     /// Sessions of which nothing up to the given time may be stored again, even if it was never captured.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<(Clean<'a>, Timestamp)>,
     /// The user restored them: they are no longer forgotten.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -34,10 +35,10 @@ impl Forgotten<'_> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct ForgottenRecord<'a> {
-    #[serde(borrow)]
     pub record: Clean<'a>,
     /// The one version that may be stored, if only part of the record was forgotten.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Clean<'a>>,
 }

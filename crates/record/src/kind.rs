@@ -2,62 +2,46 @@
 
 use super::event::Event;
 
-macro_rules! kinds {
-    ($($kind:ident $word:literal,)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum EventKind {
-            $($kind,)*
-        }
-
-        impl EventKind {
-            pub const ALL: &[EventKind] = &[$(EventKind::$kind,)*];
-
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(EventKind::$kind => $word,)*
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    Start "start",
-    Prompt "prompt",
-    // A prompt that nobody typed.
-    Notification "notification",
-    Tool "tool",
-    Stop "stop",
-    Compact "compact",
-    Task "task",
-    End "end",
-    Note "note",
-    Named "named",
-    Receipt "receipt",
-    Memory "memory",
-    Used "used",
-    Forgotten "forgotten",
-    Pulse "pulse",
-    Crash "crash",
-    Recover "recover",
-    Summary "summary",
-    Title "title",
-    Lesson "lesson",
-    Untyped "untyped",
-    Undone "undone",
-    Quote "quote",
-    AgentNotes "agent_notes",
-    Complete "complete",
-    Reopen "reopen",
-    Archive "archive",
-    Seed "seed",
-    Repository "repository",
-    SameProject "same_project",
-    SeparateProject "separate_project",
-    Check "check",
-    Pause "pause",
-    Decision "decision",
-    Open "open",
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EventKind {
+        Start = "start",
+        Prompt = "prompt",
+        /// A prompt that nobody typed.
+        Notification = "notification",
+        Tool = "tool",
+        Stop = "stop",
+        Compact = "compact",
+        Task = "task",
+        End = "end",
+        Note = "note",
+        Named = "named",
+        Receipt = "receipt",
+        Memory = "memory",
+        Used = "used",
+        Forgotten = "forgotten",
+        Pulse = "pulse",
+        Crash = "crash",
+        Recover = "recover",
+        Summary = "summary",
+        Title = "title",
+        Lesson = "lesson",
+        Untyped = "untyped",
+        Undone = "undone",
+        Quote = "quote",
+        AgentNotes = "agent_notes",
+        Complete = "complete",
+        Reopen = "reopen",
+        Archive = "archive",
+        Seed = "seed",
+        Repository = "repository",
+        SameProject = "same_project",
+        SeparateProject = "separate_project",
+        Check = "check",
+        Pause = "pause",
+        Decision = "decision",
+        Open = "open",
+    }
 }
 
 impl EventKind {

@@ -3,6 +3,9 @@
 //! Types, rules that concern a single value, and how text is cleaned before it is kept. Nothing here parses an agent's
 //! payload or decides what a brief contains, and nothing does I/O.
 
+#[macro_use]
+mod words;
+
 pub mod check;
 pub mod clean;
 pub mod echo;

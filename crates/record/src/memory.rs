@@ -44,43 +44,27 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The status of a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Waiting for the user's decision.
-    Proposed,
-    Approved,
-    /// Never proposed again.
-    Rejected,
-}
-
-impl Status {
-    pub const ALL: [Status; 3] = [Status::Proposed, Status::Approved, Status::Rejected];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Proposed => "proposed",
-            Status::Approved => "approved",
-            Status::Rejected => "rejected",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.word() == word)
+words! {
+    /// The status of a memory.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Status {
+        /// Waiting for the user's decision.
+        Proposed = "proposed",
+        Approved = "approved",
+        /// Never proposed again.
+        Rejected = "rejected",
     }
 }
 
 /// A proposal or memory after a change. Every change records all of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Memory<'a> {
     pub status: Status,
-    #[serde(borrow)]
     pub content: Clean<'a>,
     /// `rule`, `preference`, `correction`, or any other word the user chose.
-    #[serde(borrow)]
     pub category: Clean<'a>,
-    #[serde(borrow)]
     pub scope: Clean<'a>,
     /// The project of a `project:` scope, if known. Several projects may share a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,38 +73,38 @@ pub struct Memory<'a> {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     /// Where it came from: the word of a [`Source`](super::source::Source), or any text given in an imported line.
-    #[serde(borrow)]
     pub source: Clean<'a>,
-    #[serde(borrow, default, skip_serializing_if = "Background::is_empty")]
+    #[serde(default, skip_serializing_if = "Background::is_empty")]
     pub background: Background<'a>,
 }
 
 /// A change to a memory. Each change is complete in one record, so it is never half applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct MemoryChange<'a> {
-    #[serde(borrow)]
     pub id: Clean<'a>,
     /// The memory after the change. `None` undoes the last change.
-    #[serde(rename = "stands", borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "stands", default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Box<Memory<'a>>>,
     /// How many versions of the memory existed when this change was made. If there are more by now, another change
     /// came first and this one is rejected. Records of earlier versions of the program lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub based_on: Option<usize>,
     /// The version that was changed: the key of the record that made it. Two devices may change the same one.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Clean<'a>>,
 }
 
 /// Why a memory exists and what else is known about it, besides its content.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Background<'a> {
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rationale: Option<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence<'a>>,
     /// The ids of memories that this one contradicts and replaces.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<Clean<'a>>,
     /// Approved without asking the user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -132,10 +116,10 @@ pub struct Background<'a> {
     #[serde(default, skip_serializing_if = "Uses::is_none")]
     pub uses: Uses,
     /// The teammate who shared it.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<Clean<'a>>,
     /// The memory that was changed on two devices; this is the text that did not come first.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_of: Option<Clean<'a>>,
 }
 
@@ -179,15 +163,12 @@ impl Uses {
 
 /// The user's own words, and where they come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Evidence<'a> {
-    #[serde(borrow)]
     pub text: Clean<'a>,
     /// The agent, the agent's name for the session, and the key of the event.
-    #[serde(borrow)]
     pub agent: Clean<'a>,
-    #[serde(borrow)]
     pub session: Clean<'a>,
-    #[serde(borrow)]
     pub key: Clean<'a>,
 }
 

@@ -8,20 +8,20 @@ use crate::time::Timestamp;
 
 /// All of it. What is missing here was settled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct OpenFacts<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub facts: Vec<OpenFact<'a>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct OpenFact<'a> {
     pub kind: Kind,
-    #[serde(borrow)]
     pub code: Clean<'a>,
     /// When it was last stated.
     pub at: Timestamp,
     /// Identifies the session that stated it, without naming it.
-    #[serde(borrow)]
     pub session: Clean<'a>,
 }
 

@@ -5,32 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::clean::text::Clean;
 use crate::fact::Kind;
 
-/// What the agent understood the words as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QuoteKind {
-    Rule,
-    Decision,
-    Next,
-    Blocker,
+words! {
+    /// What the agent understood the words as.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum QuoteKind {
+        Rule = "rule",
+        Decision = "decision",
+        Next = "next",
+        Blocker = "blocker",
+    }
 }
 
 impl QuoteKind {
-    pub const ALL: [QuoteKind; 4] = [QuoteKind::Rule, QuoteKind::Decision, QuoteKind::Next, QuoteKind::Blocker];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            QuoteKind::Rule => "rule",
-            QuoteKind::Decision => "decision",
-            QuoteKind::Next => "next",
-            QuoteKind::Blocker => "blocker",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<QuoteKind> {
-        QuoteKind::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
     /// The kind of fact that it is; a rule becomes a memory instead.
     pub fn fact(self) -> Option<Kind> {
         match self {
@@ -44,16 +31,15 @@ impl QuoteKind {
 
 /// It belongs to the session of the prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Quotation<'a> {
     pub kind: QuoteKind,
     /// The whole sentences, as they were typed.
-    #[serde(borrow)]
     pub text: Clean<'a>,
     /// The key of the prompt's event.
-    #[serde(borrow)]
     pub prompt: Clean<'a>,
     /// Why the agent quoted them.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Clean<'a>>,
     /// The user pasted them; they are somebody else's, such as an error message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

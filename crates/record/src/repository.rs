@@ -6,18 +6,18 @@ use crate::clean::text::Clean;
 
 /// The state of a repository at one time. A change is recorded as a whole new state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Repository<'a> {
     /// The git directory shared by all worktrees, or the folder itself without git.
-    #[serde(borrow)]
     pub folder: Clean<'a>,
     /// The normalised URL or path of its origin, without credentials.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Clean<'a>>,
     /// The first commit of its history, the smallest if there are several. Unknown for a shallow clone.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_commit: Option<Clean<'a>>,
     /// The content of its `.cerberus-project`.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Clean<'a>>,
 }
 

@@ -6,18 +6,19 @@ use crate::clean::text::Clean;
 
 /// The codes of a seed file by section, as written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct SeedCodes<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub files: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub functions: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub decisions: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub blockers: Vec<Clean<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub next_actions: Vec<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Clean<'a>>,
 }
 

@@ -22,31 +22,21 @@ pub const REBOOT: &str = "reboot";
 /// The trigger for `LoopEnd::NeedsUser` in older journals.
 const NEEDS_USER_FORMERLY: &str = "needs mending";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    Active,
-    Idle,
-    Ended,
-    Crashed,
-    Recovered,
-    Completed,
-    Archived,
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Status {
+        Active = "active",
+        Idle = "idle",
+        Ended = "ended",
+        Crashed = "crashed",
+        Recovered = "recovered",
+        Completed = "completed",
+        Archived = "archived",
+    }
 }
 
 impl Status {
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Idle => "idle",
-            Status::Ended => "ended",
-            Status::Crashed => "crashed",
-            Status::Recovered => "recovered",
-            Status::Completed => "completed",
-            Status::Archived => "archived",
-        }
-    }
-
     /// May it still be running?
     pub fn is_live(self) -> bool {
         matches!(self, Status::Active | Status::Idle)
@@ -113,40 +103,22 @@ pub enum Effect {
     Archive,
 }
 
-/// How a loop ended. The word is also the trigger of the session that ended with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoopEnd {
-    Complete,
-    Failed,
-    Limit,
-    NoProgress,
-    #[serde(rename = "needs_mending")]
-    NeedsUser,
-    Interrupted,
+words! {
+    /// How a loop ended. The word is also the trigger of the session that ended with it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum LoopEnd {
+        Complete = "complete",
+        Failed = "failed",
+        Limit = "limit",
+        NoProgress = "no progress",
+        #[serde(rename = "needs_mending")]
+        NeedsUser = "needs attention",
+        Interrupted = "interrupted",
+    }
 }
 
 impl LoopEnd {
-    pub const ALL: [LoopEnd; 6] = [
-        LoopEnd::Complete,
-        LoopEnd::Failed,
-        LoopEnd::Limit,
-        LoopEnd::NoProgress,
-        LoopEnd::NeedsUser,
-        LoopEnd::Interrupted,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            LoopEnd::Complete => "complete",
-            LoopEnd::Failed => "failed",
-            LoopEnd::Limit => "limit",
-            LoopEnd::NoProgress => "no progress",
-            LoopEnd::NeedsUser => "needs attention",
-            LoopEnd::Interrupted => "interrupted",
-        }
-    }
-
     /// Exit code 2 is reserved for usage errors.
     pub fn exit_code(self) -> u8 {
         match self {

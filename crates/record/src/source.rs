@@ -6,89 +6,51 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::clean::text::Clean;
 
-/// The source of a memory or proposal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Source {
-    /// The user typed it in a prompt.
-    Prompt,
-    /// The user ran a command: `memory learn`, `memory edit`.
-    User,
-    /// The user imported a file.
-    Import,
-    /// An agent stored it through the MCP server.
-    Mcp,
-    /// An agent ran one of our commands.
-    Agent,
-    /// It is in a prompt, but the user may have pasted it.
-    Pasted,
-    /// A schedule sent the prompt. An agent can make one.
-    Scheduled,
-    /// The agent's program sent the prompt: a suggestion, a message of another agent, a task that ended.
-    Client,
-    /// A program sent the prompt: `claude -p`, `codex exec`, an SDK, a CI job.
-    Headless,
-    /// It is in the transcript of another person.
-    Others,
-    /// It is in the output of a tool.
-    Tool,
-    /// It is in a file of a repository.
-    File,
-    /// The agent said it.
-    Assistant,
-    /// A model wrote it in a summary.
-    Model,
-    /// A teammate shared it.
-    Team,
-    /// Recorded before sources were, or by a newer version.
-    Unknown,
+words! {
+    /// The source of a memory or proposal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Source {
+        /// The user typed it in a prompt.
+        Prompt = "prompt",
+        /// The user ran a command: `memory learn`, `memory edit`.
+        User = "user",
+        /// The user imported a file.
+        Import = "import",
+        /// An agent stored it through the MCP server.
+        Mcp = "mcp",
+        /// An agent ran one of our commands.
+        Agent = "agent",
+        /// It is in a prompt, but the user may have pasted it.
+        Pasted = "pasted",
+        /// A schedule sent the prompt. An agent can make one.
+        Scheduled = "scheduled",
+        /// The agent's program sent the prompt: a suggestion, a message of another agent, a task that ended.
+        Client = "client",
+        /// A program sent the prompt: `claude -p`, `codex exec`, an SDK, a CI job.
+        Headless = "headless",
+        /// It is in the transcript of another person.
+        Others = "others",
+        /// It is in the output of a tool.
+        Tool = "tool",
+        /// It is in a file of a repository.
+        File = "file",
+        /// The agent said it.
+        Assistant = "assistant",
+        /// A model wrote it in a summary.
+        Model = "model",
+        /// A teammate shared it.
+        Team = "team",
+        /// Recorded before sources were, or by a newer version.
+        Unknown = "unknown",
+    }
 }
 
 impl Source {
-    pub const ALL: [Source; 16] = [
-        Source::Prompt,
-        Source::User,
-        Source::Import,
-        Source::Mcp,
-        Source::Agent,
-        Source::Pasted,
-        Source::Scheduled,
-        Source::Client,
-        Source::Headless,
-        Source::Others,
-        Source::Tool,
-        Source::File,
-        Source::Assistant,
-        Source::Model,
-        Source::Team,
-        Source::Unknown,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Source::Prompt => "prompt",
-            Source::User => "user",
-            Source::Import => "import",
-            Source::Mcp => "mcp",
-            Source::Agent => "agent",
-            Source::Pasted => "pasted",
-            Source::Scheduled => "scheduled",
-            Source::Client => "client",
-            Source::Headless => "headless",
-            Source::Others => "others",
-            Source::Tool => "tool",
-            Source::File => "file",
-            Source::Assistant => "assistant",
-            Source::Model => "model",
-            Source::Team => "team",
-            Source::Unknown => "unknown",
-        }
-    }
-
     /// The source with this word. Older versions wrote `corrections` for prompts.
-    pub fn from_word(word: &str) -> Source {
+    pub fn named(word: &str) -> Source {
         match word {
             "corrections" => Source::Prompt,
-            word => Source::ALL.into_iter().find(|source| source.word() == word).unwrap_or(Source::Unknown),
+            word => Source::from_word(word).unwrap_or(Source::Unknown),
         }
     }
 
@@ -133,7 +95,7 @@ impl Serialize for Source {
 
 impl<'de> Deserialize<'de> for Source {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {
-        Ok(Source::from_word(&String::deserialize(deserializer)?))
+        Ok(Source::named(&String::deserialize(deserializer)?))
     }
 }
 
@@ -150,9 +112,9 @@ pub fn is_others(user: Option<u32>, file: Option<u32>, home: Option<u32>) -> boo
 
 /// Prompts of a session that nobody typed, by the keys of their events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Untyped<'a> {
     pub source: Source,
-    #[serde(borrow)]
     pub prompts: Vec<Clean<'a>>,
 }
 
@@ -163,10 +125,10 @@ mod tests {
     #[test]
     fn every_source_has_a_word_of_its_own() {
         for source in Source::ALL {
-            assert_eq!(Source::from_word(source.word()), source);
+            assert_eq!(Source::named(source.word()), source);
         }
-        assert_eq!(Source::from_word("corrections"), Source::Prompt, "as older versions wrote it");
-        assert_eq!(Source::from_word("somewhere"), Source::Unknown);
+        assert_eq!(Source::named("corrections"), Source::Prompt, "as older versions wrote it");
+        assert_eq!(Source::named("somewhere"), Source::Unknown);
     }
 
     #[test]

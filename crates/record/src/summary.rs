@@ -7,55 +7,42 @@ use crate::fact::Kind;
 
 /// What a model wrote about a session, with the facts known at that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct Summary<'a> {
-    #[serde(borrow)]
     pub text: Clean<'a>,
     /// The provider's name, never its address or credentials.
-    #[serde(borrow)]
     pub provider: Clean<'a>,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_context: Vec<Clean<'a>>,
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_actions: Vec<Clean<'a>>,
     /// What the model found in the session's own words, if the user lets it read them.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<SummaryItem<'a>>,
 }
 
 /// One item that a model found, with the words of the session that bear it out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub struct SummaryItem<'a> {
     pub sort: ItemSort,
-    #[serde(borrow)]
     pub text: Clean<'a>,
-    #[serde(borrow)]
     pub quote: Clean<'a>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ItemSort {
-    Stopped,
-    Open,
-    Settled,
-    Decisions,
-    Rules,
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ItemSort {
+        Stopped = "stopped",
+        Open = "open",
+        Settled = "settled",
+        Decisions = "decisions",
+        Rules = "rules",
+    }
 }
 
 impl ItemSort {
-    pub const ALL: [ItemSort; 5] =
-        [ItemSort::Stopped, ItemSort::Open, ItemSort::Settled, ItemSort::Decisions, ItemSort::Rules];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            ItemSort::Stopped => "stopped",
-            ItemSort::Open => "open",
-            ItemSort::Settled => "settled",
-            ItemSort::Decisions => "decisions",
-            ItemSort::Rules => "rules",
-        }
-    }
-
     /// The kind of fact that it becomes.
     pub fn kind(self) -> Kind {
         match self {

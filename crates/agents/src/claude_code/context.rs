@@ -6,27 +6,23 @@ use crate::loose::{Flag, Object, Text};
 use crate::stream::{Count, Speaker, StreamEvent};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     subtype: Text<'a>,
-    #[serde(rename = "sessionId", borrow)]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
     #[serde(rename = "isSidechain")]
     is_subagent: Flag,
-    #[serde(borrow)]
     message: Object<Message<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
     /// The same in every line of one answer.
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     usage: Option<Object<Usage>>,
 }

@@ -10,11 +10,11 @@ use cerberus_os::outside;
 use cerberus_os::platform::USER_FOLDER;
 
 use crate::claude_code;
-use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, current_path, plain_name};
+use crate::install::transcripts::{SessionQuery, TranscriptFiles, below, current_path};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, Trust, folder_name, in_dir};
-use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
-use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::hooks::{CheckHook, HookStyle};
+use crate::settings::servers::{ServerStyle, command_and_args};
 use crate::settings::strict::Syntax;
 use crate::settings::{Json, Part, Version};
 
@@ -23,14 +23,13 @@ pub const PROFILE: Profile = Profile {
     dir,
     programs,
     files,
-    afterwards: None,
     trust,
     has_plugin,
     guides: &["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"],
     user_guides: &["CLAUDE.md"],
     notes: Some(NOTES_BY_FOLDER),
     transcripts: Some(&TRANSCRIPTS),
-    session_file: None,
+    ..Profile::DEFAULT
 };
 
 static HOOKS: HookStyle = HookStyle {
@@ -62,27 +61,16 @@ static HOOKS: HookStyle = HookStyle {
         ("StopFailure", Version(2, 1, 78)),
         ("TaskCreated", Version(2, 1, 84)),
     ],
-    nesting: Nesting::Grouped,
-    command_key: "command",
-    version: None,
-    handler: |command, timeout_secs| {
-        Json::Object(vec![
-            ("type", Json::Text("command")),
-            ("command", Json::Text(command)),
-            ("timeout", Json::Number(timeout_secs)),
-        ])
-    },
+    ..HookStyle::DEFAULT
 };
 
 /// Without `alwaysLoad`, the model sees only the names of our tools.
 static SERVER: ServerStyle = ServerStyle {
-    list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
-    env: "env",
     server: |program| {
         let [command, args] = command_and_args(program);
         Json::Object(vec![("type", Json::Text("stdio")), command, args, ("alwaysLoad", Json::Bool(true))])
     },
+    ..ServerStyle::DEFAULT
 };
 
 const SETTINGS: &[Part] = &[Part::Hooks(&HOOKS), Part::StatusLine { is_wanted: false }];
@@ -136,15 +124,8 @@ fn trust(surroundings: &Surroundings, _: Scope) -> Trust {
     }
 }
 
-static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
-    roots: |surroundings| below(dir(surroundings), &["projects"]),
-    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
-    only: None,
-    path_hints: |_| PathHints::default(),
-    open: None,
-    find,
-    writes_uses_at_end: false,
-};
+static TRANSCRIPTS: TranscriptFiles =
+    TranscriptFiles { roots: |surroundings| below(dir(surroundings), &["projects"]), find, ..TranscriptFiles::DEFAULT };
 
 fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
     let name = format!("{}.jsonl", query.id);

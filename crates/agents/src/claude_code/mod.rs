@@ -11,12 +11,11 @@ pub(super) mod transcript;
 mod typed;
 
 use cerberus_record::id::Agent;
-use serde_json::Value;
 
 use super::before::Asking;
 use super::headless::{Headless, Input, Naming};
-use super::host::{for_event, refusal};
-use super::{Limits, Occasion, Profile};
+use super::host::{self, refusal};
+use super::{Limits, Profile};
 
 pub const AGENT: Agent = Agent::new("claude-code");
 
@@ -26,32 +25,27 @@ pub(super) static PROFILE: Profile = Profile {
     program: "claude",
     resume: &["--resume", "{}"],
     parse: payload::parse,
-    is_sender: |_| false,
     transcript: Some(transcript::read),
     prompt_lines: &["\"user\""],
     is_headless: typed::is_headless,
-    reply,
+    reply: host::reply,
     refuse: |meant, reason| Some(refusal(meant, reason)),
     asking: Asking::If("CLAUDE_CODE_ENTRYPOINT", "cli"),
     // Claude Code shows the model only a preview of anything above 10,000 characters.
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     shows_notice: true,
-    brief_occasion: Occasion::Start,
-    forgets_when_resumed: false,
-    has_exact_starts: false,
     // A plan that was rejected only to clear the context: the next session implements it.
     unreported_tool: Some("ExitPlanMode"),
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
-    has_plugin_process: false,
     command_variables: &["CLAUDECODE"],
     context: Some(context::read),
     status: Some(status::read),
     headless: Some(&HEADLESS),
+    ..Profile::DEFAULT
 };
 
 static HEADLESS: Headless = Headless {
     args: &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
-    last_args: &[],
     naming: Some(Naming {
         flag: "--session-id",
         users_own: &["--session-id", "--resume", "-r", "--continue", "-c", "--fork-session"],
@@ -60,13 +54,6 @@ static HEADLESS: Headless = Headless {
     input: Input::Messages(stream::prompt),
     ask_window: Some(stream::ask_window),
     budget_flag: Some("--max-budget-usd"),
-    model_flags: &["--model", "-m"],
     read: stream::read,
+    ..Headless::DEFAULT
 };
-
-fn reply(occasion: Occasion, context: &str) -> Option<Value> {
-    Some(match occasion {
-        Occasion::Start => for_event("SessionStart", context),
-        Occasion::Prompt => for_event("UserPromptSubmit", context),
-    })
-}

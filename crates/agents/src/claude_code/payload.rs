@@ -24,58 +24,38 @@ use crate::{HookEvent, PayloadError};
 
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "Input: Default + Deserialize<'de>, Response: Default + Deserialize<'de>")]
+#[serde(default, bound = "'de: 'a, Input: Default + Deserialize<'de>, Response: Default + Deserialize<'de>")]
 pub(crate) struct Payload<'a, Input, Response> {
-    #[serde(borrow)]
     hook_event_name: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     transcript_path: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
-    #[serde(borrow)]
     prompt: Text<'a>,
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
     tool_input: Input,
     tool_response: Response,
-    #[serde(borrow)]
     error: Text<'a>,
     is_interrupt: Flag,
-    #[serde(borrow)]
     agent_id: Text<'a>,
-    #[serde(borrow)]
     agent_type: Text<'a>,
-    #[serde(borrow)]
     last_assistant_message: Text<'a>,
-    #[serde(borrow)]
     compact_summary: Text<'a>,
-    #[serde(borrow)]
     task_id: Text<'a>,
-    #[serde(borrow)]
     task_subject: Text<'a>,
     // Only transcripts are known to say these.
     #[serde(rename = "isMeta", alias = "is_meta")]
     is_meta: Flag,
-    #[serde(rename = "turnOrigin", alias = "turn_origin", borrow)]
+    #[serde(rename = "turnOrigin", alias = "turn_origin")]
     turn_origin: Text<'a>,
-    #[serde(rename = "promptSource", alias = "prompt_source", borrow)]
+    #[serde(rename = "promptSource", alias = "prompt_source")]
     prompt_source: Text<'a>,
     // Sent only by other hosts.
-    #[serde(borrow)]
     turn_id: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(borrow)]
     conversation_id: Text<'a>,
-    #[serde(borrow)]
     cursor_version: Text<'a>,
 }
 
@@ -162,7 +142,7 @@ fn event<'a, Input, Response>(
     };
     Some(match name {
         "SessionStart" => Event::Start {
-            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            source: fields.source.0.and_then(|source| StartSource::from_word(&source)).unwrap_or(StartSource::Startup),
             transcript: fields.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
             phase: None,
             process: None,

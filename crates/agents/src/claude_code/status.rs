@@ -9,40 +9,31 @@ use crate::loose::{Object, Raw, Text};
 use crate::status::Status;
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Payload<'a> {
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     workspace: Object<Workspace<'a>>,
-    #[serde(borrow)]
     context_window: Object<Window<'a>>,
-    #[serde(borrow)]
     cost: Object<Cost<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Workspace<'a> {
-    #[serde(borrow)]
     project_dir: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Window<'a> {
-    #[serde(borrow)]
     used_percentage: Raw<'a>,
-    #[serde(borrow)]
     context_window_size: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Cost<'a> {
-    #[serde(borrow)]
     total_cost_usd: Raw<'a>,
 }
 

@@ -21,74 +21,55 @@ use crate::stream::{
 };
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     subtype: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     parent_tool_use_id: Text<'a>,
-    #[serde(borrow)]
     message: Object<Message<'a>>,
     /// The kind of failure, if the message stands for one; for a retry, the cause.
-    #[serde(borrow)]
     error: Text<'a>,
     error_status: Count,
     retry_delay_ms: Count,
-    #[serde(borrow)]
     rate_limit_info: Object<RateLimit<'a>>,
     is_error: Flag,
-    #[serde(borrow)]
     result: Text<'a>,
-    #[serde(borrow)]
     terminal_reason: Text<'a>,
-    #[serde(borrow)]
     permission_denials: List<Object<Denial<'a>>>,
     api_error_status: Count,
     total_cost_usd: Amount,
     usage: Object<Usage>,
-    #[serde(rename = "modelUsage", borrow)]
+    #[serde(rename = "modelUsage")]
     model_usage: Entries<'a, Object<ModelUsage>>,
-    #[serde(borrow)]
     response: Object<Reply<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Denial<'a> {
-    #[serde(borrow)]
     tool_name: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     content: TextOrList<'a, Object<Block<'a>>>,
     usage: Object<Usage>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Block<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     thinking: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Pairs<'a>,
     is_error: Flag,
 }
@@ -138,9 +119,8 @@ struct ModelUsage {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct RateLimit<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
     #[serde(rename = "resetsAt")]
     resets_at: Count,
@@ -148,9 +128,8 @@ struct RateLimit<'a> {
 
 /// The answer to a `control_request`.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Reply<'a> {
-    #[serde(borrow)]
     subtype: Text<'a>,
     response: Object<ContextUsage<'a>>,
 }
@@ -158,9 +137,8 @@ struct Reply<'a> {
 /// The answer to `get_context_usage`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound = "'de: 'a")]
 struct ContextUsage<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
     max_tokens: Count,
 }

@@ -13,82 +13,63 @@ use crate::patch;
 use crate::tool::{self, Todo, Use, task, task_state};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct ToolInput<'a> {
-    #[serde(borrow)]
     pub file_path: Text<'a>,
-    #[serde(borrow)]
     pub notebook_path: Text<'a>,
-    #[serde(borrow)]
     pub content: Escaped<'a>,
-    #[serde(borrow)]
     pub new_string: Escaped<'a>,
-    #[serde(borrow)]
     pub new_source: Escaped<'a>,
-    #[serde(borrow)]
     pub edits: List<Object<Edit<'a>>>,
-    #[serde(borrow)]
     pub command: Text<'a>,
-    #[serde(borrow)]
     pub todos: Option<List<Object<Todo<'a>>>>,
-    #[serde(borrow)]
     pub subject: Text<'a>,
-    #[serde(borrow)]
     pub plan: Text<'a>,
-    #[serde(rename = "taskId", borrow)]
+    #[serde(rename = "taskId")]
     pub task_id: Text<'a>,
-    #[serde(borrow)]
     pub status: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Edit<'a> {
-    #[serde(borrow)]
     pub new_string: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct ToolResponse<'a> {
-    #[serde(rename = "structuredPatch", borrow)]
+    #[serde(rename = "structuredPatch")]
     pub structured_patch: List<Object<Hunk<'a>>>,
-    #[serde(borrow)]
     pub task: Object<TaskResponse<'a>>,
-    #[serde(borrow)]
     pub stdout: Escaped<'a>,
-    #[serde(borrow)]
     pub stderr: Escaped<'a>,
     pub interrupted: Flag,
-    #[serde(borrow)]
     pub answers: Pairs<'a>,
-    #[serde(borrow)]
     pub plan: Text<'a>,
-    #[serde(rename = "bashEditDiff", borrow)]
+    #[serde(rename = "bashEditDiff")]
     pub bash_edit_diff: Object<BashEditDiff<'a>>,
 }
 
 /// What the client saw a command change, if its user lets it look.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct BashEditDiff<'a> {
-    #[serde(rename = "changedFiles", borrow)]
+    #[serde(rename = "changedFiles")]
     pub changed_files: List<Text<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct TaskResponse<'a> {
-    #[serde(borrow)]
     pub id: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Hunk<'a> {
     #[serde(rename = "newStart")]
     pub new_start: Number,
-    #[serde(borrow)]
     pub lines: List<Escaped<'a>>,
 }
 

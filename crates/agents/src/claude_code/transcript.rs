@@ -24,54 +24,47 @@ use crate::loose::{Escaped, Flag, Object, Text, TextOrList};
 use crate::transcripts::{SeenPrompt, Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key, titled};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     uuid: Text<'a>,
     /// The line that it follows; the first one follows none.
-    #[serde(rename = "parentUuid", borrow, deserialize_with = "given")]
+    #[serde(rename = "parentUuid", deserialize_with = "given")]
     parent: Option<Text<'a>>,
-    #[serde(rename = "sessionId", borrow)]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(rename = "gitBranch", borrow)]
+    #[serde(rename = "gitBranch")]
     branch: Text<'a>,
     #[serde(rename = "isSidechain")]
     is_sidechain: Flag,
     #[serde(rename = "isMeta")]
     is_meta: Flag,
-    #[serde(rename = "turnOrigin", borrow)]
+    #[serde(rename = "turnOrigin")]
     turn_origin: Text<'a>,
-    #[serde(rename = "promptSource", borrow)]
+    #[serde(rename = "promptSource")]
     prompt_source: Text<'a>,
-    #[serde(borrow)]
     origin: Object<PromptOrigin<'a>>,
-    #[serde(rename = "wakeupSource", borrow)]
+    #[serde(rename = "wakeupSource")]
     wakeup: Text<'a>,
-    #[serde(borrow)]
     entrypoint: Text<'a>,
     #[serde(rename = "isCompactSummary")]
     is_compact_summary: Flag,
     /// What the user typed while rejecting a tool use. The result of the use has it too, among words of the client.
-    #[serde(rename = "userFeedback", borrow)]
+    #[serde(rename = "userFeedback")]
     feedback: Text<'a>,
-    #[serde(borrow)]
     message: Object<Message<'a>>,
-    #[serde(rename = "toolUseResult", borrow)]
+    #[serde(rename = "toolUseResult")]
     result: Option<Object<ToolResponse<'a>>>,
-    #[serde(borrow)]
     summary: Text<'a>,
     /// The message up to which a summary goes. It may be one of another file.
-    #[serde(rename = "leafUuid", borrow)]
+    #[serde(rename = "leafUuid")]
     leaf: Text<'a>,
-    #[serde(rename = "aiTitle", borrow)]
+    #[serde(rename = "aiTitle")]
     ai_title: Text<'a>,
-    #[serde(rename = "customTitle", borrow)]
+    #[serde(rename = "customTitle")]
     custom_title: Text<'a>,
 }
 
@@ -81,9 +74,8 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text<'de>>
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct PromptOrigin<'a> {
-    #[serde(borrow)]
     kind: Text<'a>,
 }
 
@@ -124,28 +116,21 @@ impl<'a> Titles<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
-    #[serde(borrow)]
     content: TextOrList<'a, Object<Block<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Block<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Escaped<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Object<ToolInput<'a>>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     content: Escaped<'a>,
     is_error: Flag,
 }

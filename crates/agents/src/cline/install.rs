@@ -8,10 +8,10 @@ use serde::Deserialize;
 
 use crate::cline;
 use crate::install::transcripts::{PathHints, TranscriptFiles, below, current_path, plain_name};
-use crate::install::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path};
-use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::install::{Profile, Scope, SettingsFile, Surroundings, in_dir};
+use crate::settings::servers::ServerStyle;
 use crate::settings::strict::Syntax;
-use crate::settings::{Json, Part, WholeFile};
+use crate::settings::{Part, WholeFile};
 
 /// More than the file about a session ever has.
 const SESSION_BYTES_MAX: u64 = 1 << 20;
@@ -21,30 +21,17 @@ const MESSAGES: &str = ".messages.json";
 pub const PROFILE: Profile = Profile {
     agent: cline::AGENT,
     dir,
-    programs: only_on_path,
     files,
-    afterwards: None,
-    trust: no_trust_needed,
-    has_plugin: no_plugin,
     guides: &["AGENTS.md", ".clinerules"],
-    user_guides: &[],
-    notes: None,
     transcripts: Some(&TRANSCRIPTS),
-    session_file: None,
+    ..Profile::DEFAULT
 };
 
 static PLUGIN: WholeFile =
     WholeFile { text: include_str!("cline.js"), mark: "// Cerberus in Cline", placeholder: "\"cerberus\"" };
 
-static SERVER: ServerStyle = ServerStyle {
-    list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
-    env: "env",
-    server: |program| Json::Object(command_and_args(program).to_vec()),
-};
-
 const PLUGINS: &[Part] = &[Part::Whole(&PLUGIN)];
-const SERVERS: &[Part] = &[Part::Server(&SERVER)];
+const SERVERS: &[Part] = &[Part::Server(&ServerStyle::DEFAULT)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("CLINE_DIR").or_else(|| surroundings.in_home(".cline"))
@@ -68,11 +55,9 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(data(surroundings), &["sessions"]),
     is_transcript: |name| plain_name(name).ends_with(MESSAGES),
-    only: None,
     path_hints,
-    open: None,
     find: |root, query| current_path(&root.join(query.id).join(format!("{}{MESSAGES}", query.id))),
-    writes_uses_at_end: false,
+    ..TranscriptFiles::DEFAULT
 };
 
 /// What is needed of the file about a session.

@@ -19,16 +19,14 @@ use crate::{HookEvent, PayloadError};
 
 /// The arguments of `read_files`.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Reads<'a> {
-    #[serde(borrow)]
     files: List<Object<ReadFile<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ReadFile<'a> {
-    #[serde(borrow)]
     path: Text<'a>,
 }
 

@@ -15,83 +15,68 @@ use crate::transcripts::tools::Arguments;
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct File<'a> {
-    #[serde(rename = "sessionId", borrow)]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     origin: Object<Origin<'a>>,
-    #[serde(borrow)]
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Origin<'a> {
-    #[serde(rename = "parentThreadId", borrow)]
+    #[serde(rename = "parentThreadId")]
     parent: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     content: List<Object<Block<'a>>>,
-    #[serde(rename = "ts", borrow)]
+    #[serde(rename = "ts")]
     at: Text<'a>,
-    #[serde(borrow)]
     metadata: Object<Metadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Metadata<'a> {
     /// How many prompts the message stands for; `0` if the client or a hook wrote it.
-    #[serde(rename = "userRunSpan", borrow)]
+    #[serde(rename = "userRunSpan")]
     prompts: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Block<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(rename = "tool_use_id", borrow)]
+    #[serde(rename = "tool_use_id")]
     answers: Text<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
     is_error: Flag,
 }
 
 /// The result of a tool, or of one command.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Outcome<'a> {
     /// The command.
-    #[serde(borrow)]
     query: Text<'a>,
-    #[serde(borrow)]
     result: Text<'a>,
-    #[serde(borrow)]
     error: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Commands<'a> {
-    #[serde(borrow)]
     commands: List<Text<'a>>,
 }
 

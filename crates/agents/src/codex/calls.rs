@@ -20,46 +20,34 @@ const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
 /// What the client reported about a finished tool use.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub struct Ended<'a> {
-    #[serde(borrow)]
     command: TextOrList<'a, Text<'a>>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     parsed_cmd: List<Object<ParsedCommand<'a>>>,
-    #[serde(borrow)]
     aggregated_output: Text<'a>,
-    #[serde(borrow)]
     exit_code: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     stderr: Text<'a>,
-    #[serde(borrow)]
     changes: Entries<'a, Object<Change<'a>>>,
     success: Option<Flag>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ParsedCommand<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     path: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Change<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     unified_diff: Text<'a>,
-    #[serde(borrow)]
     content: Text<'a>,
-    #[serde(borrow)]
     move_path: Text<'a>,
 }
 
@@ -327,18 +315,15 @@ struct Printed<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct OlderOutput<'a> {
-    #[serde(borrow)]
     output: Text<'a>,
-    #[serde(borrow)]
     metadata: Object<OlderMetadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct OlderMetadata<'a> {
-    #[serde(borrow)]
     exit_code: Text<'a>,
 }
 
@@ -378,16 +363,14 @@ fn outcome(message: &str, tool: &str) -> Outcome {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Chosen<'a> {
-    #[serde(borrow)]
     answers: Entries<'a, Object<ChosenOne<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ChosenOne<'a> {
-    #[serde(borrow)]
     answers: List<Text<'a>>,
 }
 

@@ -11,24 +11,21 @@ use std::time::Duration;
 use cerberus_os::outside;
 
 use crate::codex;
-use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
+use crate::install::transcripts::{SessionQuery, TranscriptFiles, below};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
     FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, TrustedHooks, in_dir,
-    no_plugin, only_on_path,
 };
-use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
+use crate::settings::hooks::{CheckHook, HookStyle};
 use crate::settings::strict::Syntax;
-use crate::settings::{self, Json, Part, WiredHook};
+use crate::settings::{self, Part, WiredHook};
 
 pub const PROFILE: Profile = Profile {
     agent: codex::AGENT,
     dir,
-    programs: only_on_path,
     files,
     afterwards: Some("start `codex` once and accept the new hooks; it does not run them before that"),
     trust,
-    has_plugin: no_plugin,
     guides: &["AGENTS.md"],
     user_guides: &["AGENTS.md"],
     notes: Some(NotesFile {
@@ -37,6 +34,7 @@ pub const PROFILE: Profile = Profile {
     }),
     transcripts: Some(&TRANSCRIPTS),
     session_file: Some(SessionFile { find: find_rollout, read: codex::rollout::read }),
+    ..Profile::DEFAULT
 };
 
 /// Codex stops SessionEnd hooks after three seconds, and warns about a longer timeout.
@@ -53,17 +51,7 @@ static HOOKS: HookStyle = HookStyle {
         ("PostCompact", 10),
         ("SessionEnd", 3),
     ],
-    nesting: Nesting::Grouped,
-    since: &[],
-    command_key: "command",
-    version: None,
-    handler: |command, timeout_secs| {
-        Json::Object(vec![
-            ("type", Json::Text("command")),
-            ("command", Json::Text(command)),
-            ("timeout", Json::Number(timeout_secs)),
-        ])
-    },
+    ..HookStyle::DEFAULT
 };
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -150,12 +138,8 @@ fn snake_case(event: &str) -> String {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
-    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
-    only: None,
-    path_hints: |_| PathHints::default(),
-    open: None,
     find,
-    writes_uses_at_end: false,
+    ..TranscriptFiles::DEFAULT
 };
 
 /// One folder per day, in an unknown time zone; archived sessions share one folder.

@@ -16,16 +16,12 @@ use crate::tool::{self, Exit, Question, Todo, Use};
 use crate::{HookEvent, PayloadError, patch};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Input<'a> {
     /// A shell command, or a patch.
-    #[serde(borrow)]
     command: Escaped<'a>,
-    #[serde(borrow)]
     workdir: Text<'a>,
-    #[serde(borrow)]
     plan: List<Object<Todo<'a>>>,
-    #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
 }
 

@@ -10,31 +10,27 @@ use crate::loose::{Object, Text};
 use crate::stream::{Amount, Bill, Count, Fault, Speaker, StreamEvent, Tokens, Wait};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     payload: Object<Payload<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Payload<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     info: Object<TokenInfo>,
-    #[serde(borrow)]
     rate_limits: Object<RateLimits<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct RateLimits<'a> {
     /// Which limit was reached; `None` if none was.
-    #[serde(borrow)]
     rate_limit_reached_type: Text<'a>,
     primary: Object<RateLimit>,
     secondary: Object<RateLimit>,

@@ -29,13 +29,10 @@ pub enum State<'a> {
 
 /// The result of a command, printed as it is.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Printed<'a> {
-    #[serde(borrow)]
     output: Text<'a>,
-    #[serde(borrow)]
     exit_code: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
 }
 

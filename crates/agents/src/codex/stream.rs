@@ -8,48 +8,35 @@ use crate::loose::{List, Object, Text};
 use crate::stream::{Count, Fault, Finish, StreamEvent, Wait, http_status, what};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     thread_id: Text<'a>,
-    #[serde(borrow)]
     item: Object<Item<'a>>,
     usage: Object<Usage>,
-    #[serde(borrow)]
     error: Object<Problem<'a>>,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Item<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
-    #[serde(borrow)]
     command: Text<'a>,
-    #[serde(borrow)]
     changes: List<Object<Change<'a>>>,
-    #[serde(borrow)]
     server: Text<'a>,
-    #[serde(borrow)]
     tool: Text<'a>,
-    #[serde(borrow)]
     query: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Change<'a> {
-    #[serde(borrow)]
     path: Text<'a>,
 }
 
@@ -61,9 +48,8 @@ struct Usage {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Problem<'a> {
-    #[serde(borrow)]
     message: Text<'a>,
 }
 

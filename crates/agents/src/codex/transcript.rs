@@ -18,135 +18,102 @@ use crate::loose::{List, Object, Raw, Text, TextOrList};
 use crate::transcripts::{Transcript, TranscriptBuilder, each_line};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(borrow)]
     ordinal: Text<'a>,
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     payload: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct SessionMeta<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     parent_thread_id: Text<'a>,
-    #[serde(borrow)]
     thread_source: Text<'a>,
     /// `cli`, `vscode`, `exec`, …, or an object for a subagent.
-    #[serde(borrow)]
     source: Raw<'a>,
-    #[serde(borrow)]
     subagent_history_start_ordinal: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     git: Object<Git<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct SubagentSource<'a> {
-    #[serde(borrow)]
     subagent: Raw<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Spawned<'a> {
-    #[serde(borrow)]
     thread_spawn: Object<Spawn<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Spawn<'a> {
-    #[serde(borrow)]
     parent_thread_id: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Git<'a> {
-    #[serde(borrow)]
     branch: Text<'a>,
 }
 
 /// An `event_msg` of any kind.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     turn_id: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
-    #[serde(borrow)]
     last_agent_message: Text<'a>,
-    #[serde(borrow)]
     thread_name: Text<'a>,
-    #[serde(borrow)]
     call_id: Text<'a>,
-    #[serde(borrow)]
     item: Raw<'a>,
-    #[serde(borrow)]
     turn_attribution: Object<Attribution<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Attribution<'a> {
-    #[serde(borrow)]
     turn_trigger: Text<'a>,
 }
 
 /// The newer form of the same.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Item<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     content: List<Object<Piece<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Piece<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
 }
 
 /// A tool call by the model, or its output.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ResponseItem<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     call_id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     arguments: Raw<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow)]
     action: Raw<'a>,
-    #[serde(borrow)]
     output: TextOrList<'a, Object<Piece<'a>>>,
 }
 

@@ -5,29 +5,15 @@
 use std::path::PathBuf;
 
 use crate::copilot;
-use crate::install::transcripts::{PathHints, TranscriptFiles, below, current_path, plain_name};
-use crate::install::{
-    FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path,
-};
+use crate::install::transcripts::{TranscriptFiles, below, current_path};
+use crate::install::{FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir};
 use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
-use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::servers::{ServerStyle, command_and_args};
 use crate::settings::strict::Syntax;
 use crate::settings::{Json, Part};
 
-pub const PROFILE: Profile = Profile {
-    agent: copilot::AGENT,
-    dir,
-    programs: only_on_path,
-    files,
-    afterwards: None,
-    trust: no_trust_needed,
-    has_plugin: no_plugin,
-    guides: &[],
-    user_guides: &[],
-    notes: None,
-    transcripts: Some(&TRANSCRIPTS),
-    session_file: None,
-};
+pub const PROFILE: Profile =
+    Profile { agent: copilot::AGENT, dir, files, transcripts: Some(&TRANSCRIPTS), ..Profile::DEFAULT };
 
 static HOOKS: HookStyle = HookStyle {
     agent: copilot::AGENT,
@@ -42,7 +28,6 @@ static HOOKS: HookStyle = HookStyle {
         ("sessionEnd", 10),
     ],
     nesting: Nesting::Flat,
-    since: &[],
     command_key: "bash",
     version: Some(1),
     handler: |command, timeout_secs| {
@@ -52,16 +37,15 @@ static HOOKS: HookStyle = HookStyle {
             ("timeoutSec", Json::Number(timeout_secs)),
         ])
     },
+    ..HookStyle::DEFAULT
 };
 
 static SERVER: ServerStyle = ServerStyle {
-    list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
-    env: "env",
     server: |program| {
         let [command, args] = command_and_args(program);
         Json::Object(vec![("type", Json::Text("local")), command, args, ("tools", Json::Array(vec![Json::Text("*")]))])
     },
+    ..ServerStyle::DEFAULT
 };
 
 const HOOKS_FILE: FileEntry = ("hooks/cerberus.json", &[Part::Hooks(&HOOKS)], Syntax::Strict);
@@ -80,11 +64,8 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["session-state"]),
-    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
     // The other files of a session are beside its events.
     only: Some("events.jsonl"),
-    path_hints: |_| PathHints::default(),
-    open: None,
     find: |root, query| current_path(&root.join(query.id).join("events.jsonl")),
-    writes_uses_at_end: false,
+    ..TranscriptFiles::DEFAULT
 };

@@ -8,8 +8,8 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::json;
 
+use super::Profile;
 use super::before::{Asking, Refusal};
-use super::{Limits, Occasion, Profile};
 
 pub const AGENT: Agent = Agent::new("copilot");
 
@@ -25,7 +25,6 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     prompt_lines: &["\"session.start\"", "\"session.resume\"", "\"user.message\""],
-    is_headless: |_, _| false,
     reply: |_, context| Some(json!({"additionalContext": context})),
     refuse: |meant, reason| {
         Some(match meant {
@@ -35,16 +34,8 @@ pub(super) static PROFILE: Profile = Profile {
         })
     },
     asking: Asking::Always,
-    limits: Limits::NONE,
-    shows_notice: false,
-    brief_occasion: Occasion::Start,
     forgets_when_resumed: true,
     has_exact_starts: true,
-    unreported_tool: None,
-    nesting_variables: &[],
-    has_plugin_process: false,
     command_variables: &["COPILOT_CLI", "COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID"],
-    context: None,
-    status: None,
-    headless: None,
+    ..Profile::DEFAULT
 };

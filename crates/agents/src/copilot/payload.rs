@@ -23,62 +23,48 @@ use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Payload<'a> {
-    #[serde(borrow, rename = "sessionId", alias = "session_id")]
+    #[serde(rename = "sessionId", alias = "session_id")]
     session: Text<'a>,
     /// Milliseconds, or RFC 3339.
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
-    #[serde(borrow)]
     prompt: Text<'a>,
-    #[serde(borrow, rename = "toolName", alias = "tool_name")]
+    #[serde(rename = "toolName", alias = "tool_name")]
     tool: Text<'a>,
-    #[serde(borrow, rename = "toolArgs", alias = "tool_input")]
+    #[serde(rename = "toolArgs", alias = "tool_input")]
     input: Option<&'a RawValue>,
-    #[serde(borrow, rename = "toolResult", alias = "tool_result")]
+    #[serde(rename = "toolResult", alias = "tool_result")]
     result: Option<Object<ToolResult<'a>>>,
-    #[serde(borrow)]
     error: Text<'a>,
-    #[serde(borrow, rename = "stopReason", alias = "stop_reason")]
+    #[serde(rename = "stopReason", alias = "stop_reason")]
     stop_reason: Text<'a>,
-    #[serde(borrow)]
     trigger: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ToolResult<'a> {
-    #[serde(borrow, rename = "resultType", alias = "result_type")]
+    #[serde(rename = "resultType", alias = "result_type")]
     kind: Text<'a>,
-    #[serde(borrow, rename = "textResultForLlm", alias = "text_result_for_llm")]
+    #[serde(rename = "textResultForLlm", alias = "text_result_for_llm")]
     text: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Input<'a> {
-    #[serde(borrow)]
     path: Text<'a>,
-    #[serde(borrow)]
     command: Text<'a>,
-    #[serde(borrow)]
     file_text: Escaped<'a>,
-    #[serde(borrow)]
     new_str: Escaped<'a>,
     /// A patch.
-    #[serde(borrow)]
     input: Escaped<'a>,
-    #[serde(borrow)]
     query: Text<'a>,
     /// A list in Markdown.
-    #[serde(borrow)]
     todos: TextOrList<'a, Text<'a>>,
 }
 
@@ -133,7 +119,7 @@ fn event<'a>(cleaner: &'a Cleaner, fields: Payload<'a>, input: &'a str) -> Optio
     }
     if let Some(source) = fields.source.0 {
         // A new session has the source `new`.
-        let source = StartSource::from_name(&source).unwrap_or(StartSource::Startup);
+        let source = StartSource::from_word(&source).unwrap_or(StartSource::Startup);
         return Some(Event::Start { source, transcript: None, phase: None, process: None });
     }
     fields.reason.0.map(|reason| Event::End { reason: cleaner.clean(reason, Keep::SUBJECT) })

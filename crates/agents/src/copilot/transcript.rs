@@ -17,84 +17,67 @@ use crate::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
 use crate::transcripts::{Transcript, TranscriptBuilder, UseKey, each_line};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
     /// The subagent, if the event is not the main agent's.
-    #[serde(rename = "agentId", borrow)]
+    #[serde(rename = "agentId")]
     agent: Text<'a>,
-    #[serde(borrow)]
     data: Object<Data<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Data<'a> {
-    #[serde(rename = "sessionId", borrow)]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     context: Object<Context<'a>>,
     // Changes to the context are beside the other fields.
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     branch: Text<'a>,
-    #[serde(borrow)]
     content: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
     #[serde(rename = "isAutopilotContinuation")]
     is_continuation: Flag,
-    #[serde(borrow)]
     title: Text<'a>,
-    #[serde(rename = "summaryContent", borrow)]
+    #[serde(rename = "summaryContent")]
     summary: Text<'a>,
-    #[serde(rename = "toolCallId", borrow)]
+    #[serde(rename = "toolCallId")]
     call: Text<'a>,
-    #[serde(rename = "parentToolCallId", borrow)]
+    #[serde(rename = "parentToolCallId")]
     parent_call: Text<'a>,
-    #[serde(rename = "toolName", borrow)]
+    #[serde(rename = "toolName")]
     tool: Text<'a>,
-    #[serde(borrow)]
     arguments: Raw<'a>,
     success: Flag,
-    #[serde(borrow)]
     result: Object<Outcomes<'a>>,
-    #[serde(borrow)]
     error: Object<Error<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Context<'a> {
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(rename = "gitRoot", borrow)]
+    #[serde(rename = "gitRoot")]
     root: Text<'a>,
-    #[serde(borrow)]
     branch: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Outcomes<'a> {
-    #[serde(borrow)]
     content: Text<'a>,
-    #[serde(rename = "detailedContent", borrow)]
+    #[serde(rename = "detailedContent")]
     detailed: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Error<'a> {
-    #[serde(borrow)]
     message: Text<'a>,
-    #[serde(borrow)]
     code: Text<'a>,
 }
 

@@ -3,28 +3,13 @@
 use std::path::PathBuf;
 
 use crate::cursor;
-use crate::install::{
-    FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path,
-};
+use crate::install::{FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir};
 use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
-use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::servers::ServerStyle;
 use crate::settings::strict::Syntax;
 use crate::settings::{Json, Part};
 
-pub const PROFILE: Profile = Profile {
-    agent: cursor::AGENT,
-    dir,
-    programs: only_on_path,
-    files,
-    afterwards: None,
-    trust: no_trust_needed,
-    has_plugin: no_plugin,
-    guides: &[],
-    user_guides: &[],
-    notes: None,
-    transcripts: None,
-    session_file: None,
-};
+pub const PROFILE: Profile = Profile { agent: cursor::AGENT, dir, files, ..Profile::DEFAULT };
 
 static HOOKS: HookStyle = HookStyle {
     agent: cursor::AGENT,
@@ -41,24 +26,18 @@ static HOOKS: HookStyle = HookStyle {
         ("sessionEnd", 10),
     ],
     nesting: Nesting::Flat,
-    since: &[],
-    command_key: "command",
     version: Some(1),
     handler: |command, timeout_secs| {
         Json::Object(vec![("command", Json::Text(command)), ("timeout", Json::Number(timeout_secs))])
     },
-};
-
-static SERVER: ServerStyle = ServerStyle {
-    list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
-    env: "env",
-    server: |program| Json::Object(command_and_args(program).to_vec()),
+    ..HookStyle::DEFAULT
 };
 
 /// What it accepts in them is not known.
-const FILES: &[FileEntry] =
-    &[("hooks.json", &[Part::Hooks(&HOOKS)], Syntax::Lenient), ("mcp.json", &[Part::Server(&SERVER)], Syntax::Lenient)];
+const FILES: &[FileEntry] = &[
+    ("hooks.json", &[Part::Hooks(&HOOKS)], Syntax::Lenient),
+    ("mcp.json", &[Part::Server(&ServerStyle::DEFAULT)], Syntax::Lenient),
+];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.in_home(".cursor")

@@ -6,8 +6,8 @@ pub(super) mod payload;
 use cerberus_record::id::Agent;
 use serde_json::{Value, json};
 
-use super::before::{Asking, Refusal};
-use super::{Limits, Occasion, Profile};
+use super::before::Refusal;
+use super::{Occasion, Profile};
 
 pub const AGENT: Agent = Agent::new("cursor");
 
@@ -18,26 +18,12 @@ pub(super) static PROFILE: Profile = Profile {
     resume: &["--resume", "{}"],
     parse: payload::parse,
     is_sender: |marks| marks.has_conversation,
-    transcript: None,
-    prompt_lines: &[],
-    is_headless: |_, _| false,
     reply,
     refuse: |meant, reason| {
         (meant == Refusal::Deny).then(|| json!({"permission": "deny", "user_message": reason, "agent_message": reason}))
     },
-    asking: Asking::Never,
-    limits: Limits::NONE,
-    shows_notice: false,
-    brief_occasion: Occasion::Start,
-    forgets_when_resumed: false,
-    has_exact_starts: false,
-    unreported_tool: None,
-    nesting_variables: &[],
-    has_plugin_process: false,
     command_variables: &["CURSOR_AGENT"],
-    context: None,
-    status: None,
-    headless: None,
+    ..Profile::DEFAULT
 };
 
 fn reply(occasion: Occasion, context: &str) -> Option<Value> {

@@ -19,81 +19,52 @@ use crate::tool::{self, Exit, Todo, Use};
 use crate::{HookEvent, PayloadError};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Payload<'a> {
-    #[serde(borrow)]
     hook_event_name: Text<'a>,
-    #[serde(borrow)]
     conversation_id: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
     /// Changes with every prompt.
-    #[serde(borrow)]
     generation_id: Text<'a>,
-    #[serde(borrow)]
     workspace_roots: List<Text<'a>>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
-    #[serde(borrow)]
     prompt: Text<'a>,
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     tool_input: Object<Input<'a>>,
     /// JSON in a string.
-    #[serde(borrow)]
     tool_output: Escaped<'a>,
-    #[serde(borrow)]
     error_message: Text<'a>,
     is_interrupt: Flag,
     /// The agent's text.
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     summary: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Input<'a> {
-    #[serde(borrow)]
     command: Text<'a>,
-    #[serde(borrow)]
     working_directory: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     file_path: Text<'a>,
-    #[serde(borrow)]
     path: Text<'a>,
-    #[serde(borrow)]
     target_file: Text<'a>,
-    #[serde(borrow)]
     content: Escaped<'a>,
-    #[serde(borrow)]
     contents: Escaped<'a>,
-    #[serde(borrow)]
     new_string: Escaped<'a>,
-    #[serde(borrow)]
     todos: List<Object<Todo<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Printed<'a> {
-    #[serde(borrow, rename = "exitCode")]
+    #[serde(rename = "exitCode")]
     exit_code: Text<'a>,
-    #[serde(borrow)]
     stdout: Text<'a>,
-    #[serde(borrow)]
     output: Text<'a>,
-    #[serde(borrow)]
     stderr: Text<'a>,
 }
 
@@ -128,7 +99,7 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Ev
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "sessionStart" | "SessionStart" => Event::Start {
-            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            source: fields.source.0.and_then(|source| StartSource::from_word(&source)).unwrap_or(StartSource::Startup),
             transcript: None,
             phase: None,
             process: None,

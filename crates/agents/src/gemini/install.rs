@@ -13,27 +13,23 @@ use crate::gemini;
 use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
-    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, first_lines, in_dir, no_plugin,
-    no_trust_needed, only_on_path,
+    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, first_lines, in_dir,
 };
-use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
-use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::hooks::{CheckHook, HookStyle};
+use crate::settings::servers::ServerStyle;
 use crate::settings::strict::Syntax;
 use crate::settings::{Json, Part};
 
 pub const PROFILE: Profile = Profile {
     agent: gemini::AGENT,
     dir,
-    programs: only_on_path,
     files,
-    afterwards: None,
-    trust: no_trust_needed,
-    has_plugin: no_plugin,
     guides: &["GEMINI.md"],
     user_guides: &["GEMINI.md"],
     notes: Some(NotesFile { path: notes_path, about: |text, _| first_lines(text) }),
     transcripts: Some(&TRANSCRIPTS),
     session_file: Some(SessionFile { find: find_chat, read: gemini::stream::chat }),
+    ..Profile::DEFAULT
 };
 
 static HOOKS: HookStyle = HookStyle {
@@ -50,10 +46,6 @@ static HOOKS: HookStyle = HookStyle {
         ("AfterAgent", 10_000),
         ("SessionEnd", 10_000),
     ],
-    nesting: Nesting::Grouped,
-    since: &[],
-    command_key: "command",
-    version: None,
     handler: |command, timeout_millis| {
         Json::Object(vec![
             ("type", Json::Text("command")),
@@ -62,13 +54,7 @@ static HOOKS: HookStyle = HookStyle {
             ("timeout", Json::Number(timeout_millis)),
         ])
     },
-};
-
-static SERVER: ServerStyle = ServerStyle {
-    list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
-    env: "env",
-    server: |program| Json::Object(command_and_args(program).to_vec()),
+    ..HookStyle::DEFAULT
 };
 
 /// How many folders and chats are looked through for a session.
@@ -77,7 +63,8 @@ const ENTRIES_MAX: usize = 20_000;
 /// Limit for files that hold a single line.
 const LINE_BYTES_MAX: u64 = 16 * 1024;
 
-const FILES: &[FileEntry] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)], Syntax::Comments)];
+const FILES: &[FileEntry] =
+    &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&ServerStyle::DEFAULT)], Syntax::Comments)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     match surroundings.folder("GEMINI_CLI_HOME") {
@@ -101,11 +88,10 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
         let name = plain_name(name);
         name.ends_with(".jsonl") || (name.ends_with(".json") && name.starts_with("session-"))
     },
-    only: None,
     path_hints,
-    open: None,
     find,
     writes_uses_at_end: true,
+    ..TranscriptFiles::DEFAULT
 };
 
 /// File names end with the first part of the session id.

@@ -8,10 +8,10 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::{Value, json};
 
-use super::before::{Asking, Refusal};
-use super::headless::{Headless, Input, Naming};
+use super::before::Refusal;
+use super::headless::{Headless, Naming};
 use super::host::for_event;
-use super::{Limits, Occasion, Profile};
+use super::{Occasion, Profile};
 
 pub const AGENT: Agent = Agent::new("gemini");
 
@@ -26,37 +26,24 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && !marks.has_turn && marks.has_time && has_chat
     },
     transcript: Some(transcript::read),
-    prompt_lines: &[],
-    is_headless: |_, _| false,
     reply,
     refuse: |meant, reason| (meant != Refusal::Ask).then(|| json!({"decision": "deny", "reason": reason})),
-    asking: Asking::Never,
-    limits: Limits::NONE,
     shows_notice: true,
     // Its headless mode puts a start's context before the prompt in one message, and a resumed session drops messages
     // that begin with context. A prompt's context follows the prompt.
     brief_occasion: Occasion::Prompt,
-    forgets_when_resumed: false,
     has_exact_starts: true,
-    unreported_tool: None,
-    nesting_variables: &[],
-    has_plugin_process: false,
     command_variables: &["GEMINI_CLI"],
-    context: None,
-    status: None,
     headless: Some(&HEADLESS),
+    ..Profile::DEFAULT
 };
 
 static HEADLESS: Headless = Headless {
     args: &["--output-format", "stream-json"],
-    last_args: &[],
     naming: Some(Naming { flag: "--session-id", users_own: &["--session-id", "--session-file", "--resume", "-r"] }),
     resume: Some("--resume"),
-    input: Input::Text,
-    ask_window: None,
-    budget_flag: None,
-    model_flags: &["--model", "-m"],
     read: stream::read,
+    ..Headless::DEFAULT
 };
 
 fn reply(occasion: Occasion, context: &str) -> Option<Value> {

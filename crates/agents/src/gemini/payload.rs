@@ -20,93 +20,72 @@ use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Payload<'a> {
-    #[serde(borrow)]
     hook_event_name: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     transcript_path: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
-    #[serde(borrow)]
     trigger: Text<'a>,
-    #[serde(borrow)]
     prompt: Text<'a>,
-    #[serde(borrow)]
     prompt_response: Text<'a>,
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     tool_input: Object<Input<'a>>,
-    #[serde(borrow)]
     tool_response: Object<Response<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Input<'a> {
-    #[serde(borrow)]
     pub file_path: Text<'a>,
     /// The name in older versions.
-    #[serde(borrow)]
     pub absolute_path: Text<'a>,
-    #[serde(borrow)]
     pub include: List<Text<'a>>,
-    #[serde(borrow)]
     pub content: Escaped<'a>,
-    #[serde(borrow)]
     pub new_string: Escaped<'a>,
-    #[serde(borrow)]
     pub command: Text<'a>,
     /// The folder of a command; `directory` in older versions.
-    #[serde(borrow)]
     pub dir_path: Text<'a>,
-    #[serde(borrow)]
     pub directory: Text<'a>,
-    #[serde(borrow)]
     pub todos: List<Object<Todo<'a>>>,
-    #[serde(borrow)]
     pub questions: List<Object<Question<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Response<'a> {
-    #[serde(rename = "llmContent", borrow)]
+    #[serde(rename = "llmContent")]
     pub for_model: Escaped<'a>,
-    #[serde(rename = "returnDisplay", borrow)]
+    #[serde(rename = "returnDisplay")]
     pub shown: Object<Shown<'a>>,
-    #[serde(borrow)]
     error: Option<Object<Failure<'a>>>,
 }
 
 /// What the user sees of an edit.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub(crate) struct Shown<'a> {
-    #[serde(rename = "fileDiff", borrow)]
+    #[serde(rename = "fileDiff")]
     pub diff: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Failure<'a> {
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
-/// The arguments exactly as sent; the transcript identifies a tool use by the same text.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Given<'a> {
-    #[serde(borrow)]
-    tool_input: Raw<'a>,
+/// The key of a tool use, from its arguments exactly as sent; the transcript identifies it by the same text.
+pub(crate) fn key_of_arguments(cleaner: &Cleaner, payload: &[u8]) -> Result<Clean<'static>, PayloadError> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, bound = "'de: 'a")]
+    struct Given<'a> {
+        tool_input: Raw<'a>,
+    }
+    let given: Given = serde_json::from_slice(payload)?;
+    Ok(use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload))))
 }
 
 /// Parses one payload. Returns `None` for events we do not capture.
@@ -120,10 +99,7 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
     };
     let key = match &event {
         Event::Prompt { text } => prompt_key(text, payload),
-        Event::Tool(_) => {
-            let given: Given = serde_json::from_slice(payload)?;
-            use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload)))
-        }
+        Event::Tool(_) => key_of_arguments(cleaner, payload)?,
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
     let session = cleaner.clean(session, Keep::NAME);
@@ -133,7 +109,7 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
 fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
     Some(match name {
         "SessionStart" => Event::Start {
-            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            source: fields.source.0.and_then(|source| StartSource::from_word(&source)).unwrap_or(StartSource::Startup),
             transcript: fields.transcript_path.0.map(|path| cleaner.clean(path, Keep::NAME)),
             phase: None,
             process: None,
@@ -241,9 +217,8 @@ fn ending(for_model: &str) -> (Exit, String) {
 /// `{"answers":{"0":"…"}}`, by question number.
 fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound = "'de: 'b")]
     struct Given<'b> {
-        #[serde(borrow)]
         answers: Pairs<'b>,
     }
     let Ok(Object(given)) = serde_json::from_slice::<Object<Given>>(for_model.as_bytes()) else { return };

@@ -9,35 +9,26 @@ use crate::loose::{List, Object, Pairs, Raw, Text};
 use crate::stream::{Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, Wait, http_status, subject, what};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     parameters: Pairs<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     severity: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
-    #[serde(borrow)]
     error: Object<Problem<'a>>,
     stats: Object<Stats>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Problem<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
@@ -102,17 +93,14 @@ fn result(line: Line) -> Vec<StreamEvent> {
 
 /// A line of the chat file. A message is repeated in full when its tools have returned.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ChatLine<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     role: Text<'a>,
-    #[serde(borrow)]
     content: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(rename = "toolCalls", borrow)]
+    #[serde(rename = "toolCalls")]
     calls: List<Raw<'a>>,
     tokens: Object<ChatTokens>,
 }

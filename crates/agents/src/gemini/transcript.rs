@@ -18,111 +18,90 @@ use crate::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "sessionId", borrow)]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     kind: Text<'a>,
-    #[serde(borrow)]
     directories: List<Text<'a>>,
-    #[serde(borrow)]
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
     /// The title of the chat.
-    #[serde(borrow)]
     summary: Text<'a>,
-    #[serde(rename = "$set", borrow)]
+    #[serde(rename = "$set")]
     set: Object<Change<'a>>,
     // A message on a line of its own.
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     role: Text<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(rename = "displayContent", borrow)]
+    #[serde(rename = "displayContent")]
     shown: Raw<'a>,
-    #[serde(rename = "toolCalls", borrow)]
+    #[serde(rename = "toolCalls")]
     calls: List<Object<Call<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Change<'a> {
-    #[serde(borrow)]
     summary: Text<'a>,
-    #[serde(borrow)]
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     role: Text<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(rename = "displayContent", borrow)]
+    #[serde(rename = "displayContent")]
     shown: Raw<'a>,
-    #[serde(rename = "toolCalls", borrow)]
+    #[serde(rename = "toolCalls")]
     calls: List<Object<Call<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Call<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     args: Raw<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(borrow)]
     result: TextOrList<'a, Object<Part<'a>>>,
-    #[serde(rename = "resultDisplay", borrow)]
+    #[serde(rename = "resultDisplay")]
     display: Object<Display<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Part<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(rename = "functionResponse", borrow)]
+    #[serde(rename = "functionResponse")]
     response: Object<FunctionResponse<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct FunctionResponse<'a> {
-    #[serde(borrow)]
-    response: Object<Response<'a>>,
+#[serde(default, bound = "'de: 'a")]
+pub(crate) struct FunctionResponse<'a> {
+    pub id: Text<'a>,
+    pub response: Object<Response<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Response<'a> {
-    #[serde(borrow)]
-    output: Text<'a>,
-    #[serde(borrow)]
-    error: Text<'a>,
+#[serde(default, bound = "'de: 'a")]
+pub(crate) struct Response<'a> {
+    pub output: Text<'a>,
+    pub error: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Display<'a> {
-    #[serde(rename = "fileDiff", borrow)]
-    diff: Text<'a>,
+#[serde(default, bound = "'de: 'a")]
+pub(crate) struct Display<'a> {
+    #[serde(rename = "fileDiff")]
+    pub diff: Text<'a>,
 }
 
 /// The role of a text that replaced the messages before it.
@@ -253,9 +232,8 @@ impl<'a> Part<'a> {
 /// The text of a message: a string, a part with a text, or a list of either.
 fn text_of(content: Raw<'_>) -> Cow<'_, str> {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound = "'de: 'a")]
     struct TextPart<'a> {
-        #[serde(borrow)]
         text: Text<'a>,
     }
     match serde_json::from_slice::<TextOrList<Raw>>(content.0.as_bytes()) {

@@ -11,6 +11,7 @@ pub mod wiring;
 use std::path::{Path, PathBuf};
 
 use cerberus_record::id::Agent;
+use cerberus_record::words;
 
 use self::transcripts::TranscriptFiles;
 use crate::claude_code::install as claude_code;
@@ -100,27 +101,14 @@ pub struct SessionFile {
     pub read: fn(line: &[u8]) -> Vec<StreamEvent>,
 }
 
-/// Which sessions we are installed for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// All sessions of the user.
-    User,
-    /// The sessions in this project.
-    Project,
-}
-
-impl Scope {
-    pub const ALL: [Scope; 2] = [Scope::User, Scope::Project];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::User => "user",
-            Scope::Project => "project",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Scope> {
-        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+words! {
+    /// Which sessions we are installed for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Scope {
+        /// All sessions of the user.
+        User = "user",
+        /// The sessions in this project.
+        Project = "project",
     }
 }
 
@@ -158,6 +146,23 @@ pub enum Trust {
 }
 
 impl Profile {
+    /// An agent whose program is on PATH, that asks nobody about hooks and has no plugins of ours. What a profile does not
+    /// say is as here.
+    pub const DEFAULT: Profile = Profile {
+        agent: Agent::MANUAL,
+        dir: |_| None,
+        programs: |_| Vec::new(),
+        files: |_, _| Vec::new(),
+        afterwards: None,
+        trust: |_, _| Trust::NotNeeded,
+        has_plugin: |_| false,
+        guides: &[],
+        user_guides: &[],
+        notes: None,
+        transcripts: None,
+        session_file: None,
+    };
+
     pub fn of(agent: Agent) -> Option<&'static Profile> {
         ALL.into_iter().find(|profile| profile.agent == agent)
     }
@@ -171,21 +176,6 @@ impl Profile {
     pub fn is_found(&self, surroundings: &Surroundings) -> bool {
         (self.dir)(surroundings).is_some_and(|dir| dir.is_dir()) || surroundings.on_path(self.program()).is_some()
     }
-}
-
-/// For agents that run the hooks in their files without asking.
-pub fn no_trust_needed(_: &Surroundings, _: Scope) -> Trust {
-    Trust::NotNeeded
-}
-
-/// For agents whose program is on PATH or nowhere.
-pub fn only_on_path(_: &Surroundings) -> Vec<PathBuf> {
-    Vec::new()
-}
-
-/// For agents without plugins.
-pub fn no_plugin(_: &Surroundings) -> bool {
-    false
 }
 
 /// The name of a settings file, its parts, and what the agent accepts in it.

@@ -28,6 +28,19 @@ pub struct TranscriptFiles {
     pub writes_uses_at_end: bool,
 }
 
+impl TranscriptFiles {
+    /// One file of lines for each session. What an agent does not say is as here.
+    pub const DEFAULT: TranscriptFiles = TranscriptFiles {
+        roots: |_| Vec::new(),
+        is_transcript: |name| plain_name(name).ends_with(".jsonl"),
+        only: None,
+        path_hints: |_| PathHints::default(),
+        open: None,
+        find: |_, _| None,
+        writes_uses_at_end: false,
+    };
+}
+
 /// What the location of a file says about its session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PathHints {

@@ -8,6 +8,7 @@ pub mod price;
 pub mod redline;
 pub mod status_line;
 pub mod windows;
+use cerberus_record::words;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
@@ -15,27 +16,18 @@ use serde::{Deserialize, Serialize};
 use crate::meter::price::Prices;
 use crate::stream::{Bill, Speaker, StreamEvent, Tokens};
 
-/// How certain a reading is, the most certain first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Certainty {
-    /// The agent reported both tokens and window in this session.
-    Direct,
-    /// It reported the tokens; the window was set by the user or reported by the same model earlier.
-    Derived,
-    /// Counted from its output, or compared with the usual window of its model family.
-    Estimated,
-    Unknown,
-}
-
-impl Certainty {
-    pub fn word(self) -> &'static str {
-        match self {
-            Certainty::Direct => "direct",
-            Certainty::Derived => "derived",
-            Certainty::Estimated => "estimated",
-            Certainty::Unknown => "unknown",
-        }
+words! {
+    /// How certain a reading is, the most certain first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Certainty {
+        /// The agent reported both tokens and window in this session.
+        Direct = "direct",
+        /// It reported the tokens; the window was set by the user or reported by the same model earlier.
+        Derived = "derived",
+        /// Counted from its output, or compared with the usual window of its model family.
+        Estimated = "estimated",
+        Unknown = "unknown",
     }
 }
 

@@ -22,34 +22,22 @@ use crate::{HookEvent, PayloadError, patch};
 
 /// A message of one of our plugins. The type of tool arguments differs by agent.
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "Args: Default + Deserialize<'de>")]
+#[serde(default, bound = "'de: 'a, Args: Default + Deserialize<'de>")]
 pub(crate) struct Message<'a, Args> {
-    #[serde(borrow)]
     event: Text<'a>,
-    #[serde(rename = "sessionID", borrow)]
+    #[serde(rename = "sessionID")]
     session: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     pub tool: Text<'a>,
     pub args: Args,
-    #[serde(borrow)]
     pub output: Text<'a>,
-    #[serde(borrow)]
     pub error: Text<'a>,
-    #[serde(borrow)]
     exit: Text<'a>,
-    #[serde(borrow)]
     diff: Escaped<'a>,
-    #[serde(borrow)]
     answers: List<Text<'a>>,
     /// The agent runs without a terminal.
     headless: Flag,
@@ -57,23 +45,18 @@ pub(crate) struct Message<'a, Args> {
 
 /// The arguments of opencode's tools, under its own names.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Args<'a> {
-    #[serde(borrow)]
     command: Text<'a>,
-    #[serde(borrow)]
     workdir: Text<'a>,
-    #[serde(rename = "filePath", borrow)]
+    #[serde(rename = "filePath")]
     file_path: Text<'a>,
-    #[serde(borrow)]
     content: Escaped<'a>,
-    #[serde(rename = "newString", borrow)]
+    #[serde(rename = "newString")]
     new_string: Escaped<'a>,
-    #[serde(rename = "patchText", borrow)]
+    #[serde(rename = "patchText")]
     patch_text: Escaped<'a>,
-    #[serde(borrow)]
     todos: List<Object<Todo<'a>>>,
-    #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
 }
 
@@ -118,7 +101,7 @@ fn event<'a, Args>(
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "start" => Event::Start {
-            source: fields.source.0.and_then(|source| StartSource::from_name(&source)).unwrap_or(StartSource::Startup),
+            source: fields.source.0.and_then(|source| StartSource::from_word(&source)).unwrap_or(StartSource::Startup),
             transcript: None,
             phase: None,
             process: None,

@@ -8,41 +8,32 @@ use crate::loose::{Object, Pairs, Text};
 use crate::stream::{Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, http_status, subject, what};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(rename = "sessionID", borrow)]
+    #[serde(rename = "sessionID")]
     session: Text<'a>,
-    #[serde(borrow)]
     part: Object<Part<'a>>,
-    #[serde(borrow)]
     error: Object<Problem<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Part<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     tool: Text<'a>,
-    #[serde(borrow)]
     state: Object<ToolState<'a>>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
     tokens: Object<Counted>,
     cost: Amount,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ToolState<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     input: Pairs<'a>,
 }
 
@@ -63,18 +54,15 @@ struct Cached {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Problem<'a> {
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     data: Object<ProblemData<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct ProblemData<'a> {
-    #[serde(borrow)]
     message: Text<'a>,
     #[serde(rename = "statusCode")]
     status: Count,

@@ -14,105 +14,79 @@ use crate::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Export<'a> {
-    #[serde(borrow)]
     info: Object<Session<'a>>,
-    #[serde(borrow)]
     messages: List<Object<Message<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Session<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(rename = "parentID", borrow)]
+    #[serde(rename = "parentID")]
     parent: Text<'a>,
-    #[serde(borrow)]
     directory: Text<'a>,
-    #[serde(borrow)]
     title: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
     /// Set if `info` does not contain it.
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     info: Object<Info<'a>>,
-    #[serde(borrow)]
     parts: List<Object<Part<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Info<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     time: Object<Times<'a>>,
     summary: Flag,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Times<'a> {
-    #[serde(borrow)]
     created: Text<'a>,
-    #[serde(borrow)]
     completed: Text<'a>,
-    #[serde(borrow)]
     end: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Part<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
     /// Text from the client, or text that is no longer part of the conversation.
     synthetic: Flag,
     ignored: Flag,
-    #[serde(rename = "callID", borrow)]
+    #[serde(rename = "callID")]
     call: Text<'a>,
-    #[serde(borrow)]
     tool: Text<'a>,
-    #[serde(borrow)]
     state: Object<State<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct State<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow)]
     output: Text<'a>,
-    #[serde(borrow)]
     error: Text<'a>,
-    #[serde(borrow)]
     metadata: Object<Metadata<'a>>,
-    #[serde(borrow)]
     time: Object<Times<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Metadata<'a> {
-    #[serde(borrow)]
     exit: Text<'a>,
-    #[serde(borrow)]
     diff: Text<'a>,
-    #[serde(borrow)]
     answers: List<List<Text<'a>>>,
 }
 

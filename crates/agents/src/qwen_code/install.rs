@@ -4,30 +4,23 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
-use crate::install::{
-    FileEntry, NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed,
-    only_on_path,
-};
+use crate::install::transcripts::{SessionQuery, TranscriptFiles, below};
+use crate::install::{FileEntry, NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, in_dir};
 use crate::qwen_code;
-use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
-use crate::settings::servers::{self, ServerStyle, command_and_args};
+use crate::settings::hooks::{CheckHook, HookStyle};
+use crate::settings::servers::ServerStyle;
 use crate::settings::strict::Syntax;
 use crate::settings::{Json, Part};
 
 pub const PROFILE: Profile = Profile {
     agent: qwen_code::AGENT,
     dir,
-    programs: only_on_path,
     files,
-    afterwards: None,
-    trust: no_trust_needed,
-    has_plugin: no_plugin,
     guides: &["QWEN.md", "AGENTS.md"],
     user_guides: &["QWEN.md", "AGENTS.md"],
     notes: Some(NOTES_BY_FOLDER),
     transcripts: Some(&TRANSCRIPTS),
-    session_file: None,
+    ..Profile::DEFAULT
 };
 
 static HOOKS: HookStyle = HookStyle {
@@ -44,10 +37,6 @@ static HOOKS: HookStyle = HookStyle {
         ("PostCompact", 10_000),
         ("SessionEnd", 10_000),
     ],
-    nesting: Nesting::Grouped,
-    since: &[],
-    command_key: "command",
-    version: None,
     handler: |command, timeout_millis| {
         Json::Object(vec![
             ("type", Json::Text("command")),
@@ -56,16 +45,11 @@ static HOOKS: HookStyle = HookStyle {
             ("timeout", Json::Number(timeout_millis)),
         ])
     },
+    ..HookStyle::DEFAULT
 };
 
-static SERVER: ServerStyle = ServerStyle {
-    list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
-    env: "env",
-    server: |program| Json::Object(command_and_args(program).to_vec()),
-};
-
-const FILES: &[FileEntry] = &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&SERVER)], Syntax::Comments)];
+const FILES: &[FileEntry] =
+    &[("settings.json", &[Part::Hooks(&HOOKS), Part::Server(&ServerStyle::DEFAULT)], Syntax::Comments)];
 
 fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("QWEN_HOME").or_else(|| surroundings.in_home(".qwen"))
@@ -79,15 +63,8 @@ fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
     in_dir(dir, FILES)
 }
 
-static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
-    roots: |surroundings| below(dir(surroundings), &["projects"]),
-    is_transcript: |name| plain_name(name).ends_with(".jsonl"),
-    only: None,
-    path_hints: |_| PathHints::default(),
-    open: None,
-    find,
-    writes_uses_at_end: false,
-};
+static TRANSCRIPTS: TranscriptFiles =
+    TranscriptFiles { roots: |surroundings| below(dir(surroundings), &["projects"]), find, ..TranscriptFiles::DEFAULT };
 
 /// `projects/<folder>/chats/<session>.jsonl`.
 fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {

@@ -8,32 +8,20 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::{Event, FileTouch, Outcome, ToolUse};
-use cerberus_record::id::fnv1a;
-use serde::Deserialize;
 
 use super::AGENT;
 use crate::claude_code::payload::{Call, Payload, hook_event};
-use crate::gemini::payload::{Input, Response};
-use crate::loose::{Object, Raw, Text};
+use crate::gemini::payload::{Input, Response, key_of_arguments};
+use crate::loose::{Object, Text};
 use crate::tool::{self, Exit, Use};
-use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
-
-/// The arguments exactly as sent; the transcript identifies a tool use by the same text.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Given<'a> {
-    #[serde(borrow)]
-    tool_input: Raw<'a>,
-}
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
     let fields: Payload<Object<Input>, Object<Response>> = serde_json::from_slice(payload)?;
     let mut hook_event = hook_event(cleaner, AGENT, payload, fields, tool_use)?;
     if let Some(HookEvent { key, event: Event::Tool(_), .. }) = &mut hook_event {
-        let given: Given = serde_json::from_slice(payload)?;
-        *key = use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload)));
+        *key = key_of_arguments(cleaner, payload)?;
     }
     Ok(hook_event)
 }
@@ -96,6 +84,7 @@ mod tests {
 
     use super::*;
     use crate::claude_code::payload as claude_code;
+    use crate::transcripts::use_key;
 
     const TRANSCRIPT: &str = "/home/ann/.qwen/projects/-home-ann-hydra/chats/3df6.jsonl";
 

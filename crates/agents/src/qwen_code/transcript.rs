@@ -11,6 +11,7 @@ use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use super::payload::ending;
+use crate::gemini::transcript::{Display, FunctionResponse, Response};
 use crate::loose::{Flag, List, Object, Raw, Text};
 use crate::stream::{Count, Speaker, StreamEvent};
 use crate::tool::Exit;
@@ -18,29 +19,24 @@ use crate::transcripts::tools::{Answer, Arguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Line<'a> {
-    #[serde(borrow)]
     uuid: Text<'a>,
-    #[serde(rename = "sessionId", borrow)]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     timestamp: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(rename = "gitBranch", borrow)]
+    #[serde(rename = "gitBranch")]
     branch: Text<'a>,
     #[serde(rename = "isSidechain")]
     is_subagent: Flag,
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     subtype: Text<'a>,
-    #[serde(borrow)]
     message: Object<Message<'a>>,
-    #[serde(rename = "systemPayload", borrow)]
+    #[serde(rename = "systemPayload")]
     details: Object<Details<'a>>,
-    #[serde(rename = "toolCallResult", borrow)]
+    #[serde(rename = "toolCallResult")]
     result: Object<CallResult<'a>>,
     #[serde(rename = "usageMetadata")]
     usage: Object<Usage>,
@@ -58,79 +54,48 @@ struct Usage {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Message<'a> {
-    #[serde(borrow)]
     parts: List<Object<Part<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Part<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
     thought: Flag,
-    #[serde(rename = "functionCall", borrow)]
+    #[serde(rename = "functionCall")]
     call: Object<Call<'a>>,
-    #[serde(rename = "functionResponse", borrow)]
+    #[serde(rename = "functionResponse")]
     response: Object<FunctionResponse<'a>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Call<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     args: Raw<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct FunctionResponse<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    response: Object<Response<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Response<'a> {
-    #[serde(borrow)]
-    output: Text<'a>,
-    #[serde(borrow)]
-    error: Text<'a>,
 }
 
 /// What the client knows about a line beside the message.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct Details<'a> {
     /// The prompt as the user typed it.
-    #[serde(rename = "displayText", borrow)]
+    #[serde(rename = "displayText")]
     typed: Text<'a>,
     /// The messages that remain after compaction; the first holds the summary.
-    #[serde(rename = "compressedHistory", borrow)]
+    #[serde(rename = "compressedHistory")]
     remaining: List<Object<Message<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 struct CallResult<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(rename = "resultDisplay", borrow)]
+    #[serde(rename = "resultDisplay")]
     display: Object<Display<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Display<'a> {
-    #[serde(rename = "fileDiff", borrow)]
-    diff: Text<'a>,
 }
 
 /// Parses a whole chat.

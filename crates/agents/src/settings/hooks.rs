@@ -51,6 +51,24 @@ pub enum Nesting {
 }
 
 impl HookStyle {
+    /// As in Claude Code. What a style does not say is as here.
+    pub const DEFAULT: HookStyle = HookStyle {
+        agent: Agent::MANUAL,
+        events: &[],
+        checks: None,
+        since: &[],
+        nesting: Nesting::Grouped,
+        command_key: "command",
+        version: None,
+        handler: |command, timeout| {
+            Json::Object(vec![
+                ("type", Json::Text("command")),
+                ("command", Json::Text(command)),
+                ("timeout", Json::Number(timeout)),
+            ])
+        },
+    };
+
     fn args(&self) -> [&str; 2] {
         ["hook", self.agent.name()]
     }

@@ -29,6 +29,16 @@ pub struct ServerStyle {
     pub server: for<'a> fn(&'a str) -> Json<'a>,
 }
 
+impl ServerStyle {
+    /// As in most agents.
+    pub const DEFAULT: ServerStyle = ServerStyle {
+        list: "mcpServers",
+        form: Form::CommandAndArgs,
+        env: "env",
+        server: |program| Json::Object(command_and_args(program).to_vec()),
+    };
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `command` is the program, `args` are its arguments.

@@ -44,61 +44,37 @@ fn verb(tool: &str) -> Verb {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound = "'de: 'a")]
 pub struct Arguments<'a> {
-    #[serde(borrow)]
     pub command: TextOrList<'a, Text<'a>>,
-    #[serde(borrow)]
     pub cmd: Text<'a>,
-    #[serde(borrow)]
     pub workdir: Text<'a>,
-    #[serde(borrow)]
     dir_path: Text<'a>,
-    #[serde(borrow)]
     directory: Text<'a>,
-    #[serde(borrow)]
     working_directory: Text<'a>,
-    #[serde(borrow)]
     pub session_id: Text<'a>,
-    #[serde(borrow)]
     pub cell_id: Text<'a>,
-    #[serde(borrow)]
     pub path: Text<'a>,
-    #[serde(borrow)]
     file_path: Text<'a>,
-    #[serde(rename = "filePath", borrow)]
+    #[serde(rename = "filePath")]
     opencode_path: Text<'a>,
-    #[serde(borrow)]
     absolute_path: Text<'a>,
-    #[serde(borrow)]
     pub content: Text<'a>,
-    #[serde(borrow)]
     file_text: Text<'a>,
-    #[serde(borrow)]
     new_str: Text<'a>,
-    #[serde(borrow)]
     pub new_text: Text<'a>,
-    #[serde(borrow)]
     new_string: Text<'a>,
-    #[serde(rename = "newString", borrow)]
+    #[serde(rename = "newString")]
     opencode_string: Text<'a>,
-    #[serde(borrow)]
     pub input: Text<'a>,
-    #[serde(rename = "patchText", borrow)]
+    #[serde(rename = "patchText")]
     patch_text: Text<'a>,
-    #[serde(borrow)]
     patch: Text<'a>,
-    #[serde(borrow)]
     todos: TextOrList<'a, Object<Todo<'a>>>,
-    #[serde(borrow)]
     plan: TextOrList<'a, Object<Todo<'a>>>,
-    #[serde(borrow)]
     query: Text<'a>,
-    #[serde(borrow)]
     summary: Text<'a>,
-    #[serde(borrow)]
     question: Text<'a>,
-    #[serde(borrow)]
     questions: List<Object<Question<'a>>>,
 }
 

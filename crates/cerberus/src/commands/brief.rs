@@ -61,13 +61,13 @@ pub struct BriefCommand {
 const PROMPT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 fn sources() -> impl TypedValueParser<Value = StartSource> {
-    PossibleValuesParser::new(StartSource::ALL.map(StartSource::name))
-        .try_map(|name| StartSource::from_name(&name).ok_or(format!("{name:?} is not a source")))
+    PossibleValuesParser::new(StartSource::ALL.map(StartSource::word))
+        .try_map(|name| StartSource::from_word(&name).ok_or(format!("{name:?} is not a source")))
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(Format::name))
-        .try_map(|name| Format::from_name(&name).ok_or(format!("{name:?} is not a format")))
+    PossibleValuesParser::new(Format::ALL.map(Format::word))
+        .try_map(|name| Format::from_word(&name).ok_or(format!("{name:?} is not a format")))
 }
 
 impl BriefCommand {

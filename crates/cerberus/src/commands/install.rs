@@ -159,7 +159,7 @@ impl Selection {
     }
 
     fn scope(&self) -> Scope {
-        Scope::from_name(&self.scope).unwrap_or(Scope::User)
+        Scope::from_word(&self.scope).unwrap_or(Scope::User)
     }
 
     /// Plans a change of every file.

@@ -103,7 +103,7 @@ pub fn code(memory: &Memory) -> String {
     };
     let words = phrase(&memory.content, CODE_CHARS_MAX);
     // Words that nobody changed are the user's own.
-    let is_quote = Source::from_word(&memory.source) == Source::Prompt
+    let is_quote = Source::named(&memory.source) == Source::Prompt
         && memory.background.evidence.iter().any(|said| said.text == memory.content);
     match is_quote {
         true => code_text(&format!("{prefix}{}", quoted(&memory.content, memory.created_at))).into_owned(),

@@ -4,29 +4,22 @@
 
 use crate::said::cues::{Cue, cue};
 use crate::said::{self, QUOTE_CHARS_MAX};
+use cerberus_record::words;
 
-/// The kind of a correction. All but `Fix` hold beyond the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CorrectionKind {
-    /// What must or must never be done.
-    Rule,
-    /// What the user likes better.
-    Preference,
-    /// A wish that the user had to type again.
-    Fix,
+words! {
+    /// The kind of a correction. All but `Fix` hold beyond the moment.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum CorrectionKind {
+        /// What must or must never be done.
+        Rule = "rule",
+        /// What the user likes better.
+        Preference = "preference",
+        /// A wish that the user had to type again.
+        Fix = "fix",
+    }
 }
 
 impl CorrectionKind {
-    pub const ALL: [CorrectionKind; 3] = [CorrectionKind::Rule, CorrectionKind::Preference, CorrectionKind::Fix];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            CorrectionKind::Rule => "rule",
-            CorrectionKind::Preference => "preference",
-            CorrectionKind::Fix => "fix",
-        }
-    }
-
     /// How sure it is that the user means it to last, without anybody's help. From 0 to 1.
     pub fn confidence(self) -> f64 {
         match self {
@@ -34,10 +27,6 @@ impl CorrectionKind {
             CorrectionKind::Preference => 0.85,
             CorrectionKind::Fix => 0.75,
         }
-    }
-
-    pub fn from_word(word: &str) -> Option<CorrectionKind> {
-        CorrectionKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 

@@ -13,6 +13,7 @@ use cerberus_record::id::{MemoryId, ProjectId};
 use cerberus_record::memory::Status;
 use cerberus_record::source::Source;
 use cerberus_record::time::Timestamp;
+use cerberus_record::words;
 
 use super::correction::{CorrectionKind, QUOTED};
 use super::same::Compared;
@@ -64,21 +65,13 @@ impl Known<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    Rule,
-    Preference,
-    /// The user had to type it again.
-    Correction,
-}
-
-impl Category {
-    pub fn word(self) -> &'static str {
-        match self {
-            Category::Rule => "rule",
-            Category::Preference => "preference",
-            Category::Correction => "correction",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Category {
+        Rule = "rule",
+        Preference = "preference",
+        /// The user had to type it again.
+        Correction = "correction",
     }
 }
 

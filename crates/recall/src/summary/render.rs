@@ -5,6 +5,7 @@
 
 use cerberus_record::clean::text::{line, name};
 use cerberus_record::ours::SUMMARY_TITLE;
+use cerberus_record::words;
 use cerberus_text::tokens;
 use serde::{Deserialize, Serialize};
 
@@ -14,29 +15,15 @@ use crate::brief::{self, Brief, Dropped, Item, Request, Section};
 /// The budget of the summary with its facts.
 pub const SUMMARY_TOKENS: usize = 500;
 
-/// The format of the session part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    #[default]
-    Codes,
-    Summary,
-    Both,
-}
-
-impl Format {
-    pub const ALL: [Format; 3] = [Format::Codes, Format::Summary, Format::Both];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Codes => "codes",
-            Format::Summary => "summary",
-            Format::Both => "both",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name)
+words! {
+    /// The format of the session part.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Format {
+        #[default]
+        Codes = "codes",
+        Summary = "summary",
+        Both = "both",
     }
 }
 

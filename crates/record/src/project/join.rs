@@ -32,31 +32,23 @@ pub struct Answer {
     pub is_same: bool,
 }
 
-/// Why two projects are joined, strongest reason first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// The user said so.
-    User,
-    SameOrigin,
-    /// One was cloned from the folder of the other.
-    ClonedFrom,
-    /// They have the same first commit, and only one of them has an origin.
-    SameRootCommit,
-    /// They have the same first commit and no origin, and one of the folders no longer exists.
-    Moved,
+words! {
+    /// Why two projects are joined, strongest reason first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Reason {
+        /// The user said so.
+        User = "user",
+        SameOrigin = "same_origin",
+        /// One was cloned from the folder of the other.
+        ClonedFrom = "cloned_from",
+        /// They have the same first commit, and only one of them has an origin.
+        SameRootCommit = "same_root_commit",
+        /// They have the same first commit and no origin, and one of the folders no longer exists.
+        Moved = "moved",
+    }
 }
 
 impl Reason {
-    pub fn word(self) -> &'static str {
-        match self {
-            Reason::User => "user",
-            Reason::SameOrigin => "same_origin",
-            Reason::ClonedFrom => "cloned_from",
-            Reason::SameRootCommit => "same_root_commit",
-            Reason::Moved => "moved",
-        }
-    }
-
     pub fn words(self) -> &'static str {
         match self {
             Reason::User => "you joined them",

@@ -1,5 +1,6 @@
 //! `[summary]`: which provider writes summaries, and how sessions receive them.
 
+use cerberus_record::words;
 use std::time::Duration;
 
 use cerberus_recall::summary::render::Format;
@@ -74,23 +75,14 @@ pub enum Reads {
     Conversation,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderName {
-    Ollama,
-    Anthropic,
-    Openai,
-    Command,
-}
-
-impl ProviderName {
-    pub fn word(self) -> &'static str {
-        match self {
-            ProviderName::Ollama => "ollama",
-            ProviderName::Anthropic => "anthropic",
-            ProviderName::Openai => "openai",
-            ProviderName::Command => "command",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ProviderName {
+        Ollama = "ollama",
+        Anthropic = "anthropic",
+        Openai = "openai",
+        Command = "command",
     }
 }
 

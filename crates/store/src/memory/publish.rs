@@ -12,6 +12,7 @@ use cerberus_os::{outside, replace};
 use cerberus_recall::learn::publish::{PublishError, published};
 use cerberus_record::memory::{Scope, Status};
 use cerberus_record::time::Timestamp;
+use cerberus_record::words;
 
 use crate::project::identity::Located;
 use crate::same_project::joined::joined;
@@ -46,22 +47,13 @@ pub struct Change {
     pub text: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    Created,
-    Updated,
-    Unchanged,
-    Removed,
-}
-
-impl ChangeKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            ChangeKind::Created => "created",
-            ChangeKind::Updated => "updated",
-            ChangeKind::Unchanged => "unchanged",
-            ChangeKind::Removed => "removed",
-        }
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChangeKind {
+        Created = "created",
+        Updated = "updated",
+        Unchanged = "unchanged",
+        Removed = "removed",
     }
 }
 

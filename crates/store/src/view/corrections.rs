@@ -164,7 +164,7 @@ impl Store {
             Ok(CorrectionRow {
                 origin: Origin::read(row)?,
                 correction: Correction { kind, text: row.get(8)? },
-                source: MemorySource::from_word(&row.get::<_, String>(9)?),
+                source: MemorySource::named(&row.get::<_, String>(9)?),
                 quoted: row.get(10)?,
             })
         };

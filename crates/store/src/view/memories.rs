@@ -39,7 +39,7 @@ pub struct MemoryRow {
 impl MemoryRow {
     /// Where it came from.
     pub fn origin(&self) -> MemorySource {
-        if self.is_imported { MemorySource::Import } else { MemorySource::from_word(&self.memory.source) }
+        if self.is_imported { MemorySource::Import } else { MemorySource::named(&self.memory.source) }
     }
 
     /// Where it came from, as people read it.
@@ -52,7 +52,7 @@ impl MemoryRow {
 
     /// Whether it is from this source, or a file said that it was.
     pub fn is_from(&self, source: MemorySource) -> bool {
-        self.origin() == source || MemorySource::from_word(&self.memory.source) == source
+        self.origin() == source || MemorySource::named(&self.memory.source) == source
     }
 
     pub fn scope(&self) -> Scope {

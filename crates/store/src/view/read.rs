@@ -269,7 +269,7 @@ impl Store {
             AND (SELECT count(*) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'prompt' AND row > start.row) < 2
             ORDER BY start_source = 'compact' DESC, row DESC LIMIT 1";
         let found = self.rows(sql, params![session.row, now.millis()], |row| row.get::<_, Option<String>>(0))?;
-        Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_name(&source)))
+        Ok(found.into_iter().flatten().next().and_then(|source| StartSource::from_word(&source)))
     }
 
     /// Whether a session has had one prompt and no start.

@@ -67,7 +67,7 @@ impl Store {
                     ORDER BY at DESC, event DESC LIMIT ?3)
             ) ORDER BY 2, 1";
         let rows = self.rows(sql, params![row, now.millis(), TURNS_READ_MAX], |row| {
-            let sender = row.get::<_, Option<String>>(4)?.map(|word| Source::from_word(&word));
+            let sender = row.get::<_, Option<String>>(4)?.map(|word| Source::named(&word));
             Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?, sender))
         })?;
         let mut turns: Vec<Turn> = Vec::new();

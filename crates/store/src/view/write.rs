@@ -171,7 +171,7 @@ impl<'a> FoldTransaction<'a> {
         }
         let kind = EventKind::of(&record.event).word();
         let tool = if let Event::Tool(used) = &record.event { Some(&*used.tool) } else { None };
-        let begun = if let Event::Start { source, .. } = &record.event { Some(source.name()) } else { None };
+        let begun = if let Event::Start { source, .. } = &record.event { Some(source.word()) } else { None };
         let sql = "INSERT OR IGNORE INTO event (row, session, key, at, kind, tool, start_source, heard_by)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         loop {
@@ -291,7 +291,7 @@ impl<'a> FoldTransaction<'a> {
         let Event::Receipt { source: begun, codes, memories, tokens, redline } = event else { return Ok(()) };
         let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens, redline)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let begun = begun.map(StartSource::name);
+        let begun = begun.map(StartSource::word);
         let (at, codes, named) = (source.at.millis(), json(codes), json(memories));
         self.run(sql, params![source.session, at, begun, codes, named, tokens, redline])?;
         self.used(source, memories)

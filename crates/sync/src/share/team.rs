@@ -23,7 +23,7 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Memory(MemoryChange { id, memory: Some(memory), .. }) => {
             let is_here = words.is_here(memory.project.as_ref());
             let is_projects = matches!(Scope::parse(&memory.scope), Some(Scope::Project(_)));
-            let is_theirs = Source::from_word(&memory.source) == Source::Team;
+            let is_theirs = Source::named(&memory.source) == Source::Team;
             if memory.status != Status::Approved || !is_here || !is_projects || is_theirs {
                 return None;
             }

@@ -5,27 +5,15 @@ mod database;
 use std::path::{Path, PathBuf};
 
 use self::database::OpencodeDatabase;
-use crate::install::transcripts::{PathHints, TranscriptFiles, below, plain_name};
-use crate::install::{Profile, Scope, SettingsFile, Surroundings, in_dir, no_plugin, no_trust_needed, only_on_path};
+use crate::install::transcripts::{TranscriptFiles, below, plain_name};
+use crate::install::{Profile, Scope, SettingsFile, Surroundings, in_dir};
 use crate::opencode;
 use crate::settings::servers::{self, ServerStyle};
 use crate::settings::strict::Syntax;
 use crate::settings::{Json, Part, WholeFile};
 
-pub const PROFILE: Profile = Profile {
-    agent: opencode::AGENT,
-    dir,
-    programs: only_on_path,
-    files,
-    afterwards: None,
-    trust: no_trust_needed,
-    has_plugin: no_plugin,
-    guides: &[],
-    user_guides: &[],
-    notes: None,
-    transcripts: Some(&TRANSCRIPTS),
-    session_file: None,
-};
+pub const PROFILE: Profile =
+    Profile { agent: opencode::AGENT, dir, files, transcripts: Some(&TRANSCRIPTS), ..Profile::DEFAULT };
 
 static PLUGIN: WholeFile =
     WholeFile { text: include_str!("plugin.js"), mark: "// Cerberus in opencode", placeholder: "\"cerberus\"" };
@@ -75,10 +63,8 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
         let plain = plain_name(name);
         name == "opencode.db" || plain.ends_with(".jsonl") || plain.ends_with(".json")
     },
-    only: None,
-    path_hints: |_| PathHints::default(),
     open: Some(|path, busy| Ok(Box::new(OpencodeDatabase::open(path, busy)?))),
     // All sessions are in the database.
     find: |_, _| None,
-    writes_uses_at_end: false,
+    ..TranscriptFiles::DEFAULT
 };

@@ -67,7 +67,7 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     }
     for (scope, wiring) in &scopes {
         let commands = Vec::from_iter(wiring.commands()).join(", ");
-        said.push(format!("installed ({}): {commands}", scope.name()));
+        said.push(format!("installed ({}): {commands}", scope.word()));
         problem = problem.or_else(|| subject.problem(*scope, wiring, &mut said));
     }
     if is_enforcing(context) {

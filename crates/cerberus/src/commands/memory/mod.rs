@@ -129,7 +129,7 @@ impl ScopeArgument {
 /// A source on the command line.
 fn sources() -> impl TypedValueParser<Value = Source> {
     PossibleValuesParser::new(Source::ALL.map(Source::word).into_iter().chain([Source::Unknown.word()]))
-        .map(|word| Source::from_word(&word))
+        .map(|word| Source::named(&word))
 }
 
 /// All scopes that match the given one. The current project may have other names in other folders.
