@@ -201,35 +201,14 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Entries<'a, T> {
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Flag;
-            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
-                Ok(Flag(value))
-            }
-            skips!(Flag, Flag(false); numbers, str, unit, seq, map, expecting);
-        }
-        deserializer.deserialize_any(V)
+        Raw::deserialize(deserializer).map(|raw| Flag(raw.0 == "true"))
     }
 }
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Number;
-            fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
-                Ok(Number(value.min(u64::from(u32::MAX)) as u32))
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
-                Ok(Number(0))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
-                Ok(Number(0))
-            }
-            skips!(Number, Number(0); bool, str, unit, seq, map, expecting);
-        }
-        deserializer.deserialize_any(V)
+        let number = Raw::deserialize(deserializer)?.0.parse::<u64>().unwrap_or_default();
+        Ok(Number(u32::try_from(number).unwrap_or(u32::MAX)))
     }
 }
 
@@ -255,23 +234,8 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for TextOrList<'a, T> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Pairs<'de>;
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some((Text(key), Text(value))) = map.next_entry::<Text, Text>()? {
-                    if let (Some(key), Some(value)) = (key, value)
-                        && pairs.len() < LIST_MAX
-                    {
-                        pairs.push((key, value));
-                    }
-                }
-                Ok(Pairs(pairs))
-            }
-            skips!(Pairs<'de>, Pairs(Vec::new()); bool, numbers, str, unit, seq, expecting);
-        }
-        deserializer.deserialize_any(V)
+        let Entries(entries) = Entries::<Text>::deserialize(deserializer)?;
+        Ok(Pairs(entries.into_iter().filter_map(|(key, value)| Some((key, value.0?))).collect()))
     }
 }
 

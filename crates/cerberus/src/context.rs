@@ -33,9 +33,11 @@ use cerberus_store::summary::provider::Environment;
 use cerberus_store::view::fold;
 use cerberus_store::view::health;
 use cerberus_store::view::{SessionRow, Store};
+use serde::Serialize;
 
 use crate::capabilities;
 use crate::failure::{Failure, Hint, Result};
+use crate::render;
 
 /// How long a command may spend on naming edits before it answers.
 const NAMING_MAX: Duration = Duration::from_millis(200);
@@ -79,6 +81,15 @@ impl Context {
         let (home, cwd) = (self.home.clone(), self.cwd.clone());
         let (json, is_past) = (self.json, self.is_past);
         Context { home, clock: Clock::new(given), cwd, json, is_past, privacy_rules_unknown }
+    }
+
+    /// Prints what a command did: as JSON if the user wants that, else in words.
+    pub fn answer(&self, json: &impl Serialize, words: impl FnOnce()) -> Result<()> {
+        match self.json {
+            true => render::json(json),
+            false => words(),
+        }
+        Ok(())
     }
 
     /// Fails if somebody else can write to the home, or owns it.

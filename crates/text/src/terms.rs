@@ -62,27 +62,12 @@ pub fn words(text: &str) -> Vec<String> {
 
 /// The number of edits between two words, if it is small enough for a misspelling. Two swapped letters are one edit.
 pub fn misspelling(known: &str, written: &str) -> Option<usize> {
-    let (known, written): (Vec<char>, Vec<char>) = (known.chars().collect(), written.chars().collect());
-    let edits_max = if written.len() < LONG_WORD_CHARS { 1 } else { 2 };
-    if known.len().abs_diff(written.len()) > edits_max {
+    let written_chars = written.chars().count();
+    let edits_max = if written_chars < LONG_WORD_CHARS { 1 } else { 2 };
+    if known.chars().count().abs_diff(written_chars) > edits_max {
         return None;
     }
-    let mut rows = vec![vec![0; written.len() + 1]; known.len() + 1];
-    for a in 0..=known.len() {
-        for b in 0..=written.len() {
-            rows[a][b] = match (a, b) {
-                (0, _) => b,
-                (_, 0) => a,
-                _ => {
-                    let other = usize::from(known[a - 1] != written[b - 1]);
-                    let least = (rows[a - 1][b] + 1).min(rows[a][b - 1] + 1).min(rows[a - 1][b - 1] + other);
-                    let is_turned = a > 1 && b > 1 && known[a - 1] == written[b - 2] && known[a - 2] == written[b - 1];
-                    if is_turned { least.min(rows[a - 2][b - 2] + 1) } else { least }
-                }
-            };
-        }
-    }
-    Some(rows[known.len()][written.len()]).filter(|edits| *edits <= edits_max)
+    Some(strsim::osa_distance(known, written)).filter(|edits| *edits <= edits_max)
 }
 
 /// Runs of letters, digits and the signs that join names.

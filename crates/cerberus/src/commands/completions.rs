@@ -70,11 +70,7 @@ impl Completions {
             Shell::Fish => script + FISH,
             _ => script,
         };
-        match context.json {
-            true => render::json(&json!({"script": script})),
-            false => render::block(script.trim_end()),
-        }
-        Ok(())
+        context.answer(&json!({"script": script}), || render::block(script.trim_end()))
     }
 }
 

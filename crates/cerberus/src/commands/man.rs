@@ -93,11 +93,7 @@ impl ManPage {
         Man::new(command).render(&mut page).hint(BUG)?;
         more(&self.command.join(" ")).to_writer(&mut page).hint(BUG)?;
         let page = String::from_utf8(page).hint(BUG)?;
-        match context.json {
-            true => render::json(&json!({"page": page})),
-            false => render::block(page.trim_end()),
-        }
-        Ok(())
+        context.answer(&json!({"page": page}), || render::block(page.trim_end()))
     }
 }
 

@@ -1,5 +1,25 @@
 //! The commands, one file each. The doc comment of a command is its help text.
 
+/// Defines commands, each with the type of its arguments, which run it.
+macro_rules! commands {
+    ($visibility:vis enum $name:ident {
+        $($(#[command($($option:tt)*)])? $(#[cfg($($feature:tt)*)])? $command:ident($arguments:ty),)*
+    }) => {
+        #[derive(clap::Subcommand)]
+        $visibility enum $name {
+            $($(#[command($($option)*)])? $(#[cfg($($feature)*)])? $command($arguments),)*
+        }
+
+        impl $name {
+            $visibility fn run(self, context: &Context) -> Result<()> {
+                match self {
+                    $($(#[cfg($($feature)*)])? $name::$command(command) => command.run(context),)*
+                }
+            }
+        }
+    };
+}
+
 pub mod brief;
 pub mod check;
 mod completions;
@@ -50,7 +70,7 @@ use cerberus_record::clean::text::{name, printable};
 use cerberus_record::time::Timestamp;
 use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -89,59 +109,60 @@ struct Common {
     json: bool,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Status(status::Status),
-    Log(log::Log),
-    Show(show::Show),
-    Search(search::Search),
-    Resume(resume::Resume),
-    Stats(stats::Stats),
-    Report(report::ReportCommand),
-    Brief(brief::BriefCommand),
-    Record(record::RecordCommand),
-    Quote(quote::QuoteCommand),
-    Learn(memory::learn::Learn),
-    Review(memory::review::Review),
-    Check(check::Check),
-    Forget(forget::Forget),
-    Install(install::Install),
-    Import(import::Import),
-    Doctor(doctor::Doctor),
-    Try(try_out::Try),
-    #[cfg(feature = "loop")]
-    Loop(loops::Loop),
-    Run(run::Run),
-    #[cfg(feature = "loop")]
-    Handoff(handoff::HandoffCommand),
-    Memory(memory::Memory),
-    Session(session::Session),
-    Project(project::Project),
-    Summarize(summarize::Summarize),
-    #[cfg(feature = "sync")]
-    Sync(sync::Sync),
-    #[cfg(feature = "sync")]
-    Share(sync::Share),
-    #[command(hide = true)]
-    #[cfg(feature = "sync")]
-    Unshare(sync::Unshare),
-    Pause(pause::PauseCommand),
-    Unpause(pause::Unpause),
-    Uninstall(install::Uninstall),
-    #[command(hide = true)]
-    Hook(Hook),
-    #[command(hide = true)]
-    Mcp(mcp::Mcp),
-    #[command(name = "statusline", hide = true)]
-    StatusLine(statusline::StatusLineCommand),
-    #[command(hide = true)]
-    Watch(watch::Watch),
-    #[command(hide = true)]
-    Scan(scan::Scan),
-    #[command(hide = true)]
-    Completions(completions::Completions),
-    #[command(hide = true)]
-    Man(man::ManPage),
+commands! {
+    enum Command {
+        Status(status::Status),
+        Log(log::Log),
+        Show(show::Show),
+        Search(search::Search),
+        Resume(resume::Resume),
+        Stats(stats::Stats),
+        Report(report::ReportCommand),
+        Brief(brief::BriefCommand),
+        Record(record::RecordCommand),
+        Quote(quote::QuoteCommand),
+        Learn(memory::learn::Learn),
+        Review(memory::review::Review),
+        Check(check::Check),
+        Forget(forget::Forget),
+        Install(install::Install),
+        Import(import::Import),
+        Doctor(doctor::Doctor),
+        Try(try_out::Try),
+        #[cfg(feature = "loop")]
+        Loop(loops::Loop),
+        Run(run::Run),
+        #[cfg(feature = "loop")]
+        Handoff(handoff::HandoffCommand),
+        Memory(memory::Memory),
+        Session(session::Session),
+        Project(project::Project),
+        Summarize(summarize::Summarize),
+        #[cfg(feature = "sync")]
+        Sync(sync::Sync),
+        #[cfg(feature = "sync")]
+        Share(sync::Share),
+        #[command(hide = true)]
+        #[cfg(feature = "sync")]
+        Unshare(sync::Unshare),
+        Pause(pause::PauseCommand),
+        Unpause(pause::Unpause),
+        Uninstall(install::Uninstall),
+        #[command(hide = true)]
+        Hook(Hook),
+        #[command(hide = true)]
+        Mcp(mcp::Mcp),
+        #[command(name = "statusline", hide = true)]
+        StatusLine(statusline::StatusLineCommand),
+        #[command(hide = true)]
+        Watch(watch::Watch),
+        #[command(hide = true)]
+        Scan(scan::Scan),
+        #[command(hide = true)]
+        Completions(completions::Completions),
+        #[command(hide = true)]
+        Man(man::ManPage),
+    }
 }
 
 impl Command {
@@ -156,57 +177,6 @@ impl Command {
                 | Command::Completions(_)
                 | Command::Man(_)
         )
-    }
-}
-
-impl Command {
-    fn run(self, context: &Context) -> Result<()> {
-        match self {
-            Command::Try(command) => command.run(context.json),
-            Command::Install(command) => command.run(context),
-            Command::Uninstall(command) => command.run(context),
-            Command::Doctor(command) => command.run(context),
-            // `main` handles every call that names an agent; clap has rejected the others.
-            Command::Hook(_) => Ok(()),
-            Command::Brief(command) => command.run(context),
-            Command::Status(command) => command.run(context),
-            Command::Stats(command) => command.run(context),
-            Command::Report(command) => command.run(context),
-            Command::StatusLine(command) => command.run(context),
-            Command::Log(command) => command.run(context),
-            Command::Show(command) => command.run(context),
-            Command::Search(command) => command.run(context),
-            Command::Learn(command) => command.run(context),
-            Command::Review(command) => command.run(context),
-            Command::Check(command) => command.run(context),
-            Command::Resume(command) => command.run(context),
-            Command::Import(command) => command.run(context),
-            Command::Record(command) => command.run(context),
-            Command::Quote(command) => command.run(context),
-            #[cfg(feature = "loop")]
-            Command::Handoff(command) => command.run(context),
-            Command::Run(command) => command.run(context),
-            #[cfg(feature = "loop")]
-            Command::Loop(command) => command.run(context),
-            Command::Watch(command) => command.run(context),
-            Command::Session(command) => command.run(context),
-            Command::Forget(command) => command.run(context),
-            Command::Memory(command) => command.run(context),
-            Command::Project(command) => command.run(context),
-            Command::Pause(command) => command.run(context),
-            Command::Unpause(command) => command.run(context),
-            Command::Scan(command) => command.run(context),
-            Command::Mcp(command) => command.run(context),
-            Command::Summarize(command) => command.run(context),
-            #[cfg(feature = "sync")]
-            Command::Sync(command) => command.run(context),
-            #[cfg(feature = "sync")]
-            Command::Share(command) => command.run(context),
-            #[cfg(feature = "sync")]
-            Command::Unshare(command) => command.run(context),
-            Command::Completions(command) => command.run(context),
-            Command::Man(command) => command.run(context),
-        }
     }
 
     /// Whether a rule may no longer bind after it, or in other places.
@@ -229,6 +199,13 @@ impl Command {
 struct Hook {
     #[arg(value_name = "AGENT", help = format!("The calling agent: {}", names(|_| true)))]
     _agent: String,
+}
+
+impl Hook {
+    /// `main` handles every call that names an agent; clap has rejected the others.
+    fn run(self, _: &Context) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The names of all agents, for an argument.

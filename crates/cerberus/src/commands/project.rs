@@ -89,15 +89,11 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     joined::answer(&context.home, &context.clock, &mut store, &located, &other, is_same)
         .hint("free disk space or fix the folder's permissions, then try again")?;
     let folders = Folders::load(context, &store, &located)?;
-    match context.json {
-        true => render::json(&folders.json()),
-        false => {
-            let what = if is_same { "joined with" } else { "kept apart from" };
-            render::line(&format!("{} is {what} {meant}", located.name));
-            folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
-        }
-    }
-    Ok(())
+    context.answer(&folders.json(), || {
+        let what = if is_same { "joined with" } else { "kept apart from" };
+        render::line(&format!("{} is {what} {meant}", located.name));
+        folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
+    })
 }
 
 /// The other folders of a project, and folders that may hold the same project.

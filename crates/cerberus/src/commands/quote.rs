@@ -49,11 +49,7 @@ pub struct QuotedWords {
 impl QuoteCommand {
     pub fn run(self, context: &Context) -> Result<()> {
         let quoted = self.quote(context)?;
-        match context.json {
-            true => render::json(&json!(quoted)),
-            false => render::line(&quoted.line()),
-        }
-        Ok(())
+        context.answer(&json!(quoted), || render::line(&quoted.line()))
     }
 
     pub fn quote(self, context: &Context) -> Result<QuotedWords> {

@@ -78,11 +78,7 @@ pub fn severity(text: &str) -> std::result::Result<Severity, String> {
 impl RecordCommand {
     pub fn run(self, context: &Context) -> Result<()> {
         let recorded = self.record(context, false)?;
-        match context.json {
-            true => render::json(&json!(recorded)),
-            false => render::line(&recorded.code),
-        }
-        Ok(())
+        context.answer(&json!(recorded), || render::line(&recorded.code))
     }
 
     /// `is_mcp`: an agent records it, whoever started this process.

@@ -116,11 +116,9 @@ fn reopen(context: &Context, id: Option<String>) -> Result<()> {
     }
     lifecycle::reopen(&context.home, &context.clock, &completed)?;
     let ids: Vec<&str> = completed.iter().map(|session| session.id.as_str()).collect();
-    match context.json {
-        true => render::json(&json!({"reopened": ids})),
-        false => render::line(&format!("reopened {}", render::count(ids.len(), "session"))),
-    }
-    Ok(())
+    context.answer(&json!({"reopened": ids}), || {
+        render::line(&format!("reopened {}", render::count(ids.len(), "session")))
+    })
 }
 
 /// Everything that carries over, without a budget.

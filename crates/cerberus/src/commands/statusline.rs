@@ -42,11 +42,7 @@ impl StatusLineCommand {
             Some((agent, status)) => status_line(&context.home, &context.clock, agent, &status),
             None => "cerberus: the agent did not describe its session".to_string(),
         };
-        match context.json {
-            true => render::json(&json!({"text": line})),
-            false => render::line(&line),
-        }
-        Ok(())
+        context.answer(&json!({"text": line}), || render::line(&line))
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render::{self, block as line};
 
@@ -20,11 +21,11 @@ pub struct Try {
 }
 
 impl Try {
-    pub fn run(self, is_json: bool) -> Result<()> {
+    pub fn run(self, context: &Context) -> Result<()> {
         const REPORT: &str = "this should not happen; please report it with the lines above";
         match self.play_agent {
             Some(dir) => play_agent(&Sandbox { dir }).hint(REPORT),
-            None if is_json => {
+            None if context.json => {
                 let told = show(&|_| {}).hint(REPORT)?;
                 render::json(&json!({"ok": true, "told": told.lines().collect::<Vec<_>>()}));
                 Ok(())

@@ -32,28 +32,22 @@ pub struct Check {
     pub(super) command: CheckCommand,
 }
 
-#[derive(clap::Subcommand)]
-pub(super) enum CheckCommand {
-    Add(Box<Add>),
-    List(List),
-    Show(Show),
-    Level(SetLevel),
-    Remove(Remove),
-    AllowOnce(AllowOnce),
+commands! {
+    pub(super) enum CheckCommand {
+        Add(Box<Add>),
+        List(List),
+        Show(Show),
+        Level(SetLevel),
+        Remove(Remove),
+        AllowOnce(AllowOnce),
+    }
 }
 
 impl Check {
     pub fn run(self, context: &Context) -> Result<()> {
         // Whatever is asked for, hooks read a whole file afterwards.
         enforce::compile(&context.home, &context.clock, &context.store()?)?;
-        match self.command {
-            CheckCommand::Add(command) => command.run(context),
-            CheckCommand::List(command) => command.run(context),
-            CheckCommand::Show(command) => command.run(context),
-            CheckCommand::Level(command) => command.run(context),
-            CheckCommand::Remove(command) => command.run(context),
-            CheckCommand::AllowOnce(command) => command.run(context),
-        }
+        self.command.run(context)
     }
 }
 
@@ -379,14 +373,10 @@ impl Remove {
         let said = Said { memory: &check.memory, words: &[], level: Level::Tell, allows_once: false };
         enforce::say(&context.home, &context.clock, &mut store, &context.located(), &said)?;
         let wired = wire::rewire(context)?;
-        match context.json {
-            true => render::json(&json!({"id": row.id, "removed": true})),
-            false => {
-                render::line(&format!("removed the check of {}", row.id));
-                wire::print(&wired);
-            }
-        }
-        Ok(())
+        context.answer(&json!({"id": row.id, "removed": true}), || {
+            render::line(&format!("removed the check of {}", row.id));
+            wire::print(&wired);
+        })
     }
 }
 
@@ -405,11 +395,9 @@ impl AllowOnce {
         let words = check.rule.words();
         let said = Said { memory: &check.memory, words: &words, level: check.level, allows_once: true };
         enforce::say(&context.home, &context.clock, &mut store, &context.located(), &said)?;
-        match context.json {
-            true => render::json(&json!({"id": row.id, "allowed_once": true})),
-            false => render::line(&format!("the next violation of {} passes, within an hour", row.id)),
-        }
-        Ok(())
+        context.answer(&json!({"id": row.id, "allowed_once": true}), || {
+            render::line(&format!("the next violation of {} passes, within an hour", row.id))
+        })
     }
 }
 

@@ -31,38 +31,28 @@ pub struct Loop {
     pub(super) command: LoopCommand,
 }
 
-#[derive(clap::Subcommand)]
-pub(super) enum LoopCommand {
-    Run(Box<run::Run>),
-    Status(status::Status),
-    Stop(stop::Stop),
-    Tell(tell::Tell),
-    List(list::List),
-    Logs(logs::Logs),
-    Diff(diff::Diff),
-    History(history::History),
-    Restore(restore::Restore),
-    Prune(prune::Prune),
-    Guard(guard::Guard),
+commands! {
+    pub(super) enum LoopCommand {
+        Run(Box<run::Run>),
+        Status(status::Status),
+        Stop(stop::Stop),
+        Tell(tell::Tell),
+        List(list::List),
+        Logs(logs::Logs),
+        Diff(diff::Diff),
+        History(history::History),
+        Restore(restore::Restore),
+        Prune(prune::Prune),
+        Guard(guard::Guard),
+    }
 }
 
 impl Loop {
     pub fn run(self, context: &Context) -> Result<()> {
-        match self.command {
-            LoopCommand::Run(command) => command.run(context),
-            LoopCommand::Status(command) => command.run(context),
-            LoopCommand::Stop(command) => command.run(context),
-            LoopCommand::Tell(command) => command.run(context),
-            LoopCommand::List(command) => command.run(context),
-            LoopCommand::Logs(command) => command.run(context),
-            LoopCommand::Diff(command) => command.run(context),
-            LoopCommand::History(command) => command.run(context),
-            LoopCommand::Restore(command) => command.run(context),
-            LoopCommand::Prune(command) => command.run(context),
-            LoopCommand::Guard(command) => command.run(context),
-        }
+        self.command.run(context)
     }
 }
+
 fn ledger(context: &Context) -> Ledger {
     Ledger::at(&context.home, &context.located())
 }

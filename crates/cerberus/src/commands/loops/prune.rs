@@ -36,17 +36,11 @@ impl Prune {
             removed.remove(&context.home, &located).hint(AGAIN)?;
         }
         let (checkpoints, outputs) = (old.references.len() + removed.references.len(), old.outputs.len());
-        match context.json {
-            true => {
-                render::json(&json!({ "checkpoints": checkpoints, "outputs": outputs, "dry_run": self.dry_run }));
-            }
-            false => {
-                let verb = if self.dry_run { "would be removed" } else { "removed" };
-                let (checkpoints, outputs) =
-                    (render::count(checkpoints, "checkpoint"), render::count(outputs, "output file"));
-                render::line(&format!("{checkpoints} and {outputs} {verb}"));
-            }
-        }
-        Ok(())
+        context.answer(&json!({ "checkpoints": checkpoints, "outputs": outputs, "dry_run": self.dry_run }), || {
+            let verb = if self.dry_run { "would be removed" } else { "removed" };
+            let (checkpoints, outputs) =
+                (render::count(checkpoints, "checkpoint"), render::count(outputs, "output file"));
+            render::line(&format!("{checkpoints} and {outputs} {verb}"));
+        })
     }
 }

@@ -36,10 +36,8 @@ impl Tell {
         let text = Passage::new(context.home.cleaner(), self.text.trim());
         let step = Step::Told { text: text.clone() };
         ledger.append(&Entry { at: context.clock.wall, run, step })?;
-        match context.json {
-            true => render::json(&json!({ "run": run, "told": text })),
-            false => render::line("the next context of the loop will hear this first"),
-        }
-        Ok(())
+        context.answer(&json!({ "run": run, "told": text }), || {
+            render::line("the next context of the loop will hear this first")
+        })
     }
 }

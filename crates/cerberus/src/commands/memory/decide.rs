@@ -72,13 +72,9 @@ impl Undo {
                 .hint(format!("`cerberus memory forget {}` removes it", row.id));
         }
         let restored = super::find(&store, row.id.as_str(), context.clock.now)?;
-        match context.json {
-            true => render::json(&render::memory::whole(&restored, context.clock.now)),
-            false => {
-                let memory = &restored.memory;
-                render::line(&format!("{} is {} again: {}", row.id, memory.status.word(), &*memory.content));
-            }
-        }
-        Ok(())
+        context.answer(&render::memory::whole(&restored, context.clock.now), || {
+            let memory = &restored.memory;
+            render::line(&format!("{} is {} again: {}", row.id, memory.status.word(), &*memory.content));
+        })
     }
 }

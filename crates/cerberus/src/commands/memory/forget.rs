@@ -63,11 +63,7 @@ impl Forget {
             render::confirm(&format!("Permanently forget {memories}?"), self.yes)?;
         }
         let gone = forget(context, &rows, by_agent)?;
-        match context.json {
-            true => render::json(&json!(gone)),
-            false => gone.forgotten.iter().for_each(|id| render::line(&format!("forgotten {id}"))),
-        }
-        Ok(())
+        context.answer(&json!(gone), || gone.forgotten.iter().for_each(|id| render::line(&format!("forgotten {id}"))))
     }
 
     /// Deletes all of them, or none if one is not found.

@@ -50,11 +50,9 @@ impl SessionStart {
         fold::fold(&context.home, &mut store)?;
         let session = store.agent_session(Agent::MANUAL, &name, context.clock.now)?;
         let id = session.map_or_else(String::new, |session| session.id.to_string());
-        match context.json {
-            true => render::json(&json!({"session_id": id, "project": context.located().name})),
-            false => render::line(&format!("started session {id}")),
-        }
-        Ok(())
+        context.answer(&json!({"session_id": id, "project": context.located().name}), || {
+            render::line(&format!("started session {id}"))
+        })
     }
 }
 
@@ -73,10 +71,8 @@ impl SessionEnd {
         let append = journal::append(&context.home, context.clock.wall, &record);
         append.hint("the session was not ended; free disk space or fix the folder's permissions, then try again")?;
         context.ended(std::slice::from_ref(&session))?;
-        match context.json {
-            true => render::json(&json!({"session_id": session.id, "end_trigger": "explicit"})),
-            false => render::line(&format!("ended session {}", session.id)),
-        }
-        Ok(())
+        context.answer(&json!({"session_id": session.id, "end_trigger": "explicit"}), || {
+            render::line(&format!("ended session {}", session.id))
+        })
     }
 }

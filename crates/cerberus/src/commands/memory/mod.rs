@@ -39,62 +39,39 @@ pub struct Memory {
     pub(super) command: MemoryCommand,
 }
 
-#[derive(clap::Subcommand)]
-pub(super) enum MemoryCommand {
-    SessionStart(live::SessionStart),
-    SessionEnd(live::SessionEnd),
-    SessionStatus(status::SessionStatus),
-    #[command(hide = true)]
-    SessionHistory(history::SessionHistory),
-    SessionCleanup(cleanup::SessionCleanup),
-    Recover(recover::Recover),
-    Propose(propose::Propose),
-    #[command(hide = true)]
-    Review(review::Review),
-    Approve(decide::Approve),
-    Reject(decide::Reject),
-    Undo(decide::Undo),
-    #[command(hide = true)]
-    Learn(learn::Learn),
-    Search(search::Search),
-    List(list::List),
-    Show(show::Show),
-    Edit(edit::Edit),
-    Forget(forget::Forget),
-    Stats(stats::Stats),
-    Publish(publish::Publish),
-    Unpublish(publish::Unpublish),
-    Export(transfer::Export),
-    Import(transfer::Import),
+commands! {
+    pub(super) enum MemoryCommand {
+        SessionStart(live::SessionStart),
+        SessionEnd(live::SessionEnd),
+        SessionStatus(status::SessionStatus),
+        #[command(hide = true)]
+        SessionHistory(history::SessionHistory),
+        SessionCleanup(cleanup::SessionCleanup),
+        Recover(recover::Recover),
+        Propose(propose::Propose),
+        #[command(hide = true)]
+        Review(review::Review),
+        Approve(decide::Approve),
+        Reject(decide::Reject),
+        Undo(decide::Undo),
+        #[command(hide = true)]
+        Learn(learn::Learn),
+        Search(search::Search),
+        List(list::List),
+        Show(show::Show),
+        Edit(edit::Edit),
+        Forget(forget::Forget),
+        Stats(stats::Stats),
+        Publish(publish::Publish),
+        Unpublish(publish::Unpublish),
+        Export(transfer::Export),
+        Import(transfer::Import),
+    }
 }
 
-/// The hint if the view or the journal fails.
 impl Memory {
     pub fn run(self, context: &Context) -> Result<()> {
-        match self.command {
-            MemoryCommand::SessionStart(command) => command.run(context),
-            MemoryCommand::SessionEnd(command) => command.run(context),
-            MemoryCommand::SessionStatus(command) => command.run(context),
-            MemoryCommand::SessionHistory(command) => command.run(context),
-            MemoryCommand::SessionCleanup(command) => command.run(context),
-            MemoryCommand::Recover(command) => command.run(context),
-            MemoryCommand::Propose(command) => command.run(context),
-            MemoryCommand::Review(command) => command.run(context),
-            MemoryCommand::Approve(command) => command.run(context),
-            MemoryCommand::Reject(command) => command.run(context),
-            MemoryCommand::Undo(command) => command.run(context),
-            MemoryCommand::Learn(command) => command.run(context),
-            MemoryCommand::Search(command) => command.run(context),
-            MemoryCommand::List(command) => command.run(context),
-            MemoryCommand::Show(command) => command.run(context),
-            MemoryCommand::Edit(command) => command.run(context),
-            MemoryCommand::Forget(command) => command.run(context),
-            MemoryCommand::Stats(command) => command.run(context),
-            MemoryCommand::Publish(command) => command.run(context),
-            MemoryCommand::Unpublish(command) => command.run(context),
-            MemoryCommand::Export(command) => command.run(context),
-            MemoryCommand::Import(command) => command.run(context),
-        }
+        self.command.run(context)
     }
 }
 

@@ -51,11 +51,9 @@ impl Export {
         }
         let name = self.file.display().to_string();
         replace::replace(&self.file, text.as_bytes(), 0o600).context(name.clone()).hint("give a writable path")?;
-        match context.json {
-            true => render::json(&json!({"exported": rows.len(), "file": name})),
-            false => render::line(&format!("{} written to {name}", render::counted(rows.len(), "memory", "memories"))),
-        }
-        Ok(())
+        context.answer(&json!({"exported": rows.len(), "file": name}), || {
+            render::line(&format!("{} written to {name}", render::counted(rows.len(), "memory", "memories")))
+        })
     }
 }
 
@@ -82,14 +80,10 @@ impl Import {
                 super::changed(keeper.import_suggestions(&mut store, lines))?
             }
         };
-        match context.json {
-            true => render::json(&json!({"imported": new, "known": met - new})),
-            false => {
-                let known = if met > new { format!(", {} already known", met - new) } else { String::new() };
-                render::line(&format!("{} imported{known}", render::counted(new, "memory", "memories")));
-            }
-        }
-        Ok(())
+        context.answer(&json!({"imported": new, "known": met - new}), || {
+            let known = if met > new { format!(", {} already known", met - new) } else { String::new() };
+            render::line(&format!("{} imported{known}", render::counted(new, "memory", "memories")));
+        })
     }
 
     fn read(&self) -> std::io::Result<String> {
