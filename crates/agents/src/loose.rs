@@ -201,14 +201,35 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Entries<'a, T> {
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Raw::deserialize(deserializer).map(|raw| Flag(raw.0 == "true"))
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Flag;
+            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
+                Ok(Flag(value))
+            }
+            skips!(Flag, Flag(false); numbers, str, unit, seq, map, expecting);
+        }
+        deserializer.deserialize_any(V)
     }
 }
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = Raw::deserialize(deserializer)?.0.parse::<u64>().unwrap_or_default();
-        Ok(Number(u32::try_from(number).unwrap_or(u32::MAX)))
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Number;
+            fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
+                Ok(Number(value.min(u64::from(u32::MAX)) as u32))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Number, E> {
+                Ok(Number(0))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Number, E> {
+                Ok(Number(0))
+            }
+            skips!(Number, Number(0); bool, str, unit, seq, map, expecting);
+        }
+        deserializer.deserialize_any(V)
     }
 }
 

@@ -3,15 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arguments, Effect};
+use super::{Arguments, Effect, LIMIT_MAX, query_limit};
 use crate::commands::log::Only;
 use crate::commands::search::{Found, KINDS, hits};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
-
-const LIMIT: u16 = 10;
-const LIMIT_MAX: u16 = 100;
-const QUERY_BYTES_MAX: usize = 2_000;
 
 /// Search past sessions and memories: what was asked, answered, decided, left open, changed, run and committed; best
 /// match first.
@@ -41,14 +37,7 @@ impl Arguments for SearchEverything {
     type Answer = Results;
 
     fn call(self, context: &Context) -> Result<Results> {
-        if self.query.trim().is_empty() || self.query.len() > QUERY_BYTES_MAX {
-            let what = if self.query.len() > QUERY_BYTES_MAX { "too long" } else { "empty" };
-            return Err(anyhow::anyhow!("the query is {what}")).hint("give a few words");
-        }
-        let limit = self.limit.unwrap_or(LIMIT);
-        if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(anyhow::anyhow!("limit is {limit}")).hint(format!("give a number from 1 to {LIMIT_MAX}"));
-        }
+        let limit = query_limit(&self.query, self.limit)?;
         if let Some(kind) = self.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
             return Err(anyhow::anyhow!("{kind:?} is not a kind")).hint(format!("give one of {}", KINDS.join(", ")));
         }

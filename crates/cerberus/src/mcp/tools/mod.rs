@@ -107,6 +107,23 @@ fn scope(text: &str) -> Result<ScopeArgument> {
     text.parse().map_err(|hint| Failure { error: anyhow::anyhow!("{text:?} is not a scope"), hint })
 }
 
+const LIMIT: u16 = 10;
+const LIMIT_MAX: u16 = 100;
+const QUERY_BYTES_MAX: usize = 2_000;
+
+/// How many results are wanted; an error if the query or the number cannot be meant.
+fn query_limit(query: &str, limit: Option<u16>) -> Result<u16> {
+    if query.trim().is_empty() || query.len() > QUERY_BYTES_MAX {
+        let what = if query.len() > QUERY_BYTES_MAX { "too long" } else { "empty" };
+        return Err(anyhow::anyhow!("the query is {what}")).hint("give a few words");
+    }
+    let limit = limit.unwrap_or(LIMIT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        return Err(anyhow::anyhow!("limit is {limit}")).hint(format!("give a number from 1 to {LIMIT_MAX}"));
+    }
+    Ok(limit)
+}
+
 /// The doc comment of a type, and its schema without what clients do not need.
 fn schema<T: JsonSchema>(also: fn(&mut Schema)) -> (String, JsonObject) {
     let settings = SchemaSettings::draft2020_12().with(|settings| {

@@ -3,14 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arguments, Effect, scope};
+use super::{Arguments, Effect, LIMIT_MAX, query_limit, scope};
 use crate::commands::memory::search::{FoundMemory, Search};
 use crate::context::Context;
-use crate::failure::{Hint, Result};
-
-const LIMIT: u16 = 10;
-const LIMIT_MAX: u16 = 100;
-const QUERY_BYTES_MAX: usize = 2_000;
+use crate::failure::Result;
 
 /// Search remembered rules, preferences and notes by words, parts of names or paths; best match first.
 #[derive(Deserialize, JsonSchema)]
@@ -38,14 +34,7 @@ impl Arguments for MemorySearch {
     type Answer = Memories;
 
     fn call(self, context: &Context) -> Result<Memories> {
-        if self.query.trim().is_empty() || self.query.len() > QUERY_BYTES_MAX {
-            let what = if self.query.len() > QUERY_BYTES_MAX { "too long" } else { "empty" };
-            return Err(anyhow::anyhow!("the query is {what}")).hint("give a few words");
-        }
-        let limit = self.limit.unwrap_or(LIMIT);
-        if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(anyhow::anyhow!("limit is {limit}")).hint(format!("give a number from 1 to {LIMIT_MAX}"));
-        }
+        let limit = query_limit(&self.query, self.limit)?;
         let given = self.scope.as_deref().map(scope).transpose()?;
         let scope = given.map(|scope| scope.resolve(&context.located().name).to_string());
         let search = Search { query: vec![self.query], limit, scope, category: self.category };
