@@ -21,6 +21,8 @@ impl Limits {
 pub enum Occasion {
     Start,
     Prompt,
+    /// A subagent starts, in a context of its own.
+    Subagent,
 }
 
 /// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.

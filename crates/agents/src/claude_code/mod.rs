@@ -37,6 +37,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 9_500, ..Limits::NONE },
     shows_notice: true,
     brief_occasion: Occasion::Start,
+    reports_words: true,
     forgets_when_resumed: false,
     has_exact_starts: false,
     // A plan that was rejected only to clear the context: the next session implements it.
@@ -68,5 +69,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("UserPromptSubmit", context),
+        Occasion::Subagent => for_event("SubagentStart", context),
     })
 }

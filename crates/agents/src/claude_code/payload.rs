@@ -13,6 +13,7 @@ use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::source::Source;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::AGENT;
 use super::tool::{ToolInput, ToolResponse, tool_use};
@@ -20,7 +21,7 @@ use super::typed;
 use crate::key::prompt_key;
 use crate::loose::{Flag, Object, Text};
 use crate::tool::task;
-use crate::{HookEvent, PayloadError};
+use crate::{HookEvent, PayloadError, SubagentStart};
 
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
@@ -95,6 +96,15 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
         Some(sender) => (sender.parse)(cleaner, payload),
         None => hook_event(cleaner, AGENT, payload, fields, tool_use),
     }
+}
+
+/// The subagent that a payload says has started; `None` if it says something else.
+pub(crate) fn subagent(payload: &[u8]) -> Option<SubagentStart<'_>> {
+    const NAME: &str = "SubagentStart";
+    let fields: Payload<IgnoredAny, IgnoredAny> = serde_json::from_slice(payload).ok()?;
+    let is_ours = !crate::ALL.iter().any(|other| (other.is_sender)(&fields.marks()));
+    fields.hook_event_name.0.as_deref().filter(|name| is_ours && *name == NAME)?;
+    Some(SubagentStart { session: fields.session_id.0?, cwd: fields.cwd.0? })
 }
 
 /// The fields that reveal which host sent a payload in this format.

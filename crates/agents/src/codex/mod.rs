@@ -39,6 +39,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
     shows_notice: true,
     brief_occasion: Occasion::Start,
+    reports_words: true,
     forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),
@@ -66,5 +67,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("UserPromptSubmit", context),
+        Occasion::Subagent => return None,
     })
 }

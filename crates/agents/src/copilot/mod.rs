@@ -38,6 +38,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    reports_words: false,
     forgets_when_resumed: true,
     has_exact_starts: true,
     unreported_tool: None,

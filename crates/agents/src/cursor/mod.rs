@@ -29,6 +29,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    reports_words: true,
     forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: None,
@@ -44,6 +45,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     match occasion {
         Occasion::Start => Some(json!({"additional_context": context})),
         // Cursor's prompt hook can only block a prompt.
-        Occasion::Prompt => None,
+        Occasion::Prompt | Occasion::Subagent => None,
     }
 }

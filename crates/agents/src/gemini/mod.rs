@@ -36,6 +36,7 @@ pub(super) static PROFILE: Profile = Profile {
     // Its headless mode puts a start's context before the prompt in one message, and a resumed session drops messages
     // that begin with context. A prompt's context follows the prompt.
     brief_occasion: Occasion::Prompt,
+    reports_words: true,
     forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,
@@ -63,5 +64,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("BeforeAgent", context),
+        Occasion::Subagent => return None,
     })
 }

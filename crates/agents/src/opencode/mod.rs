@@ -30,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     limits: Limits::NONE,
     shows_notice: false,
     brief_occasion: Occasion::Start,
+    reports_words: true,
     forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,

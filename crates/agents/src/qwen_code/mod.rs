@@ -34,6 +34,7 @@ pub(super) static PROFILE: Profile = Profile {
     shows_notice: true,
     // Older versions send no start from a headless session.
     brief_occasion: Occasion::Prompt,
+    reports_words: true,
     forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,
@@ -49,5 +50,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("UserPromptSubmit", context),
+        Occasion::Subagent => return None,
     })
 }

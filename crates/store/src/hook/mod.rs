@@ -4,3 +4,4 @@
 
 pub mod answer;
 pub mod capture;
+pub mod subagent;
