@@ -116,7 +116,7 @@ pub enum Event<'a> {
         #[serde(borrow)]
         message: Clean<'a>,
     },
-    /// A subagent finished. Its message is not the session's last message.
+    /// A subagent finished, or the agent waits for one. The message is not the session's last message.
     SubagentStop {
         #[serde(borrow)]
         message: Clean<'a>,

@@ -38,6 +38,7 @@ pub(super) static PROFILE: Profile = Profile {
     shows_notice: true,
     brief_occasion: Occasion::Start,
     reports_words: true,
+    reports_shell_edits: true,
     forgets_when_resumed: false,
     has_exact_starts: false,
     // A plan that was rejected only to clear the context: the next session implements it.

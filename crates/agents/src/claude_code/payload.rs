@@ -19,7 +19,7 @@ use super::AGENT;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use super::typed;
 use crate::key::prompt_key;
-use crate::loose::{Flag, Object, Text};
+use crate::loose::{Flag, List, Object, Text};
 use crate::tool::task;
 use crate::{HookEvent, PayloadError, SubagentStart};
 
@@ -57,6 +57,8 @@ pub(crate) struct Payload<'a, Input, Response> {
     #[serde(borrow)]
     last_assistant_message: Text<'a>,
     #[serde(borrow)]
+    background_tasks: List<Object<BackgroundTask<'a>>>,
+    #[serde(borrow)]
     compact_summary: Text<'a>,
     #[serde(borrow)]
     task_id: Text<'a>,
@@ -78,6 +80,23 @@ pub(crate) struct Payload<'a, Input, Response> {
     conversation_id: Text<'a>,
     #[serde(borrow)]
     cursor_version: Text<'a>,
+}
+
+/// Work that goes on after the agent's message.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct BackgroundTask<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    status: Text<'a>,
+}
+
+impl BackgroundTask<'_> {
+    /// A subagent wakes its agent when it is done; a server that runs on does not.
+    fn is_waited_for(&self) -> bool {
+        self.kind.0.as_deref() == Some("subagent") && matches!(self.status.0.as_deref(), Some("running" | "pending"))
+    }
 }
 
 /// One tool use, as in the payload.
@@ -190,6 +209,9 @@ fn event<'a, Input, Response>(
         "PostToolUse" => tool(fields, Outcome::Done)?,
         "PostToolUseFailure" if fields.is_interrupt.0 => tool(fields, Outcome::Interrupted)?,
         "PostToolUseFailure" => tool(fields, Outcome::Failed)?,
+        "Stop" if fields.background_tasks.0.iter().any(|Object(task)| task.is_waited_for()) => {
+            Event::SubagentStop { message: message(cleaner, fields.last_assistant_message) }
+        }
         "Stop" => Event::Stop { message: message(cleaner, fields.last_assistant_message) },
         // Compaction sends one for an internal subagent, with an empty type.
         "SubagentStop" if fields.agent_type.0.as_deref() == Some("") => return None,
@@ -254,6 +276,17 @@ mod tests {
                 json!({"subagent_stop": {"message": "sub"}}),
             ),
             ("SubagentStop", json!({"agent_type": ""}), Value::Null),
+            (
+                "Stop",
+                json!({"last_assistant_message": "I wait", "background_tasks": [{"type": "subagent", "status": "running"}]}),
+                json!({"subagent_stop": {"message": "I wait"}}),
+            ),
+            (
+                "Stop",
+                json!({"last_assistant_message": "Done", "background_tasks": [3, {"type": "shell", "status": "running"},
+                    {"type": "subagent", "status": "completed"}]}),
+                json!({"stop": {"message": "Done"}}),
+            ),
             ("StopFailure", json!({"error": "rate_limit"}), json!({"stop_failure": {"error": "rate_limit"}})),
             (
                 "PreCompact",

@@ -40,6 +40,7 @@ pub(super) static PROFILE: Profile = Profile {
     shows_notice: true,
     brief_occasion: Occasion::Start,
     reports_words: true,
+    reports_shell_edits: false,
     forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: Some("update_plan"),

@@ -39,6 +39,7 @@ pub(super) static PROFILE: Profile = Profile {
     shows_notice: false,
     brief_occasion: Occasion::Start,
     reports_words: false,
+    reports_shell_edits: false,
     forgets_when_resumed: true,
     has_exact_starts: true,
     unreported_tool: None,

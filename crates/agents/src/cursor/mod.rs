@@ -30,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     shows_notice: false,
     brief_occasion: Occasion::Start,
     reports_words: true,
+    reports_shell_edits: false,
     forgets_when_resumed: false,
     has_exact_starts: false,
     unreported_tool: None,

@@ -37,6 +37,7 @@ pub(super) static PROFILE: Profile = Profile {
     // that begin with context. A prompt's context follows the prompt.
     brief_occasion: Occasion::Prompt,
     reports_words: true,
+    reports_shell_edits: false,
     forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,

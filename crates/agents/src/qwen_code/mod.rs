@@ -35,6 +35,7 @@ pub(super) static PROFILE: Profile = Profile {
     // Older versions send no start from a headless session.
     brief_occasion: Occasion::Prompt,
     reports_words: true,
+    reports_shell_edits: false,
     forgets_when_resumed: false,
     has_exact_starts: true,
     unreported_tool: None,

@@ -325,54 +325,53 @@ fn what_copilot_said_is_told() {
     assert!(told.contains("last:Paint the mast") && told.contains("the stays are still bare"), "{told}");
 }
 
-/// Commands change files that no edit tool reports. Files keep the machine's time, so this test does too.
+/// Commands change files that no edit tool reports.
 #[test]
 fn what_commands_changed_is_told() {
     let mut env = env();
-    env.set_now(None);
-    let write = |path: &str| {
-        std::fs::create_dir_all(env.project().join(path).parent().unwrap()).unwrap();
-        std::fs::write(env.project().join(path), "fn x() {}\n").unwrap();
+    let write = |env: &TestEnv, path: &str, minute: u64| {
+        let path = env.project().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "fn x() {}\n").unwrap();
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_769_090_400 + minute * 60);
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
     };
-    let hook = |event: &str, extra: Value| {
+    let hook = |env: &mut TestEnv, minute: u64, event: &str, extra: Value| {
+        env.set_now(Some(&format!("2026-01-22T14:{minute:02}:00Z")));
         let mut payload = json!({"session_id": "s1", "cwd": env.project(), "transcript_path": null, "turn_id": "t",
             "hook_event_name": event});
         payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         let output = env.hook_of("codex", payload.to_string().as_bytes());
-        assert!(output.status.success());
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stdout)), (Some(0), "".into()));
     };
-    let run = |id: &str, command: &str| {
-        hook(
-            "PostToolUse",
-            json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": command},
-            "tool_response": ""}),
-        );
+    let turn = |env: &mut TestEnv, minute: u64, prompt: &str, command: Option<&str>| {
+        hook(env, minute, "UserPromptSubmit", json!({"prompt": prompt}));
+        if let Some(command) = command {
+            hook(
+                env,
+                minute + 4,
+                "PostToolUse",
+                json!({"tool_name": "Bash", "tool_use_id": command,
+                "tool_input": {"command": command}, "tool_response": ""}),
+            );
+        }
+        hook(env, minute + 8, "Stop", json!({"last_assistant_message": prompt, "stop_hook_active": false}));
     };
-    let stop = |message: &str| hook("Stop", json!({"last_assistant_message": message, "stop_hook_active": false}));
     std::fs::write(env.project().join(".gitignore"), "*.log\n").unwrap();
-    write("by/hand_before.rs");
-    std::thread::sleep(std::time::Duration::from_millis(60));
-    hook("SessionStart", json!({"source": "startup"}));
-    hook("UserPromptSubmit", json!({"prompt": "Raise the mast"}));
-    write("src/mast.rs");
-    write("noise.log");
-    run("c1", "cat > src/mast.rs <<E");
-    std::thread::sleep(std::time::Duration::from_millis(60));
-    write("by/hand_after.rs");
-    stop("The mast stands.");
+    hook(&mut env, 9, "SessionStart", json!({"source": "startup"}));
+    for (path, minute) in [("before.rs", 9), ("src/mast.rs", 12), ("noise.log", 12), ("after.rs", 15)] {
+        write(&env, path, minute);
+    }
+    turn(&mut env, 10, "Raise the mast", Some("cat > src/mast.rs <<E"));
     let told = env.brief();
     assert!(told.contains("impl:src/mast.rs") && told.contains("not committed: src/mast.rs"), "{told}");
-    assert!(!told.contains("hand_") && !told.contains("noise.log"), "{told}");
-    hook("UserPromptSubmit", json!({"prompt": "Generate the rest"}));
-    (0..60).for_each(|number| write(&format!("generated/g{number}.rs")));
-    run("c2", "make all");
-    stop("They are there.");
+    assert!(!told.contains("before.rs") && !told.contains("after.rs") && !told.contains("noise.log"), "{told}");
+    (0..60).for_each(|number| write(&env, &format!("generated/g{number}.rs"), 22));
+    turn(&mut env, 20, "Generate the rest", Some("make all"));
     assert!(!env.brief().contains("generated"), "{}", env.brief());
-    hook("UserPromptSubmit", json!({"prompt": "Talk about it"}));
-    write("by/hand_only.rs");
-    stop("A turn without a command.");
-    assert!(!env.brief().contains("hand_only"), "{}", env.brief());
+    write(&env, "by_hand.rs", 32);
+    turn(&mut env, 30, "Talk about it", None);
+    assert!(!env.brief().contains("by_hand"), "{}", env.brief());
 }
 
 #[test]
@@ -418,9 +417,49 @@ fn the_function_that_was_edited_last_is_told_with_its_line() {
     assert!(told("s2").contains("impl:mast.rs:3 hoist, rig"), "{}", told("s2a"));
     std::fs::write(env.project().join("mast.rs"), format!("// A comment.\n{source}")).unwrap();
     assert!(told("s3").contains("impl:mast.rs:4 hoist, rig"), "{}", told("s3a"));
-    for unsure in ["fn rig() {}\n", "fn hoist() {}\nmod b {\n}\nfn hoist() {}\n"] {
+    for (session, unsure) in [("s4", "fn rig() {}\n"), ("s5", "fn hoist() {}\nmod b {\n}\nfn hoist() {}\n")] {
         std::fs::write(env.project().join("mast.rs"), unsure).unwrap();
-        let told = told("s4");
+        let told = told(session);
         assert!(told.contains("impl:mast.rs ") && !told.contains("mast.rs:"), "{told}");
     }
+}
+
+#[test]
+fn status_shows_work_and_no_internal_words() {
+    let mut env = env();
+    work(&env);
+    let pushed = json!({"tool_name": "Bash", "tool_use_id": "t10", "tool_input": {"command": "gh pr create --fill"},
+        "tool_response": {"stdout": "https://github.com/hydra/hydra/pull/12\n", "stderr": "", "interrupted": false}});
+    env.hook("work", "PostToolUse", pushed);
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    env.start("empty", "startup");
+    end(&env, "empty");
+    let shown = env.ok(&["status"]);
+    assert!(shown.contains("Split the proxy into three parts") && !shown.contains("(no prompt)"), "{shown}");
+    assert!(shown.contains("1 pull request") && !shown.contains("pull_request"), "{shown}");
+    let id = shown.split("`cerberus show ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    assert!(env.ok(&["show", id]).contains("Split the proxy"), "{shown}");
+}
+
+/// A turn that waits for a subagent is not over, and neither is one whose subagent is done.
+#[test]
+fn a_session_that_waits_for_a_subagent_is_at_work() {
+    let env = env();
+    work(&env);
+    env.start("a", "startup");
+    ask(&env, "a", "Survey the harbour");
+    write(&env, "a", "harbour.go");
+    let task = |status: &str| json!([{"id": "t", "type": "subagent", "status": status, "description": "look"}]);
+    env.hook(
+        "a",
+        "Stop",
+        json!({"last_assistant_message": "I wait.", "stop_hook_active": false,
+        "background_tasks": task("running")}),
+    );
+    assert!(env.start("b", "startup").contains("live:claude-code, 0m ago: Survey the harbour"));
+    env.hook("a", "SubagentStop", json!({"agent_id": "t", "agent_type": "Explore", "last_assistant_message": "Seen."}));
+    assert!(env.start("c", "startup").contains("live:claude-code, 0m ago: Survey the harbour"));
+    answer(&env, "a", "The harbour is surveyed.");
+    let told = env.start("d", "startup");
+    assert!(!told.contains("live:") && told.contains("last:Survey the harbour"), "{told}");
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use cerberus_os::process;
+use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::stopped::{Part, Quotable};
@@ -29,6 +30,7 @@ use crate::brief::remember;
 use crate::brief::survey::{self, Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity::{self, Located};
+use crate::same_project::joined::Joined;
 use crate::sessions::find::Recent;
 use crate::view::{self, Asks, Carried, FactFilter, SessionRow, Store, SummaryRow};
 
@@ -154,17 +156,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
-    let mut at_work = live_sessions(store, &sessions, question)?;
-    let mut history = store.history(&joined.ids, question.asks(), now)?;
-    let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
-    let visitors: Vec<SessionId> = outside.iter().map(|work| work.session.clone()).collect();
-    add_work(&mut history, outside);
-    carried.add_files(&history, &sessions.iter().map(|session| &session.id).chain(&visitors).collect(), |_| true);
-    let runs = store.runs(&sessions, now)?;
-    let checked = ledger::checked(&runs, &carried.facts);
-    carried.add(failing::blockers(&runs, &carried.facts));
-    live::take_work(&mut at_work, &mut history);
-    live::leave_out_facts(&at_work, &mut carried.facts);
+    let Gathered { mut carried, history, at_work, checked } = gathered(store, &joined, &sessions, outside, question)?;
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
     let is_live = |session: &SessionRow| at_work.iter().any(|live| live.session == session.id);
@@ -213,6 +205,36 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let briefing = Briefing { project, session_id, expires_at, summary, brief };
     store.free((survey, carried, sessions, quoted, turns));
     Ok(briefing)
+}
+
+/// What sessions of a project left, without what those that are at work have not finished.
+struct Gathered {
+    carried: Carried,
+    history: Vec<SessionWork>,
+    at_work: Vec<LiveSession>,
+    checked: Option<TestsPassed>,
+}
+
+fn gathered(
+    store: &Store,
+    joined: &Joined,
+    sessions: &[SessionRow],
+    outside: Vec<SessionWork>,
+    question: &Question,
+) -> view::Result<Gathered> {
+    let now = question.now;
+    let mut at_work = live_sessions(store, sessions, question)?;
+    let mut history = store.history(&joined.ids, question.asks(), now)?;
+    let mut carried = store.carried(sessions, FactFilter::NoFiles, now)?;
+    let visitors: Vec<SessionId> = outside.iter().map(|work| work.session.clone()).collect();
+    add_work(&mut history, outside);
+    carried.add_files(&history, &sessions.iter().map(|session| &session.id).chain(&visitors).collect(), |_| true);
+    let runs = store.runs(sessions, now)?;
+    let checked = ledger::checked(&runs, &carried.facts);
+    carried.add(failing::blockers(&runs, &carried.facts));
+    live::take_work(&mut at_work, &mut history);
+    live::leave_out_facts(&at_work, &mut carried.facts);
+    Ok(Gathered { carried, history, at_work, checked })
 }
 
 /// Adds work to that of the project's own sessions, the last edited first.

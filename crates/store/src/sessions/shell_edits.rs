@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use cerberus_agents::before::is_shell;
-use cerberus_agents::claude_code;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, FileTouch, ToolUse, Touch};
 use cerberus_record::id::Agent;
@@ -29,7 +28,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// Whether the hooks of an agent leave it to us to find out.
 pub fn are_unreported(agent: Agent) -> bool {
-    agent != claude_code::AGENT
+    cerberus_agents::profile(agent).is_some_and(|profile| !profile.reports_shell_edits)
 }
 
 /// Records the files that commands of the last turn changed.
