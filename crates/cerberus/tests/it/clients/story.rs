@@ -31,7 +31,7 @@ const LAST_WORDS: &str = "make the bucket refuse";
 const TOLD: [&str; 6] = [
     "impl:limiter.mjs",
     "impl:limiter.test.mjs",
-    "impl:limiter.mjs takeToken",
+    "impl:limiter.mjs:3 takeToken",
     "dec:Let's use a token bucket instead of a fixed window",
     "block:test:\"an empty bucket refuses\"",
     "next:Document the limiter",
