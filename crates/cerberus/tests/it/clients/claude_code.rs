@@ -180,7 +180,7 @@ fn what_a_subagent_did_belongs_to_its_session() {
     finish(&mut ClaudeCode.session(&stage.place(&server), ask));
 
     let text = told(&stage, &ClaudeCode, "Go on");
-    assert_eq!(times(&text, "impl:proxy.go"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     assert_eq!(sessions[1]["tools_used"]["Write"], 1, "{sessions:?}");

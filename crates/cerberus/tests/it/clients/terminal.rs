@@ -144,7 +144,7 @@ fn after_clear_the_new_conversation_is_told_the_state_once() {
     let text = request_text(&server.main_requests()[2]);
     assert_eq!(text.matches("Write the proxy").count(), 1, "the conversation is a new one: {text}");
     assert!(text.contains("last:Write the proxy"), "{text}");
-    assert_eq!(times(&text, "impl:proxy.go"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!((&sessions[1]["status"], &sessions[1]["end_trigger"]), (&json!("ended"), &json!("clear")));
     assert_eq!(sessions[0]["status"], "active");
