@@ -24,6 +24,11 @@ pub struct Before {
 
 const EVENTS: [&str; 5] = ["PreToolUse", "preToolUse", "BeforeTool", "beforeShellExecution", "before"];
 const SHELLS: [&str; 5] = ["Bash", "bash", "Shell", "shell", "run_shell_command"];
+/// Whether a tool runs commands.
+pub fn is_shell(tool: &str) -> bool {
+    SHELLS.contains(&tool) || matches!(tool, "powershell" | "run_commands")
+}
+
 const WRITERS: [&str; 16] = [
     "Edit",
     "Write",

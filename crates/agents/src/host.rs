@@ -21,6 +21,8 @@ impl Limits {
 pub enum Occasion {
     Start,
     Prompt,
+    /// A subagent starts, in a context of its own.
+    Subagent,
 }
 
 /// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.
@@ -33,6 +35,7 @@ pub(super) fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("UserPromptSubmit", context),
+        Occasion::Subagent => for_event("SubagentStart", context),
     })
 }
 

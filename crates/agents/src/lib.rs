@@ -96,6 +96,10 @@ pub struct Profile {
     pub shows_notice: bool,
     /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
     pub brief_occasion: Occasion,
+    /// Whether the end of a turn is reported with the agent's last message. Otherwise only the transcript has it.
+    pub reports_words: bool,
+    /// Whether a report of a command names the files that it changed.
+    pub reports_shell_edits: bool,
     /// Whether a resumed session has lost what hooks told it before, so that it is told everything again.
     pub forgets_when_resumed: bool,
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
@@ -136,6 +140,8 @@ impl Profile {
         limits: Limits::NONE,
         shows_notice: false,
         brief_occasion: Occasion::Start,
+        reports_words: true,
+        reports_shell_edits: false,
         forgets_when_resumed: false,
         has_exact_starts: false,
         unreported_tool: None,
@@ -223,6 +229,18 @@ pub struct HookEvent<'a> {
     pub event: Event<'a>,
     /// Where a prompt is from, if the payload says that nobody typed it.
     pub untyped: Option<Source>,
+}
+
+/// A subagent that starts, and the session that it belongs to.
+#[derive(Debug)]
+pub struct SubagentStart<'a> {
+    pub session: Cow<'a, str>,
+    pub cwd: Cow<'a, str>,
+}
+
+/// Reads whether a payload that is not captured says that a subagent starts. Only one agent's subagents can be told anything.
+pub fn subagent(agent: Agent, payload: &[u8]) -> Option<SubagentStart<'_>> {
+    (agent == claude_code::AGENT).then(|| claude_code::payload::subagent(payload))?
 }
 
 /// Parses a payload from `agent`'s hook. Returns `None` for events we do not capture.

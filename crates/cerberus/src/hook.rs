@@ -17,6 +17,8 @@ use cerberus_record::id::Agent;
 use cerberus_store::config::ConfigError;
 use cerberus_store::hook::answer::{self, AnswerError};
 use cerberus_store::hook::capture::{self, CaptureError, Captured, PendingAnswer, Trigger};
+use cerberus_store::hook::subagent;
+use cerberus_store::sessions::shell_edits;
 use cerberus_store::summary::provider::SUMMARIZING;
 
 use crate::capabilities;
@@ -132,13 +134,22 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let payload = read_payload()?;
     let waiting = match capture::capture(home, clock, agent, &payload, &variable)? {
         Captured::Done => return Ok(()),
-        Captured::Other => return refuse(before::before_tool(home, clock, agent, &payload, &variable)?),
+        Captured::Other => {
+            let told = subagent::answer(home, clock, &context::user_folders, agent, &payload)?;
+            return match told {
+                Some(_) => print(told),
+                None => print(before::before_tool(home, clock, agent, &payload, &variable)?),
+            };
+        }
         Captured::Pending(waiting) => waiting,
     };
     if matches!(waiting.trigger, Trigger::Stop) {
         let PendingAnswer { agent, session, located, .. } = &*waiting;
         let ending = Ending { agent: *agent, session, located, payload: &payload };
-        return refuse(before::at_stop(home, clock, &ending)?);
+        print(before::at_stop(home, clock, &ending)?)?;
+        if !shell_edits::are_unreported(*agent) {
+            return Ok(());
+        }
     }
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
     let Some(answer) =
@@ -159,8 +170,8 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Tells the agent that a rule of the user forbids what it is about to do. If it no longer listens, it is not told.
-fn refuse(reply: Option<String>) -> Result<(), HookError> {
+/// Tells the agent something that needs no receipt: a rule that it must keep. If it no longer listens, it is not told.
+fn print(reply: Option<String>) -> Result<(), HookError> {
     if let Some(reply) = reply {
         let mut out = std::io::stdout();
         let _ = out.write_all(reply.as_bytes()).and_then(|()| out.flush());

@@ -109,7 +109,7 @@ pub enum Event<'a> {
     Stop {
         message: Clean<'a>,
     },
-    /// A subagent finished. Its message is not the session's last message.
+    /// A subagent finished, or the agent waits for one. The message is not the session's last message.
     SubagentStop {
         message: Clean<'a>,
     },

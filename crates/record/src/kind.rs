@@ -11,6 +11,8 @@ words! {
         Notification = "notification",
         Tool = "tool",
         Stop = "stop",
+        /// The turn goes on.
+        SubagentStop = "subagent_stop",
         Compact = "compact",
         Task = "task",
         End = "end",
@@ -52,7 +54,8 @@ impl EventKind {
             Event::Prompt { text } if text.starts_with("<task-notification>") => EventKind::Notification,
             Event::Prompt { .. } => EventKind::Prompt,
             Event::Tool(_) => EventKind::Tool,
-            Event::Stop { .. } | Event::SubagentStop { .. } | Event::StopFailure { .. } => EventKind::Stop,
+            Event::Stop { .. } | Event::StopFailure { .. } => EventKind::Stop,
+            Event::SubagentStop { .. } => EventKind::SubagentStop,
             Event::Compact { .. } => EventKind::Compact,
             Event::Task(_) => EventKind::Task,
             Event::End { .. } => EventKind::End,

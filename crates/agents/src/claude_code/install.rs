@@ -52,9 +52,11 @@ static HOOKS: HookStyle = HookStyle {
         ("PostCompact", 10),
         ("StopFailure", 10),
         ("TaskCreated", 10),
+        ("SubagentStart", 10),
     ],
     // Read from the lists of events in the releases themselves. The others are known since 1.0.85.
     since: &[
+        ("SubagentStart", Version(2, 0, 44)),
         ("PostToolUseFailure", Version(2, 0, 64)),
         ("TaskCompleted", Version(2, 1, 33)),
         ("PostCompact", Version(2, 1, 76)),

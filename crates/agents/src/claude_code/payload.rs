@@ -13,14 +13,15 @@ use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::source::Source;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::AGENT;
 use super::tool::{ToolInput, ToolResponse, tool_use};
 use super::typed;
 use crate::key::prompt_key;
-use crate::loose::{Flag, Object, Text};
+use crate::loose::{Flag, List, Object, Text};
 use crate::tool::task;
-use crate::{HookEvent, PayloadError};
+use crate::{HookEvent, PayloadError, SubagentStart};
 
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
@@ -42,6 +43,7 @@ pub(crate) struct Payload<'a, Input, Response> {
     agent_id: Text<'a>,
     agent_type: Text<'a>,
     last_assistant_message: Text<'a>,
+    background_tasks: List<Object<BackgroundTask<'a>>>,
     compact_summary: Text<'a>,
     task_id: Text<'a>,
     task_subject: Text<'a>,
@@ -57,6 +59,22 @@ pub(crate) struct Payload<'a, Input, Response> {
     timestamp: Text<'a>,
     conversation_id: Text<'a>,
     cursor_version: Text<'a>,
+}
+
+/// Work that goes on after the agent's message.
+#[derive(Default, Deserialize)]
+#[serde(default, bound = "'de: 'a")]
+struct BackgroundTask<'a> {
+    #[serde(rename = "type")]
+    kind: Text<'a>,
+    status: Text<'a>,
+}
+
+impl BackgroundTask<'_> {
+    /// A subagent wakes its agent when it is done; a server that runs on does not.
+    fn is_waited_for(&self) -> bool {
+        self.kind.0.as_deref() == Some("subagent") && matches!(self.status.0.as_deref(), Some("running" | "pending"))
+    }
 }
 
 /// One tool use, as in the payload.
@@ -75,6 +93,15 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
         Some(sender) => (sender.parse)(cleaner, payload),
         None => hook_event(cleaner, AGENT, payload, fields, tool_use),
     }
+}
+
+/// The subagent that a payload says has started; `None` if it says something else.
+pub(crate) fn subagent(payload: &[u8]) -> Option<SubagentStart<'_>> {
+    const NAME: &str = "SubagentStart";
+    let fields: Payload<IgnoredAny, IgnoredAny> = serde_json::from_slice(payload).ok()?;
+    let is_ours = !crate::ALL.iter().any(|other| (other.is_sender)(&fields.marks()));
+    fields.hook_event_name.0.as_deref().filter(|name| is_ours && *name == NAME)?;
+    Some(SubagentStart { session: fields.session_id.0?, cwd: fields.cwd.0? })
 }
 
 /// The fields that reveal which host sent a payload in this format.
@@ -160,6 +187,9 @@ fn event<'a, Input, Response>(
         "PostToolUse" => tool(fields, Outcome::Done)?,
         "PostToolUseFailure" if fields.is_interrupt.0 => tool(fields, Outcome::Interrupted)?,
         "PostToolUseFailure" => tool(fields, Outcome::Failed)?,
+        "Stop" if fields.background_tasks.0.iter().any(|Object(task)| task.is_waited_for()) => {
+            Event::SubagentStop { message: message(cleaner, fields.last_assistant_message) }
+        }
         "Stop" => Event::Stop { message: message(cleaner, fields.last_assistant_message) },
         // Compaction sends one for an internal subagent, with an empty type.
         "SubagentStop" if fields.agent_type.0.as_deref() == Some("") => return None,
@@ -224,6 +254,17 @@ mod tests {
                 json!({"subagent_stop": {"message": "sub"}}),
             ),
             ("SubagentStop", json!({"agent_type": ""}), Value::Null),
+            (
+                "Stop",
+                json!({"last_assistant_message": "I wait", "background_tasks": [{"type": "subagent", "status": "running"}]}),
+                json!({"subagent_stop": {"message": "I wait"}}),
+            ),
+            (
+                "Stop",
+                json!({"last_assistant_message": "Done", "background_tasks": [3, {"type": "shell", "status": "running"},
+                    {"type": "subagent", "status": "completed"}]}),
+                json!({"stop": {"message": "Done"}}),
+            ),
             ("StopFailure", json!({"error": "rate_limit"}), json!({"stop_failure": {"error": "rate_limit"}})),
             (
                 "PreCompact",

@@ -34,6 +34,7 @@ pub(super) static PROFILE: Profile = Profile {
         })
     },
     asking: Asking::Always,
+    reports_words: false,
     forgets_when_resumed: true,
     has_exact_starts: true,
     command_variables: &["COPILOT_CLI", "COPILOT_AGENT", "COPILOT_AGENT_SESSION_ID"],

@@ -50,5 +50,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("BeforeAgent", context),
+        Occasion::Subagent => return None,
     })
 }

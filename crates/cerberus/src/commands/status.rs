@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use cerberus_os::clock::Clock;
 use cerberus_os::failures::{self, Failure};
 use cerberus_record::clean::text;
 use cerberus_record::memory::Status as MemoryStatus;
@@ -13,7 +14,7 @@ use cerberus_store::project::identity::Located;
 use cerberus_store::project::privacy::{self, StorageBlock};
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::sweep::derive_state;
-use cerberus_store::view::{FactFilter, Store};
+use cerberus_store::view::{FactFilter, SessionRow, Store};
 use serde_json::{Value, json};
 
 use super::log::ListedJson;
@@ -50,6 +51,8 @@ struct Glance {
     has_recent: bool,
     last_activity: Option<Timestamp>,
     newest: Option<Page>,
+    /// No session began after it.
+    is_last: bool,
     /// What is known of other projects, if nothing is known of this one.
     elsewhere: Option<Overview>,
     approved: usize,
@@ -82,10 +85,7 @@ impl Glance {
         sessions.iter().for_each(|session| *by_status.entry(session.state.status.word()).or_default() += 1);
         let memories = store.memory_counts(now)?;
         let count = |wanted| memories.iter().filter(|(status, ..)| *status == wanted).map(|(.., n)| n).sum::<usize>();
-        let newest = match sessions.last() {
-            Some(last) => Some(page::page(store, clock, last.clone())?),
-            None => None,
-        };
+        let newest = newest(store, clock, &sessions)?;
         let elsewhere = match sessions.is_empty() {
             true => Some(overview::overview(store, clock)?).filter(|overview| overview.sessions > 0),
             false => None,
@@ -95,6 +95,7 @@ impl Glance {
             facts,
             has_recent: !carrying.is_empty(),
             last_activity: sessions.iter().map(|session| session.last_activity).max(),
+            is_last: newest.as_ref().map(|page| page.listed.session.row) == sessions.last().map(|last| last.row),
             newest,
             elsewhere,
             approved: count(MemoryStatus::Approved),
@@ -151,7 +152,8 @@ impl Glance {
         let mut lines = vec![("sessions", listed(&self.by_status))];
         if let Some(page) = &self.newest {
             let ago = local.ago(page.listed.session.last_activity);
-            lines.push(("last", format!("{} ({ago}; `cerberus show`)", page.listed.title)));
+            let id = if self.is_last { String::new() } else { format!(" {}", page.listed.session.id) };
+            lines.push(("last", format!("{} ({ago}; `cerberus show{id}`)", page.listed.title)));
             lines.extend(page.left.iter().take(LEFT_MAX).map(|item| ("left", text::line(item, LEFT_CHARS_MAX))));
         }
         if let Some(overview) = &self.elsewhere {
@@ -166,7 +168,7 @@ impl Glance {
         }
         let facts = match self.newest.is_some() && !self.has_recent {
             true => "none of the last seven days; `cerberus log --project .` lists older sessions".to_string(),
-            false => listed(&self.facts),
+            false => listed(&self.facts.iter().map(|(word, number)| (shown(word), *number)).collect()),
         };
         lines.push(("facts", facts));
         lines
@@ -236,6 +238,31 @@ impl Kept {
             parts.push(format!("{due} due for deletion: `cerberus memory session-cleanup`"));
         }
         parts.join("; ")
+    }
+}
+
+/// So many sessions in which nothing happened may follow the last one that is shown.
+const EMPTY_MAX: usize = 20;
+
+/// The last session in which something happened; otherwise the last one.
+fn newest(store: &Store, clock: &Clock, sessions: &[SessionRow]) -> Result<Option<Page>> {
+    let mut last = None;
+    for session in sessions.iter().rev().take(EMPTY_MAX) {
+        let page = page::page(store, clock, session.clone())?;
+        if !page.is_empty() {
+            return Ok(Some(page));
+        }
+        last = last.or(Some(page));
+    }
+    Ok(last)
+}
+
+/// The word for a kind of fact, as people read it.
+fn shown(word: &str) -> &str {
+    match word {
+        "pull_request" => "pull request",
+        "step" => "push or release",
+        word => word,
     }
 }
 

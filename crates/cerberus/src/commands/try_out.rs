@@ -77,8 +77,8 @@ const SUPERVISOR: &str = "package supervisor\n\nfunc Process(job Job) error {\n\
 /// What the second session must be told.
 const EXPECTED: [&str; 7] = [
     "proj:hydra",
-    "impl:internal/proxy.go Proxy.Forward",
-    "impl:internal/supervisor.go Process",
+    "impl:internal/proxy.go:3 Proxy.Forward",
+    "impl:internal/supervisor.go:3 Process",
     "dec:agent: split proxy in 3 files - each stays below 200 lines",
     "block:agent: race:test failure line 712",
     "next:Add a mutex to the process struct",

@@ -97,7 +97,7 @@ fn every_agent_found_is_wired_and_uninstall_gives_every_file_back() {
     let before = snapshot(&user(&env));
 
     let dry = env.ok(&["install", "--dry-run"]);
-    assert!(dry.contains("+") && dry.contains("hook codex") && dry.contains("would change (12 hooks)"), "{dry}");
+    assert!(dry.contains("+") && dry.contains("hook codex") && dry.contains("would change (13 hooks)"), "{dry}");
     assert_eq!(snapshot(&user(&env)), before);
     assert!(!env.home().exists());
 

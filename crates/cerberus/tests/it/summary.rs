@@ -359,3 +359,39 @@ pub fn all_files(dir: &std::path::Path) -> Vec<u8> {
     }
     bytes
 }
+
+/// What was decided may be repeated as it was said, and the provider is told everything that the session left.
+#[test]
+fn a_decision_may_be_repeated_and_no_fact_is_missing() {
+    let said = "Never drop sqlite as the store, whatever is faster.";
+    let (env, server) = (env(), saying(said));
+    env.start("s1", "startup");
+    env.write_file("s1", "t1", "internal/proxy.go", "package x\n");
+    env.ok(&["record", "decision", said]);
+    env.ok(&["record", "objective", "Ship the store"]);
+    env.ok(&["record", "note", "The mock is slow"]);
+    for (id, command, printed) in [
+        ("b1", "gh pr create --fill", "https://github.com/hydra/hydra/pull/12\n"),
+        ("b2", "git commit -m x", "[main 1a2b3c4] open the store once\n 1 file changed\n"),
+        ("b3", "git tag v1.2.0", ""),
+    ] {
+        env.hook(
+            "s1",
+            "PostToolUse",
+            json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": command},
+            "tool_response": {"stdout": printed, "stderr": "", "interrupted": false}}),
+        );
+    }
+    use_ollama(&env, &server);
+    assert_eq!(env.json(&["summarize"])["summary"], said);
+    let asked = &server.requests()[0];
+    for fact in [said, "Ship the store", "The mock is slow", "pull request #12", "open the store once", "tagged v1.2.0"]
+    {
+        assert!(asked.contains(fact), "{fact} in {asked}");
+    }
+    for wrong in ["Drop sqlite as the store.", "All tests pass.", "Merged the pull request."] {
+        let server = saying(wrong);
+        use_ollama(&env, &server);
+        assert!(!env.run(&["summarize"]).status.success(), "{wrong}");
+    }
+}

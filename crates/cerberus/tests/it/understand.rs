@@ -35,7 +35,7 @@ fn an_edit_names_the_definitions_around_the_changed_lines() {
     let session = env.sessions()[0].clone();
     assert_eq!(codes(&session, "function"), ["impl:Store.open"]);
     assert_eq!(session["language"], "rust");
-    assert_eq!(env.brief(), "proj:hydra\ngit:on main; not committed: store.rs\nimpl:store.rs Store.open");
+    assert_eq!(env.brief(), "proj:hydra\ngit:on main; not committed: store.rs\nimpl:store.rs:8 Store.open");
 
     // What was understood stays, whatever becomes of the file and of the view.
     std::fs::remove_file(&path).unwrap();

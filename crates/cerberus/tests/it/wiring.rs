@@ -50,12 +50,16 @@ fn events(env: &TestEnv) -> Vec<String> {
 #[test]
 fn a_client_is_wired_for_the_events_it_knows() {
     for (prints, newer, said) in [
-        ("1.0.128 (Claude Code)", &[][..], Some("version 1.0.128 knows 7 of 12 events")),
-        ("who knows", &[], Some("its version is unknown, so 7 of 12 events are used")),
-        ("2.1.50 (Claude Code)", &["PostToolUseFailure", "TaskCompleted"], Some("version 2.1.50 knows 9 of 12 events")),
+        ("1.0.128 (Claude Code)", &[][..], Some("version 1.0.128 knows 7 of 13 events")),
+        ("who knows", &[], Some("its version is unknown, so 7 of 13 events are used")),
+        (
+            "2.1.50 (Claude Code)",
+            &["SubagentStart", "PostToolUseFailure", "TaskCompleted"],
+            Some("version 2.1.50 knows 10 of 13 events"),
+        ),
         (
             "2.1.101 (Claude Code)",
-            &["PostToolUseFailure", "TaskCompleted", "PostCompact", "StopFailure", "TaskCreated"],
+            &["SubagentStart", "PostToolUseFailure", "TaskCompleted", "PostCompact", "StopFailure", "TaskCreated"],
             None,
         ),
     ] {
@@ -83,13 +87,13 @@ fn install_after_an_upgrade_adds_what_became_possible_and_uninstall_takes_all() 
     write(&settings(&env), "{\n  \"permissions\": {\"deny\": [\"Bash\"]}\n}\n");
     claude(&env, "2.1.50 (Claude Code)");
     env.ok(&["install"]);
-    assert_eq!(events(&env).len(), 9);
+    assert_eq!(events(&env).len(), 10);
     claude(&env, "2.1.325 (Claude Code)");
-    assert!(env.ok(&["install"]).contains("settings.json: changed (12 hooks)"));
-    assert_eq!(events(&env).len(), 12);
+    assert!(env.ok(&["install"]).contains("settings.json: changed (13 hooks)"));
+    assert_eq!(events(&env).len(), 13);
     claude(&env, "2.1.50 (Claude Code)");
     env.ok(&["install"]);
-    assert_eq!(events(&env).len(), 9, "an older client gets only what it knows");
+    assert_eq!(events(&env).len(), 10, "an older client gets only what it knows");
     env.ok(&["uninstall"]);
     assert_eq!(read(&settings(&env)), "{\n  \"permissions\": {\"deny\": [\"Bash\"]}\n}\n");
 }
@@ -233,7 +237,7 @@ fn thirty_installs_at_once_lose_nothing() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
     }
-    assert_eq!(events(&env).len(), 12);
+    assert_eq!(events(&env).len(), 13);
     assert!(read(&user(&env).join(".codex/config.toml")).contains("mcp_servers"));
     env.ok(&["uninstall"]);
     assert_eq!(

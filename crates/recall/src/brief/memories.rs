@@ -57,6 +57,15 @@ pub struct MemoryItem {
     pub why: String,
 }
 
+impl MemoryItem {
+    /// A rule is about the work; a preference is about how the user likes it.
+    pub fn is_rule(&self) -> bool {
+        self.code.starts_with(RULE)
+    }
+}
+
+const RULE: &str = "rule:";
+
 /// Decides which memories to include.
 pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<MemoryItem> {
     let mut items = Vec::new();
@@ -99,7 +108,7 @@ pub fn code(memory: &Memory) -> String {
     let prefix = match &*memory.category {
         "preference" | "style" => "pref:",
         "note" => "note:",
-        _ => "rule:",
+        _ => RULE,
     };
     let words = phrase(&memory.content, CODE_CHARS_MAX);
     // Words that nobody changed are the user's own.

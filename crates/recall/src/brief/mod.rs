@@ -10,7 +10,7 @@ mod fit;
 mod gather;
 pub mod ledger;
 mod likely;
-mod live;
+pub mod live;
 pub mod memories;
 mod notes;
 pub mod notice;
@@ -31,7 +31,7 @@ use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
 use cerberus_record::fact::{Closing, Fact, Kind};
 use cerberus_record::id::SessionId;
-use cerberus_record::map::FastSet;
+use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
@@ -110,6 +110,15 @@ pub struct Likely {
     pub unmerged: HashMap<SessionId, String>,
     pub repository: repository::Repository,
     pub ledger: ledger::BranchLedger,
+    /// By the paths of the files that were edited last.
+    pub lines: FastMap<String, FunctionLine>,
+}
+
+/// The function of a file that was edited last, and where it stands now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionLine {
+    pub function: String,
+    pub line: u32,
 }
 
 /// What a session already has in its context.
@@ -276,12 +285,13 @@ pub fn compose(request: &Request) -> Brief {
     let room = fit::Room::of(request).without(&header, &items);
     items.extend(fit::first(functions, &room, &mut dropped));
     let mut items = fit::fit(&header, items, &fit::Room::of(request), &mut dropped);
-    let mut text = render(&header, &items);
+    let lines = &request.likely.lines;
+    let mut text = render(&header, &items, lines);
     // Functions that stand on the line of their file can cost more than they were counted for.
     while tokens::estimate(&text) > request.budget_tokens || text.chars().count() > request.chars_max {
         let Some(item) = fit::least(&mut items) else { break };
         dropped.push(fit::over(item, request.budget_tokens));
-        text = render(&header, &items);
+        text = render(&header, &items, lines);
     }
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
 }
@@ -321,7 +331,7 @@ pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &
     }
     shorten::name_files(&mut items);
     told::count(&mut items);
-    let text = render(&header(project), &items);
+    let text = render(&header(project), &items, &likely.lines);
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
 }
 
@@ -417,7 +427,7 @@ fn header(project: &str) -> String {
     format!("proj:{}", text::code(&harmless(project, "a project")))
 }
 
-fn render(header: &str, items: &[Item]) -> String {
+fn render(header: &str, items: &[Item], lines: &FastMap<String, FunctionLine>) -> String {
     if items.is_empty() {
         return String::new();
     }
@@ -427,7 +437,15 @@ fn render(header: &str, items: &[Item]) -> String {
         text.push_str(&item.told());
         let of_file = |other: &&Item| other.section == Section::Functions && other.path == item.path;
         let functions = items.iter().filter(of_file).filter(|_| item.section == Section::Files && item.path.is_some());
-        for (at, function) in functions.enumerate() {
+        let mut functions: Vec<&Item> = functions.collect();
+        let found = item.path.as_ref().and_then(|path| lines.get(path));
+        if let Some((found, at)) = found
+            .and_then(|found| Some((found, functions.iter().position(|function| function.text == found.function)?)))
+        {
+            text.push_str(&format!(":{}", found.line));
+            functions[..=at].rotate_right(1);
+        }
+        for (at, function) in functions.into_iter().enumerate() {
             text.push_str(if at == 0 { " " } else { ", " });
             text.push_str(function.told().trim_start_matches(Kind::Function.prefix()));
         }

@@ -18,6 +18,9 @@ const FILES_MAX: usize = 4;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 80;
 
+/// What the name of a file ends in that is not committed because it is gone.
+pub const REMOVED: &str = " (removed)";
+
 /// What git knows.
 #[derive(Clone, Debug, Default)]
 pub struct Repository {
@@ -146,7 +149,7 @@ pub(super) fn git_item(parts: &[String], last: Option<(&SessionId, Timestamp)>, 
 }
 
 /// `src/{a.rs, b/c.rs}, d.rs and 2 more`: a folder that several in a row are in is told once.
-fn names(paths: &[String]) -> String {
+pub(super) fn names(paths: &[String]) -> String {
     let told = &paths[..paths.len().min(FILES_MAX)];
     let top = |path: &String| path.split_once('/').map(|(folder, _)| folder.to_string());
     let groups = told.chunk_by(|a, b| top(a).is_some() && top(a) == top(b));

@@ -94,6 +94,8 @@ fn listed(material: &Material) -> String {
     section(&mut text, "Key decisions:", &decisions, 3);
     section(&mut text, "Blockers:", &blockers, 5);
     section(&mut text, "To be done:", &next, 5);
+    section(&mut text, "Goal:", &texts(Kind::Objective).collect::<Vec<_>>(), 1);
+    section(&mut text, "Notes:", &texts(Kind::Note).collect::<Vec<_>>(), 3);
     text
 }
 

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use cerberus_os::process;
+use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::stopped::{Part, Quotable};
 use cerberus_recall::brief::{
     self, AlreadyKnown, Brief, FIRST_LINE, LiveSession, MemoryItem, Prompted, Request, Room, TeamFact, Worked, failing,
-    ledger,
+    ledger, live,
 };
 use cerberus_recall::summary::read_stored;
 use cerberus_recall::summary::render::{self, Format};
@@ -23,11 +24,13 @@ use cerberus_record::session::{CARRY_OVER, Process, SILENCE_MAX, Status};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
+use crate::brief::lines;
 use crate::brief::notes;
 use crate::brief::remember;
 use crate::brief::survey::{self, Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity::{self, Located};
+use crate::same_project::joined::Joined;
 use crate::sessions::find::Recent;
 use crate::view::{self, Asks, Carried, FactFilter, SessionRow, Store, SummaryRow};
 
@@ -147,20 +150,16 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let Recent { joined, mut sessions } = recent;
     let known = already_known(store, &sessions, question)?;
     let is_fresh = question.is_fresh();
-    if sessions.iter().all(|session| question.is_from(session)) && is_fresh && question.reminder {
+    let outside = store.edits_from_outside(&located.root.to_string_lossy(), now.minus(CARRY_OVER), now)?;
+    let is_first = outside.is_empty() && sessions.iter().all(|session| question.is_from(session));
+    if is_first && is_fresh && question.reminder {
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
-    let live = live_sessions(store, &sessions, question)?;
-    let history = store.history(&joined.ids, question.asks(), now)?;
-    let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
-    carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
-    let runs = store.runs(&sessions, now)?;
-    let checked = ledger::checked(&runs, &carried.facts);
-    carried.add(failing::blockers(&runs, &carried.facts));
+    let Gathered { mut carried, history, at_work, checked } = gathered(store, &joined, &sessions, outside, question)?;
     let worked = worked(&history);
     // A fresh session knows what it was asked itself.
-    let is_live = |session: &SessionRow| live.iter().any(|live| live.session == session.id);
+    let is_live = |session: &SessionRow| at_work.iter().any(|live| live.session == session.id);
     let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session) || is_live(session));
     let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
     let view = View { store, located, joined: &joined, now };
@@ -170,6 +169,10 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, question.is_past)?,
     };
     survey.likely.ledger.checked = checked;
+    live::leave_out_files(&at_work, &mut carried.facts, &mut survey.likely);
+    if !question.is_past {
+        survey.likely.lines = lines::edited_last(&view, &carried.facts);
+    }
     let turns = turns(&view, &quoted, &carried)?;
     let summary = last_summary(store, &sessions, question)?;
     let first_line = question.first_line();
@@ -185,7 +188,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         memories: &memories,
         known: known.as_ref(),
         turns: &turns,
-        live: &live,
+        live: &at_work,
         worked: &worked,
     };
     let brief = match &summary {
@@ -202,6 +205,51 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let briefing = Briefing { project, session_id, expires_at, summary, brief };
     store.free((survey, carried, sessions, quoted, turns));
     Ok(briefing)
+}
+
+/// What sessions of a project left, without what those that are at work have not finished.
+struct Gathered {
+    carried: Carried,
+    history: Vec<SessionWork>,
+    at_work: Vec<LiveSession>,
+    checked: Option<TestsPassed>,
+}
+
+fn gathered(
+    store: &Store,
+    joined: &Joined,
+    sessions: &[SessionRow],
+    outside: Vec<SessionWork>,
+    question: &Question,
+) -> view::Result<Gathered> {
+    let now = question.now;
+    let mut at_work = live_sessions(store, sessions, question)?;
+    let mut history = store.history(&joined.ids, question.asks(), now)?;
+    let mut carried = store.carried(sessions, FactFilter::NoFiles, now)?;
+    let visitors: Vec<SessionId> = outside.iter().map(|work| work.session.clone()).collect();
+    add_work(&mut history, outside);
+    carried.add_files(&history, &sessions.iter().map(|session| &session.id).chain(&visitors).collect(), |_| true);
+    let runs = store.runs(sessions, now)?;
+    let checked = ledger::checked(&runs, &carried.facts);
+    carried.add(failing::blockers(&runs, &carried.facts));
+    live::take_work(&mut at_work, &mut history);
+    live::leave_out_facts(&at_work, &mut carried.facts);
+    Ok(Gathered { carried, history, at_work, checked })
+}
+
+/// Adds work to that of the project's own sessions, the last edited first.
+fn add_work(history: &mut Vec<SessionWork>, more: Vec<SessionWork>) {
+    if more.is_empty() {
+        return;
+    }
+    for work in more {
+        match history.iter_mut().find(|known| known.session == work.session) {
+            Some(known) => known.touched.extend(work.touched),
+            None => history.push(work),
+        }
+    }
+    let last_at = |work: &SessionWork| work.touched.iter().map(|touched| touched.last_at).max();
+    history.sort_by_cached_key(|work| std::cmp::Reverse(last_at(work)));
 }
 
 /// The newest session that a line comes from. A question in between is not what goes on.
@@ -378,7 +426,7 @@ fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) ->
     for session in sessions.iter().filter(|session| is_running(session, question.now) && !question.is_from(session)) {
         let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
         let (id, agent) = (session.id.clone(), session.agent.clone());
-        found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt });
+        found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt, files: Vec::new() });
     }
     Ok(found)
 }

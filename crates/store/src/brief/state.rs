@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use cerberus_recall::brief::Known;
 use cerberus_recall::brief::rank::{Commit, SessionWork};
-use cerberus_recall::brief::repository::{self, Pushed, Repository};
+use cerberus_recall::brief::repository::{self, Pushed, REMOVED, Repository};
 use cerberus_record::id::fnv1a;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
@@ -27,7 +27,7 @@ pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::R
     let Some(status) = status(view, &edited)? else { return Ok(Repository::silent()) };
     let differs: FastSet<&str> = status.uncommitted.iter().map(String::as_str).collect();
     let is_removed = |path: &str| view.located.root.join(path).symlink_metadata().is_err();
-    let named = |path: &&str| if is_removed(path) { format!("{path} (removed)") } else { path.to_string() };
+    let named = |path: &&str| if is_removed(path) { format!("{path}{REMOVED}") } else { path.to_string() };
     let uncommitted = edited.iter().filter(|path| differs.contains(*path)).map(named).collect();
     let branch = view.located.branch();
     let pushed = match (&branch, &status) {

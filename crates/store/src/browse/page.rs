@@ -70,6 +70,18 @@ pub struct Page {
     pub summary: Option<String>,
 }
 
+impl Page {
+    /// Nothing was asked, done or recorded.
+    pub fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+            && self.files.is_empty()
+            && self.done.is_empty()
+            && self.decided.is_empty()
+            && self.left.is_empty()
+            && self.commits.is_empty()
+    }
+}
+
 /// More than any session contains.
 const CORRECTIONS_MAX: usize = 10_000;
 

@@ -37,6 +37,7 @@ use crate::sessions::find::Recent;
 use crate::sessions::legacy;
 use crate::sessions::name;
 use crate::sessions::recover;
+use crate::sessions::shell_edits;
 use crate::sessions::sweep;
 use crate::sessions::unreported;
 use crate::summary::detached;
@@ -87,7 +88,15 @@ pub fn answer(
     match &pending.trigger {
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source, capabilities),
         Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text, capabilities),
-        Trigger::Stop => Ok(None),
+        Trigger::Stop => {
+            let mut store = fold::open_in_hook(home)?;
+            if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
+                let mut recorder = Recorder::journal(home, clock, &mut store);
+                shell_edits::record(&mut recorder, &pending.located, &session)?;
+            }
+            store.close();
+            Ok(None)
+        }
         Trigger::End => {
             let mut store = fold::open_in_hook(home)?;
             if !pending.is_echo(home, clock, &store)? {

@@ -1,6 +1,6 @@
 //! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no grammar.
 //!
-//! Only a session's start, a prompt and a session's end need more; see `answer.rs`.
+//! Only a session's start, a prompt, the end of a turn and a session's end need more; see `answer.rs`.
 
 use std::path::Path;
 

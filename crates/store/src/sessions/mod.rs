@@ -8,6 +8,7 @@ pub mod legacy;
 pub mod lifecycle;
 pub mod name;
 pub mod recover;
+pub mod shell_edits;
 pub mod sweep;
 pub mod title;
 pub mod unreported;

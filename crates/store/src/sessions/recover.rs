@@ -157,21 +157,30 @@ pub fn with_recovered<T>(
     Ok(read(preview.store(), None))
 }
 
-/// The newest crashed sessions, and the newest ended ones whose hooks did not report the agent's last message.
+/// The newest crashed sessions, and the newest others whose hooks did not report the agent's last message.
 fn needs_transcript(
     store: &Store,
     sessions: &[SessionRow],
     status: impl Fn(&SessionRow) -> Status,
 ) -> Result<Vec<SessionRow>, FoldError> {
-    let newest = |wanted: Status, max: usize| {
-        let status = &status;
-        sessions.iter().rev().filter(move |session| status(session) == wanted).take(max)
-    };
-    let ended = newest(Status::Ended, SILENT_MAX);
-    let mut all: Vec<SessionRow> = newest(Status::Crashed, CRASHED_MAX).cloned().collect();
+    let crashed = sessions.iter().rev().filter(|session| status(session) == Status::Crashed);
+    let mut all: Vec<SessionRow> = crashed.take(CRASHED_MAX).cloned().collect();
     all.reverse();
-    for session in ended {
-        if store.lacks_last_words(session)? {
+    let is_silent = |session: &SessionRow| {
+        Agent::from_name(&session.agent)
+            .and_then(cerberus_agents::profile)
+            .is_some_and(|profile| !profile.reports_words && session.device.is_none())
+    };
+    let is_meant = |session: &&SessionRow| match status(session) {
+        Status::Ended => true,
+        status => status.is_live() && is_silent(session),
+    };
+    for session in sessions.iter().rev().filter(is_meant).take(SILENT_MAX) {
+        let is_missing = match is_silent(session) {
+            true => store.lacks_newest_words(session)?,
+            false => store.lacks_last_words(session)?,
+        };
+        if is_missing {
             all.push(session.clone());
         }
     }

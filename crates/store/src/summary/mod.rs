@@ -22,7 +22,7 @@ use cerberus_recall::summary::{Material, prompt, read, typed};
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Summary, SummaryItem};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::{Fact, Kind};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
@@ -82,7 +82,6 @@ impl SessionFacts {
         let from_prompts = store.prompt_events(session)?;
         let is_shared = |known: &&Known| reads == Reads::Conversation || !from_prompts.contains(&known.event);
         let shared: Vec<Known> = carried.facts.iter().filter(is_shared).cloned().collect();
-        let is_done = |known: &&Known| matches!(known.fact.kind, Kind::Done | Kind::Commit);
         let digest = match reads {
             Reads::Facts => None,
             Reads::Conversation => Some(conversation::digest(home, store, session, now)?),
@@ -90,7 +89,7 @@ impl SessionFacts {
         Ok(SessionFacts {
             project: session.project_name.clone(),
             items: open_items(session, &carried.facts, &carried.settlements, now),
-            done: shared.iter().filter(is_done).map(|known| known.fact.text.clone()).collect(),
+            done: shared.iter().filter_map(|known| done(&known.fact)).collect(),
             shared: open_items(session, &shared, &carried.settlements, now),
             passing: passing(&ran),
             digest,
@@ -136,6 +135,19 @@ impl SessionFacts {
     /// Identifies these facts of this session.
     fn fingerprint(&self, cleaner: &Cleaner, session: &SessionRow) -> u64 {
         fnv1a(format!("{}\n{}", session.id.as_str(), &*self.prompt(cleaner)).as_bytes())
+    }
+}
+
+/// What a fact says was done.
+fn done(fact: &Fact) -> Option<String> {
+    match fact.kind {
+        Kind::Done | Kind::Commit | Kind::Step => Some(fact.text.clone()),
+        Kind::PullRequest => {
+            let number = fact.reference.as_deref()?.trim_start_matches("pull ");
+            let is_address = fact.text.starts_with("https://");
+            Some(if is_address { format!("opened the pull request {number}") } else { fact.text.clone() })
+        }
+        _ => None,
     }
 }
 

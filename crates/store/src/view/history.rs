@@ -52,6 +52,28 @@ impl Store {
         Ok(history.into_iter().map(|(.., work)| work).collect())
     }
 
+    /// What sessions of other projects edited below `root` since a time, the last edited first. Their prompts were about
+    /// something else.
+    pub fn edits_from_outside(&self, root: &str, since: Timestamp, now: Timestamp) -> Result<Vec<SessionWork>> {
+        let sql = "SELECT session.id, substr(path, length(?1) + 1), fact.at FROM fact INDEXED BY fact_outside
+            JOIN session ON session.row = fact.session WHERE kind = 'file' AND path >= '/' AND path < '0'
+            AND path > ?1 AND path < ?2 AND fact.at BETWEEN ?3 AND ?4 AND session.root || '/' <> ?1
+            ORDER BY fact.session, path, fact.at";
+        let (low, high) = (format!("{root}/"), format!("{root}0"));
+        let mut found: Vec<SessionWork> = Vec::new();
+        self.rows(sql, params![low, high, since.millis(), now.millis()], |row| {
+            let session = SessionId::new(row.get_ref(0)?.as_str()?);
+            if found.last().is_none_or(|work| work.session != session) {
+                found.push(SessionWork { session, ..nothing_done() });
+            }
+            let Some(work) = found.last_mut() else { return Ok(()) };
+            add(&mut work.touched, row.get_ref(1)?.as_str()?, Touch::Edit, time(row, 2)?);
+            Ok(())
+        })?;
+        found.sort_by_key(|work| Reverse(last_at(&work.touched)));
+        Ok(found)
+    }
+
     /// The work of these sessions, from their rows; without names and mentions.
     pub(super) fn work(&self, sessions: Vec<i64>, now: Timestamp) -> Result<FastMap<i64, SessionWork>> {
         // With an empty list SQLite cannot use the indexes named below, and reports an error.

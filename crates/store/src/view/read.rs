@@ -55,6 +55,16 @@ const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, projec
 /// More sessions than anybody has in the days that count. An import or a fault may leave more.
 const NEWEST_MAX: usize = 500;
 
+/// What a session did since its last prompt.
+#[derive(Debug)]
+pub struct Turn {
+    pub prompted: Timestamp,
+    /// The tools that were used, and when.
+    pub tools: Vec<(Timestamp, String)>,
+    /// Files that edits were reported of.
+    pub edited: Vec<String>,
+}
+
 impl Store {
     /// Sessions of the given projects (of all if empty) that were active at or after `since`, oldest first.
     pub fn sessions(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
@@ -128,6 +138,31 @@ impl Store {
         let sql = "SELECT 1 FROM session WHERE row = ?1 AND last_words = ''
             AND EXISTS (SELECT 1 FROM event WHERE event.session = session.row AND kind = 'stop')";
         Ok(!self.rows(sql, [session.row], |_| Ok(()))?.is_empty())
+    }
+
+    /// Whether the last turn of the session ended and the agent's message is not known.
+    pub fn lacks_newest_words(&self, session: &SessionRow) -> Result<bool> {
+        let sql = "WITH last AS (SELECT max(at) AS at FROM prompt WHERE session = ?1)
+            SELECT 1 FROM event, last WHERE event.session = ?1 AND kind = 'stop' AND event.at >= last.at
+            AND NOT EXISTS (SELECT 1 FROM message WHERE message.session = ?1 AND message.at >= last.at) LIMIT 1";
+        Ok(!self.rows(sql, [session.row], |_| Ok(()))?.is_empty())
+    }
+
+    /// What happened since the last prompt; `None` if there was none.
+    pub fn last_turn(&self, session: &SessionRow, now: Timestamp) -> Result<Option<Turn>> {
+        let of_session = params![session.row, now.millis()];
+        let prompted = "SELECT at FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
+        let Some(prompted) = self.rows(prompted, of_session, |row| time(row, 0))?.pop() else { return Ok(None) };
+        let since = params![session.row, now.millis(), prompted.millis()];
+        let tools = "SELECT at, tool FROM event WHERE session = ?1 AND at BETWEEN ?3 AND ?2 AND tool IS NOT NULL
+            ORDER BY at, row";
+        let edited = "SELECT path FROM fact INDEXED BY fact_files WHERE session = ?1 AND kind = 'file'
+            AND kind IN ('file', 'read') AND at BETWEEN ?3 AND ?2 AND path IS NOT NULL";
+        Ok(Some(Turn {
+            prompted,
+            tools: self.rows(tools, since, |row| Ok((time(row, 0)?, row.get(1)?)))?,
+            edited: self.rows(edited, since, |row| row.get(0))?,
+        }))
     }
 
     /// The prompts before the last one, newest first.

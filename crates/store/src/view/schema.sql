@@ -88,6 +88,9 @@ CREATE INDEX IF NOT EXISTS fact_files ON fact (session, path, kind, at) WHERE ki
 -- A brief reads every other fact; there are few.
 CREATE INDEX IF NOT EXISTS fact_said ON fact (session, at) WHERE kind NOT IN ('file', 'read');
 
+-- Files outside the project of their session, which have a full path.
+CREATE INDEX IF NOT EXISTS fact_outside ON fact (path, session, at) WHERE kind = 'file' AND path >= '/' AND path < '0';
+
 -- What tools reported of branches, however long ago.
 CREATE INDEX IF NOT EXISTS fact_reported ON fact (at) WHERE kind IN ('pull_request', 'step');
 

@@ -22,7 +22,7 @@ fn what_a_killed_session_did_is_counted_and_what_it_was_doing_is_told() {
 
     let text = told(&stage, &ClaudeCode, "Go on");
     for code in
-        ["proj:repo", "impl:proxy.go Forward", "next:interrupted:Write the proxy", "next:add a mutex to the proxy"]
+        ["proj:repo", "impl:proxy.go:3 Forward", "next:interrupted:Write the proxy", "next:add a mutex to the proxy"]
     {
         assert!(text.contains(code), "{code} is not in the first request");
     }
@@ -63,7 +63,7 @@ fn the_plugin_is_enough() {
     let server = ModelServer::start([Reply::text("Done.")]);
     finish(&mut with_plugin(&stage.place(&server), "Go on"));
     let first = request_text(&server.main_requests()[0]);
-    for code in ["impl:proxy.go Forward", "next:interrupted:Write the proxy"] {
+    for code in ["impl:proxy.go:3 Forward", "next:interrupted:Write the proxy"] {
         assert_eq!(times(&first, code), 1, "{code} in {first}");
     }
 }
@@ -143,7 +143,7 @@ fn after_compaction_a_session_knows_again_what_it_did() {
     finish(ClaudeCode.session(&stage.place(&server), "/compact").arg("--continue"));
     let text = continued(&stage, "Go on");
     assert!(text.contains("The user asked for something."), "it was compacted: {text}");
-    for code in ["impl:proxy.go Forward", "next:add a mutex to the proxy"] {
+    for code in ["impl:proxy.go:3 Forward", "next:add a mutex to the proxy"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
     assert_eq!(stage.sessions().iter().filter(|session| session["agent"] == "claude-code").count(), 1);
@@ -180,7 +180,7 @@ fn what_a_subagent_did_belongs_to_its_session() {
     finish(&mut ClaudeCode.session(&stage.place(&server), ask));
 
     let text = told(&stage, &ClaudeCode, "Go on");
-    assert_eq!(times(&text, "impl:proxy.go"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     assert_eq!(sessions[1]["tools_used"]["Write"], 1, "{sessions:?}");

@@ -66,7 +66,7 @@ fn compaction(client: &dyn Client) {
     let text = request_text(&server.main_requests()[0]);
     // Some ask for the summary in a request of its own.
     assert!([SUMMARY, SIDE_TEXT].iter().any(|summary| text.contains(summary)), "it was compacted: {text}");
-    for code in ["impl:proxy.go Forward", "next:add a mutex to the proxy"] {
+    for code in ["impl:proxy.go:3 Forward", "next:add a mutex to the proxy"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");
     }
 }

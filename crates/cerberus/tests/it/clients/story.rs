@@ -28,10 +28,9 @@ const TODO: &str = "Document the limiter";
 const LAST_WORDS: &str = "make the bucket refuse";
 
 /// What the next session is told, whichever client it is held with.
-const TOLD: [&str; 6] = [
-    "impl:limiter.mjs",
+const TOLD: [&str; 5] = [
     "impl:limiter.test.mjs",
-    "impl:limiter.mjs takeToken",
+    "impl:limiter.mjs:3 takeToken",
     "dec:Let's use a token bucket instead of a fixed window",
     "block:test:\"an empty bucket refuses\"",
     "next:Document the limiter",
@@ -108,7 +107,7 @@ fn interrupt(client: &dyn Client, is_written: Option<bool>) {
 
     let text = told(&stage, client, "Go on");
     let killed = stage.sessions().pop().unwrap();
-    assert_eq!((times(&text, "impl:limiter.mjs"), &killed["status"]), (1, &json!("recovered")), "{killed}");
+    assert_eq!((times(&text, "impl:limiter.mjs:3 takeToken"), &killed["status"]), (1, &json!("recovered")), "{killed}");
     assert_eq!(times(&text, "next:interrupted:Wait for it"), 1, "{killed}");
     let is_told = text.lines().any(|line| line.contains("next:interrupted:") && line.contains("touch started"));
     assert!(is_written.is_none_or(|expected| is_told == expected), "the brief is {}", stage.cerberus(&["brief"]));

@@ -36,7 +36,7 @@ fn script(stage: &Stage) -> [Reply; 2] {
 /// The file is told to the next session, and the first one is in this state, ended by this.
 fn check(stage: &Stage, status: &str, trigger: &str) {
     let text = told(stage, &ClaudeCode, "Go on");
-    assert_eq!(times(&text, "impl:proxy.go Forward"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
     let sessions = stage.sessions();
     let first: &Value = sessions.last().unwrap();
     assert_eq!((&first["status"], &first["end_trigger"]), (&json!(status), &json!(trigger)), "{first}");
@@ -144,7 +144,7 @@ fn after_clear_the_new_conversation_is_told_the_state_once() {
     let text = request_text(&server.main_requests()[2]);
     assert_eq!(text.matches("Write the proxy").count(), 1, "the conversation is a new one: {text}");
     assert!(text.contains("last:Write the proxy"), "{text}");
-    assert_eq!(times(&text, "impl:proxy.go"), 1, "{text}");
+    assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!((&sessions[1]["status"], &sessions[1]["end_trigger"]), (&json!("ended"), &json!("clear")));
     assert_eq!(sessions[0]["status"], "active");
@@ -301,7 +301,7 @@ fn a_turn_undone_with_rewind_is_not_told() {
     terminal.wait(LIMIT).unwrap();
     let text = told(&stage, &ClaudeCode, "Go on");
     assert!(text.contains("last:Keep it in each request") && text.contains("asked:Write the proxy"), "{text}");
-    assert!(text.contains("said:The cache is per request.") && text.contains("impl:proxy.go Forward"), "{text}");
+    assert!(text.contains("said:The cache is per request.") && text.contains("impl:proxy.go:3 Forward"), "{text}");
     for undone in ["cache global", "global now", "global.go"] {
         assert!(!text.contains(undone), "{undone}: {text}");
     }

@@ -95,6 +95,13 @@ pub fn changed(language: Language, source: &str, ranges: &[(u32, u32)]) -> Vec<S
     limited(chosen.map(|(found, _)| found))
 }
 
+/// The line where something with this name is defined, if it is defined once.
+pub fn line_of(language: Language, source: &str, name: &str) -> Option<u32> {
+    let definitions = lines::definitions(language, source);
+    let mut named = definitions.iter().filter(|found| found.name == name && found.role != Role::Extension);
+    named.next().filter(|_| named.next().is_none()).map(|found| found.start)
+}
+
 fn all_names(definitions: &[Definition]) -> Vec<String> {
     limited(definitions.iter().filter(|found| found.is_worth_naming()))
 }

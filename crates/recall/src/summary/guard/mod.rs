@@ -22,7 +22,7 @@ use clause::{Clause, Sort, Stems, Word, clauses, plain_words, stems};
 use vocabulary::{ADDRESS, CHECKED, COMPLETE, GREEN, NONE, NOT, TROUBLE, WHOLE};
 
 use super::check::Names;
-use super::{Material, failing_kind};
+use super::{Material, failing_kind, of_kind};
 use crate::brief::Item;
 
 /// Why a sentence is not told.
@@ -58,6 +58,10 @@ pub struct Guard {
     done_facts: Vec<Stems>,
     decided_facts: Vec<Stems>,
     open_facts: Vec<Stems>,
+    /// The open items and decisions, whole and part by part, and whether each denies something.
+    steps: Vec<(Stems, bool)>,
+    /// The words of each decision, in their order.
+    decisions: Vec<Vec<String>>,
     counts: HashSet<String>,
     /// Words for results that are on record.
     results: Stems,
@@ -78,6 +82,8 @@ impl Guard {
             done_facts: material.done.iter().map(|done| stems(done).collect()).collect(),
             decided_facts: Vec::new(),
             open_facts: Vec::new(),
+            steps: Vec::new(),
+            decisions: of_kind(material.items, Kind::Decision).map(|item| plain_words(&item.text).collect()).collect(),
             counts: HashSet::new(),
             results: Stems::new(),
             blockers: Vec::new(),
@@ -100,6 +106,11 @@ impl Guard {
         let words: Stems = stems(&item.text).chain(stems(&item.code)).chain(stems(path)).collect();
         if item.kind == Kind::Blocker {
             self.blockers.push((words.clone(), has_negation(&item.text)));
+        }
+        if matches!(item.kind, Kind::Decision | Kind::Blocker | Kind::Next | Kind::Objective | Kind::Note) {
+            self.steps.push((words.clone(), has_negation(&item.text)));
+            let parts = item.text.split([',', ';']).map(|part| (stems(part).collect(), has_negation(part)));
+            self.steps.extend(parts);
         }
         let (all, facts) = match item.kind {
             Kind::Decision => (&mut self.decided, &mut self.decided_facts),
@@ -142,6 +153,10 @@ impl Guard {
         }
         if is_addressed(sentence) {
             return Err(Refusal::Address);
+        }
+        // It may forbid or demand something: that is what was decided.
+        if self.decisions.contains(&plain_words(sentence).collect()) {
+            return Ok(());
         }
         if !self.names.know(sentence) || !self.knows_numbers(sentence) {
             return Err(Refusal::Name);
@@ -222,7 +237,7 @@ impl Guard {
             return Ok(false);
         }
         if clause.is_directive {
-            let is_recorded = self.is_made_of_steps(&content);
+            let is_recorded = self.is_made_of_steps(clause, &content);
             return if is_recorded { Ok(true) } else { Err(Refusal::Instruction) };
         }
         if self.repeats_blocker(clause, &content) {
@@ -255,14 +270,15 @@ impl Guard {
         if holds { Ok(true) } else { Err(Refusal::Unsupported) }
     }
 
-    /// Whether an instruction repeats recorded steps or decisions, one after another. Names of files and functions are
-    /// known and may be added.
-    fn is_made_of_steps(&self, content: &[&Word]) -> bool {
+    /// Whether an instruction repeats recorded steps or decisions, one after another, and forbids what they forbid. Names
+    /// of files and functions are known and may be added.
+    fn is_made_of_steps(&self, clause: &Clause, content: &[&Word]) -> bool {
+        let is_denial = clause.sort == Sort::Denial || clause.has_none;
         let words: Vec<&Word> = content.iter().copied().filter(|word| !word.is_name).collect();
         let mut rest = &words[..];
         while !rest.is_empty() {
-            let steps = self.open_facts.iter().chain(&self.decided_facts);
-            let longest = steps.map(|step| rest.iter().take_while(|word| word.is_in(&[step])).count()).max();
+            let steps = self.steps.iter().filter(|(_, denies)| *denies == is_denial);
+            let longest = steps.map(|(step, _)| rest.iter().take_while(|word| word.is_in(&[step])).count()).max();
             let longest = longest.unwrap_or(0);
             // A single word of a step is no step.
             if longest == 0 || (longest == 1 && words.len() > 1) {

@@ -196,6 +196,15 @@ pub fn status(located: &Located, paths: &[&str]) -> Option<String> {
     printed(command, TIME_MAX)
 }
 
+/// The same for every file that differs from the last commit, tracked or not.
+pub fn changed(located: &Located) -> Option<String> {
+    located.git_dir.as_ref()?;
+    let mut command = command::on_files(&located.root)?;
+    command.args(["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"]);
+    command.arg("--ignore-submodules=all");
+    printed(command, TIME_MAX)
+}
+
 /// What [`status`] printed.
 #[derive(Debug, Default, PartialEq)]
 pub struct Status {

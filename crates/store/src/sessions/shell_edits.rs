@@ -1,0 +1,70 @@
+//! Files that shell commands changed, for agents whose hooks do not name them.
+//!
+//! At the end of a turn that ran commands, git is asked once what differs from the last commit. A file counts if it was
+//! written between the turn's prompt and the end of its last command, and no edit tool reported it.
+
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use cerberus_agents::before::is_shell;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, FileTouch, ToolUse, Touch};
+use cerberus_record::id::Agent;
+use cerberus_record::map::FastSet;
+use cerberus_record::time::Timestamp;
+
+use crate::journal::own_record;
+use crate::project::git;
+use crate::project::identity::Located;
+use crate::view::SessionRow;
+use crate::view::fold::FoldError;
+use crate::view::recorder::Recorder;
+
+/// More files are the work of a generator, and nobody means them one by one.
+const FILES_MAX: usize = 50;
+
+/// A file system's clock may be behind ours by a tick.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Whether the hooks of an agent leave it to us to find out.
+pub fn are_unreported(agent: Agent) -> bool {
+    cerberus_agents::profile(agent).is_some_and(|profile| !profile.reports_shell_edits)
+}
+
+/// Records the files that commands of the last turn changed.
+pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) -> Result<(), FoldError> {
+    let (home, clock) = (recorder.home, recorder.clock);
+    let Some(turn) = recorder.store().last_turn(session, clock.now)? else { return Ok(()) };
+    let last_command = turn.tools.iter().rfind(|(_, tool)| is_shell(tool)).map(|(at, _)| *at);
+    let Some(until) = last_command.filter(|_| located.root == Path::new(&session.root)) else { return Ok(()) };
+    let Some(printed) = git::changed(located) else { return Ok(()) };
+    let reported: FastSet<&str> = turn.edited.iter().map(String::as_str).collect();
+    let is_of_turn = |path: &String| {
+        !reported.contains(path.as_str())
+            && written(&located.root.join(path))
+                .is_some_and(|at| at >= turn.prompted.minus(TICK) && at.minus(TICK) <= until)
+    };
+    let mut changed: Vec<String> = git::read_status(&printed).uncommitted.into_iter().filter(is_of_turn).collect();
+    if changed.is_empty() || changed.len() > FILES_MAX {
+        return Ok(());
+    }
+    changed.sort_unstable();
+    let touched = |path: String| FileTouch {
+        path: home.cleaner().clean(path, Keep::NAME),
+        how: Touch::Edited,
+        lines: vec![FileTouch::SOMEWHERE],
+    };
+    let files = changed.into_iter().map(touched).collect();
+    let event = Event::Tool(ToolUse { tool: Clean::word("shell"), files, ..ToolUse::default() });
+    let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
+    let key = format!("shell-edits-{}", until.millis());
+    let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
+    recorder.record(&[record])
+}
+
+/// When a file was last written.
+fn written(path: &Path) -> Option<Timestamp> {
+    let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let since = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_millis(i64::try_from(since.as_millis()).ok()?))
+}
