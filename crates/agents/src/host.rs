@@ -21,6 +21,8 @@ impl Limits {
 pub enum Occasion {
     Start,
     Prompt,
+    /// A command has failed.
+    Failure,
 }
 
 /// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.

@@ -21,7 +21,7 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     prompt_lines: &[],
     is_headless: |_, _| false,
-    reply: |_, context| Some(json!({"additionalContext": context})),
+    reply: |occasion, context| (occasion != Occasion::Failure).then(|| json!({"additionalContext": context})),
     refuse: |_, _| None,
     asking: Asking::Never,
     limits: Limits::NONE,

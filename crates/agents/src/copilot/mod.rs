@@ -26,7 +26,7 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     prompt_lines: &["\"session.start\"", "\"session.resume\"", "\"user.message\""],
     is_headless: |_, _| false,
-    reply: |_, context| Some(json!({"additionalContext": context})),
+    reply: |occasion, context| (occasion != Occasion::Failure).then(|| json!({"additionalContext": context})),
     refuse: |meant, reason| {
         Some(match meant {
             Refusal::GoOn => json!({"decision": "block", "reason": reason}),

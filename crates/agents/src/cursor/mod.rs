@@ -44,6 +44,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     match occasion {
         Occasion::Start => Some(json!({"additional_context": context})),
         // Cursor's prompt hook can only block a prompt.
-        Occasion::Prompt => None,
+        Occasion::Prompt | Occasion::Failure => None,
     }
 }

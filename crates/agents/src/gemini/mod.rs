@@ -63,5 +63,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("BeforeAgent", context),
+        Occasion::Failure => for_event("AfterTool", context),
     })
 }

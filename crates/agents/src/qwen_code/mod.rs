@@ -49,5 +49,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("UserPromptSubmit", context),
+        Occasion::Failure => return None,
     })
 }
