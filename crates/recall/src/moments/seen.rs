@@ -69,12 +69,11 @@ pub fn remedy(failed: &str, later: &[Step]) -> Option<Remedy> {
             }
             Step::Ran { command, passed: Some(true) } => {
                 let essence = Essence::of(command);
-                let is_same = essence == asked;
-                if is_same || essence.is_form_of(&asked) {
+                if essence == asked || essence.is_form_of(&asked) {
                     found.is_other = plain(command) != plain(failed);
                     found.passed = plain(command);
                     found.steps = place + 1;
-                    return found.is_useful(is_same).then_some(found);
+                    return found.is_useful().then_some(found);
                 }
                 if essence.is_deed {
                     found.ran.retain(|known| *known != plain(command));
@@ -95,11 +94,10 @@ impl Remedy {
     }
 
     /// The same command that passes by itself teaches nothing, nor does a whole day's work before it.
-    fn is_useful(&self, is_same: bool) -> bool {
+    fn is_useful(&self) -> bool {
         let is_told = |command: &String| !is_instruction(command);
-        let (is_form, did) = (self.is_other && !is_same, !self.ran.is_empty() || !self.changed.is_empty());
         self.changed.len() <= CHANGED_MAX
-            && (is_form || did || self.is_other)
+            && (self.is_other || !self.ran.is_empty() || !self.changed.is_empty())
             && is_told(&self.passed)
             && self.ran.iter().all(is_told)
     }
@@ -135,7 +133,8 @@ impl Essence {
         let missing = theirs.iter().enumerate().filter(|(_, word)| !own.contains(word));
         let is_missing_little = match theirs.len() {
             0 => false,
-            1 => missing.count() == 0,
+            // More words after it would ask the program for something else.
+            1 => own.last() == theirs.last(),
             // Another program may do the same.
             _ => missing.into_iter().all(|(place, _)| place == 0),
         };
@@ -212,8 +211,7 @@ pub fn told(message: Option<&str>, remedy: &Remedy, solved: &Solved, now: Timest
         true => remedy.changed.iter().rev().take(CHANGED_TOLD_MAX).map(String::as_str).collect(),
         false => Vec::new(),
     };
-    let is_form = remedy.is_other && remedy.steps <= STEPS_MAX;
-    if changed.is_empty() && remedy.ran.is_empty() && !is_form {
+    if changed.is_empty() && remedy.ran.is_empty() && !remedy.is_other {
         return None;
     }
     let error = message.map(|message| text::line(message, 100)).filter(|message| !is_instruction(message));
@@ -302,9 +300,12 @@ mod tests {
             assert_eq!((found.passed.as_str(), found.is_other), (good, true), "{broken}");
             assert!(found.ran.is_empty(), "{found:?}");
         }
-        for (broken, good) in
-            [("pytest tests/a.py", "pytest tests/b.py"), ("cat a.txt", "cat b.txt"), ("frob", "git status")]
-        {
+        for (broken, good) in [
+            ("pytest tests/a.py", "pytest tests/b.py"),
+            ("cat a.txt", "cat b.txt"),
+            ("frob", "git status"),
+            ("frob --all", "frob init"),
+        ] {
             assert_eq!(remedy(broken, &[ran(good)]), None, "{broken}");
         }
     }

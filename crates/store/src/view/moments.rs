@@ -86,7 +86,7 @@ impl Store {
     /// Commands and edits of a session after an event, in their order.
     pub fn steps_after(&self, session: i64, event: i64, now: Timestamp) -> Result<Vec<StepRow>> {
         let sql = "SELECT event, at, text, passed, NULL FROM command WHERE session = ?1 AND event > ?2 AND at <= ?3
-            UNION ALL SELECT event, at, '', NULL, path FROM fact INDEXED BY fact_files WHERE session = ?1 AND event > ?2
+            UNION ALL SELECT event, at, '', NULL, path FROM fact WHERE session = ?1 AND event > ?2
             AND kind = 'file' AND path IS NOT NULL AND at <= ?3 ORDER BY 1 LIMIT ?4";
         self.rows(sql, params![session, event, now.millis(), STEPS_MAX], |row| {
             let step = match row.get::<_, Option<String>>(4)? {
