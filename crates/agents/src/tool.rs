@@ -159,7 +159,9 @@ pub(crate) fn shell<'a>(
 
 /// Notes by what the failure is recognised when it happens again.
 fn sign(used: &mut Use<'_>, printed: &str) {
-    if !matches!(used.outcome, Outcome::Failed | Outcome::Unknown) {
+    // A client that did not run a command says so in its own words.
+    let is_clients = printed.trim_start().starts_with("<tool_use_error>");
+    if is_clients || !matches!(used.outcome, Outcome::Failed | Outcome::Unknown) {
         return;
     }
     let command = used.command.as_deref().unwrap_or_default();

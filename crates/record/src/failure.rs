@@ -60,7 +60,8 @@ pub fn failure(cleaner: &Cleaner, command: &str, printed: &str, outcome: Outcome
     };
     let problem =
         read.as_ref().and_then(|read| read.problems.first()).map(|problem| without_escapes(problem).into_owned());
-    let message = message(&text).or(problem).or_else(|| test.map(str::to_string))?;
+    // What runs a compiler or a linter often says only that it failed.
+    let message = problem.or_else(|| message(&text)).or_else(|| test.map(str::to_string))?;
     let message = cleaner.clean(message, Keep::SUBJECT);
     let test = test.map(|test| cleaner.clean(test.to_string(), Keep::SUBJECT));
     let test = test.as_deref();

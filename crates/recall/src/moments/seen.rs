@@ -70,7 +70,12 @@ pub fn remedy(failed: &str, later: &[Step]) -> Option<Remedy> {
             Step::Ran { command, passed: Some(true) } => {
                 let essence = Essence::of(command);
                 if essence == asked || essence.is_form_of(&asked) {
-                    found.is_other = plain(command) != plain(failed);
+                    found.is_other = without_output(command) != without_output(failed);
+                    // Another form is the remedy itself; what else was done is work.
+                    if essence != asked {
+                        found.ran.clear();
+                        found.changed.clear();
+                    }
                     found.passed = plain(command);
                     found.steps = place + 1;
                     return found.is_useful().then_some(found);
@@ -195,6 +200,12 @@ fn plain(command: &str) -> String {
     text::line(command, COMMAND_BYTES_MAX)
 }
 
+/// The command without what becomes of its output.
+fn without_output(command: &str) -> String {
+    let command = plain(command).replace(" 2>&1", "");
+    command.split(" | ").next().unwrap_or_default().to_string()
+}
+
 /// Where and when it was solved.
 #[derive(Clone, Copy, Debug)]
 pub struct Solved<'a> {
@@ -247,8 +258,7 @@ fn shown(command: &str) -> String {
 
 /// The agent's sentence that is about this failure: it names something of it.
 fn sentence(message: &str, error: &str, remedy: &Remedy) -> Option<String> {
-    let names: Vec<String> =
-        [error, &remedy.changed.join(" "), &remedy.ran.join(" ")].iter().flat_map(|t| words(t)).collect();
+    let names = words(&format!("{error} {}", remedy.ran.join(" ")));
     let score = |sentence: &String| words(sentence).iter().filter(|word| names.contains(word)).count();
     let told = sentences_of(message).filter(|sentence| {
         sentence.chars().count() <= SENTENCE_CHARS_MAX && !ours::is_ours(sentence) && !is_instruction(sentence)
@@ -316,6 +326,9 @@ mod tests {
         let found = remedy("npm test", &steps).unwrap();
         assert_eq!((found.ran, found.changed, found.is_other), (vec!["npm ci".into()], vec!["src/a.ts".into()], false));
         assert_eq!(remedy("npm test", &[ran("npm test")]), None, "it passed by itself");
+        assert_eq!(remedy("npm test", &[ran("npm test 2>&1 | tail -5")]), None, "only its output was cut");
+        let form = remedy("x run test", &[changed("src/a.ts"), ran("run test")]).unwrap();
+        assert_eq!((form.changed.len(), form.passed.as_str()), (0, "run test"), "the form is the remedy");
         assert_eq!(remedy("npm test", &[changed("a"), failed("npm test")]), None, "it never passed");
         let work: Vec<Step> = (0..9).map(|number| changed(&format!("f{number}"))).chain([ran("npm test")]).collect();
         assert_eq!(remedy("npm test", &work), None, "that was a day's work");
