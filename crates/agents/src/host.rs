@@ -23,6 +23,8 @@ pub enum Occasion {
     Prompt,
     /// A subagent starts, in a context of its own.
     Subagent,
+    /// A command has failed.
+    Failure,
 }
 
 /// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.
@@ -30,13 +32,21 @@ pub(super) fn for_event(event: &str, context: &str) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
 }
 
-/// The reply in the protocol that several hosts share.
-pub(super) fn reply(occasion: Occasion, context: &str) -> Option<Value> {
-    Some(match occasion {
-        Occasion::Start => for_event("SessionStart", context),
-        Occasion::Prompt => for_event("UserPromptSubmit", context),
-        Occasion::Subagent => for_event("SubagentStart", context),
-    })
+/// The reply in the protocol that several hosts share. `failure` is the event that a failed command is reported with, if
+/// its reply reaches the model.
+pub(super) fn reply(occasion: Occasion, context: &str, failure: Option<&str>) -> Option<Value> {
+    let event = match occasion {
+        Occasion::Start => "SessionStart",
+        Occasion::Prompt => "UserPromptSubmit",
+        Occasion::Subagent => "SubagentStart",
+        Occasion::Failure => failure?,
+    };
+    Some(for_event(event, context))
+}
+
+/// The reply of hosts that know their event. Nothing reaches the model after a failed command.
+pub(super) fn bare_reply(occasion: Occasion, context: &str) -> Option<Value> {
+    (occasion != Occasion::Failure).then(|| json!({"additionalContext": context}))
 }
 
 /// The refusal in the protocol that several hosts share. Only some can ask.

@@ -262,6 +262,11 @@ pub fn reply(agent: Agent, occasion: Occasion, context: &str, notice: Option<&st
     Some(reply.to_string())
 }
 
+/// Whether the host accepts context on this occasion.
+pub fn accepts(agent: Agent, occasion: Occasion) -> bool {
+    profile(agent).is_some_and(|profile| (profile.reply)(occasion, "").is_some())
+}
+
 /// The hook output that only shows `notice` to the user; `None` if the host cannot.
 pub fn notice(agent: Agent, notice: &str) -> Option<String> {
     profile(agent).filter(|profile| profile.shows_notice)?;

@@ -10,7 +10,7 @@ use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 use cerberus_record::quotation;
 use cerberus_record::runs::Printed;
-use cerberus_record::{git_report, names, runs};
+use cerberus_record::{failure, git_report, names, runs};
 use serde::Deserialize;
 
 use super::code;
@@ -127,6 +127,7 @@ pub(crate) fn shell<'a>(
         Cow::Borrowed(_) => used.cleaner.clean(command, Keep::COMMAND),
     });
     if let Some(error) = error {
+        sign(used, &error);
         used.error = match printed {
             Printed::Run => Some(used.cleaner.clean(error, Keep::OUTPUT)),
             Printed::Mixed(run) => Some(used.cleaner.clean(runs::lines_of_run(&run, &error), Keep::OUTPUT)),
@@ -146,7 +147,19 @@ pub(crate) fn shell<'a>(
         Printed::Other if may_report => Cow::Owned(git_report::report_lines(line, &output())),
         Printed::Other => return,
     };
+    sign(used, &output);
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
+}
+
+/// Notes by what the failure is recognised when it happens again.
+fn sign(used: &mut Use<'_>, printed: &str) {
+    // A client that did not run a command says so in its own words.
+    let is_clients = printed.trim_start().starts_with("<tool_use_error>");
+    if is_clients || !matches!(used.outcome, Outcome::Failed | Outcome::Unknown) {
+        return;
+    }
+    let command = used.command.as_deref().unwrap_or_default();
+    used.failure = failure::failure(used.cleaner, command, printed, used.outcome);
 }
 
 /// How a command ended, for hosts that report an exit code or nothing.

@@ -8,6 +8,7 @@ pub mod brief;
 pub mod extract;
 pub mod forget;
 pub mod learn;
+pub mod moments;
 pub mod said;
 pub mod search;
 pub mod summary;

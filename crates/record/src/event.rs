@@ -1,14 +1,14 @@
 //! Events: the one strict form that every hook payload, transcript line and user command is parsed into.
 //!
-//! A [`Record`] is an event with its envelope: when, who, where. Records are the lines of the journal, so their field
-//! names are a file format: fields may be added, never renamed. Every text in them is [`Clean`]: bounded and with its
-//! secrets removed. File contents are never stored.
+//! A [`Record`] is an event with its envelope. Records are the lines of the journal, so their field names are a file
+//! format: fields may be added, never renamed. Every text is [`Clean`], and file contents are never stored.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::check::{CheckChange, Decision, PauseChange};
 use crate::clean::text::Clean;
 use crate::fact::Kind;
+pub use crate::failure::Failure;
 pub use crate::forgotten::{Forgotten, ForgottenRecord};
 use crate::id::{Agent, ProjectId};
 pub use crate::lesson::Lesson;
@@ -278,6 +278,9 @@ pub struct ToolUse<'a> {
     pub command: Option<Clean<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Clean<'a>>,
+    /// By what the failure of a command is recognised when it happens again.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure<'a>>,
     /// The output of a test, a build or git. Other commands' output is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Clean<'a>>,
@@ -310,6 +313,7 @@ impl ToolUse<'_> {
             names: self.names.into_iter().map(Clean::into_owned).collect(),
             command: owned(self.command),
             error: owned(self.error),
+            failure: self.failure.map(Failure::into_owned),
             output: owned(self.output),
             answers: self.answers.into_iter().map(|(asked, given)| (asked.into_owned(), given.into_owned())).collect(),
             plan: owned(self.plan),
@@ -360,8 +364,7 @@ pub struct FileTouch<'a> {
     /// Relative to the project's worktree, or absolute if outside it.
     pub path: Clean<'a>,
     pub how: Touch,
-    /// First and last changed line in the new file. Empty means the whole file; [`FileTouch::SOMEWHERE`] means
-    /// unknown.
+    /// First and last changed line in the new file. Empty: the whole file; [`FileTouch::SOMEWHERE`]: unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u32, u32)>,
 }

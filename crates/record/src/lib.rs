@@ -11,6 +11,7 @@ pub mod clean;
 pub mod echo;
 pub mod event;
 pub mod fact;
+pub mod failure;
 pub mod forgotten;
 pub mod git_report;
 pub mod id;

@@ -9,8 +9,11 @@ use std::ops::Range;
 
 use crate::fact::Kind;
 
-/// Prefixes of our lines that are not facts: the project, and memories.
-const OTHER_PREFIXES: [&str; 3] = ["proj:", "rule:", "pref:"];
+/// Prefixes of our lines that are not facts: the project, memories, and what helped before.
+const OTHER_PREFIXES: [&str; 4] = ["proj:", "rule:", "pref:", SEEN];
+
+/// How the line begins that tells what helped against an error before.
+pub const SEEN: &str = "seen:";
 
 /// The first line of a summary in prose, and the labels its other lines begin with.
 pub const SUMMARY_TITLE: &str = "## Previous Session Context";

@@ -211,7 +211,7 @@ impl Hiding<'_> {
         if !touches && command.is_none() && !self.is_mentioned(used) {
             return None;
         }
-        let mut kept = used.clone();
+        let mut kept = ToolUse { failure: None, ..used.clone() };
         if touches || command.is_some() {
             kept.files.retain(|file| !self.privacy_rules.is_private(&file.path));
             // It is unknown which names and which output belong to the private file.

@@ -12,6 +12,7 @@ pub mod hook;
 pub mod import;
 pub mod journal;
 pub mod memory;
+pub mod moments;
 pub mod project;
 pub mod same_project;
 pub mod sessions;

@@ -28,7 +28,7 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     prompt_lines: &["\"user\""],
     is_headless: typed::is_headless,
-    reply: host::reply,
+    reply: |occasion, context| host::reply(occasion, context, Some("PostToolUseFailure")),
     refuse: |meant, reason| Some(refusal(meant, reason)),
     asking: Asking::If("CLAUDE_CODE_ENTRYPOINT", "cli"),
     // Claude Code shows the model only a preview of anything above 10,000 characters.

@@ -5,9 +5,8 @@ pub(super) mod payload;
 pub(super) mod transcript;
 
 use cerberus_record::id::Agent;
-use serde_json::json;
 
-use super::Profile;
+use super::{Profile, host};
 
 pub const AGENT: Agent = Agent::new("cline");
 
@@ -18,7 +17,7 @@ pub(super) static PROFILE: Profile = Profile {
     resume: &["--id", "{}"],
     parse: payload::parse,
     transcript: Some(transcript::read),
-    reply: |_, context| Some(json!({"additionalContext": context})),
+    reply: host::bare_reply,
     has_exact_starts: true,
     has_plugin_process: true,
     // It sets this for itself, and its commands inherit it.

@@ -30,7 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     prompt_lines: &["\"session_meta\"", "_started\"", "\"user_message\"", "\"UserMessage\""],
-    reply: host::reply,
+    reply: |occasion, context| host::reply(occasion, context, Some("PostToolUse")),
     refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
     // Codex truncates at about 2,500 tokens by its own count.
     limits: Limits { chars_max: 8_000, tokens_max: 2_000 },

@@ -8,8 +8,8 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::json;
 
-use super::Profile;
 use super::before::{Asking, Refusal};
+use super::{Profile, host};
 
 pub const AGENT: Agent = Agent::new("copilot");
 
@@ -25,7 +25,7 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     prompt_lines: &["\"session.start\"", "\"session.resume\"", "\"user.message\""],
-    reply: |_, context| Some(json!({"additionalContext": context})),
+    reply: host::bare_reply,
     refuse: |meant, reason| {
         Some(match meant {
             Refusal::GoOn => json!({"decision": "block", "reason": reason}),

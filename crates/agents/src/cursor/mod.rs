@@ -30,6 +30,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     match occasion {
         Occasion::Start => Some(json!({"additional_context": context})),
         // Cursor's prompt hook can only block a prompt.
-        Occasion::Prompt | Occasion::Subagent => None,
+        Occasion::Prompt | Occasion::Subagent | Occasion::Failure => None,
     }
 }

@@ -51,5 +51,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("BeforeAgent", context),
         Occasion::Subagent => return None,
+        Occasion::Failure => for_event("AfterTool", context),
     })
 }

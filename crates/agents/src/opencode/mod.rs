@@ -8,9 +8,9 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::json;
 
-use super::Profile;
 use super::before::Refusal;
 use super::headless::Headless;
+use super::{Profile, host};
 
 pub const AGENT: Agent = Agent::new("opencode");
 
@@ -21,7 +21,7 @@ pub(super) static PROFILE: Profile = Profile {
     resume: &["--session", "{}"],
     parse: payload::parse,
     transcript: Some(transcript::read),
-    reply: |_, context| Some(json!({"additionalContext": context})),
+    reply: host::bare_reply,
     refuse: |meant, reason| (meant == Refusal::Deny).then(|| json!({"deny": reason})),
     has_exact_starts: true,
     command_variables: &["OPENCODE"],

@@ -24,7 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && !marks.has_turn && marks.has_time && is_its_chat
     },
     transcript: Some(transcript::read),
-    reply: host::reply,
+    reply: |occasion, context| host::reply(occasion, context, None),
     refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
     shows_notice: true,
     // Older versions send no start from a headless session.

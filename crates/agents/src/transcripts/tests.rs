@@ -110,7 +110,14 @@ fn codex_in_its_older_form() {
                 "call_shell_patch",
                 tool("apply_patch", json!({"files": [edited("web/app.ts", json!([[0, 0]]))], "names": ["mount"]})),
             ),
-            (19, "call_test", tool("Bash", json!({"outcome": "failed", "command": "cargo test", "error": failed}))),
+            (
+                19,
+                "call_test",
+                tool(
+                    "Bash",
+                    json!({"outcome": "failed", "command": "cargo test", "error": failed, "failure": {"signature": "e95c1d605a3d7800"}}),
+                ),
+            ),
             (20, "call_plan", tool("update_plan", json!({"todos": todos}))),
             (22, "stop-turn-1", stop("The test fails.\nNext: mend it.")),
             (61, "prompt", prompt("go on")),
@@ -131,7 +138,7 @@ fn codex_in_its_older_form() {
 
 #[test]
 fn codex_in_its_newer_form_and_both_at_once() {
-    let failed = json!({"outcome": "failed", "command": "make", "error": "Exit code 2\nmake: *** [all] Error 1\n"});
+    let failed = json!({"outcome": "failed", "command": "make", "error": "Exit code 2\nmake: *** [all] Error 1\n", "failure": {"signature": "0d1b2d78bc276977"}});
     check(
         codex::AGENT,
         CODEX_NEWER,
@@ -199,7 +206,7 @@ fn copilot_events() {
 
 #[test]
 fn gemini_chats() {
-    let failed = json!({"outcome": "failed", "command": "pytest", "error": "Exit code 1\nFAILED a.py::test_a"});
+    let failed = json!({"outcome": "failed", "command": "pytest", "error": "Exit code 1\nFAILED a.py::test_a", "failure": {"signature": "30c13e4d483f2d99"}});
     let todos = json!([{"subject": "Test b", "state": "open"}, {"subject": "Drop c", "state": "dropped"}]);
     check(
         gemini::AGENT,

@@ -38,6 +38,7 @@ mod loops;
 mod manners;
 mod mcp;
 mod memories;
+mod moments;
 mod newcomer;
 mod notes;
 mod odd_paths;

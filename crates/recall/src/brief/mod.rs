@@ -375,6 +375,13 @@ impl Brief {
         self
     }
 
+    /// Adds a line that has a budget of its own.
+    pub fn add_line(&mut self, line: &str) {
+        let parts = [std::mem::take(&mut self.text), line.to_string()];
+        self.text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
+        self.tokens = tokens::estimate(&self.text);
+    }
+
     /// Puts memories before the session part, separated by a blank line.
     pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
         let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();

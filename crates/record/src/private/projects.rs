@@ -88,7 +88,7 @@ impl OtherProjects<'_> {
         if !is_touched && !texts.chain(answers).chain(tasks).any(|text| self.is_named_in(text)) {
             return None;
         }
-        let mut kept = used.clone();
+        let mut kept = ToolUse { failure: None, ..used.clone() };
         kept.files.retain(|file| !self.is_file_shut(&file.path));
         if kept.files.len() < used.files.len() {
             if kept.files.is_empty() {

@@ -33,6 +33,7 @@ pub struct Config {
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
     pub store: StoreConfig,
+    pub moments: MomentsConfig,
     /// What models cost, in dollars per million tokens.
     pub prices: Prices,
 }
@@ -79,6 +80,20 @@ pub struct BriefConfig {
 impl Default for BriefConfig {
     fn default() -> Self {
         BriefConfig { session_tokens: BUDGET_TOKENS, notice: true, reminder: true }
+    }
+}
+
+/// What a session is told besides its brief, at a moment that calls for it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MomentsConfig {
+    /// What helped, when a command fails as it failed before.
+    pub errors: bool,
+}
+
+impl Default for MomentsConfig {
+    fn default() -> Self {
+        MomentsConfig { errors: true }
     }
 }
 
@@ -204,6 +219,7 @@ mod tests {
             "[brief]\nsession_tokens = \"x\"",
             "[brief]\nnotice = 1",
             "[summary]\nprovider = \"oracle\"",
+            "[moments]\nerrors = 1",
             "[summary]\ntimeout_secs = 0",
             "[summary]\nformat = \"prose\"",
             "[summary]\nreads = \"everything\"",

@@ -1,5 +1,5 @@
-//! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, and at a
-//! session's end corrections become proposals.
+//! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, a
+//! failed command what helped before, and at a session's end corrections become proposals.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,8 +16,9 @@ use cerberus_recall::brief::notice::{self, PickedUp};
 use cerberus_recall::brief::{Brief, CHARS_MAX, Item};
 use cerberus_record::clean::text::Keep;
 use cerberus_record::echo::{ECHO_MAX, same_words};
-use cerberus_record::event::{Event, Record, StartSource};
+use cerberus_record::event::{Event, Failure, Record, StartSource};
 use cerberus_record::session::{IDLE_AFTER, Status};
+use cerberus_text::tokens;
 
 use crate::brief::learn;
 use crate::brief::recall::{self, Briefing, Budget, Question};
@@ -30,6 +31,7 @@ use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::notes;
+use crate::moments::seen::{self, Told};
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
@@ -44,7 +46,7 @@ use crate::summary::detached;
 use crate::view::fold::{self, FoldError};
 use crate::view::health;
 use crate::view::recorder::Recorder;
-use crate::view::{SessionRow, Store, StoreError};
+use crate::view::{Caller, SessionRow, Store, StoreError};
 
 /// At a prompt, the last answer of the model is at the very end of the transcript.
 const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
@@ -88,6 +90,7 @@ pub fn answer(
     match &pending.trigger {
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source, capabilities),
         Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text, capabilities),
+        Trigger::Failed(failure) => on_failure(home, clock, pending, failure),
         Trigger::Stop => {
             let mut store = fold::open_in_hook(home)?;
             if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
@@ -309,12 +312,70 @@ fn on_prompt(
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let budget_tokens = Brief::tokens_after(&items, remember::PROMPT_TOKENS_MAX);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    let codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
-    let brief = relevant.after(items, Vec::new());
+    let mut codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
+    let mut brief = relevant.after(items, Vec::new());
+    if let Some(told) = seen_before_prompt(home, clock, pending, &store, &session)? {
+        brief.add_line(&told.text);
+        codes.push(told.code);
+    }
     let crossed = redline_notice(home, clock, pending, &store, &session)?;
     store.close();
     let event = receipt(home, None, codes, &brief, crossed.is_some());
     Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, crossed.as_deref(), event))
+}
+
+/// What helped when a command failed in the same way. Most failures are new: for them nothing is folded.
+fn on_failure(
+    home: &Home,
+    clock: &Clock,
+    pending: &PendingAnswer,
+    failure: &Failure,
+) -> Result<Option<Answer>, AnswerError> {
+    // A host that cannot be told now is told with the next prompt.
+    if !cerberus_agents::accepts(pending.agent, Occasion::Failure) || !config::load(home)?.moments.errors {
+        return Ok(None);
+    }
+    let mut store = Store::open(home, Caller::Hook)?.short_lived();
+    if !store.knows_failure(&failure.signature, pending.agent, &pending.session)? {
+        store.close();
+        return Ok(None);
+    }
+    fold::fold(home, &mut store)?;
+    if pending.is_echo(home, clock, &store)? {
+        return Ok(None);
+    }
+    let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
+    let (signature, message) = (&*failure.signature, Some(&*failure.message));
+    let told = seen::seen(&store, &pending.located, &session, signature, message, clock.now)?;
+    store.close();
+    Ok(told.and_then(|told| {
+        let brief = Brief { tokens: tokens::estimate(&told.text), ..Brief::default() };
+        let event = receipt(home, None, [told.code], &brief, false);
+        pending.reply(home, clock, Occasion::Failure, &told.text, None, event)
+    }))
+}
+
+/// The same with the next prompt, for a host that cannot be told earlier.
+fn seen_before_prompt(
+    home: &Home,
+    clock: &Clock,
+    pending: &PendingAnswer,
+    store: &Store,
+    session: &SessionRow,
+) -> Result<Option<Told>, AnswerError> {
+    if cerberus_agents::accepts(pending.agent, Occasion::Failure) {
+        return Ok(None);
+    }
+    let failures = store.recent_failures(session, clock.now)?;
+    if failures.is_empty() || !config::load(home)?.moments.errors {
+        return Ok(None);
+    }
+    for signature in failures {
+        if let Some(told) = seen::seen(store, &pending.located, session, &signature, None, clock.now)? {
+            return Ok(Some(told));
+        }
+    }
+    Ok(None)
 }
 
 /// What the user is told once, when the session's context has passed the soft redline. Hooks do not say how full the

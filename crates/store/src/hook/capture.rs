@@ -1,6 +1,6 @@
 //! The hot path: one payload in, one record durably appended, done. No SQLite, no regex, no grammar.
 //!
-//! Only a session's start, a prompt, the end of a turn and a session's end need more; see `answer.rs`.
+//! Only a session's start, a prompt, a failed command, the end of a turn and a session's end need more; see `answer.rs`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use cerberus_os::process;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::echo::timed_key;
-use cerberus_record::event::{Event, Record, StartSource, Untyped};
+use cerberus_record::event::{Event, Failure, Record, StartSource, ToolUse, Untyped};
 use cerberus_record::id::Agent;
 use cerberus_record::source::Source;
 use cerberus_record::time::Timestamp;
@@ -43,6 +43,8 @@ pub struct PendingAnswer {
 pub enum Trigger {
     Start(StartSource),
     Prompt(Clean<'static>),
+    /// A command failed in a way that is recognised when it happens again.
+    Failed(Failure<'static>),
     /// The agent wants to end its turn.
     Stop,
     End,
@@ -92,6 +94,7 @@ pub fn capture(
         Event::Prompt { text } => Trigger::Prompt(text.into_owned()),
         Event::Stop { .. } => Trigger::Stop,
         Event::End { .. } => Trigger::End,
+        Event::Tool(ToolUse { failure: Some(failure), .. }) => Trigger::Failed(failure.into_owned()),
         _ => return Ok(Captured::Done),
     };
     let (session, key) = (session.into_owned(), key.into_owned());
@@ -129,7 +132,11 @@ fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, loca
         _ => {}
     }
     // These are answered, and only once.
-    let is_answered = matches!(event, Event::Start { .. } | Event::Prompt { .. } | Event::End { .. });
+    let is_answered = match &event {
+        Event::Start { .. } | Event::Prompt { .. } | Event::End { .. } => true,
+        Event::Tool(used) => used.failure.is_some(),
+        _ => false,
+    };
     let heard_by = is_answered.then(std::process::id);
     Record {
         at: now,

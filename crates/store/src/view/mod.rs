@@ -17,6 +17,7 @@ mod history;
 mod known;
 mod lessons;
 mod memories;
+mod moments;
 mod notes;
 mod projects;
 mod read;
@@ -53,6 +54,7 @@ pub use health::ViewProblem;
 pub use history::Asks;
 pub use lessons::Ended;
 pub use memories::MemoryRow;
+pub use moments::{FailureRow, StepRow};
 pub use notes::NotesRow;
 pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
@@ -61,7 +63,7 @@ pub use summary::SummaryRow;
 pub use write::{FoldTransaction, MODEL_SOURCE};
 
 /// Marks a view whose tables are complete.
-const SCHEMA_VERSION: u32 = 8;
+const SCHEMA_VERSION: u32 = 9;
 
 const SCHEMA: &str = include_str!("schema.sql");
 

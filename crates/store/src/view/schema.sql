@@ -177,14 +177,19 @@ CREATE TABLE IF NOT EXISTS title_asked (
     last_activity INTEGER NOT NULL
 ) STRICT;
 
--- Commands that the agent ran, for searching.
+-- Commands that the agent ran, for searching, and for knowing a failure again.
 CREATE TABLE IF NOT EXISTS command (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     at INTEGER NOT NULL,
+    -- By which its failure is recognised.
+    signature TEXT,
+    -- NULL if nobody knows how it ended.
+    passed INTEGER,
     text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS command_by_session ON command (session, at);
+CREATE INDEX IF NOT EXISTS command_failed ON command (signature, session) WHERE signature IS NOT NULL;
 
 -- Everything that can be searched, except memories. Filled when somebody searches, from the sessions in `unindexed`.
 -- `source` is the row of the text in the table of its kind.

@@ -11,7 +11,7 @@ use cerberus_recall::brief::rank::terms::path_like;
 use cerberus_recall::brief::title::{self, Rank};
 use cerberus_recall::extract::symbols::Language;
 use cerberus_recall::extract::{RECORDED_BY_AGENT, extract, scan_reference};
-use cerberus_record::clean::text::{clip, clip_front};
+use cerberus_record::clean::text::clip_front;
 use cerberus_record::echo::{ECHO_MAX, same_words};
 use cerberus_record::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, Target};
@@ -35,9 +35,6 @@ pub(super) struct Source {
 
 /// How much of the agent's last message is kept, as context for the user's answer.
 const LAST_WORDS_BYTES_MAX: usize = 2000;
-
-/// How much of a command can be searched.
-const COMMAND_BYTES_MAX: usize = 400;
 
 /// Records about memories and projects belong to no session.
 const NO_SESSION: i64 = 0;
@@ -234,7 +231,7 @@ impl<'a> FoldTransaction<'a> {
         match &record.event {
             Event::Receipt { .. } => self.receipt(source, &record.event)?,
             Event::Tool(used) => {
-                self.command(source, used)?;
+                self.command(source, record, used, &extracted)?;
                 // A transcript and another device describe files as they were; the files on disk may differ now.
                 if !record.imported && record.origin.is_none() {
                     self.unnamed(source, record, used)?;
@@ -314,14 +311,6 @@ impl<'a> FoldTransaction<'a> {
         let Some((rank, text)) = title else { return Ok(()) };
         let sql = "INSERT INTO title VALUES (?1, ?2, ?3, ?4, ?5)";
         self.run(sql, params![source.event, source.session, source.at.millis(), rank.number(), text])?;
-        Ok(())
-    }
-
-    fn command(&self, source: &Source, used: &ToolUse) -> Result<()> {
-        let Some(command) = used.command.as_deref().filter(|command| !command.is_empty()) else { return Ok(()) };
-        let sql = "INSERT INTO command VALUES (?1, ?2, ?3, ?4)";
-        let text = clip(command, COMMAND_BYTES_MAX);
-        self.run(sql, params![source.event, source.session, source.at.millis(), text])?;
         Ok(())
     }
 

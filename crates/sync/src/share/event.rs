@@ -82,6 +82,7 @@ fn tool(used: &ToolUse, words: &Words) -> ToolUse<'static> {
         names,
         command,
         error,
+        failure: _,
         output,
         answers,
         plan,
@@ -105,6 +106,8 @@ fn tool(used: &ToolUse, words: &Words) -> ToolUse<'static> {
         names,
         command: words.option(command),
         error: words.option(error),
+        // What helped is told only where it was done.
+        failure: None,
         output: words.option(output),
         answers: answers.iter().map(|(asked, given)| (words.text(asked), words.text(given))).collect(),
         plan: words.option(plan),

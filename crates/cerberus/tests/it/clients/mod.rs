@@ -8,6 +8,7 @@ mod claude_code;
 mod codex;
 mod loops;
 mod matrix;
+mod moments;
 mod night;
 mod story;
 mod terminal;

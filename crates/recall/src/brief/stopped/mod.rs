@@ -366,7 +366,7 @@ fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &
 }
 
 /// `5m`, `3h`, `2d`.
-pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     let minutes = now.millis().saturating_sub(at.millis()).max(0) / 60_000;
     match minutes {
         0..60 => format!("{minutes}m"),

@@ -1,0 +1,121 @@
+//! What the view knows for a moment that calls for a word: failed commands by their signature, and what came after them.
+
+use cerberus_recall::extract::Extracted;
+use cerberus_recall::moments::seen::Step;
+use cerberus_record::clean::text::clip;
+use cerberus_record::event::{Outcome, Record, ToolUse};
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::runs::Verdict;
+use cerberus_record::time::Timestamp;
+use rusqlite::params;
+
+use super::read::time;
+use super::write::{FoldTransaction, Source};
+use super::{Result, SessionRow, Store};
+
+/// How much of a command can be searched.
+const COMMAND_BYTES_MAX: usize = 400;
+
+/// More steps are not read.
+const STEPS_MAX: usize = 80;
+/// More sessions are not looked at.
+const SESSIONS_MAX: usize = 20;
+
+/// The last time that a command failed in a session, in some way.
+#[derive(Clone, Debug)]
+pub struct FailureRow {
+    pub session: i64,
+    pub project: ProjectId,
+    pub event: i64,
+    pub command: String,
+}
+
+/// A step of a session, with its place.
+#[derive(Clone, Debug)]
+pub struct StepRow {
+    pub session: i64,
+    pub event: i64,
+    pub at: Timestamp,
+    pub step: Step,
+}
+
+impl FoldTransaction<'_> {
+    pub(super) fn command(
+        &self,
+        source: &Source,
+        record: &Record,
+        used: &ToolUse,
+        extracted: &Extracted,
+    ) -> Result<()> {
+        let Some(command) = used.command.as_deref().filter(|command| !command.is_empty()) else { return Ok(()) };
+        let passed = match (extracted.run.as_ref().map(|(_, run)| run.verdict), used.outcome) {
+            (Some(Verdict::Green), _) => Some(true),
+            (Some(Verdict::Red), _) | (_, Outcome::Failed) => Some(false),
+            (_, Outcome::Done) => Some(true),
+            _ => None,
+        };
+        // What failed elsewhere was solved elsewhere.
+        let is_own = record.origin.is_none() && passed == Some(false);
+        let signature = used.failure.as_ref().filter(|_| is_own).map(|failure| &*failure.signature);
+        let sql = "INSERT INTO command VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let text = clip(command, COMMAND_BYTES_MAX);
+        self.run(sql, params![source.event, source.session, source.at.millis(), signature, passed, text])?;
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Whether another session has a failure with this signature.
+    pub fn knows_failure(&self, signature: &str, agent: Agent, agent_session_id: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM command JOIN session ON session.row = command.session WHERE signature = ?1
+            AND NOT (agent = ?2 AND agent_session_id = ?3) LIMIT 1";
+        Ok(!self.rows(sql, params![signature, agent.name(), agent_session_id], |_| Ok(()))?.is_empty())
+    }
+
+    /// The last failure with this signature in each other session, newest first.
+    pub fn failures(&self, signature: &str, but: &SessionRow, now: Timestamp) -> Result<Vec<FailureRow>> {
+        let sql = "SELECT command.session, project, max(event), text FROM command
+            JOIN session ON session.row = command.session WHERE signature = ?1 AND command.session <> ?2 AND at <= ?3
+            GROUP BY command.session ORDER BY 3 DESC LIMIT ?4";
+        self.rows(sql, params![signature, but.row, now.millis(), SESSIONS_MAX], |row| {
+            let project = ProjectId::from_stored(row.get(1)?);
+            Ok(FailureRow { session: row.get(0)?, project, event: row.get(2)?, command: row.get(3)? })
+        })
+    }
+
+    /// Commands and edits of a session after an event, in their order.
+    pub fn steps_after(&self, session: i64, event: i64, now: Timestamp) -> Result<Vec<StepRow>> {
+        let sql = "SELECT event, at, text, passed, NULL FROM command WHERE session = ?1 AND event > ?2 AND at <= ?3
+            UNION ALL SELECT event, at, '', NULL, path FROM fact WHERE session = ?1 AND event > ?2
+            AND kind = 'file' AND path IS NOT NULL AND at <= ?3 ORDER BY 1 LIMIT ?4";
+        self.rows(sql, params![session, event, now.millis(), STEPS_MAX], |row| {
+            let step = match row.get::<_, Option<String>>(4)? {
+                Some(path) => Step::Changed { path },
+                None => Step::Ran { command: row.get(2)?, passed: row.get(3)? },
+            };
+            Ok(StepRow { session, event: row.get(0)?, at: time(row, 1)?, step })
+        })
+    }
+
+    /// The session of the same project that began next, but not this one.
+    pub fn next_session(&self, session: i64, but: &SessionRow) -> Result<Option<i64>> {
+        let sql = "SELECT later.row FROM session AS later JOIN session AS one ON one.row = ?1
+            WHERE later.project = one.project AND later.row <> ?2 AND later.started_at > one.started_at
+            ORDER BY later.started_at, later.row LIMIT 1";
+        Ok(self.rows(sql, params![session, but.row], |row| row.get(0))?.pop())
+    }
+
+    /// The first message with which the agent finished a turn after an event.
+    pub fn message_after(&self, session: i64, event: i64) -> Result<Option<String>> {
+        let sql = "SELECT text FROM message WHERE session = ?1 AND event > ?2 ORDER BY event LIMIT 1";
+        Ok(self.rows(sql, params![session, event], |row| row.get(0))?.pop())
+    }
+
+    /// Failures of a session since its last prompt but one, newest first: their signatures.
+    pub fn recent_failures(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT signature FROM command WHERE session = ?1 AND signature IS NOT NULL AND at <= ?2
+            AND event > coalesce((SELECT event FROM prompt WHERE session = ?1 AND at <= ?2
+                ORDER BY event DESC LIMIT 1 OFFSET 1), 0) ORDER BY event DESC LIMIT 8";
+        self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
+    }
+}
