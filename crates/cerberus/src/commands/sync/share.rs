@@ -46,7 +46,7 @@ impl Share {
         let mut all = files.spaces()?;
         let team = self.team.as_deref();
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
-        if space.card.is_none() {
+        if space.is_waiting() {
             return Err(failed(SyncError::Waiting));
         }
         // A hub that cannot be reached now is asked later.
