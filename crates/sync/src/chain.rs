@@ -434,12 +434,11 @@ impl Chain {
         }
     }
 
-    /// The removals of this chain that must be made again in another that the recovery key has signed: those by whoever
-    /// is a member there.
+    /// The removals of this chain that must be made again in another that the recovery key has signed, as soon as somebody
+    /// is in there: those by whoever is a member there.
     pub fn removals_missing_in(&self, other: &State) -> BTreeSet<String> {
         let counts = |(id, by): &(&String, &String)| {
-            let is_there = other.members.contains_key(*id) || other.grants.contains_key(*id);
-            is_there && (*by == RECOVERY || other.members.contains_key(*by) || id == by)
+            !other.gone.contains_key(*id) && (*by == RECOVERY || other.members.contains_key(*by) || id == by)
         };
         self.state.gone.iter().filter(counts).map(|(id, _)| id.clone()).collect()
     }

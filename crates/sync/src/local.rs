@@ -156,7 +156,8 @@ pub struct Space {
     /// The keys of the device that this home was before, until they have let in the new one.
     #[serde(default)]
     pub former: Option<DeviceFile>,
-    /// Devices and grants that must be removed once more: the recovery key has signed a chain without their removal.
+    /// Devices and grants that must be removed whenever they are in the chain: the recovery key has signed one without
+    /// their removal.
     #[serde(default)]
     pub removals_due: BTreeSet<String>,
     #[serde(default)]

@@ -460,8 +460,8 @@ impl Exchange<'_> {
         let signer = Signer { id: &own, secrets: &device.secrets };
         self.let_in(hub, spaces, at, chain, &signer, documents, report)?;
         let space = &mut spaces.spaces[at];
-        let (due, before) = (std::mem::take(&mut space.removals_due), space.keys.clone());
-        if !due.is_empty() {
+        let (due, before) = (space.removals_due.clone(), space.keys.clone());
+        if due.iter().any(|id| chain.state.members.contains_key(id) || chain.state.grants.contains_key(id)) {
             remove(hub, &files, space, chain, &signer, &due)?;
         }
         if chain.state.is_rotation_due {
@@ -475,7 +475,7 @@ impl Exchange<'_> {
             })?;
             take_keys(space, &chain.state, device)?;
         }
-        if space.keys != before || !due.is_empty() {
+        if space.keys != before {
             files.save_spaces(spaces)?;
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Several homes and one hub: what one device records, the others know, and nothing else happens.
 
 mod attack;
+mod chain;
 mod consent;
 mod containers;
 mod faults;
