@@ -10,12 +10,12 @@ use cerberus_store::view::Store;
 
 use super::ahead::Ahead;
 use super::base;
-use super::consent;
 use super::chain::{Chain, State};
+use super::consent;
 use super::document::SPACE_PLACE;
+use super::links;
 use super::listing::{self, RECENT_MAX};
 use super::local::{Device, Files, Shared, Space, SpaceState, Spaces, StreamState};
-use super::membership;
 use super::pull::{self, Problem, Reading};
 use super::push::{self, Sent, pass};
 use super::replica;
@@ -75,7 +75,7 @@ impl Exchange<'_> {
         let mut report = Report::default();
         consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
-        let known = membership::known(&files, find(&spaces, number)?)?;
+        let known = links::known(&files, find(&spaces, number)?)?;
         hub.prepare(self.first_questions(&files, find(&spaces, number)?, known.as_ref())?)?;
         let mut chain = self.membership(hub, &mut spaces, number, known, &mut report)?;
         // Another round as another device, if this home turns out to be a copy; or with a new generation, if something else
@@ -84,7 +84,7 @@ impl Exchange<'_> {
             let device = files.device()?;
             let space = find(&files.spaces()?, number)?.clone();
             let mut state = files.state(&space)?;
-            state.names = membership::names(&space, &chain.state);
+            state.names = links::names(&space, &chain.state);
             let skipped = self.skipped(&files, &space)?;
             match self.projects(hub, &device, &space, &chain.state, &skipped, &mut state, &mut report)? {
                 Sent::All => {
@@ -111,7 +111,7 @@ impl Exchange<'_> {
     fn first_questions(&self, files: &Files, space: &Space, known: Option<&Chain>) -> Result<Vec<Question>> {
         let state = files.state(space)?;
         let mut questions = vec![Question::Heads(space.place(SPACE_PLACE))];
-        questions.extend(known.map(|chain| Question::After(membership::newer(space, chain))));
+        questions.extend(known.map(|chain| Question::After(links::newer(space, chain))));
         let is_pulled = |shared: &&Shared| self.is_wanted(shared) && !shared.is_ending && !shared.is_over();
         let pulled = space.projects.iter().filter(is_pulled);
         for shared in pulled.take(PROJECTS_AT_ONCE) {

@@ -18,9 +18,10 @@ pub mod exchange;
 pub mod forget;
 mod gather;
 pub mod keys;
+pub mod links;
 pub mod listing;
 pub mod local;
-pub mod membership;
+mod membership;
 pub mod open;
 mod outbox;
 pub mod preview;
@@ -82,13 +83,21 @@ pub enum SyncError {
     NotShared,
     #[error("this device was removed from {0}")]
     Removed(String),
-    #[error("sync was set up here by an earlier version of Cerberus, whose spaces cannot be used any more")]
+    #[error(
+        "sync was set up here by an earlier version of Cerberus, whose spaces cannot be used any more; `cerberus sync init URL` makes a new one"
+    )]
     FirstFormat,
-    #[error("{hub} shows another history of who belongs to {space} than this device has seen (from link {number} on); nothing was exchanged")]
+    #[error(
+        "{hub} shows another history of who belongs to {space} than this device has seen (from link {number} on); nothing was exchanged"
+    )]
     Forked { hub: String, space: String, number: u64 },
-    #[error("{hub} shows a history of who belongs to the space that cannot be believed: {reason}; nothing was exchanged")]
+    #[error(
+        "{hub} shows a history of who belongs to the space that cannot be believed: {reason}; nothing was exchanged"
+    )]
     NotBelieved { hub: String, reason: String },
-    #[error("somebody wrote something else where the next link of {hub} belongs; who belongs to the space cannot be changed")]
+    #[error(
+        "somebody wrote something else where the next link of {hub} belongs; who belongs to the space cannot be changed"
+    )]
     Obstructed { hub: String },
     #[error("this device waits to be let in: run `cerberus sync` on the device that printed the code")]
     Waiting,

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::base::BaseState;
 use super::batch::ProjectKey;
-use super::crypto::{self, Key, Secrets, hex};
 use super::chain::{self, Chain};
+use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::listing::Listing;
 use super::transport::{Place, Stream};

@@ -1,310 +1,18 @@
-//! Who belongs to a space, between the hub and this home: the chain is read, kept, put back and added to.
-//!
-//! A hub has the chain twice. In the stream `chain` every link has its own name, so that of two devices that add a link at
-//! the same moment one is told that the other was faster. The document `chain` has all links, so that one request reads
-//! them. Both are put back from any device that knows them.
+//! Who belongs to a space, in an exchange: the chain is compared with the hub's, others are let in, new keys are taken.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use cerberus_store::journal::forgotten;
 
-use super::chain::{Chain, Change, Claim, IsSigned, Link, Member, RECOVERY, Shown, State, Verdict, id_of};
+use super::chain::{Chain, Change, Shown, State, Verdict, id_of};
 use super::crypto::{self, Key, Secrets, hex};
-use super::document::{self, CHAIN, FIRST_FORMAT, REQUEST, SPACE_PLACE, Secret, Unusable, VERSION};
+use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
 use super::exchange::{Exchange, Report};
-use super::keys;
-use super::local::{Device, Files, Pending, Space, Spaces};
-use super::spaces::{self, Request, unreadable};
-use super::transport::{Document, Put, Range, Sealed, Stream, Transport, redacted};
-use super::{Result, SyncError};
-
-/// How often somebody else may be faster.
-const ATTEMPTS_MAX: usize = 16;
-/// So many links are asked for one by one. There are more only if devices were killed.
-const LINKS_AT_ONCE: usize = 2;
-/// How many places there are for a link, if something else stands in the first.
-const LANES: u64 = 4;
-/// What links are signed as.
-const LINK: &str = "link";
-
-pub fn stream(space: &Space) -> Stream {
-    Stream { place: space.place(SPACE_PLACE), device: CHAIN.to_string() }
-}
-
-/// What is asked to learn about links that are not in the document yet.
-pub fn newer(space: &Space, chain: &Chain) -> Range {
-    let State { number, recoveries, .. } = chain.state;
-    Range { stream: stream(space), generation: recoveries, sequence: number, limit: LINKS_AT_ONCE }
-}
-
-fn shown(bytes: &[u8]) -> std::result::Result<Shown, Unusable> {
-    let link: Link = document::claimed(bytes)?;
-    Ok(Shown { link, hash: crypto::hash(bytes), bytes: bytes.to_vec() })
-}
-
-/// Runs something that needs to know what is signed in a space.
-fn believing<T>(space: &Space, run: impl FnOnce(IsSigned) -> T) -> T {
-    let place = space.place(SPACE_PLACE);
-    run(&|claim: Claim, key: &Key| match claim {
-        Claim::Link(shown) => document::is_signed(key, &place, LINK, &shown.bytes),
-        Claim::Confirmed(head, signature) => crypto::is_signed(key, &confirming(space), head, signature),
-    })
-}
-
-/// What a new recovery key signs the head of the chain as.
-pub fn confirming(space: &Space) -> [&[u8]; 2] {
-    [b"confirmed", space.id.as_bytes()]
-}
-
-/// The chain that this home knows; `None` if it has not seen any yet.
-pub fn known(files: &Files, space: &Space) -> Result<Option<Chain>> {
-    let links = files.links(space)?;
-    if links.is_empty() {
-        return Ok(None);
-    }
-    let damaged = |reason: String| SyncError::Damaged { path: files.path(&format!("chain-{}.json", space.number)), reason };
-    let shown: std::result::Result<Vec<Shown>, Unusable> = links.iter().map(|link| shown(link)).collect();
-    let shown = shown.map_err(|_| damaged("not a chain".to_string()))?;
-    match believing(space, |is_signed| Chain::read(shown, is_signed)) {
-        (Some(chain), None) => Ok(Some(chain)),
-        (_, refusal) => Err(damaged(refusal.map_or_else(String::new, |refusal| refusal.to_string()))),
-    }
-}
-
-/// The links in the hub's document. What is not a link ends it.
-fn links(documents: &[Document]) -> Result<Vec<Shown>> {
-    let Some(found) = documents.iter().find(|document| document.name == CHAIN) else { return Ok(Vec::new()) };
-    let texts: Vec<String> = serde_json::from_slice(&found.bytes).unwrap_or_default();
-    let mut links = Vec::new();
-    for bytes in texts.iter().map_while(|text| hex::bytes(text)) {
-        match shown(&bytes) {
-            Ok(shown) => links.push(shown),
-            Err(Unusable::Newer) => {
-                let newer = "who belongs to this space was written by a newer version of Cerberus; update this one";
-                return Err(SyncError::Unreadable(newer.to_string()));
-            }
-            Err(_) => break,
-        }
-    }
-    Ok(links)
-}
-
-fn document(chain: &Chain) -> Result<Vec<u8>> {
-    let texts: Vec<String> = chain.links.iter().map(|shown| hex::text(&shown.bytes)).collect();
-    serde_json::to_vec(&texts).map_err(unreadable)
-}
-
-/// The chain that a hub shows to somebody who knows none yet.
-pub fn first(space: &Space, documents: &[Document]) -> Result<Chain> {
-    let hub = redacted(&space.hub);
-    let links = links(documents)?;
-    if links.is_empty() {
-        let is_old = documents.iter().any(|document| document.name == FIRST_FORMAT);
-        return Err(if is_old { SyncError::FirstFormat } else { SyncError::UnknownSpace { hub } });
-    }
-    let (chain, refusal) = believing(space, |is_signed| Chain::read(links, is_signed));
-    let reason = || refusal.map_or_else(String::new, |refusal| refusal.to_string());
-    chain.ok_or_else(|| SyncError::NotBelieved { hub, reason: reason() })
-}
-
-/// Writes the document with all links.
-pub fn publish(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
-    Ok(hub.replace(&space.place(SPACE_PLACE), CHAIN, &document(chain)?, None)?)
-}
-
-/// The links as the stream has them, each with its generation. After a link of the recovery key a new one begins.
-fn in_stream(chain: &Chain) -> impl Iterator<Item = (u64, Sealed)> {
-    chain.links.iter().scan(1, |generation, shown| {
-        let is_recovery = shown.link.by == RECOVERY && shown.link.number > 1;
-        let at = std::mem::replace(generation, *generation + u64::from(is_recovery));
-        Some((at, Sealed { sequence: shown.link.number, bytes: shown.bytes.clone() }))
-    })
-}
-
-/// Whether the hub still has the newest link in its place.
-fn has_newest(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<bool> {
-    let Some((generation, newest)) = in_stream(chain).last() else { return Ok(false) };
-    Ok(hub.after(&stream(space), generation, newest.sequence - 1, 1)?.first() == Some(&newest))
-}
-
-/// Puts back every link that the hub does not have any more.
-pub fn put_back(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
-    // One after another: what stands in the way of one must not keep the others.
-    for (generation, link) in in_stream(chain) {
-        hub.put_if_absent(&stream(space), generation, &[link])?;
-    }
-    publish(hub, space, chain)
-}
-
-/// Signs the first link.
-pub fn found(space: &Space, recovery: &Secrets, change: Change) -> Result<Chain> {
-    let link = Link { v: VERSION, number: 1, previous: [0; 32], by: RECOVERY.to_string(), change };
-    let first = signed(space, recovery, &link)?;
-    let begun = believing(space, |is_signed| Chain::begin(first, is_signed));
-    begun.map_err(|refusal| SyncError::Unreadable(refusal.to_string()))
-}
-
-fn signed(space: &Space, secrets: &Secrets, link: &Link) -> Result<Shown> {
-    let bytes = document::signed(secrets, &space.place(SPACE_PLACE), LINK, link).ok_or(SyncError::NoRandomBytes)?;
-    Ok(Shown { link: link.clone(), hash: crypto::hash(&bytes), bytes })
-}
-
-/// The chain before somebody types a change: what this home knows, and what the hub has more. Fails if this device is not
-/// in it. Whoever has the recovery code goes on from what this home knows, whatever the hub shows.
-pub fn current(
-    hub: &mut dyn Transport,
-    files: &Files,
-    space: &Space,
-    device: &Device,
-    has_recovery: bool,
-) -> Result<Chain> {
-    let known = known(files, space)?.ok_or(SyncError::Waiting)?;
-    let shown = links(&hub.heads(&space.place(SPACE_PLACE))?)?;
-    let chain = match believing(space, |is_signed| known.judged(shown, is_signed)) {
-        Verdict::Longer(chain) => chain,
-        Verdict::Same | Verdict::Older => known,
-        Verdict::Forked(_) if has_recovery => known,
-        Verdict::Forked(number) => return Err(forked(space, number)),
-        Verdict::Recovered(_) => {
-            let reason = "the recovery code was used; run `cerberus sync` first".to_string();
-            return Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason });
-        }
-    };
-    match chain.state.members.contains_key(&device.id.to_string()) || has_recovery {
-        true => Ok(chain),
-        false => Err(SyncError::Removed(space.label())),
-    }
-}
-
-fn forked(space: &Space, number: u64) -> SyncError {
-    SyncError::Forked { hub: redacted(&space.hub), space: space.label(), number }
-}
-
-/// Whether a link has got its place on the hub.
-enum Placed {
-    Here,
-    /// Somebody else was faster: this is the chain now.
-    After(Chain),
-    /// Something that cannot be believed stands everywhere.
-    Nowhere,
-}
-
-/// Puts a link where nobody else can put one. What cannot be believed is left there, and the next place is tried.
-fn placed(hub: &mut dyn Transport, space: &Space, chain: &Chain, sealed: Sealed) -> Result<Placed> {
-    let Range { stream, generation, sequence, limit } = newer(space, chain);
-    for lane in 0..LANES {
-        let generation = generation + (lane << 32);
-        if !hub.put_if_absent(&stream, generation, std::slice::from_ref(&sealed))?.contains(&Put::Other) {
-            return Ok(Placed::Here);
-        }
-        let there = hub.after(&stream, generation, sequence, limit)?;
-        let longer = with_newer(space, chain, &there);
-        if longer.links.len() > chain.links.len() {
-            return Ok(Placed::After(longer));
-        }
-    }
-    Ok(Placed::Nowhere)
-}
-
-/// A chain with the links that follow it, as far as they can be believed.
-fn with_newer(space: &Space, chain: &Chain, there: &[Sealed]) -> Chain {
-    let mut longer = chain.clone();
-    believing(space, |is_signed| {
-        let mut links = there.iter().map_while(|link| shown(&link.bytes).ok());
-        let _ = links.try_for_each(|link| longer.push(link, is_signed));
-    });
-    longer
-}
-
-/// Who adds a link.
-pub struct Signer<'a> {
-    pub id: &'a str,
-    pub secrets: &'a Secrets,
-}
-
-/// Adds a link. If somebody else was faster, the change is made anew on top of theirs. `change` says what to do; `None` if
-/// there is nothing to do any more.
-pub fn append(
-    hub: &mut dyn Transport,
-    files: &Files,
-    space: &Space,
-    chain: &mut Chain,
-    signer: &Signer,
-    change: impl Fn(&State) -> Result<Option<Change>>,
-) -> Result<bool> {
-    for _ in 0..ATTEMPTS_MAX {
-        let Some(change) = change(&chain.state)? else { return Ok(false) };
-        let link = signed(space, signer.secrets, &chain.next(VERSION, signer.id, change))?;
-        let sealed = Sealed { sequence: link.link.number, bytes: link.bytes.clone() };
-        let mut next = chain.clone();
-        let pushed = believing(space, |is_signed| next.push(link, is_signed));
-        pushed.map_err(|refusal| SyncError::Unreadable(format!("this device may not do that: {refusal}")))?;
-        match placed(hub, space, chain, sealed)? {
-            Placed::Here => {}
-            Placed::After(longer) => {
-                *chain = longer;
-                continue;
-            }
-            // The word of the recovery key counts, whatever stands in its way.
-            Placed::Nowhere if signer.id == RECOVERY => {}
-            Placed::Nowhere => break,
-        }
-        *chain = next;
-        files.save_chain(space, chain)?;
-        publish(hub, space, chain)?;
-        return Ok(true);
-    }
-    Err(SyncError::Obstructed { hub: redacted(&space.hub) })
-}
-
-/// Removes devices and grants, and begins a key that they do not get. Says who was let in by them and stays.
-pub fn remove(
-    hub: &mut dyn Transport,
-    files: &Files,
-    space: &mut Space,
-    chain: &mut Chain,
-    signer: &Signer,
-    gone: &BTreeSet<String>,
-) -> Result<BTreeSet<String>> {
-    let (key, device) = (super::local::random()?, files.device()?);
-    let let_in = std::cell::RefCell::new(BTreeSet::new());
-    let at = &*space;
-    append(hub, files, at, chain, signer, |state| {
-        let is_here = |id: &&String| state.members.contains_key(*id) || state.grants.contains_key(*id);
-        let gone: BTreeSet<String> = gone.iter().filter(is_here).cloned().collect();
-        if gone.is_empty() {
-            return Ok(None);
-        }
-        let keys = keys::all(&at.id, state, &device.id.to_string(), &device.secrets).unwrap_or_default();
-        let last = keys.last().ok_or_else(|| wrong_key(at))?;
-        let epoch = keys::next_epoch(&at.id, state, last, key, &gone)?;
-        *let_in.borrow_mut() = state.let_in_by(&gone);
-        Ok(Some(Change::Remove { let_in: state.let_in_by(&gone), gone, epoch }))
-    })?;
-    take_keys(space, &chain.state, &device)?;
-    Ok(let_in.into_inner())
-}
-
-fn wrong_key(space: &Space) -> SyncError {
-    SyncError::WrongKey { hub: redacted(&space.hub) }
-}
-
-/// Takes the keys that the chain has for this device. Those that it has already must be among them.
-pub fn take_keys(space: &mut Space, state: &State, device: &Device) -> Result<()> {
-    let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
-    let keys = keys.filter(|keys| keys.last().is_some_and(|last| last.epoch == state.epoch()));
-    space.keys = keys.ok_or_else(|| wrong_key(space))?;
-    Ok(())
-}
-
-/// The names of the devices.
-pub fn names(space: &Space, state: &State) -> BTreeMap<String, String> {
-    let name = |member: &Member| {
-        let added = &member.device;
-        keys::opened_name(space, &added.keys.sign, &added.name).unwrap_or_default()
-    };
-    state.members.iter().map(|(id, member)| (id.clone(), name(member))).collect()
-}
+use super::links::{self, Signer};
+use super::local::{self, Device, Files, Pending, Space, Spaces};
+use super::spaces::{self, Request};
+use super::transport::{Document, Range, Transport, redacted};
+use super::{Result, SyncError, keys};
 
 impl Exchange<'_> {
     /// Finds out who belongs to the space, lets others in, and takes new keys. Nothing was sent before.
@@ -323,7 +31,7 @@ impl Exchange<'_> {
         let before = spaces.spaces[at].clone();
         let documents = hub.heads(&before.place(SPACE_PLACE))?;
         let mut chain = match &known {
-            None => first_of(&before, &device, first(&before, &documents)?)?,
+            None => first_of(&before, &device, links::first(&before, &documents)?)?,
             Some(known) => self.compared(hub, &mut spaces.spaces[at], known, &documents, report)?,
         };
         if spaces.spaces[at].removals_due != before.removals_due {
@@ -352,8 +60,8 @@ impl Exchange<'_> {
         if !spaces.spaces[at].is_container() {
             self.tend(hub, spaces, at, &mut chain, &device, &documents, report)?;
             let published = documents.iter().find(|document| document.name == CHAIN).map(|document| &document.bytes);
-            if published != Some(&document(&chain)?) {
-                publish(hub, &spaces.spaces[at], &chain)?;
+            if published != Some(&links::document(&chain)?) {
+                links::publish(hub, &spaces.spaces[at], &chain)?;
             }
         }
         if is_welcomed {
@@ -371,12 +79,13 @@ impl Exchange<'_> {
         documents: &[Document],
         report: &mut Report,
     ) -> Result<Chain> {
-        let shown = links(documents)?;
-        let verdict = believing(space, |is_signed| known.judged(shown, is_signed));
-        let Range { stream, generation, sequence, limit } = newer(space, known);
+        let shown = links::links(documents)?;
+        let count = shown.len();
+        let verdict = links::believing(space, |is_signed| known.judged(shown, is_signed));
+        let Range { stream, generation, sequence, limit } = links::newer(space, known);
         let is_older = match verdict {
             Verdict::Longer(chain) => return Ok(chain),
-            Verdict::Forked(number) => return Err(forked(space, number)),
+            Verdict::Forked(number) => return Err(links::forked(space, number)),
             Verdict::Recovered(chain) => {
                 space.removals_due.extend(known.removals_missing_in(&chain.state));
                 space.keys.clear();
@@ -387,13 +96,16 @@ impl Exchange<'_> {
             Verdict::Older => true,
             Verdict::Same => false,
         };
-        let chain = with_newer(space, known, &hub.after(&stream, generation, sequence, limit)?);
+        let chain = links::with_newer(space, known, &hub.after(&stream, generation, sequence, limit)?);
+        if count > chain.links.len() {
+            report.problems.push("somebody wrote a link that cannot be believed; it was ignored".to_string());
+        }
         // The document alone may be old because two devices wrote it at once.
-        if is_older && !has_newest(hub, space, &chain)? {
+        if is_older && !links::has_newest(hub, space, &chain)? {
             let older = "the hub shows an older state of who belongs to this space than before (rollback)";
             report.problems.push(older.to_string());
             if !space.is_container() {
-                put_back(hub, space, &chain)?;
+                links::put_back(hub, space, &chain)?;
             }
         }
         Ok(chain)
@@ -408,17 +120,23 @@ impl Exchange<'_> {
     }
 
     /// After this home became another device: its former keys let the new one in.
-    fn replace_former(&self, hub: &mut dyn Transport, space: &mut Space, chain: &mut Chain, device: &Device) -> Result<()> {
+    fn replace_former(
+        &self,
+        hub: &mut dyn Transport,
+        space: &mut Space,
+        chain: &mut Chain,
+        device: &Device,
+    ) -> Result<()> {
         let Some(former) = space.former.take() else { return Ok(()) };
         let former = Device::of(Secrets { sign: former.sign, agree: former.agree })?;
         let id = former.id.to_string();
         if space.is_container() || !chain.state.members.contains_key(&id) {
             return Ok(());
         }
-        take_keys(space, &chain.state, &former)?;
+        links::take_keys(space, &chain.state, &former)?;
         let space = &*space;
         let signer = Signer { id: &id, secrets: &former.secrets };
-        append(hub, &Files::new(self.home), space, chain, &signer, |state| {
+        links::append(hub, &Files::new(self.home), space, chain, &signer, |state| {
             let own = keys::public(&device.secrets)?;
             let is_in = state.members.contains_key(&device.id.to_string());
             if is_in { Ok(None) } else { spaces::add(space, own, &space.name, &[], String::new()).map(Some) }
@@ -431,10 +149,10 @@ impl Exchange<'_> {
         let checks: Vec<&Key> = state.epochs.iter().map(|epoch| &epoch.check).collect();
         let is_right = space.keys.iter().all(|key| checks.contains(&&key.check(&space.id)));
         if !is_right {
-            return Err(wrong_key(space));
+            return Err(links::wrong_key(space));
         }
-        take_keys(space, state, device)?;
-        let Secret { team, names } = keys::opened_secret(space, state).ok_or_else(|| wrong_key(space))?;
+        links::take_keys(space, state, device)?;
+        let Secret { team, names } = keys::opened_secret(space, state).ok_or_else(|| links::wrong_key(space))?;
         space.team = team;
         if space.team.is_none() {
             forgotten::adopt(self.home, names)?;
@@ -462,18 +180,18 @@ impl Exchange<'_> {
         let space = &mut spaces.spaces[at];
         let (due, before) = (space.removals_due.clone(), space.keys.clone());
         if due.iter().any(|id| chain.state.members.contains_key(id) || chain.state.grants.contains_key(id)) {
-            remove(hub, &files, space, chain, &signer, &due)?;
+            links::remove(hub, &files, space, chain, &signer, &due)?;
         }
         if chain.state.is_rotation_due {
-            let key = super::local::random()?;
+            let key = local::random()?;
             let at = &*space;
-            append(hub, &files, at, chain, &signer, |state| {
+            links::append(hub, &files, at, chain, &signer, |state| {
                 let keys = keys::all(&at.id, state, &own, &device.secrets).unwrap_or_default();
-                let last = keys.last().ok_or_else(|| wrong_key(at))?;
+                let last = keys.last().ok_or_else(|| links::wrong_key(at))?;
                 let epoch = || keys::next_epoch(&at.id, state, last, key, &BTreeSet::new());
                 if state.is_rotation_due { Ok(Some(Change::Rotate(epoch()?))) } else { Ok(None) }
             })?;
-            take_keys(space, &chain.state, device)?;
+            links::take_keys(space, &chain.state, device)?;
         }
         if space.keys != before {
             files.save_spaces(spaces)?;
@@ -510,10 +228,10 @@ impl Exchange<'_> {
             files.save_spaces(spaces)?;
             let space = &mut spaces.spaces[at];
             let device = files.device()?;
-            take_keys(space, &chain.state, &device)?;
+            links::take_keys(space, &chain.state, &device)?;
             let names: &[String] = if space.team.is_none() { &request.names } else { &[] };
             let space = &*space;
-            append(hub, &files, space, chain, signer, |state| {
+            links::append(hub, &files, space, chain, signer, |state| {
                 let keys = keys::all(&space.id, state, signer.id, signer.secrets).unwrap_or_default();
                 let welcome = keys::welcome(&space.id, &secret, &state.head, &request.keys);
                 let with = Space { keys, ..space.clone() };

@@ -340,7 +340,10 @@ impl Reading<'_> {
                 pulled.problems.push(Problem::Unread { device: self.name(&device), count: unread });
             }
             lines.extend(arrived);
-            read.insert(device, Seen { reach, at, read_at: self.wall, confirmed: 0, by: None, signature: String::new() });
+            read.insert(
+                device,
+                Seen { reach, at, read_at: self.wall, confirmed: 0, by: None, signature: String::new() },
+            );
         }
         Ok(read)
     }

@@ -14,8 +14,8 @@ use super::chain::{Change, Keys, RECOVERY, State};
 use super::code::{Code, SECRET_BYTES};
 use super::crypto::{self, Secrets, hex};
 use super::document::{REQUEST, SPACE_PLACE, Secret};
+use super::links::{self, Signer};
 use super::local::{Device, DeviceFile, Files, Pending, Shared, Space, SpaceKey, Spaces, StreamState, random};
-use super::membership::{self, Signer};
 use super::transport::Transport;
 use super::{Result, SyncError, keys};
 
@@ -77,8 +77,8 @@ pub fn init(
         sealed: keys::sealed_secret(&id, &key.key, &secret_of_all)?,
         recovery: recovery_keys.clone(),
     };
-    let chain = membership::found(&space, &recovery, change)?;
-    membership::put_back(hub, &space, &chain)?;
+    let chain = links::found(&space, &recovery, change)?;
+    links::put_back(hub, &space, &chain)?;
     space.keys = vec![key];
     files.save_chain(&space, &chain)?;
     spaces.spaces.push(space.clone());
@@ -119,7 +119,7 @@ pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name
     let mut spaces = files.spaces_to_extend()?;
     let mut space = new_space(&mut spaces, &code.space, None, address, name);
     let place = space.place(SPACE_PLACE);
-    let chain = membership::first(&space, &hub.heads(&place)?)?;
+    let chain = links::first(&space, &hub.heads(&place)?)?;
     let is_gone = chain.state.gone.contains_key(&files.device()?.id.to_string());
     if let Some(known) = spaces.spaces.iter().find(|known| known.id == code.space && !known.is_waiting() && !is_gone) {
         return Err(SyncError::SpaceExists(known.label()));
@@ -175,7 +175,7 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
     let mut space = new_space(&mut spaces, &code.space, None, address, name);
-    let mut chain = membership::first(&space, &hub.heads(&space.place(SPACE_PLACE))?)?;
+    let mut chain = links::first(&space, &hub.heads(&space.place(SPACE_PLACE))?)?;
     let secrets = Secrets::of(&code.secret);
     if chain.state.recovery != keys::public(&secrets)? {
         return Err(SyncError::WrongCode);
@@ -191,11 +191,11 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     let names = if space.team.is_none() { names(home)? } else { Vec::new() };
     let signer = Signer { id: RECOVERY, secrets: &secrets };
     let at = space.clone();
-    membership::append(hub, &files, &at, &mut chain, &signer, |state| {
+    links::append(hub, &files, &at, &mut chain, &signer, |state| {
         let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
         add(&Space { keys, ..at.clone() }, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
     })?;
-    membership::take_keys(&mut space, &chain.state, &device)?;
+    links::take_keys(&mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
     files.save_spaces(&spaces)?;
     Ok(space)
@@ -211,14 +211,14 @@ pub fn recovery(space: &Space, state: &State, code: &str) -> Result<Secrets> {
 /// Makes another recovery code. The old one does not count any more.
 pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, old: &str) -> Result<String> {
     let device = files.device()?;
-    let mut chain = membership::current(hub, files, space, &device, true)?;
+    let mut chain = links::current(hub, files, space, &device, true)?;
     let old = recovery(space, &chain.state, old)?;
     let secret = random::<SECRET_BYTES>()?;
     let (new, signer) = (Secrets::of(&secret), Signer { id: RECOVERY, secrets: &old });
-    membership::append(hub, files, space, &mut chain, &signer, |state| {
+    links::append(hub, files, space, &mut chain, &signer, |state| {
         let keys = keys::all(&space.id, state, RECOVERY, &old).unwrap_or_default();
         let newest = keys.last().ok_or(SyncError::WrongCode)?;
-        let confirmed = new.signature(&membership::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
+        let confirmed = new.signature(&links::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
         let key = keys::wrapped(&space.id, newest, &keys::public(&new)?)?;
         Ok(Some(Change::Recovery { recovery: keys::public(&new)?, key, confirmed }))
     })?;
@@ -230,16 +230,16 @@ pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -
     let (device, mut spaces) = (files.device()?, files.spaces()?);
     let found = spaces.spaces.iter_mut().find(|space| space.number == number);
     let space = found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
-    let mut chain = membership::current(hub, files, space, &device, true)?;
+    let mut chain = links::current(hub, files, space, &device, true)?;
     let (secrets, key) = (recovery(space, &chain.state, code)?, random()?);
     let signer = Signer { id: RECOVERY, secrets: &secrets };
     let at = &*space;
-    membership::append(hub, files, at, &mut chain, &signer, |state| {
+    links::append(hub, files, at, &mut chain, &signer, |state| {
         let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
         let last = keys.last().ok_or(SyncError::WrongCode)?;
         Ok(Some(Change::Rotate(keys::next_epoch(&at.id, state, last, key, &BTreeSet::new())?)))
     })?;
-    membership::take_keys(space, &chain.state, &device)?;
+    links::take_keys(space, &chain.state, &device)?;
     files.save_spaces(&spaces)
 }
 
@@ -249,8 +249,8 @@ pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> 
     if let Some(space) = spaces.spaces.iter().find(|space| space.number == number && !space.is_waiting()) {
         let own = device.id.to_string();
         let signer = Signer { id: &own, secrets: &device.secrets };
-        match membership::current(hub, files, space, &device, false) {
-            Ok(mut chain) => drop(membership::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(Change::Leave)))?),
+        match links::current(hub, files, space, &device, false) {
+            Ok(mut chain) => drop(links::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(Change::Leave)))?),
             // A container is not a member, and whoever was removed has left already.
             Err(SyncError::Removed(_)) => {}
             Err(error) => return Err(error),
@@ -265,13 +265,12 @@ pub fn relocate(files: &Files, hub: &mut dyn Transport, number: u32, address: &s
     let mut spaces = files.spaces()?;
     let found = spaces.spaces.iter_mut().find(|space| space.number == number);
     let space = found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
-    let chain = membership::known(files, space)?.ok_or(SyncError::Waiting)?;
+    let chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
     space.hub = address.to_string();
-    membership::put_back(hub, space, &chain)?;
+    links::put_back(hub, space, &chain)?;
     let mut state = files.state(space)?;
     for stream in state.streams.values_mut() {
-        // Nothing of the others is there yet, and that is no rollback.
-        (stream.seen, stream.is_to_rewrite) = (Default::default(), true);
+        stream.is_to_rewrite = true;
         stream.head.clear();
     }
     files.save_state(space, &state)?;

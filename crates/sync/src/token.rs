@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::chain::Change;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::VERSION;
+use super::links::{self, Signer};
 use super::listing::Listing;
 use super::local::{Device, Files, Granted, Shared, Space, SpaceKey, random};
-use super::membership::{self, Signer};
 use super::spaces::{self, unreadable};
 use super::transport::Transport;
 use super::{Result, SyncError, keys};
@@ -47,11 +47,11 @@ pub fn make(
 ) -> Result<String> {
     let secret: Key = random()?;
     let sign = keys::public(&Secrets::of(&secret))?.sign;
-    let mut chain = membership::known(files, space)?.ok_or(SyncError::Waiting)?;
+    let mut chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
     let own = device.id.to_string();
     let signer = Signer { id: &own, secrets: &device.secrets };
     let name = format!("containers of {}", shared.name);
-    membership::append(hub, files, space, &mut chain, &signer, |_| {
+    links::append(hub, files, space, &mut chain, &signer, |_| {
         Ok(Some(Change::Grant(keys::grant(space, sign, &shared.id, &name)?)))
     })?;
     let keys = space.project_keys(&shared.id).into_iter().map(|key| SpaceKey { epoch: key.epoch, key: key.key });

@@ -39,7 +39,12 @@ fn signed(signer: u8, link: Link) -> Shown {
 
 fn epoch(number: u32, name: u8, to: impl IntoIterator<Item = String>) -> Epoch {
     let wrapped = hex::text(&[name; 32]);
-    Epoch { number, check: [name; 32], to: to.into_iter().map(|id| (id, wrapped.clone())).collect(), before: String::new() }
+    Epoch {
+        number,
+        check: [name; 32],
+        to: to.into_iter().map(|id| (id, wrapped.clone())).collect(),
+        before: String::new(),
+    }
 }
 
 fn founded() -> Chain {
@@ -126,7 +131,11 @@ fn only_who_is_entitled_changes_anything() {
     }
     assert_eq!(pushed(&chain, RECOVERY_KEY, grant(5)).err(), Some(Refusal::NotEntitled(RECOVERY.to_string())));
     let granted = pushed(&chain, 1, grant(5)).unwrap();
-    assert_eq!(pushed(&granted, 5, add(&granted.state, 4)).err(), Some(Refusal::NotEntitled(id(5))), "a grant signs nothing");
+    assert_eq!(
+        pushed(&granted, 5, add(&granted.state, 4)).err(),
+        Some(Refusal::NotEntitled(id(5))),
+        "a grant signs nothing"
+    );
     assert_eq!(pushed(&granted, 1, add(&granted.state, 5)).err(), Some(Refusal::Known(id(5))));
 }
 

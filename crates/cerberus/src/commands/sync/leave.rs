@@ -130,7 +130,9 @@ impl Settle {
         spaces::settle(&files, hub.as_mut(), space.number, &typed(&self.recovery)?).map_err(failed)?;
         match context.json {
             true => render::json(&json!({ "settled": space.label() })),
-            false => render::line(&format!("what this device knows about {} counts; a new key is in use", space.label())),
+            false => {
+                render::line(&format!("what this device knows about {} counts; a new key is in use", space.label()))
+            }
         }
         Ok(())
     }

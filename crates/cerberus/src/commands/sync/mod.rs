@@ -245,12 +245,14 @@ fn hint(error: &SyncError) -> &'static str {
             "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
         }
         SyncError::NotShared => "`cerberus share` shares it",
-        SyncError::FirstFormat => "make a new space: `cerberus sync init URL`, then `cerberus share` and `cerberus sync pair`",
+        SyncError::FirstFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
         SyncError::Forked { .. } => {
             "on a device that you trust, `cerberus sync settle --recovery CODE`; then remove the one that did this"
         }
         SyncError::NotBelieved { .. } => "check the address, and that nobody else writes to the hub",
-        SyncError::Obstructed { .. } => "find out who writes to the hub; `cerberus sync settle --recovery CODE` goes around it",
+        SyncError::Obstructed { .. } => {
+            "find out who writes to the hub; `cerberus sync settle --recovery CODE` goes around it"
+        }
         SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
         SyncError::SeveralDevices(..) => "name it by the beginning of its id",
         _ => failure::DOCTOR,

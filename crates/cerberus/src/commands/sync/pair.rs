@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use cerberus_sync::SyncError;
 use cerberus_sync::chain::State;
+use cerberus_sync::links::{self, Signer};
 use cerberus_sync::local::{Files, Space};
-use cerberus_sync::membership::{self, Signer};
 use cerberus_sync::{keys, spaces, token};
 use serde_json::json;
 
@@ -260,14 +260,14 @@ impl Remove {
         let device = files.device().map_err(failed)?;
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
         let mut hub = open(context, &space.hub).map_err(failed)?;
-        let mut chain = membership::current(hub.as_mut(), &files, space, &device, false).map_err(failed)?;
+        let mut chain = links::current(hub.as_mut(), &files, space, &device, false).map_err(failed)?;
         let names = names(space, &chain.state);
         let gone = self.meant(&chain.state, &names)?;
         let ids = gone.iter().cloned().collect::<Vec<_>>().join(", ");
         render::confirm(&format!("Remove {} ({ids}) from {}?", self.device, space.label()), self.yes)?;
         let own = device.id.to_string();
         let signer = Signer { id: &own, secrets: &device.secrets };
-        let let_in = membership::remove(hub.as_mut(), &files, space, &mut chain, &signer, &gone).map_err(failed)?;
+        let let_in = links::remove(hub.as_mut(), &files, space, &mut chain, &signer, &gone).map_err(failed)?;
         let let_in: Vec<String> = let_in.iter().map(|id| format!("{} ({id})", names[id])).collect();
         let label = space.label();
         files.save_spaces(&all).map_err(failed)?;
@@ -305,10 +305,11 @@ impl Remove {
 
 /// What devices and keys of containers are called.
 fn names(space: &Space, state: &State) -> BTreeMap<String, String> {
-    let grants = state.grants.iter().map(|(id, grant)| {
-        (id.clone(), keys::opened_name(space, &grant.sign, &grant.name).unwrap_or_default())
-    });
-    membership::names(space, state).into_iter().chain(grants).collect()
+    let grants = state
+        .grants
+        .iter()
+        .map(|(id, grant)| (id.clone(), keys::opened_name(space, &grant.sign, &grant.name).unwrap_or_default()));
+    links::names(space, state).into_iter().chain(grants).collect()
 }
 
 const ID_CHARS_MIN: usize = 4;
