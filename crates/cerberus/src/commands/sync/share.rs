@@ -12,8 +12,8 @@ use crate::render;
 /// Share this project with your other devices, or with a team
 ///
 /// Your own devices get sessions and memories, without processes, absolute paths and receipts. A team gets approved
-/// project memories, decisions, blockers and next steps; never prompts, agents' words, commands, output or memories that
-/// apply everywhere. --dry-run shows it first.
+/// project memories, and decisions, blockers and next steps that you recorded; never prompts, agents' words, commands,
+/// output or memories that apply everywhere. --dry-run shows it first.
 #[derive(clap::Args)]
 pub struct Share {
     /// With this team instead of your own devices
