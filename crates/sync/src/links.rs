@@ -181,7 +181,7 @@ pub(super) fn forked(space: &Space, number: u64) -> SyncError {
 enum Placed {
     Here,
     /// Somebody else was faster: this is the chain now.
-    After(Chain),
+    After(Box<Chain>),
     /// Something that cannot be believed stands everywhere.
     Nowhere,
 }
@@ -197,7 +197,7 @@ fn placed(hub: &mut dyn Transport, space: &Space, chain: &Chain, sealed: Sealed)
         let there = hub.after(&stream, generation, sequence, limit)?;
         let longer = with_newer(space, chain, &there);
         if longer.links.len() > chain.links.len() {
-            return Ok(Placed::After(longer));
+            return Ok(Placed::After(Box::new(longer)));
         }
     }
     Ok(Placed::Nowhere)
@@ -239,7 +239,7 @@ pub fn append(
         match placed(hub, space, chain, sealed)? {
             Placed::Here => {}
             Placed::After(longer) => {
-                *chain = longer;
+                *chain = *longer;
                 continue;
             }
             // The word of the recovery key counts, whatever stands in its way.

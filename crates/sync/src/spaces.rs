@@ -120,8 +120,8 @@ pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name
     let mut space = new_space(&mut spaces, &code.space, None, address, name);
     let place = space.place(SPACE_PLACE);
     let chain = links::first(&space, &hub.heads(&place)?)?;
-    let is_gone = chain.state.gone.contains_key(&files.device()?.id.to_string());
-    if let Some(known) = spaces.spaces.iter().find(|known| known.id == code.space && !known.is_waiting() && !is_gone) {
+    let is_in = chain.state.members.contains_key(&files.device()?.id.to_string());
+    if let Some(known) = spaces.spaces.iter().find(|known| known.id == code.space && !known.is_waiting() && is_in) {
         return Err(SyncError::SpaceExists(known.label()));
     }
     spaces.spaces.retain(|known| known.id != code.space);
@@ -180,8 +180,8 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     if chain.state.recovery != keys::public(&secrets)? {
         return Err(SyncError::WrongCode);
     }
-    let is_gone = chain.state.gone.contains_key(&files.device()?.id.to_string());
-    spaces.spaces.retain(|known| known.id != space.id || !is_gone);
+    let is_in = chain.state.members.contains_key(&files.device()?.id.to_string());
+    spaces.spaces.retain(|known| known.id != space.id || is_in);
     let device = unused(&files, &mut spaces, &chain.state)?;
     space.keys = keys::all(&space.id, &chain.state, RECOVERY, &secrets).ok_or(SyncError::WrongCode)?;
     space.team = keys::opened_secret(&space, &chain.state).ok_or(SyncError::WrongCode)?.team;
@@ -251,8 +251,8 @@ pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> 
         let signer = Signer { id: &own, secrets: &device.secrets };
         match links::current(hub, files, space, &device, false) {
             Ok(mut chain) => drop(links::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(Change::Leave)))?),
-            // A container is not a member, and whoever was removed has left already.
-            Err(SyncError::Removed(_)) => {}
+            // A container is not a member, whoever was removed has left already, and nobody is kept by a fork.
+            Err(SyncError::Removed(_) | SyncError::Forked { .. } | SyncError::NotBelieved { .. }) => {}
             Err(error) => return Err(error),
         }
     }

@@ -17,8 +17,8 @@ use super::spaces::{self, unreadable};
 use super::transport::Transport;
 use super::{Result, SyncError, keys};
 
-const PREFIX: &str = "cerberus2.";
-const FIRST_FORMAT: &str = "cerberus1.";
+/// By this a key is recognized and redacted in any text.
+const PREFIX: &str = "cerberus1.";
 const TOKEN_CHARS_MAX: usize = 16 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -72,14 +72,17 @@ pub fn make(
 
 /// The space that a token opens, for the project in this folder. Made once for a home; later calls find it again.
 pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result<Space> {
-    let read = |token: &str| -> Option<Token> {
-        let hex = token.trim().strip_prefix(PREFIX).filter(|hex| hex.len() <= TOKEN_CHARS_MAX)?;
-        serde_json::from_slice(&hex::bytes(hex)?).ok()
-    };
-    if token.trim().starts_with(FIRST_FORMAT) {
-        return Err(SyncError::FirstFormat);
+    #[derive(Deserialize)]
+    struct Version {
+        v: u32,
     }
-    let token = read(token).filter(|token| token.v <= VERSION).ok_or(SyncError::WrongCode)?;
+    let hex = token.trim().strip_prefix(PREFIX).filter(|hex| hex.len() <= TOKEN_CHARS_MAX);
+    let bytes = hex.and_then(hex::bytes).ok_or(SyncError::WrongCode)?;
+    let version: Version = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
+    let token: Token = match version.v.cmp(&VERSION) {
+        std::cmp::Ordering::Less => return Err(SyncError::FirstFormat),
+        _ => serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?,
+    };
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
     if let Some(known) = spaces.spaces.iter_mut().find(|known| known.id == token.space) {
@@ -103,7 +106,7 @@ pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result
 
 /// Whether a text is a token, without reading it.
 pub fn is_token(text: &str) -> bool {
-    [PREFIX, FIRST_FORMAT].iter().any(|prefix| text.trim().starts_with(prefix))
+    text.trim().starts_with(PREFIX)
 }
 
 /// What identifies a token, for messages: never the token itself.

@@ -141,7 +141,7 @@ impl Crowd {
         let space = Files::new(&home).spaces().unwrap().spaces.remove(0);
         let shared = space.projects.iter().find(|shared| !shared.is_space()).unwrap().clone();
         let token: Value =
-            serde_json::from_slice(&hex::bytes(token.strip_prefix("cerberus2.").unwrap()).unwrap()).unwrap();
+            serde_json::from_slice(&hex::bytes(token.strip_prefix("cerberus1.").unwrap()).unwrap()).unwrap();
         let secret = hex::bytes(token["granted"]["secret"].as_str().unwrap()).unwrap();
         let clock = Clock::new(None);
         let location = identity::locate(&env.project()).location(home.cleaner());
