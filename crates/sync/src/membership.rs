@@ -58,9 +58,11 @@ impl Exchange<'_> {
             files.save_spaces(spaces)?;
         }
         if !spaces.spaces[at].is_container() {
+            let count = chain.links.len();
             self.tend(hub, spaces, at, &mut chain, &device, &documents, report)?;
             let published = documents.iter().find(|document| document.name == CHAIN).map(|document| &document.bytes);
-            if published != Some(&links::document(&chain)?) {
+            // Whoever adds a link writes the document, too.
+            if chain.links.len() == count && published != Some(&links::document(&chain)?) {
                 links::publish(hub, &spaces.spaces[at], &chain)?;
             }
         }
