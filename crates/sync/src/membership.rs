@@ -34,7 +34,8 @@ impl Exchange<'_> {
             None => first_of(&before, &device, links::first(&before, &documents)?)?,
             Some(known) => self.compared(hub, &mut spaces.spaces[at], known, &documents, report)?,
         };
-        if spaces.spaces[at].removals_due != before.removals_due {
+        // Before the chain: keys that it does not know would be taken for wrong ones.
+        if spaces.spaces[at] != before {
             files.save_spaces(spaces)?;
         }
         if known.as_ref() != Some(&chain) {
