@@ -12,7 +12,8 @@ use super::transport::{Answer, Document, Place, Put, Question, Range, Sealed, St
 pub struct Ahead<'h> {
     hub: &'h mut dyn Transport,
     documents: HashMap<Place, Vec<Document>>,
-    batches: HashMap<(Stream, u64), Vec<Sealed>>,
+    /// With the batch after which they were asked for.
+    batches: HashMap<(Stream, u64), (u64, Vec<Sealed>)>,
 }
 
 impl<'h> Ahead<'h> {
@@ -39,8 +40,8 @@ impl<'h> Ahead<'h> {
                     documents if documents.is_empty() => {}
                     documents => drop(self.documents.insert(place, documents)),
                 },
-                Question::After(Range { stream, generation, .. }) => {
-                    self.batches.insert((stream, generation), answer.batches());
+                Question::After(Range { stream, generation, sequence, .. }) => {
+                    self.batches.insert((stream, generation), (sequence, answer.batches()));
                 }
             }
         }
@@ -80,11 +81,14 @@ impl Transport for Ahead<'_> {
         sequence: u64,
         limit: usize,
     ) -> std::result::Result<Vec<Sealed>, TransportError> {
-        let known = self.batches.remove(&(stream.clone(), generation)).unwrap_or_default();
+        let Some((asked, known)) = self.batches.remove(&(stream.clone(), generation)) else {
+            return self.hub.after(stream, generation, sequence, limit);
+        };
         let following = known.into_iter().skip_while(|batch| batch.sequence <= sequence);
         let following: Vec<Sealed> = following.take(limit).collect();
         match following.first() {
             Some(first) if first.sequence == sequence.saturating_add(1) => Ok(following),
+            None if asked == sequence => Ok(following),
             _ => self.hub.after(stream, generation, sequence, limit),
         }
     }
@@ -95,6 +99,7 @@ impl Transport for Ahead<'_> {
         generation: u64,
         batches: &[Sealed],
     ) -> std::result::Result<Vec<Put>, TransportError> {
+        self.batches.remove(&(stream.clone(), generation));
         self.hub.put_if_absent(stream, generation, batches)
     }
 

@@ -17,7 +17,7 @@ use cerberus_store::view::Store;
 use serde::{Deserialize, Serialize};
 
 use super::batch::{self, Entry, Position};
-use super::document::{self, Head, Reach, VERSION};
+use super::document::{self, Head, Proof, Reach, VERSION};
 use super::exchange::save_stream;
 use super::local::{Files, Seen, Shared, Space, StreamState, random};
 use super::pull::{Problem, Reading};
@@ -193,7 +193,9 @@ fn write(hub: &mut dyn Transport, reading: &Reading, stream: &mut StreamState, e
         return Ok(());
     }
     let (seen, era) = (covers(reading, stream), stream.listing.era);
-    let head = Head { v: VERSION, reach, at: wall, seen, era, card: None };
+    let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
+    let (Proof { reach, signature }, proofs) = (signed, BTreeMap::new());
+    let head = Head { v: VERSION, reach, signature, at: wall, seen, era, proofs, pass: None };
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
     hub.replace(&place, &name, &bytes, Some(generation))?;
     stream.base = BaseState { generation, since: 0, since_at: Some(wall), is_outdated: false };
@@ -226,14 +228,13 @@ impl Found {
     }
 }
 
-/// The newest base that a device of the whole space wrote.
+/// The newest base that a member wrote.
 pub fn newest(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Problem>) -> Result<Option<Found>> {
     let place = place(reading.space, reading.shared);
     let documents = hub.heads(&place)?;
     let heads = reading.heads(&place, &documents, problems).into_iter();
-    let members = &reading.members.devices;
-    let is_whole = |device: &str| members.get(device).is_some_and(|card| card.project.is_none());
-    let usable = heads.filter(|(device, head)| is_whole(device) && head.reach.sequence > 0);
+    let is_member = |device: &str| reading.trust.members.contains_key(device);
+    let usable = heads.filter(|(device, head)| is_member(device) && head.reach.sequence > 0);
     let newest = usable.max_by_key(|(device, head)| (head.at.min(reading.wall), device.clone()));
     Ok(newest.map(|(author, head)| Found { author, head }))
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::document::{Head, Reach};
+use super::document::{Head, Proof, Reach};
 use super::local::StreamState;
 use super::pull::{CLOCK_MAX, Problem, Reading};
 
 impl Reading<'_> {
-    /// Whether somebody else wrote our own stream. A stream that is not begun here, but is on the hub, begins again: it
-    /// was shared before, or its state was lost.
+    /// Whether somebody else wrote our own stream: another home with our key. What counts is what our key has signed; others
+    /// may claim anything. A stream that is not begun here, but is on the hub, begins again: it was shared before, or its
+    /// state was lost.
     pub(super) fn is_forked(&self, heads: &BTreeMap<String, Head>, state: &mut StreamState) -> bool {
         let own = self.device.id.to_string();
         let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
@@ -17,15 +18,14 @@ impl Reading<'_> {
             reach.is_after(&ours)
                 || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
         };
-        let own_head = heads.get(&own).map(|head| &head.reach);
-        let others = heads.iter().filter(|(device, _)| **device != own).filter_map(|(_, head)| head.seen.get(&own));
-        let Some(other) = own_head.into_iter().chain(others).filter(is_other).map(|reach| reach.generation).max()
-        else {
-            return false;
-        };
+        let sign = self.device.secrets.sign_public();
+        let is_proven = |proof: &&Proof| sign.is_some_and(|sign| proof.holds(&sign, &self.place(), &own));
+        let proven = heads.values().filter_map(|head| head.proofs.get(&own)).filter(is_proven);
+        let signed = heads.get(&own).map(|head| &head.reach).into_iter().chain(proven.map(|proof| &proof.reach));
+        let Some(other) = signed.filter(is_other).map(|reach| reach.generation).max() else { return false };
         let is_begun = (state.generation, state.sealed) != (1, 0);
         if !is_begun {
-            state.generation = other + 1;
+            state.generation = other.saturating_add(1);
         }
         is_begun
     }
@@ -44,11 +44,12 @@ impl Reading<'_> {
         &self,
         heads: &BTreeMap<String, Head>,
         is_whole: bool,
-        state: &StreamState,
+        state: &mut StreamState,
         problems: &mut Vec<Problem>,
     ) {
+        state.proofs.clear();
         for (device, seen) in &state.seen {
-            let is_removed = |device: &String| self.members.removed.contains(device);
+            let is_removed = |device: &String| self.trust.gone.contains_key(device);
             let is_over =
                 is_removed(device) || seen.by.as_ref().is_some_and(is_removed) || self.skipped.contains(device);
             let is_back = match heads.get(device) {
@@ -61,17 +62,22 @@ impl Reading<'_> {
             };
             if is_back && !is_over {
                 problems.push(Problem::Rollback(self.name(device)));
+                state.proofs.extend(seen.proof().map(|proof| (device.clone(), proof)));
             }
         }
-        for (by, head) in heads {
-            for (device, reach) in &head.seen {
-                let shown = heads.get(device);
-                if *device != self.device.id.to_string() && shown.is_some_and(|shown| reach.is_after(&shown.reach)) {
+        let own = self.device.id.to_string();
+        for (by, head) in heads.iter().filter(|(by, _)| **by != own) {
+            let written = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
+            if head.seen.get(&own).is_some_and(|reach| reach.is_after(&written)) {
+                problems.push(Problem::Claimed(self.name(by)));
+            }
+            for (device, reach) in head.seen.iter().filter(|(device, _)| **device != own) {
+                if heads.get(device).is_some_and(|shown| reach.is_after(&shown.reach)) {
                     problems.push(Problem::Withheld { device: self.name(device), by: self.name(by) });
                 }
             }
-            problems.extend(self.clock(by, head, heads));
         }
+        problems.extend(heads.iter().filter_map(|(by, head)| self.clock(by, head, heads)));
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.

@@ -1,4 +1,4 @@
-//! The signed documents of a hub: heads, cards, and the description of a space. Pure.
+//! The signed documents of a hub. Pure.
 //!
 //! A document is JSON followed by an Ed25519 signature of it for its place and name. The hub sees ids, numbers, hashes
 //! and public keys; names of people and devices are sealed.
@@ -9,18 +9,19 @@ use cerberus_record::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::chain::{State, id_of};
 use super::crypto::{self, Key, SIGNATURE_BYTES, Secrets, hex};
 use super::transport::Place;
 
 /// The version of all documents.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const DOCUMENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The place of the documents of the space itself.
 pub const SPACE_PLACE: &str = "space";
-/// The name of the document that describes the space.
-pub const SPACE_DOCUMENT: &str = "space";
-/// Begins the name of a device's card, which ends with the device's id.
-pub const CARD: &str = "card-";
+/// The name of the document with all links of the chain, and of the stream in which links are written one by one.
+pub const CHAIN: &str = "chain";
+/// The name of a document that spaces of the first format have.
+pub const FIRST_FORMAT: &str = "space";
 /// Begins the name of a request to be let in.
 pub const REQUEST: &str = "request-";
 
@@ -35,6 +36,10 @@ pub struct Reach {
 }
 
 impl Reach {
+    fn bytes(&self) -> Vec<u8> {
+        [self.generation.to_be_bytes().as_slice(), &self.sequence.to_be_bytes(), &self.hash].concat()
+    }
+
     pub fn is_after(&self, other: &Reach) -> bool {
         (self.generation, self.sequence) > (other.generation, other.sequence)
     }
@@ -45,6 +50,9 @@ impl Reach {
 pub struct Head {
     pub v: u32,
     pub reach: Reach,
+    /// Of the reach alone, so that others can prove it.
+    #[serde(with = "hex")]
+    pub signature: [u8; SIGNATURE_BYTES],
     /// The clock of the device when it wrote this.
     pub at: Timestamp,
     /// How far it has read the others. A stream that is shown to us shorter than to somebody else is withheld from us.
@@ -53,15 +61,18 @@ pub struct Head {
     /// Which list of recent heads it is in; 0 if the place has none. See `listing.rs`.
     #[serde(default, skip_serializing_if = "is_none")]
     pub era: u64,
-    /// Of a device that has no card of its own in the space: a container, or the copy of a home.
+    /// What others signed that the hub does not show any more, or shows differently.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub proofs: BTreeMap<String, Proof>,
+    /// Of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub card: Option<Card>,
+    pub pass: Option<Pass>,
 }
 
 impl Head {
-    /// Who vouches for the device, if it has no card of its own in the space.
+    /// The grant, if a container wrote it.
     pub fn by(&self) -> Option<&String> {
-        self.card.as_ref().map(|card| &card.by)
+        self.pass.as_ref().map(|pass| &pass.by)
     }
 }
 
@@ -69,100 +80,49 @@ fn is_none(era: &u64) -> bool {
     *era == 0
 }
 
-/// The public part of a device, vouched for by another.
+/// How far a stream goes, signed by its device: it proves that the device wrote that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Card {
-    pub device: String,
+pub struct Proof {
+    pub reach: Reach,
+    #[serde(with = "hex")]
+    pub signature: [u8; SIGNATURE_BYTES],
+}
+
+impl Proof {
+    pub fn new(secrets: &Secrets, place: &Place, device: &str, reach: Reach) -> Option<Proof> {
+        let signature = secrets.signature(&purpose(b"reach", place, device), &reach.bytes())?;
+        Some(Proof { reach, signature })
+    }
+
+    pub fn holds(&self, sign: &Key, place: &Place, device: &str) -> bool {
+        crypto::is_signed(sign, &purpose(b"reach", place, device), &self.reach.bytes(), &self.signature)
+    }
+}
+
+/// What a container shows of itself: its key, signed with the key of a grant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
     #[serde(with = "hex")]
     pub sign: Key,
-    #[serde(with = "hex")]
-    pub agree: Key,
-    /// What the device or its owner is called, sealed for the space.
-    #[serde(default)]
-    pub name: String,
-    /// May only read and write this project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    /// Nobody works on it: it stands for the recovery code, or for a key that is given to containers.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_key: bool,
-    /// Who let it in, and that device's signature.
+    /// The grant.
     pub by: String,
     #[serde(with = "hex")]
-    pub certificate: [u8; SIGNATURE_BYTES],
+    pub signature: [u8; SIGNATURE_BYTES],
 }
 
-impl Card {
-    /// What the certificate signs.
-    fn claims(&self) -> Vec<u8> {
-        let project = self.project.as_deref().unwrap_or_default();
-        let is_key = if self.is_key { "key" } else { "" };
-        let texts = [self.device.as_str(), self.by.as_str(), project, is_key];
-        let texts: Vec<u8> = texts.iter().flat_map(|text| [text.as_bytes(), b"\0"].concat()).collect();
-        [texts.as_slice(), &self.sign, &self.agree].concat()
+impl Pass {
+    pub fn new(secrets: &Secrets, space: &str, project: &str, sign: Key) -> Option<Pass> {
+        let signature = secrets.signature(&[b"pass", space.as_bytes(), project.as_bytes()], &sign)?;
+        Some(Pass { sign, by: id_of(&secrets.sign_public()?), signature })
     }
 
-    /// Signed by the device that lets it in.
-    pub fn certified(mut self, space: &str, secrets: &Secrets) -> Option<Card> {
-        self.certificate = secrets.signature(&[b"card", space.as_bytes()], &self.claims())?;
-        Some(self)
+    /// The key of this device in this project, if a grant that still counts was given for it.
+    pub fn key(&self, trust: &State, space: &str, project: &str, device: &str) -> Option<Key> {
+        let grant = trust.grants.get(&self.by).filter(|grant| grant.project == project)?;
+        let purpose: [&[u8]; 3] = [b"pass", space.as_bytes(), project.as_bytes()];
+        let is_signed = crypto::is_signed(&grant.sign, &purpose, &self.sign, &self.signature);
+        (is_signed && id_of(&self.sign) == device).then_some(self.sign)
     }
-
-    pub fn is_certified(&self, space: &str, by: &Key) -> bool {
-        crypto::is_signed(by, &[b"card", space.as_bytes()], &self.claims(), &self.certificate)
-    }
-}
-
-/// A device that was removed, and those of the ones it let in that remain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Removal {
-    pub device: String,
-    #[serde(default)]
-    pub keeps: Vec<String>,
-}
-
-/// A key of the space, wrapped for devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wrapped {
-    pub epoch: u32,
-    /// Which key it is: two devices may begin the same epoch.
-    pub id: String,
-    /// Device to wrapped key, in hexadecimal digits.
-    pub to: BTreeMap<String, String>,
-}
-
-/// The document of a device in the space.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Papers {
-    pub v: u32,
-    pub card: Card,
-    #[serde(default)]
-    pub removed: Vec<Removal>,
-    #[serde(default)]
-    pub keys: Vec<Wrapped>,
-    /// Device to what it needs to know when it is let in, wrapped.
-    #[serde(default)]
-    pub welcome: BTreeMap<String, String>,
-    /// The keys for names of what this device forgot before it joined, sealed for the space.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub names: String,
-}
-
-/// The document that describes the space, signed by the device that made it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Founding {
-    pub v: u32,
-    pub device: String,
-    #[serde(with = "hex")]
-    pub sign: Key,
-    /// Says whether a key is the key of this space.
-    #[serde(with = "hex")]
-    pub check: Key,
-    /// Says whether a recovery code belongs to this space.
-    #[serde(with = "hex")]
-    pub recovery: Key,
-    /// A [`Secret`], sealed with the first key of the space.
-    pub sealed: String,
 }
 
 /// What only the devices of a space know about it.
@@ -175,17 +135,6 @@ pub struct Secret {
     pub names: Key,
 }
 
-impl Founding {
-    pub fn check_of(key: &Key, space: &str) -> Key {
-        crypto::mac(key, &[b"check", space.as_bytes()])
-    }
-
-    pub fn recovery_of(secret: &[u8], space: &str, device: &str, sign: &Key) -> Key {
-        let key = crypto::derive(secret, b"", &[b"recovery"]);
-        crypto::mac(&key, &[b"founder", space.as_bytes(), device.as_bytes(), sign])
-    }
-}
-
 /// Why a document is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unusable {
@@ -194,14 +143,14 @@ pub enum Unusable {
     NotADocument,
 }
 
-fn purpose<'a>(place: &'a Place, name: &'a str) -> [&'a [u8]; 4] {
-    [b"document", place.space.as_bytes(), place.project.as_bytes(), name.as_bytes()]
+fn purpose<'a>(what: &'a [u8], place: &'a Place, name: &'a str) -> [&'a [u8]; 4] {
+    [what, place.space.as_bytes(), place.project.as_bytes(), name.as_bytes()]
 }
 
 /// The bytes of a signed document.
 pub fn signed<T: Serialize>(secrets: &Secrets, place: &Place, name: &str, body: &T) -> Option<Vec<u8>> {
     let body = serde_json::to_vec(body).ok()?;
-    let signature = secrets.signature(&purpose(place, name), &body)?;
+    let signature = secrets.signature(&purpose(b"document", place, name), &body)?;
     Some([body.as_slice(), &signature].concat())
 }
 
@@ -226,11 +175,14 @@ pub fn claimed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unusable> {
 /// Reads a document of the device with this key.
 pub fn verified<T: DeserializeOwned>(public: &Key, place: &Place, name: &str, bytes: &[u8]) -> Result<T, Unusable> {
     let read = claimed(bytes)?;
-    let (body, signature) = bytes.split_at(bytes.len() - SIGNATURE_BYTES);
-    match crypto::is_signed(public, &purpose(place, name), body, signature) {
-        true => Ok(read),
-        false => Err(Unusable::Forged),
-    }
+    if is_signed(public, place, name, bytes) { Ok(read) } else { Err(Unusable::Forged) }
+}
+
+/// Whether the device with this key signed a document.
+pub fn is_signed(public: &Key, place: &Place, name: &str, bytes: &[u8]) -> bool {
+    let length = bytes.len().saturating_sub(SIGNATURE_BYTES);
+    let (body, signature) = bytes.split_at(length);
+    crypto::is_signed(public, &purpose(b"document", place, name), body, signature)
 }
 
 #[cfg(test)]
@@ -239,7 +191,8 @@ mod tests {
 
     fn head() -> Head {
         let reach = Reach { generation: 1, sequence: 2, hash: [3; 32] };
-        Head { v: VERSION, reach, at: Timestamp::EPOCH, seen: BTreeMap::new(), era: 0, card: None }
+        let (seen, proofs) = (BTreeMap::new(), BTreeMap::new());
+        Head { v: VERSION, reach, signature: [4; 64], at: Timestamp::EPOCH, seen, era: 0, proofs, pass: None }
     }
 
     #[test]

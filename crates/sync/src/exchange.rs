@@ -1,6 +1,6 @@
 //! One exchange with the hub of a space: who belongs to it, then for every shared project what is new on both sides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use cerberus_os::clock::Clock;
@@ -10,12 +10,12 @@ use cerberus_store::view::Store;
 
 use super::ahead::Ahead;
 use super::base;
+use super::chain::{Chain, State};
 use super::consent;
-use super::document::{Card, SPACE_PLACE};
+use super::document::SPACE_PLACE;
+use super::links;
 use super::listing::{self, RECENT_MAX};
 use super::local::{Device, Files, Shared, Space, SpaceState, Spaces, StreamState};
-use super::members::Members;
-use super::membership::names;
 use super::pull::{self, Problem, Reading};
 use super::push::{self, Sent, pass};
 use super::replica;
@@ -26,6 +26,9 @@ use crate::open;
 
 /// How many projects' heads are asked for together with the documents of the space.
 const PROJECTS_AT_ONCE: usize = 8;
+
+/// How often an exchange begins again.
+const ROUNDS_MAX: usize = 4;
 
 /// What an exchange did.
 #[derive(Debug, Default)]
@@ -72,37 +75,43 @@ impl Exchange<'_> {
         let mut report = Report::default();
         consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
-        hub.prepare(self.first_questions(&files, find(&spaces, number)?)?)?;
-        let members = self.membership(hub, &mut spaces, number, &mut report)?;
-        let space = find(&spaces, number)?.clone();
-        let mut state = files.state(&space)?;
-        (state.names, state.removed) = names(&space, &members);
-        // A second round as another device, if this home turns out to be a copy.
-        for _ in 0..2 {
+        let known = links::known(&files, find(&spaces, number)?)?;
+        hub.prepare(self.first_questions(&files, find(&spaces, number)?, known.as_ref())?)?;
+        let mut chain = self.membership(hub, &mut spaces, number, known, &mut report)?;
+        // Another round as another device, if this home turns out to be a copy; or with a new generation, if something else
+        // stands where this device writes.
+        for round in 0..ROUNDS_MAX {
             let device = files.device()?;
             let space = find(&files.spaces()?, number)?.clone();
+            let mut state = files.state(&space)?;
+            state.names = links::names(&space, &chain.state);
             let skipped = self.skipped(&files, &space)?;
-            match self.projects(hub, &device, &space, &members, &skipped, &mut state, &mut report)? {
-                Sent::All => break,
+            match self.projects(hub, &device, &space, &chain.state, &skipped, &mut state, &mut report)? {
+                Sent::All => {
+                    report.problems.extend(hub.oddities().iter().map(ToString::to_string));
+                    (state.problems, state.refused) = (report.problems.clone(), None);
+                    files.save_state(&space, &state)?;
+                    return Ok(report);
+                }
+                Sent::Occupied if round + 1 == ROUNDS_MAX => break,
+                Sent::Occupied => {}
                 Sent::Forked => {
-                    self.become_another(hub, number)?;
-                    state = files.state(&space)?;
-                    (state.names, state.removed) = names(&space, &members);
+                    spaces = files.spaces()?;
+                    spaces::become_another(&files, &mut spaces)?;
+                    chain = self.membership(hub, &mut spaces, number, Some(chain), &mut report)?;
                     report.is_new_device = true;
                 }
             }
         }
-        report.problems.extend(hub.oddities().iter().map(ToString::to_string));
-        (state.problems, state.refused) = (report.problems.clone(), None);
-        files.save_state(&space, &state)?;
-        Ok(report)
+        Err(SyncError::Unreadable("somebody else writes on the hub where this device writes".to_string()))
     }
 
     /// What is asked before anything is known: who belongs to the space, and the heads of the first projects. A container
     /// that reads a base learns from it which heads it needs, unless they were few when its key was printed.
-    fn first_questions(&self, files: &Files, space: &Space) -> Result<Vec<Question>> {
+    fn first_questions(&self, files: &Files, space: &Space, known: Option<&Chain>) -> Result<Vec<Question>> {
         let state = files.state(space)?;
         let mut questions = vec![Question::Heads(space.place(SPACE_PLACE))];
+        questions.extend(known.map(|chain| Question::After(links::newer(space, chain))));
         let is_pulled = |shared: &&Shared| self.is_wanted(shared) && !shared.is_ending && !shared.is_over();
         let pulled = space.projects.iter().filter(is_pulled);
         for shared in pulled.take(PROJECTS_AT_ONCE) {
@@ -141,7 +150,7 @@ impl Exchange<'_> {
         hub: &mut Ahead,
         device: &Device,
         space: &Space,
-        members: &Members,
+        trust: &State,
         skipped: &BTreeSet<String>,
         state: &mut SpaceState,
         report: &mut Report,
@@ -166,7 +175,7 @@ impl Exchange<'_> {
                 device,
                 space,
                 shared: &shared,
-                members,
+                trust,
                 names: &names,
                 skipped,
                 records_max: self.records_max.or(space.is_container().then_some(CONTAINER_RECORDS_MAX)),
@@ -176,7 +185,7 @@ impl Exchange<'_> {
             files.save_state(space, state)?;
             match exchanged {
                 Ok(Sent::All) => {}
-                Ok(Sent::Forked) => return Ok(Sent::Forked),
+                Ok(sent) => return Ok(sent),
                 // The other projects go on.
                 Err(SyncError::Transport(error @ TransportError::InTheWay { .. })) => {
                     report.problems.push(error.to_string());
@@ -225,8 +234,10 @@ impl Exchange<'_> {
         stream.base.since += sealed as u64;
         save_stream(&files, space, shared, stream)?;
         pass(home, "sync-sealed")?;
-        if push::send(home, hub, device, space, shared, stream)? == Sent::Forked {
-            return Ok(Sent::Forked);
+        if push::send(home, hub, device, space, shared, stream)? == Sent::Occupied {
+            // Nothing signed says that another home writes as this device. The stream begins again elsewhere.
+            stream.is_to_rewrite = true;
+            return Ok(Sent::Occupied);
         }
         base::keep_up(hub, reading, self.store, stream)?;
         listing::publish_head(hub, reading, stream)?;
@@ -266,43 +277,6 @@ impl Exchange<'_> {
             over.for_each(|one| one.is_ending = false);
         }
         files.save_spaces(&spaces)
-    }
-
-    /// Another home writes the streams of this device, so this one becomes a device of its own, in every space. Its old
-    /// keys vouch for the new ones. Everything it has is sent again; nothing is lost, and nothing counts twice.
-    fn become_another(&mut self, hub: &mut dyn Transport, number: u32) -> Result<()> {
-        let files = Files::new(self.home);
-        let old = files.device()?;
-        let new = files.new_device()?;
-        let own = new.id.to_string();
-        let mut spaces = files.spaces()?;
-        for space in &mut spaces.spaces {
-            let Some(card) = space.card.clone() else { continue };
-            // The card of a container names the key that vouched for it. A copy of it has no such key.
-            let by = old.id.to_string();
-            let name = match space.key() {
-                Some(key) => spaces::sealed_name(&space.id, &key.key, &own, &space.name)?,
-                None => String::new(),
-            };
-            let new_card = Card { name, project: card.project, ..spaces::card(&own, &new.secrets, &by)? };
-            space.card = Some(new_card.certified(&space.id, &old.secrets).ok_or(SyncError::NoRandomBytes)?);
-            space.is_inline = false;
-            (space.began, space.wrapped, space.welcome) = (Vec::new(), Vec::new(), BTreeMap::new());
-            space.codes.clear();
-            let mut state = files.state(space)?;
-            for (number, stream) in &mut state.streams {
-                let seen = std::mem::take(&mut stream.seen);
-                let (listing, replica_bytes) = (std::mem::take(&mut stream.listing), stream.replica_bytes);
-                *stream = StreamState { seen, replica_bytes, listing, ..StreamState::default() };
-                if let Some(shared) = space.projects.iter().find(|shared| shared.number == *number) {
-                    files.drop_kept(space, shared, |_, _| true)?;
-                    files.clear_sent(space, shared)?;
-                }
-            }
-            files.save_state(space, &state)?;
-        }
-        files.save_spaces(&spaces)?;
-        spaces::publish(hub, &new, find(&spaces, number)?)
     }
 }
 

@@ -66,7 +66,7 @@ mod tests {
     fn devices_that_are_still_there_confirm_and_the_project_that_is_furthest_behind_counts() {
         let project = |number: u32| json!({"number": number, "id": "", "project": "", "name": "", "root": ""});
         let space: Space = serde_json::from_value(json!({
-            "number": 0, "id": "", "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+            "number": 0, "id": "", "hub": "", "name": "",
             "projects": [project(0), project(1), project(2)],
         }))
         .unwrap();
@@ -74,7 +74,14 @@ mod tests {
             let reach = Reach { generation: 1, sequence: 1, hash: [0; 32] };
             (
                 device.to_string(),
-                Seen { reach, at: Timestamp::EPOCH, read_at: Timestamp::EPOCH, confirmed: *confirmed, by: None },
+                Seen {
+                    reach,
+                    at: Timestamp::EPOCH,
+                    read_at: Timestamp::EPOCH,
+                    confirmed: *confirmed,
+                    by: None,
+                    signature: String::new(),
+                },
             )
         };
         let stream = |forgotten_in, all: &[(&str, u64)]| StreamState {

@@ -2,12 +2,13 @@
 //!
 //! Every device writes streams of its own, one for each project that it shares, and reads those of the others. What it
 //! reads is verified, cleaned and appended to replica segments of the journal, which the fold reads like any other
-//! segment. `crypto.rs`, `batch.rs`, `document.rs`, `members.rs` and `code.rs` are pure: random bytes and the time are
+//! segment. `chain.rs`, `crypto.rs`, `batch.rs`, `document.rs` and `code.rs` are pure: random bytes and the time are
 //! arguments.
 
 mod ahead;
 mod base;
 pub mod batch;
+pub mod chain;
 mod compare;
 mod consent;
 pub mod crypto;
@@ -16,10 +17,11 @@ pub mod document;
 pub mod exchange;
 pub mod forget;
 mod gather;
+pub mod keys;
+pub mod links;
 pub mod listing;
 pub mod local;
-pub mod members;
-pub mod membership;
+mod membership;
 pub mod open;
 mod outbox;
 pub mod preview;
@@ -81,6 +83,22 @@ pub enum SyncError {
     NotShared,
     #[error("this device was removed from {0}")]
     Removed(String),
+    #[error(
+        "sync was set up here by an earlier version of Cerberus, whose spaces cannot be used any more; `cerberus sync init URL` makes a new one"
+    )]
+    FirstFormat,
+    #[error(
+        "{hub} shows another history of who belongs to {space} than this device has seen (from link {number} on); nothing was exchanged"
+    )]
+    Forked { hub: String, space: String, number: u64 },
+    #[error(
+        "{hub} shows a history of who belongs to the space that cannot be believed: {reason}; nothing was exchanged"
+    )]
+    NotBelieved { hub: String, reason: String },
+    #[error(
+        "somebody wrote something else where the next link of {hub} belongs; who belongs to the space cannot be changed"
+    )]
+    Obstructed { hub: String },
     #[error("this device waits to be let in: run `cerberus sync` on the device that printed the code")]
     Waiting,
     #[error("{0}")]

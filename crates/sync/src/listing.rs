@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ahead::Ahead;
 use super::crypto::{self, hex};
-use super::document::{self, Head, Reach, VERSION};
+use super::document::{self, Head, Proof, Reach, VERSION};
 use super::local::{Seen, StreamState};
 use super::pull::Reading;
 use super::spaces::unreadable;
@@ -116,15 +116,16 @@ pub fn publish_head(hub: &mut dyn Transport, reading: &Reading, stream: &mut Str
     seen.sort_by_key(|(device, seen)| (std::cmp::Reverse(seen.read_at), *device));
     let seen = seen.into_iter().take(SEEN_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone())).collect();
     let reach = Reach { generation: stream.generation, sequence: stream.sent, hash: stream.hash };
-    let card = space.card.clone().filter(|_| space.is_inline);
-    let era = stream.listing.era;
-    let mut head = Head { v: VERSION, reach, at: Timestamp::EPOCH, seen, era, card };
+    let (place, name) = (reading.place(), device.id.to_string());
+    let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
+    let (Proof { reach, signature }, proofs) = (signed, stream.proofs.clone());
+    let (era, pass) = (stream.listing.era, space.pass(device, &reading.shared.id));
+    let mut head = Head { v: VERSION, reach, signature, at: Timestamp::EPOCH, seen, era, proofs, pass };
     let content = hex::text(&crypto::hash(&serde_json::to_vec(&compared(&head)).map_err(unreadable)?));
     if content == stream.head {
         return Ok(());
     }
     head.at = reading.wall;
-    let (place, name) = (reading.place(), device.id.to_string());
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
     hub.replace(&place, &name, &bytes, Some(stream.generation))?;
     if era > 0 {
@@ -154,7 +155,8 @@ mod tests {
         let reach = |generation, sequence| Reach { generation, sequence, hash: [sequence as u8; 32] };
         let head = |era, generation, sequence| {
             let seen = [("b".to_string(), reach(generation, sequence)), ("c".to_string(), reach(1, sequence))].into();
-            compared(&Head { v: VERSION, reach: reach(1, 1), at: Timestamp::EPOCH, seen, era, card: None })
+            let (reach, signature, at) = (reach(1, 1), [0; 64], Timestamp::EPOCH);
+            compared(&Head { v: VERSION, reach, signature, at, seen, era, proofs: [].into(), pass: None })
         };
         assert_ne!(head(0, 1, 1), head(0, 1, 2));
         assert_eq!(head(3, 1, 1), head(4, 1, 2));

@@ -2,7 +2,7 @@
 //!
 //! Everything is below `sync/` in the home, readable by its owner only. Names of files are numbers that this home gave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 
 use super::base::BaseState;
 use super::batch::ProjectKey;
+use super::chain::{self, Chain};
 use super::crypto::{self, Key, Secrets, hex};
-use super::document::{Card, Reach, Removal, SPACE_PLACE, Wrapped};
+use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::listing::Listing;
-use super::members::Founder;
 use super::transport::{Place, Stream};
 use super::{Result, SyncError};
 
@@ -41,13 +41,22 @@ pub struct Device {
     pub secrets: Secrets,
 }
 
-#[derive(Serialize, Deserialize)]
-struct DeviceFile {
-    id: String,
+impl Device {
+    /// The device with these keys: its id is the hash of the one that signs.
+    pub fn of(secrets: Secrets) -> Result<Device> {
+        let sign = secrets.sign_public().ok_or(SyncError::NoRandomBytes)?;
+        let id = DeviceId::parse(&chain::id_of(&sign)).ok_or(SyncError::NoRandomBytes)?;
+        Ok(Device { id, secrets })
+    }
+}
+
+/// The secret keys of a device, as this home stores them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceFile {
     #[serde(with = "hex")]
-    sign: Key,
+    pub sign: Key,
     #[serde(with = "hex")]
-    agree: Key,
+    pub agree: Key,
 }
 
 /// A key of the space in one epoch.
@@ -60,9 +69,19 @@ pub struct SpaceKey {
 
 impl SpaceKey {
     /// Says which key it is and nothing about it.
-    pub fn id(&self) -> String {
-        hex::text(&crypto::mac(&self.key, &[b"space key id"])[..8])
+    pub fn check(&self, space: &str) -> Key {
+        crypto::mac(&self.key, &[b"check", space.as_bytes(), &self.epoch.to_be_bytes()])
     }
+}
+
+/// What makes this home a container: the secret key of a grant, and the link of the chain that it was printed after.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    #[serde(with = "hex")]
+    pub secret: Key,
+    pub number: u64,
+    #[serde(with = "hex")]
+    pub head: Key,
 }
 
 /// A project that this home shares in a space.
@@ -113,7 +132,7 @@ pub struct Pending {
 }
 
 /// A space of this home.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Space {
     pub number: u32,
     pub id: String,
@@ -123,36 +142,24 @@ pub struct Space {
     pub hub: String,
     /// What this device, or its user in a team, is called.
     pub name: String,
-    pub founder: String,
-    #[serde(with = "hex")]
-    pub founder_sign: Key,
+    /// The keys of the space, as the chain says.
     #[serde(default)]
     pub keys: Vec<SpaceKey>,
     /// Keys of one project only: this home is a container.
     #[serde(default)]
     pub scoped: Vec<SpaceKey>,
-    /// `None` until another device has let this one in.
     #[serde(default)]
-    pub card: Option<Card>,
-    /// The card travels with the heads, because it is nowhere else.
-    #[serde(default)]
-    pub is_inline: bool,
+    pub granted: Option<Granted>,
     /// The project had few heads when the key of this container was printed.
     #[serde(default)]
     pub is_small: bool,
+    /// The keys of the device that this home was before, until they have let in the new one.
     #[serde(default)]
-    pub removed: Vec<Removal>,
-    /// The epochs that this device began.
+    pub former: Option<DeviceFile>,
+    /// Devices and grants that must be removed whenever they are in the chain: the recovery key has signed one without
+    /// their removal.
     #[serde(default)]
-    pub began: Vec<u32>,
-    /// Keys that this device wrapped for others.
-    #[serde(default)]
-    pub wrapped: Vec<Wrapped>,
-    #[serde(default)]
-    pub welcome: BTreeMap<String, String>,
-    /// The keys for names of what this home forgot before it joined, in hexadecimal digits.
-    #[serde(default)]
-    pub earlier_names: Option<Vec<String>>,
+    pub removals_due: BTreeSet<String>,
     #[serde(default)]
     pub codes: Vec<Pending>,
     /// The secret of the code with which this home asked to be let in.
@@ -172,8 +179,15 @@ impl Space {
         }
     }
 
-    pub fn founder(&self) -> Founder {
-        Founder { device: self.founder.clone(), sign: self.founder_sign }
+    /// Whether this home still waits to be let in.
+    pub fn is_waiting(&self) -> bool {
+        self.asked_with.is_some()
+    }
+
+    /// What a container shows with its heads.
+    pub fn pass(&self, device: &Device, project: &str) -> Option<Pass> {
+        let grant = Secrets::of(&self.granted.as_ref()?.secret);
+        Pass::new(&grant, &self.id, project, device.secrets.sign_public()?)
     }
 
     pub fn place(&self, project: &str) -> Place {
@@ -199,7 +213,7 @@ impl Space {
     }
 
     pub fn is_container(&self) -> bool {
-        !self.scoped.is_empty()
+        self.granted.is_some()
     }
 
     /// Adds a project, or returns the one that has this name already.
@@ -217,9 +231,14 @@ impl Space {
     }
 }
 
+/// The version of the file of spaces. Spaces of the first had no chain.
+const SPACES_VERSION: u32 = 2;
+
 /// All spaces of this home.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spaces {
+    #[serde(default)]
+    v: u32,
     #[serde(default)]
     pub spaces: Vec<Space>,
     #[serde(default)]
@@ -243,8 +262,17 @@ pub struct Seen {
     /// The generation of our own stream that it has confirmed.
     #[serde(default)]
     pub confirmed: u64,
-    /// Who vouches for it, if it has no card of its own in the space.
+    /// The grant, if it is a container.
     pub by: Option<String>,
+    /// The device's signature of the reach, in hexadecimal digits; empty if it is not known.
+    #[serde(default)]
+    pub signature: String,
+}
+
+impl Seen {
+    pub fn proof(&self) -> Option<Proof> {
+        Some(Proof { reach: self.reach.clone(), signature: hex::array(&self.signature)? })
+    }
 }
 
 /// What is known about one stream of this device, and about those of the others in the same place.
@@ -283,6 +311,9 @@ pub struct StreamState {
     /// The last head that was written, without its time.
     #[serde(default)]
     pub head: String,
+    /// What others signed that the hub does not show any more.
+    #[serde(default)]
+    pub proofs: BTreeMap<String, Proof>,
     #[serde(default)]
     pub listing: Listing,
     #[serde(default)]
@@ -305,6 +336,7 @@ impl Default for StreamState {
             seen: BTreeMap::new(),
             replica_bytes: 0,
             head: String::new(),
+            proofs: BTreeMap::new(),
             listing: Listing::default(),
             base: BaseState::default(),
         }
@@ -326,11 +358,9 @@ pub struct SpaceState {
     /// Why the hub did not take or give anything the last time: it is full, or it refused.
     #[serde(default)]
     pub refused: Option<String>,
-    /// Names of devices, as their cards say.
+    /// Names of devices, as the chain says.
     #[serde(default)]
     pub names: BTreeMap<String, String>,
-    #[serde(default)]
-    pub removed: Vec<String>,
     /// Whether the hub keeps sealed bytes after they were removed.
     #[serde(default)]
     pub hub_keeps: bool,
@@ -378,11 +408,49 @@ impl<'h> Files<'h> {
     }
 
     pub fn spaces(&self) -> Result<Spaces> {
+        #[derive(Deserialize)]
+        struct Version {
+            #[serde(default)]
+            v: u32,
+            #[serde(default)]
+            spaces: Vec<serde_json::Value>,
+        }
+        let version: Option<Version> = self.read("spaces.json")?;
+        if version.is_some_and(|file| file.v < SPACES_VERSION && !file.spaces.is_empty()) {
+            return Err(SyncError::FirstFormat);
+        }
         Ok(self.read("spaces.json")?.unwrap_or_default())
     }
 
+    /// The spaces to which one is added. Those of the first format are given up.
+    pub fn spaces_to_extend(&self) -> Result<Spaces> {
+        match self.spaces() {
+            Err(SyncError::FirstFormat) => {
+                #[derive(Deserialize)]
+                struct Next {
+                    #[serde(default)]
+                    next: u32,
+                }
+                let next = self.read::<Next>("spaces.json")?.map_or(0, |file| file.next);
+                Ok(Spaces { next, ..Spaces::default() })
+            }
+            spaces => spaces,
+        }
+    }
+
     pub fn save_spaces(&self, spaces: &Spaces) -> Result<()> {
-        self.write("spaces.json", spaces)
+        self.write("spaces.json", &Spaces { v: SPACES_VERSION, ..spaces.clone() })
+    }
+
+    /// The links of a space's chain that this device has seen.
+    pub fn links(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
+        let links: Vec<String> = self.read(&format!("chain-{}.json", space.number))?.unwrap_or_default();
+        Ok(links.iter().filter_map(|link| hex::bytes(link)).collect())
+    }
+
+    pub fn save_chain(&self, space: &Space, chain: &Chain) -> Result<()> {
+        let links: Vec<String> = chain.links.iter().map(|shown| hex::text(&shown.bytes)).collect();
+        self.write(&format!("chain-{}.json", space.number), &links)
     }
 
     pub fn state(&self, space: &Space) -> Result<SpaceState> {
@@ -395,28 +463,28 @@ impl<'h> Files<'h> {
 
     /// This device; makes its keys on first use.
     pub fn device(&self) -> Result<Device> {
-        if let Some(DeviceFile { id, sign, agree }) = self.read("device.json")? {
-            let wrong = || SyncError::Damaged { path: self.path("device.json"), reason: "not a device id".to_string() };
-            return Ok(Device { id: DeviceId::parse(&id).ok_or_else(wrong)?, secrets: Secrets { sign, agree } });
+        match self.read("device.json")? {
+            Some(DeviceFile { sign, agree }) => self.named(Secrets { sign, agree }),
+            None => self.new_device(),
         }
-        let id = device::id(self.home).map_err(|source| SyncError::Local { path: self.home.device(), source })?;
-        self.make_device(id)
     }
 
-    fn make_device(&self, id: DeviceId) -> Result<Device> {
-        let secrets = Secrets { sign: random()?, agree: random()? };
-        let file = DeviceFile { id: id.to_string(), sign: secrets.sign, agree: secrets.agree };
-        self.write("device.json", &file)?;
-        Ok(Device { id, secrets })
-    }
-
-    /// Becomes another device: this home is a copy of one that still writes.
+    /// Makes new keys, and with them another device.
     pub fn new_device(&self) -> Result<Device> {
-        let id = DeviceId::from_bytes(random()?);
-        let device = self.make_device(id)?;
-        let path = self.home.device();
-        let written = self.home.replace(&path, id.to_string().as_bytes());
-        written.map_err(|source| SyncError::Local { path, source })?;
-        Ok(device)
+        let secrets = Secrets { sign: random()?, agree: random()? };
+        self.write("device.json", &DeviceFile { sign: secrets.sign, agree: secrets.agree })?;
+        self.named(secrets)
+    }
+
+    /// The id of a device is the hash of its signing key, also in its own journal.
+    fn named(&self, secrets: Secrets) -> Result<Device> {
+        let made = Device::of(secrets)?;
+        let (id, path) = (made.id, self.home.device());
+        let named = device::id(self.home).and_then(|known| match known == id {
+            true => Ok(()),
+            false => self.home.replace(&path, id.to_string().as_bytes()),
+        });
+        named.map_err(|source| SyncError::Local { path, source })?;
+        Ok(made)
     }
 }

@@ -1,18 +1,18 @@
-//! Who belongs to a space: its members, the devices that are let in, and the keys that they get.
+//! Who belongs to a space, in an exchange: the chain is compared with the hub's, others are let in, new keys are taken.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use cerberus_os::home::Home;
 use cerberus_store::journal::forgotten;
 
-use super::crypto::{self, Secrets, hex};
-use super::document::{self, CARD, Card, Founding, Papers, REQUEST, SPACE_DOCUMENT, SPACE_PLACE, Secret};
+use super::chain::{Chain, Change, Shown, State, Verdict, id_of};
+use super::crypto::{self, Key, Secrets, hex};
+use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
 use super::exchange::{Exchange, Report};
-use super::local::{self, Device, Files, Space, SpaceKey, Spaces};
-use super::members::{self, Members};
-use super::spaces::{self, Request, Welcome, unreadable};
-use super::transport::{Document, Transport};
-use super::{Result, SyncError};
+use super::links::{self, Signer};
+use super::local::{self, Device, Files, Pending, Space, Spaces};
+use super::spaces::{self, Request};
+use super::transport::{Document, Range, Transport, redacted};
+use super::{Result, SyncError, keys};
 
 impl Exchange<'_> {
     /// Finds out who belongs to the space, lets others in, and takes new keys. Nothing was sent before.
@@ -21,200 +21,257 @@ impl Exchange<'_> {
         hub: &mut dyn Transport,
         spaces: &mut Spaces,
         number: u32,
+        known: Option<Chain>,
         report: &mut Report,
-    ) -> Result<Members> {
+    ) -> Result<Chain> {
         let files = Files::new(self.home);
         let device = files.device()?;
         let at = spaces.spaces.iter().position(|space| space.number == number);
         let at = at.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
-        let space = &mut spaces.spaces[at];
-        let before = space.clone();
-        let documents = hub.heads(&space.place(SPACE_PLACE))?;
-        let is_welcomed = space.card.is_none();
-        if is_welcomed {
-            take_welcome(&device, space, &documents)?;
+        let before = spaces.spaces[at].clone();
+        let documents = hub.heads(&before.place(SPACE_PLACE))?;
+        let mut chain = match &known {
+            None => first_of(&before, &device, links::first(&before, &documents)?)?,
+            Some(known) => self.compared(hub, &mut spaces.spaces[at], known, &documents, report)?,
+        };
+        // Before the chain: keys that it does not know would be taken for wrong ones.
+        if spaces.spaces[at] != before {
+            files.save_spaces(spaces)?;
         }
-        check_key(self.home, space, &documents)?;
-        let (mut members, papers) = read_members(space, &documents);
+        if known.as_ref() != Some(&chain) {
+            files.save_chain(&before, &chain)?;
+        }
+        let space = &mut spaces.spaces[at];
+        self.replace_former(hub, space, &mut chain, &device)?;
         let own = device.id.to_string();
-        let is_key_removed =
-            space.is_inline && space.card.as_ref().is_some_and(|card| members.removed.contains(&card.by));
-        if members.removed.contains(&own) || is_key_removed {
+        let is_in = match &space.granted {
+            Some(granted) => chain.state.grants.contains_key(&keys::grant_id(granted)?),
+            None => chain.state.members.contains_key(&own),
+        };
+        if !is_in {
             return Err(SyncError::Removed(space.label()));
         }
         if !space.is_container() {
-            for key in unwrapped(space, &own, &device.secrets, &papers) {
-                if !space.keys.contains(&key) {
-                    space.keys.push(key);
-                }
-            }
-            if space.team.is_none() {
-                forgotten::learn(self.home, &spaces::opened_names(space, &papers))?;
-            }
-            self.let_in(&device, space, &documents, &mut members, report)?;
-            spaces::wrap_keys(space, &device, &members)?;
-            space.codes.retain(|code| code.until > self.clock.wall);
+            self.learn(space, &chain.state, &device)?;
         }
+        let is_welcomed = space.asked_with.take().is_some();
         if before != *space {
             files.save_spaces(spaces)?;
         }
-        let space = &spaces.spaces[at];
-        let published = documents.iter().find(|document| document.name == format!("{CARD}{own}"));
-        let wanted = spaces::own_papers(&device, space).filter(|_| !space.is_inline);
-        if wanted.is_some() && published.map(|document| &document.bytes) != wanted.as_ref() {
-            spaces::publish(hub, &device, space)?;
+        if !spaces.spaces[at].is_container() {
+            let count = chain.links.len();
+            self.tend(hub, spaces, at, &mut chain, &device, &documents, report)?;
+            let published = documents.iter().find(|document| document.name == CHAIN).map(|document| &document.bytes);
+            // Whoever adds a link writes the document, too.
+            if chain.links.len() == count && published != Some(&links::document(&chain)?) {
+                links::publish(hub, &spaces.spaces[at], &chain)?;
+            }
         }
         if is_welcomed {
-            hub.replace(&space.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
+            hub.replace(&before.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
         }
-        if let Some(card) = space.card.clone().filter(|_| !space.is_inline) {
-            members.devices.entry(own).or_insert(card);
+        Ok(chain)
+    }
+
+    /// The chain that counts from now on: the one that is known, with what the hub has more.
+    fn compared(
+        &self,
+        hub: &mut dyn Transport,
+        space: &mut Space,
+        known: &Chain,
+        documents: &[Document],
+        report: &mut Report,
+    ) -> Result<Chain> {
+        let shown = links::links(documents)?;
+        let count = shown.len();
+        let verdict = links::believing(space, |is_signed| known.judged(shown, is_signed));
+        let Range { stream, generation, sequence, limit } = links::newer(space, known);
+        let is_older = match verdict {
+            Verdict::Longer(chain) => return Ok(chain),
+            Verdict::Forked(number) => return Err(links::forked(space, number)),
+            Verdict::Recovered(chain) => {
+                space.removals_due.extend(known.removals_missing_in(&chain.state));
+                space.keys.clear();
+                self.send_again(space)?;
+                report.problems.push("who belongs to this space was decided with the recovery code".to_string());
+                return Ok(chain);
+            }
+            Verdict::Older => true,
+            Verdict::Same => false,
+        };
+        let chain = links::with_newer(space, known, &hub.after(&stream, generation, sequence, limit)?);
+        if count > chain.links.len() {
+            report.problems.push("somebody wrote a link that cannot be believed; it was ignored".to_string());
         }
-        Ok(members)
+        // The document alone may be old because two devices wrote it at once.
+        if is_older && !links::has_newest(hub, space, &chain)? {
+            let older = "the hub shows an older state of who belongs to this space than before (rollback)";
+            report.problems.push(older.to_string());
+            if !space.is_container() {
+                links::put_back(hub, space, &chain)?;
+            }
+        }
+        Ok(chain)
+    }
+
+    /// Keys that were used count no more, so everything is sealed and sent once more.
+    fn send_again(&self, space: &Space) -> Result<()> {
+        let files = Files::new(self.home);
+        let mut state = files.state(space)?;
+        state.streams.values_mut().for_each(|stream| stream.is_to_rewrite = true);
+        files.save_state(space, &state)
+    }
+
+    /// After this home became another device: its former keys let the new one in.
+    fn replace_former(
+        &self,
+        hub: &mut dyn Transport,
+        space: &mut Space,
+        chain: &mut Chain,
+        device: &Device,
+    ) -> Result<()> {
+        let Some(former) = space.former.take() else { return Ok(()) };
+        let former = Device::of(Secrets { sign: former.sign, agree: former.agree })?;
+        let id = former.id.to_string();
+        if space.is_container() || !chain.state.members.contains_key(&id) {
+            return Ok(());
+        }
+        links::take_keys(space, &chain.state, &former)?;
+        let space = &*space;
+        let signer = Signer { id: &id, secrets: &former.secrets };
+        links::append(hub, &Files::new(self.home), space, chain, &signer, |state| {
+            let own = keys::public(&device.secrets)?;
+            let is_in = state.members.contains_key(&device.id.to_string());
+            if is_in { Ok(None) } else { spaces::add(space, own, &space.name, &[], String::new()).map(Some) }
+        })?;
+        Ok(())
+    }
+
+    /// Takes from the chain what this device needs to know.
+    fn learn(&self, space: &mut Space, state: &State, device: &Device) -> Result<()> {
+        let checks: Vec<&Key> = state.epochs.iter().map(|epoch| &epoch.check).collect();
+        let is_right = space.keys.iter().all(|key| checks.contains(&&key.check(&space.id)));
+        if !is_right {
+            return Err(links::wrong_key(space));
+        }
+        links::take_keys(space, state, device)?;
+        let Secret { team, names } = keys::opened_secret(space, state).ok_or_else(|| links::wrong_key(space))?;
+        space.team = team;
+        if space.team.is_none() {
+            forgotten::adopt(self.home, names)?;
+            forgotten::learn(self.home, &keys::opened_names(space, state))?;
+        }
+        Ok(())
+    }
+
+    /// What a member does for the space: it lets in whoever has a code, and begins a new key if one is due.
+    #[expect(clippy::too_many_arguments, reason = "one call; each is used by every part")]
+    fn tend(
+        &self,
+        hub: &mut dyn Transport,
+        spaces: &mut Spaces,
+        at: usize,
+        chain: &mut Chain,
+        device: &Device,
+        documents: &[Document],
+        report: &mut Report,
+    ) -> Result<()> {
+        let files = Files::new(self.home);
+        let own = device.id.to_string();
+        let signer = Signer { id: &own, secrets: &device.secrets };
+        self.let_in(hub, spaces, at, chain, &signer, documents, report)?;
+        let space = &mut spaces.spaces[at];
+        let (due, before) = (space.removals_due.clone(), space.keys.clone());
+        if due.iter().any(|id| chain.state.members.contains_key(id) || chain.state.grants.contains_key(id)) {
+            links::remove(hub, &files, space, chain, &signer, &due)?;
+        }
+        if chain.state.is_rotation_due {
+            let key = local::random()?;
+            let at = &*space;
+            links::append(hub, &files, at, chain, &signer, |state| {
+                let keys = keys::all(&at.id, state, &own, &device.secrets).unwrap_or_default();
+                let last = keys.last().ok_or_else(|| links::wrong_key(at))?;
+                let epoch = || keys::next_epoch(&at.id, state, last, key, &BTreeSet::new());
+                if state.is_rotation_due { Ok(Some(Change::Rotate(epoch()?))) } else { Ok(None) }
+            })?;
+            links::take_keys(space, &chain.state, device)?;
+        }
+        if space.keys != before {
+            files.save_spaces(spaces)?;
+        }
+        Ok(())
     }
 
     /// Lets in whoever asks with a code that this device printed. A code lets in one device.
+    #[expect(clippy::too_many_arguments, reason = "one call; each is used by every part")]
     fn let_in(
         &self,
-        device: &Device,
-        space: &mut Space,
+        hub: &mut dyn Transport,
+        spaces: &mut Spaces,
+        at: usize,
+        chain: &mut Chain,
+        signer: &Signer,
         documents: &[Document],
-        members: &mut Members,
         report: &mut Report,
     ) -> Result<()> {
-        for (asking, bytes) in documents.iter().filter_map(|one| Some((one.name.strip_prefix(REQUEST)?, &one.bytes))) {
-            if bytes.is_empty() || members.devices.contains_key(asking) || members.removed.contains(asking) {
-                continue;
-            }
-            let purpose = [b"request".as_slice(), space.id.as_bytes(), asking.as_bytes()];
-            let open = |code: &local::Pending| -> Option<(Vec<u8>, Request)> {
-                let secret = hex::bytes(&code.secret).filter(|_| code.until > self.clock.wall)?;
-                let key = crypto::derive(&secret, b"", &[b"pair"]);
-                let request: Request = serde_json::from_slice(&crypto::open_with(&key, &purpose, bytes)?).ok()?;
-                (request.device == asking).then_some((secret, request))
-            };
-            let Some((at, (secret, request))) =
-                space.codes.iter().enumerate().find_map(|(at, code)| Some((at, open(code)?)))
-            else {
-                continue;
-            };
-            space.codes.remove(at);
-            let newest = space.key().ok_or(SyncError::Waiting)?.key;
-            let name: String = request.name.chars().filter(|c| !c.is_control()).take(64).collect();
-            let card = Card {
-                device: request.device.clone(),
-                sign: request.sign,
-                agree: request.agree,
-                name: spaces::sealed_name(&space.id, &newest, asking, &name)?,
-                project: None,
-                is_key: false,
-                by: device.id.to_string(),
-                certificate: [0; 64],
-            };
-            let card = card.certified(&space.id, &device.secrets).ok_or(SyncError::NoRandomBytes)?;
-            let welcome = Welcome {
-                founder: space.founder.clone(),
-                founder_sign: space.founder_sign,
-                keys: space.keys.clone(),
-                card: card.clone(),
-            };
-            let welcome = serde_json::to_vec(&welcome).map_err(unreadable)?;
-            let context = [b"welcome".as_slice(), space.id.as_bytes(), &secret];
-            let wrapped = crypto::wrap(&card.agree, local::random()?, &context, &welcome);
-            let wrapped = wrapped.ok_or_else(|| unreadable("a request to be let in is invalid"))?;
-            space.welcome.insert(card.device.clone(), hex::text(&wrapped));
-            members.devices.insert(card.device.clone(), card);
-            report.let_in.push(name);
+        let files = Files::new(self.home);
+        let codes = spaces.spaces[at].codes.len();
+        spaces.spaces[at].codes.retain(|code| code.until > self.clock.wall);
+        if spaces.spaces[at].codes.len() != codes {
+            files.save_spaces(spaces)?;
         }
-        // Once a device has published its card, it has been welcomed.
-        let names: BTreeSet<&str> = documents.iter().filter_map(|one| one.name.strip_prefix(CARD)).collect();
-        space.welcome.retain(|device, _| !names.contains(device.as_str()));
+        for (asking, bytes) in documents.iter().filter_map(|one| Some((one.name.strip_prefix(REQUEST)?, &one.bytes))) {
+            let space = &mut spaces.spaces[at];
+            let found = space.codes.iter().position(|code| request(&space.id, code, asking, bytes).is_some());
+            let Some(code) = found.filter(|_| !chain.state.is_known(asking)).map(|at| space.codes.remove(at)) else {
+                continue;
+            };
+            let Some((secret, request)) = request(&space.id, &code, asking, bytes) else { continue };
+            // Whatever happens, a code is used once.
+            files.save_spaces(spaces)?;
+            let space = &mut spaces.spaces[at];
+            let device = files.device()?;
+            links::take_keys(space, &chain.state, &device)?;
+            let names: &[String] = if space.team.is_none() { &request.names } else { &[] };
+            let space = &*space;
+            links::append(hub, &files, space, chain, signer, |state| {
+                let keys = keys::all(&space.id, state, signer.id, signer.secrets).unwrap_or_default();
+                let welcome = keys::welcome(&space.id, &secret, &state.head, &request.keys);
+                let with = Space { keys, ..space.clone() };
+                spaces::add(&with, request.keys.clone(), &request.name, names, welcome).map(Some)
+            })?;
+            report.let_in.push(keys::shown_name(&request.name));
+        }
         Ok(())
     }
 }
 
-/// The members of a space, and their papers.
-pub fn read_members(space: &Space, documents: &[Document]) -> (Members, Vec<Papers>) {
-    let place = space.place(SPACE_PLACE);
-    let read = |document: &Document| -> Option<Papers> {
-        let device = document.name.strip_prefix(CARD)?;
-        let papers: Papers = document::claimed(&document.bytes).ok()?;
-        if papers.card.device != device {
-            return None;
-        }
-        document::verified(&papers.card.sign, &place, &document.name, &document.bytes).ok()
-    };
-    let papers: Vec<Papers> = documents.iter().filter_map(read).collect();
-    let members = members::members(&space.id, &space.founder(), &papers);
-    let papers = papers.into_iter().filter(|one| members.devices.contains_key(&one.card.device)).collect();
-    (members, papers)
+/// Reads a request that was made with this code, and the code's secret.
+fn request(space: &str, code: &Pending, asking: &str, bytes: &[u8]) -> Option<(Vec<u8>, Request)> {
+    let secret = hex::bytes(&code.secret)?;
+    let key = crypto::derive(&secret, b"", &[b"pair"]);
+    let opened = crypto::open_with(&key, &[b"request", space.as_bytes(), asking.as_bytes()], bytes)?;
+    let request: Request = serde_json::from_slice(&opened).ok()?;
+    (id_of(&request.keys.sign) == asking).then_some((secret, request))
 }
 
-/// The keys that members wrapped for a device.
-pub fn unwrapped(space: &Space, device: &str, secrets: &Secrets, papers: &[Papers]) -> Vec<SpaceKey> {
-    let mut found = Vec::new();
-    for wrapped in papers.iter().flat_map(|papers| &papers.keys) {
-        let context = spaces::key_context(&space.id, wrapped.epoch);
-        let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
-        let key = || crypto::unwrap(secrets, &context, &hex::bytes(wrapped.to.get(device)?)?)?.try_into().ok();
-        if let Some(key) = key() {
-            let key = SpaceKey { epoch: wrapped.epoch, key };
-            if key.id() == wrapped.id && !found.contains(&key) {
-                found.push(key);
-            }
+/// The first chain that this home sees, if it is the one that its code or its key means.
+fn first_of(space: &Space, device: &Device, chain: Chain) -> Result<Chain> {
+    if let Some(granted) = &space.granted {
+        let at = usize::try_from(granted.number).ok().and_then(|number| number.checked_sub(1));
+        if at.and_then(|at| chain.links.get(at)).is_some_and(|shown| shown.hash == granted.head) {
+            return Ok(chain);
         }
+        let reason = "it is not the one that the key of this container names".to_string();
+        return Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason });
     }
-    found
-}
-
-/// Takes what the device that printed our code has left for us.
-fn take_welcome(device: &Device, space: &mut Space, documents: &[Document]) -> Result<()> {
     let secret = space.asked_with.as_deref().and_then(hex::bytes).ok_or(SyncError::Waiting)?;
-    let own = device.id.to_string();
-    let context = [b"welcome".as_slice(), space.id.as_bytes(), &secret];
-    let read = |document: &Document| -> Option<Welcome> {
-        document.name.strip_prefix(CARD)?;
-        let papers: Papers = document::claimed(&document.bytes).ok()?;
-        let welcome = crypto::unwrap(&device.secrets, &context, &hex::bytes(papers.welcome.get(&own)?)?)?;
-        serde_json::from_slice(&welcome).ok()
-    };
-    let Welcome { founder, founder_sign, keys, card } = documents.iter().find_map(read).ok_or(SyncError::Waiting)?;
-    (space.founder, space.founder_sign, space.keys) = (founder, founder_sign, keys);
-    space.card = Some(card);
-    space.asked_with = None;
-    Ok(())
-}
-
-/// Fails unless the hub holds this space and our key is its key. Learns what only its devices know.
-pub fn check_key(home: &Home, space: &mut Space, documents: &[Document]) -> Result<()> {
-    let hub = super::transport::redacted(&space.hub);
-    let found = documents.iter().find(|document| document.name == SPACE_DOCUMENT);
-    let found = found.ok_or_else(|| SyncError::UnknownSpace { hub: hub.clone() })?;
-    let place = space.place(SPACE_PLACE);
-    let founding: Founding = document::verified(&space.founder_sign, &place, SPACE_DOCUMENT, &found.bytes)
-        .map_err(|_| SyncError::WrongKey { hub: hub.clone() })?;
-    if space.is_container() {
-        return Ok(());
-    }
-    let first =
-        space.keys.iter().find(|one| one.epoch == 1 && Founding::check_of(&one.key, &space.id) == founding.check);
-    let first = first.ok_or_else(|| SyncError::WrongKey { hub: hub.clone() })?;
-    let purpose = [b"founding".as_slice(), space.id.as_bytes()];
-    let opened = hex::bytes(&founding.sealed).and_then(|sealed| crypto::open_with(&first.key, &purpose, &sealed));
-    let secret: Option<Secret> = opened.and_then(|opened| serde_json::from_slice(&opened).ok());
-    let Secret { team, names } = secret.ok_or(SyncError::WrongKey { hub })?;
-    space.team = team;
-    if space.team.is_none() {
-        forgotten::adopt(home, names)?;
-        if space.earlier_names.is_none() {
-            space.earlier_names = Some(forgotten::earlier(home)?.iter().map(|key| hex::text(key)).collect());
+    let own = keys::public(&device.secrets)?;
+    let is_welcome = |shown: &Shown| match &shown.link.change {
+        Change::Add { device, welcome, .. } => {
+            device.keys == own && *welcome == keys::welcome(&space.id, &secret, &shown.link.previous, &own)
         }
-    }
-    Ok(())
-}
-
-/// The names of the devices, and those that were removed.
-pub fn names(space: &Space, members: &Members) -> (BTreeMap<String, String>, Vec<String>) {
-    let name = |card: &Card| (card.device.clone(), spaces::opened_name(space, card).unwrap_or_default());
-    (members.people().map(name).collect(), members.removed.iter().cloned().collect())
+        _ => false,
+    };
+    if chain.links.iter().any(is_welcome) { Ok(chain) } else { Err(SyncError::Waiting) }
 }

@@ -1,4 +1,5 @@
-//! Records what is open in a project, for teammates: one list that replaces the list before it.
+//! Records what is open in a project, for teammates: one list that replaces the list before it. It holds what the user
+//! recorded, and nothing that was found in prompts or that an agent recorded: nobody has read that for the team.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,10 @@ use cerberus_store::view::{self, Asks, FactFilter, Store};
 
 use crate::share::open_list;
 
-/// What the sessions of this device left open. What any device of the user settled is settled.
+/// The source of what the user recorded.
+const RECORDED: &str = "record";
+
+/// What the user recorded in sessions of this device and is still open. What any device of the user settled is settled.
 pub fn open_facts(home: &Home, clock: &Clock, store: &Store, located: &Located) -> view::Result<OpenFacts<'static>> {
     let now = clock.now;
     let ids = joined(store, located, now)?.ids;
@@ -27,6 +31,9 @@ pub fn open_facts(home: &Home, clock: &Clock, store: &Store, located: &Located) 
     let carried = store.carried(&sessions, FactFilter::Words, now)?;
     let worked = worked(&store.history(&ids, Asks::Nothing, now)?);
     let mut items = brief::open_items(&carried.facts, &carried.settlements, &worked, &mut Vec::new());
+    let recorded = carried.facts.iter().zip(&carried.sources).filter(|(_, source)| **source == RECORDED);
+    let recorded: HashSet<&str> = recorded.map(|(known, _)| known.fact.code.as_str()).collect();
+    items.retain(|item| recorded.contains(item.code.as_str()));
     let own: HashSet<&SessionId> =
         sessions.iter().filter(|session| session.device.is_none()).map(|session| &session.id).collect();
     items.retain(|item| item.session.as_ref().is_some_and(|session| own.contains(session)));

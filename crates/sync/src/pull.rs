@@ -13,11 +13,11 @@ use cerberus_store::view::fold;
 use super::ahead::Ahead;
 use super::base::{self, Base};
 use super::batch::{self, BatchError, Entry};
-use super::crypto::{self, Key};
+use super::chain::State;
+use super::crypto::{self, Key, hex};
 use super::document::{self, Head, Reach, Unusable};
 use super::listing::{self, Listed, Listing};
 use super::local::{Device, Seen, Shared, Space, StreamState};
-use super::members::Members;
 use super::push::pass;
 use super::replica::{self, Arriving, Held};
 use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream, Transport};
@@ -37,6 +37,8 @@ pub enum Problem {
     Rollback(String),
     #[error("{device}: the hub withholds records that {by} has seen")]
     Withheld { device: String, by: String },
+    #[error("{0} says that it has read more of this device than it wrote; ignored")]
+    Claimed(String),
     #[error("{0}: not signed by a device of this space; ignored")]
     Stranger(String),
     #[error("{0}: the signature is wrong; ignored")]
@@ -66,7 +68,8 @@ pub struct Reading<'a> {
     pub device: &'a Device,
     pub space: &'a Space,
     pub shared: &'a Shared,
-    pub members: &'a Members,
+    /// Who belongs to the space.
+    pub trust: &'a State,
     /// Device to name.
     pub names: &'a BTreeMap<String, String>,
     /// Devices whose streams are read in another space.
@@ -156,8 +159,7 @@ impl Reading<'_> {
                         }
                         false => lines.extend(arrived),
                     }
-                    let (reach, confirmed, by) = (head.reach.clone(), confirms(head, &own), head.by().cloned());
-                    read.push((device.to_string(), Seen { reach, at: head.at, read_at: self.wall, confirmed, by }));
+                    read.push((device.to_string(), self.seen(head, &own)));
                 }
             }
         }
@@ -172,6 +174,17 @@ impl Reading<'_> {
             state.replica_bytes = replica::length(self.home, self.space, self.shared)?;
         }
         Ok(pulled)
+    }
+
+    fn seen(&self, head: &Head, own: &str) -> Seen {
+        Seen {
+            reach: head.reach.clone(),
+            at: head.at,
+            read_at: self.wall,
+            confirmed: confirms(head, own),
+            by: head.by().cloned(),
+            signature: hex::text(&head.signature),
+        }
     }
 
     /// Whether what is stored of a stream is replaced by what was read of it: it began again, because something was
@@ -303,7 +316,7 @@ impl Reading<'_> {
                 // It wrote nothing since, or it would be among the recent heads.
                 None => !is_whole,
             };
-            let is_another = **device != self.device.id.to_string() && !self.members.removed.contains(*device);
+            let is_another = **device != self.device.id.to_string() && !self.trust.gone.contains_key(*device);
             is_valid && is_another && DeviceId::parse(device).is_some()
         };
         covers.iter().filter(counts).map(|(device, reach)| (device.clone(), reach.clone())).collect()
@@ -327,7 +340,10 @@ impl Reading<'_> {
                 pulled.problems.push(Problem::Unread { device: self.name(&device), count: unread });
             }
             lines.extend(arrived);
-            read.insert(device, Seen { reach, at, read_at: self.wall, confirmed: 0, by: None });
+            read.insert(
+                device,
+                Seen { reach, at, read_at: self.wall, confirmed: 0, by: None, signature: String::new() },
+            );
         }
         Ok(read)
     }
@@ -353,7 +369,7 @@ impl Reading<'_> {
         let mut heads = BTreeMap::new();
         for Document { name, bytes } in documents {
             let is_device = DeviceId::parse(name).is_some_and(|device| device.to_string() == *name);
-            if !is_device || self.skipped.contains(name) || self.members.removed.contains(name) {
+            if !is_device || self.skipped.contains(name) || self.trust.gone.contains_key(name) {
                 continue;
             }
             let head = match document::claimed::<Head>(bytes) {
@@ -368,15 +384,18 @@ impl Reading<'_> {
                 }
             };
             // A container whose key was removed.
-            if head.by().is_some_and(|by| self.members.removed.contains(by)) {
+            if head.by().is_some_and(|by| self.trust.gone.contains_key(by)) {
                 continue;
             }
-            let card = self.members.card(&self.space.id, &self.shared.id, name, head.card.as_ref());
-            let Some(card) = card else {
+            let sign = match self.trust.members.get(name) {
+                Some(member) => Some(member.device.keys.sign),
+                None => head.pass.as_ref().and_then(|pass| pass.key(self.trust, &self.space.id, &self.shared.id, name)),
+            };
+            let Some(sign) = sign else {
                 problems.push(Problem::Stranger(self.name(name)));
                 continue;
             };
-            match document::verified::<Head>(&card.sign, place, name, bytes) {
+            match document::verified::<Head>(&sign, place, name, bytes) {
                 Ok(head) => drop(heads.insert(name.clone(), head)),
                 Err(_) => problems.push(Problem::Forged(self.name(name))),
             }

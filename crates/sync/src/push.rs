@@ -19,8 +19,10 @@ const AT_ONCE_MAX: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     All,
-    /// Somebody else writes this stream: this home, or the other one, is a copy.
+    /// Another home has written this stream with the same key: this one, or the other, is a copy.
     Forked,
+    /// The hub has something else where this device writes. Nothing says who put it there.
+    Occupied,
 }
 
 /// Seals what is new into the outbox. Begins a new generation if something that was sent is not here any more.
@@ -137,7 +139,7 @@ pub fn send(
         for (batch, put) in batches.iter().zip(&results) {
             match put {
                 Put::Stored | Put::Same => state.sent = batch.sequence,
-                Put::Other => return Ok(Sent::Forked),
+                Put::Other => return Ok(Sent::Occupied),
             }
         }
         pass(home, "sync-sent")?;
@@ -170,7 +172,7 @@ mod tests {
         let files = Files::new(&home);
         let device = files.device().unwrap();
         let space: Space = serde_json::from_value(json!({
-            "number": 0, "id": "space", "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+            "number": 0, "id": "space", "hub": "", "name": "",
         }))
         .unwrap();
         let shared = json!({"number": 0, "id": "project", "project": "", "name": "", "root": ""});
@@ -185,6 +187,6 @@ mod tests {
         let stream = space.stream(&shared.id, device.id);
         hub.put_if_absent(&stream, 1, &[batch(1, b"1"), batch(2, b"other")]).unwrap();
         let sent = send(&home, &mut hub, &device, &space, &shared, &mut state).unwrap();
-        assert_eq!((sent, state.sent), (Sent::Forked, 1), "what is there already is as good as sent");
+        assert_eq!((sent, state.sent), (Sent::Occupied, 1), "what is there already is as good as sent");
     }
 }

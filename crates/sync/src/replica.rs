@@ -289,7 +289,7 @@ mod tests {
         };
         let taken = |team: Option<&str>, place: &str| {
             let space: Space = serde_json::from_value(json!({
-                "number": 0, "id": "", "team": team, "hub": "", "name": "", "founder": "", "founder_sign": "00".repeat(32),
+                "number": 0, "id": "", "team": team, "hub": "", "name": "",
             }))
             .unwrap();
             let shared = json!({"number": 0, "id": place, "project": "p", "name": "", "root": ""});

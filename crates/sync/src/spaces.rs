@@ -1,6 +1,6 @@
-//! Making, joining and leaving spaces: keys, cards, codes, and which projects are shared.
+//! Making and joining spaces: codes, and which projects are shared.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cerberus_os::home::Home;
@@ -10,15 +10,14 @@ use cerberus_store::journal::forgotten;
 use cerberus_store::view::{RepositoryRow, Store};
 use serde::{Deserialize, Serialize};
 
+use super::chain::{Change, Keys, RECOVERY, State};
 use super::code::{Code, SECRET_BYTES};
-use super::crypto::{self, Key, Secrets, hex};
-use super::document::{
-    self, CARD, Card, Founding, Papers, REQUEST, Removal, SPACE_DOCUMENT, SPACE_PLACE, Secret, VERSION, Wrapped,
-};
-use super::local::{Device, Files, Pending, Shared, Space, SpaceKey, Spaces, random};
-use super::members::Members;
+use super::crypto::{self, Secrets, hex};
+use super::document::{REQUEST, SPACE_PLACE, Secret};
+use super::links::{self, Signer};
+use super::local::{Device, DeviceFile, Files, Pending, Shared, Space, SpaceKey, Spaces, StreamState, random};
 use super::transport::Transport;
-use super::{Result, SyncError};
+use super::{Result, SyncError, keys};
 
 /// How long a code can be used.
 pub const CODE_MAX: Duration = Duration::from_secs(15 * 60);
@@ -26,53 +25,24 @@ pub const CODE_MAX: Duration = Duration::from_secs(15 * 60);
 /// What a device that asks to be let in says about itself.
 #[derive(Serialize, Deserialize)]
 pub struct Request {
-    pub device: String,
-    #[serde(with = "hex")]
-    pub sign: Key,
-    #[serde(with = "hex")]
-    pub agree: Key,
+    pub keys: Keys,
     pub name: String,
+    /// The keys for names of what it has forgotten, in hexadecimal digits.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
-/// What a device is told when it is let in.
-#[derive(Serialize, Deserialize)]
-pub struct Welcome {
-    pub founder: String,
-    #[serde(with = "hex")]
-    pub founder_sign: Key,
-    pub keys: Vec<SpaceKey>,
-    pub card: Card,
+/// The keys with which this home has named what it forgot.
+fn names(home: &Home) -> Result<Vec<String>> {
+    let all = [forgotten::key(home)?].into_iter().chain(forgotten::earlier(home)?);
+    Ok(all.take(keys::NAMES_MAX).map(|key| hex::text(&key)).collect())
 }
 
-/// A card that nobody has vouched for yet.
-pub fn card(device: &str, secrets: &Secrets, by: &str) -> Result<Card> {
-    Ok(Card {
-        device: device.to_string(),
-        sign: secrets.sign_public().ok_or(SyncError::NoRandomBytes)?,
-        agree: secrets.agree_public(),
-        name: String::new(),
-        project: None,
-        is_key: false,
-        by: by.to_string(),
-        certificate: [0; 64],
-    })
-}
-
-/// The id of a key that stands for no device: it follows from the secret.
-pub fn key_device(secret: &[u8]) -> String {
-    hex::text(&crypto::sha256(&[b"key device", secret])[..8])
-}
-
-pub fn sealed_name(space: &str, key: &Key, device: &str, name: &str) -> Result<String> {
-    let sealed = crypto::seal_with(key, random()?, &[b"name", space.as_bytes(), device.as_bytes()], name.as_bytes());
-    Ok(hex::text(&sealed.ok_or(SyncError::NoRandomBytes)?))
-}
-
-pub fn opened_name(space: &Space, card: &Card) -> Option<String> {
-    let sealed = hex::bytes(&card.name)?;
-    let purpose = [b"name".as_slice(), space.id.as_bytes(), card.device.as_bytes()];
-    let opened = space.keys.iter().find_map(|one| crypto::open_with(&one.key, &purpose, &sealed))?;
-    String::from_utf8(opened).ok().filter(|name| name.chars().count() <= 64)
+/// The change that lets a device in.
+pub fn add(space: &Space, keys: Keys, name: &str, names: &[String], welcome: String) -> Result<Change> {
+    let newest = space.key().ok_or(SyncError::Waiting)?;
+    let key = keys::wrapped(&space.id, newest, &keys)?;
+    Ok(Change::Add { device: keys::added(&space.id, &newest.key, keys, name, names)?, key, welcome })
 }
 
 /// Makes a space on a hub. Returns it with the recovery code.
@@ -84,62 +54,37 @@ pub fn init(
     name: &str,
 ) -> Result<(Space, String)> {
     let files = Files::new(home);
-    let mut spaces = files.spaces()?;
+    let mut spaces = files.spaces_to_extend()?;
     if let Some(known) = spaces.named(team) {
         return Err(SyncError::SpaceExists(known.label()));
     }
     let device = files.device()?;
-    let (id, key, secret) = (hex::text(&random::<8>()?), random::<32>()?, random::<SECRET_BYTES>()?);
-    let own = device.id.to_string();
+    let (id, secret) = (hex::text(&random::<8>()?), random::<SECRET_BYTES>()?);
     let mut space = new_space(&mut spaces, &id, team, address, name);
-    (space.founder, space.founder_sign) = (own.clone(), device.secrets.sign_public().ok_or(SyncError::NoRandomBytes)?);
-    space.keys = vec![SpaceKey { epoch: 1, key }];
-    space.began = vec![1];
-    let card = Card { name: sealed_name(&id, &key, &own, name)?, ..card(&own, &device.secrets, &own)? };
-    space.card = Some(card.certified(&id, &device.secrets).ok_or(SyncError::NoRandomBytes)?);
-    let names = match team {
-        None => forgotten::key(home)?,
-        Some(_) => random()?,
+    let key = SpaceKey { epoch: 1, key: random()? };
+    add_space_stream(&mut space);
+    let (recovery, own) = (Secrets::of(&secret), keys::public(&device.secrets)?);
+    let secret_of_all = match team {
+        None => Secret { team: None, names: forgotten::key(home)? },
+        Some(team) => Secret { team: Some(team.to_string()), names: random()? },
     };
-    let recovery = Secrets::of(&secret);
-    let recovery_card = self::card(&key_device(&secret), &recovery, &own)?;
-    let recovery_card = Card { is_key: true, ..recovery_card };
-    let recovery_card = recovery_card.certified(&id, &device.secrets).ok_or(SyncError::NoRandomBytes)?;
-    let sealed = serde_json::to_vec(&Secret { team: team.map(str::to_string), names }).map_err(unreadable)?;
-    let sealed = crypto::seal_with(&key, random()?, &[b"founding", id.as_bytes()], &sealed);
-    let founding = Founding {
-        v: VERSION,
-        device: own,
-        sign: space.founder_sign,
-        check: Founding::check_of(&key, &id),
-        recovery: Founding::recovery_of(&secret, &id, &space.founder, &space.founder_sign),
-        sealed: hex::text(&sealed.ok_or(SyncError::NoRandomBytes)?),
+    let names = if team.is_none() { names(home)? } else { Vec::new() };
+    let (recovery_keys, own_id) = (keys::public(&recovery)?, device.id.to_string());
+    let to = [(own_id.as_str(), &own), (RECOVERY, &recovery_keys)];
+    let change = Change::Found {
+        first: keys::added(&id, &key.key, own.clone(), name, &names)?,
+        epoch: keys::epoch(&id, key.clone(), to.into_iter(), String::new())?,
+        sealed: keys::sealed_secret(&id, &key.key, &secret_of_all)?,
+        recovery: recovery_keys.clone(),
     };
-    let place = space.place(SPACE_PLACE);
-    let members = Members {
-        devices: BTreeMap::from([(recovery_card.device.clone(), recovery_card.clone())]),
-        ..Members::default()
-    };
-    wrap_keys(&mut space, &device, &members)?;
-    let signed = |secrets: &Secrets, name: &str, papers: &Papers| {
-        document::signed(secrets, &place, name, papers).ok_or(SyncError::NoRandomBytes)
-    };
-    let recovery_papers = papers(recovery_card);
-    let name_of = |device: &str| format!("{CARD}{device}");
-    let recovery_name = name_of(&recovery_papers.card.device);
-    hub.replace(&place, &recovery_name, &signed(&recovery, &recovery_name, &recovery_papers)?, None)?;
-    publish(hub, &device, &space)?;
-    let founding = document::signed(&device.secrets, &place, SPACE_DOCUMENT, &founding);
-    hub.replace(&place, SPACE_DOCUMENT, &founding.ok_or(SyncError::NoRandomBytes)?, None)?;
+    let chain = links::found(&space, &recovery, change)?;
+    links::put_back(hub, &space, &chain)?;
+    space.keys = vec![key];
+    files.save_chain(&space, &chain)?;
     spaces.spaces.push(space.clone());
     files.save_spaces(&spaces)?;
     let written = Code { space: id, secret }.written().ok_or(SyncError::WrongCode)?;
     Ok((space, written))
-}
-
-pub fn papers(card: Card) -> Papers {
-    let (removed, keys, welcome, names) = (Vec::new(), Vec::new(), BTreeMap::new(), String::new());
-    Papers { v: VERSION, card, removed, keys, welcome, names }
 }
 
 /// A space without keys. Everything that belongs to the space itself has a stream of its own among own devices.
@@ -152,22 +97,7 @@ pub fn new_space(spaces: &mut Spaces, id: &str, team: Option<&str>, hub: &str, n
         team: team.map(str::to_string),
         hub: hub.to_string(),
         name: name.to_string(),
-        founder: String::new(),
-        founder_sign: [0; 32],
-        keys: Vec::new(),
-        scoped: Vec::new(),
-        card: None,
-        is_inline: false,
-        is_small: false,
-        removed: Vec::new(),
-        began: Vec::new(),
-        wrapped: Vec::new(),
-        welcome: BTreeMap::new(),
-        earlier_names: None,
-        codes: Vec::new(),
-        asked_with: None,
-        projects: Vec::new(),
-        next_project: 0,
+        ..Space::default()
     }
 }
 
@@ -182,104 +112,22 @@ pub fn unreadable(error: impl std::fmt::Display) -> SyncError {
     SyncError::Unreadable(error.to_string())
 }
 
-/// Wraps keys for the members that need them from us: those that we let in, and everybody for an epoch that we began.
-pub fn wrap_keys(space: &mut Space, device: &Device, members: &Members) -> Result<()> {
-    let own = device.id.to_string();
-    for space_key in space.keys.clone() {
-        let (SpaceKey { epoch, key }, id) = (&space_key, space_key.id());
-        let epoch = *epoch;
-        let began = space.began.contains(&epoch);
-        let needed = members.devices.values().filter(|card| card.device != own && card.project.is_none());
-        for card in needed.filter(|card| began || card.by == own) {
-            let at = match space.wrapped.iter().position(|one| one.id == id) {
-                Some(at) => at,
-                None => {
-                    space.wrapped.push(Wrapped { epoch, id: id.clone(), to: BTreeMap::new() });
-                    space.wrapped.len() - 1
-                }
-            };
-            if !space.wrapped[at].to.contains_key(&card.device) {
-                let context = key_context(&space.id, epoch);
-                let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
-                let wrapped = crypto::wrap(&card.agree, random()?, &context, key);
-                let wrapped = wrapped.ok_or_else(|| unreadable(format!("the card of {} is invalid", card.device)))?;
-                space.wrapped[at].to.insert(card.device.clone(), hex::text(&wrapped));
-            }
-        }
-    }
-    Ok(())
-}
-
-pub fn key_context(space: &str, epoch: u32) -> [Vec<u8>; 3] {
-    [b"space key".to_vec(), space.as_bytes().to_vec(), epoch.to_be_bytes().to_vec()]
-}
-
-/// Publishes this device's card and decisions.
-pub fn publish(hub: &mut dyn Transport, device: &Device, space: &Space) -> Result<()> {
-    let name = format!("{CARD}{}", device.id);
-    let place = space.place(SPACE_PLACE);
-    if let Some(bytes) = own_papers(device, space) {
-        hub.replace(&place, &name, &bytes, None)?;
-    }
-    Ok(())
-}
-
-/// This device's document in the space, as bytes; the same until something changes.
-pub fn own_papers(device: &Device, space: &Space) -> Option<Vec<u8>> {
-    let papers = Papers {
-        v: VERSION,
-        card: space.card.clone()?,
-        removed: space.removed.clone(),
-        keys: space.wrapped.clone(),
-        welcome: space.welcome.clone(),
-        names: sealed_names(device, space).unwrap_or_default(),
-    };
-    document::signed(&device.secrets, &space.place(SPACE_PLACE), &format!("{CARD}{}", device.id), &papers)
-}
-
-fn names_purpose<'a>(space: &'a Space, device: &'a str) -> [&'a [u8]; 3] {
-    [b"names", space.id.as_bytes(), device.as_bytes()]
-}
-
-/// The keys for names of what this home forgot before it joined. The same until they change: the salt follows from them.
-fn sealed_names(device: &Device, space: &Space) -> Option<String> {
-    let keys = space.earlier_names.as_ref().filter(|keys| !keys.is_empty() && space.team.is_none())?.join(" ");
-    let first = space.keys.iter().min_by_key(|one| (one.epoch, one.key))?;
-    let own = device.id.to_string();
-    let mut salt = [0; crypto::SALT_BYTES];
-    salt.copy_from_slice(&crypto::mac(&first.key, &[b"names salt", keys.as_bytes()])[..crypto::SALT_BYTES]);
-    Some(hex::text(&crypto::seal_with(&first.key, salt, &names_purpose(space, &own), keys.as_bytes())?))
-}
-
-/// The keys for names of what other devices forgot before they joined.
-pub fn opened_names(space: &Space, papers: &[Papers]) -> Vec<Key> {
-    let one = |papers: &Papers| -> Option<Vec<Key>> {
-        let sealed = hex::bytes(&papers.names).filter(|_| papers.card.project.is_none())?;
-        let purpose = names_purpose(space, &papers.card.device);
-        let opened = space.keys.iter().find_map(|key| crypto::open_with(&key.key, &purpose, &sealed))?;
-        Some(String::from_utf8(opened).ok()?.split(' ').filter_map(hex::array).collect())
-    };
-    papers.iter().filter_map(one).flatten().collect()
-}
-
 /// Asks to be let into a space, with a code that one of its devices printed.
 pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name: &str) -> Result<Space> {
     let code = Code::read(code).ok_or(SyncError::WrongCode)?;
     let files = Files::new(home);
-    let mut spaces = files.spaces()?;
-    if let Some(known) = spaces.spaces.iter().find(|known| known.id == code.space && known.card.is_some()) {
+    let mut spaces = files.spaces_to_extend()?;
+    let mut space = new_space(&mut spaces, &code.space, None, address, name);
+    let place = space.place(SPACE_PLACE);
+    let chain = links::first(&space, &hub.heads(&place)?)?;
+    let is_in = chain.state.members.contains_key(&files.device()?.id.to_string());
+    if let Some(known) = spaces.spaces.iter().find(|known| known.id == code.space && !known.is_waiting() && is_in) {
         return Err(SyncError::SpaceExists(known.label()));
     }
     spaces.spaces.retain(|known| known.id != code.space);
-    let device = files.device()?;
-    let mut space = new_space(&mut spaces, &code.space, None, address, name);
-    let place = space.place(SPACE_PLACE);
-    if !hub.heads(&place)?.iter().any(|document| document.name == SPACE_DOCUMENT) {
-        return Err(SyncError::UnknownSpace { hub: address.to_string() });
-    }
+    let device = unused(&files, &mut spaces, &chain.state)?;
     let own = device.id.to_string();
-    let Card { device: _, sign, agree, .. } = card(&own, &device.secrets, "")?;
-    let request = Request { device: own.clone(), sign, agree, name: name.to_string() };
+    let request = Request { keys: keys::public(&device.secrets)?, name: name.to_string(), names: names(home)? };
     let request = serde_json::to_vec(&request).map_err(unreadable)?;
     let key = crypto::derive(&code.secret, b"", &[b"pair"]);
     let sealed = crypto::seal_with(&key, random()?, &[b"request", space.id.as_bytes(), own.as_bytes()], &request);
@@ -290,39 +138,143 @@ pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name
     Ok(space)
 }
 
-/// Joins a space with its recovery code: no other device is needed.
+/// This device. If it was in the space before, it comes back as another: an id is used once.
+fn unused(files: &Files, spaces: &mut Spaces, state: &State) -> Result<Device> {
+    let device = files.device()?;
+    if state.is_known(&device.id.to_string()) { become_another(files, spaces) } else { Ok(device) }
+}
+
+/// This home becomes another device, in every space. Its old keys let the new ones in. Everything it has is sent again;
+/// nothing is lost, and nothing counts twice.
+pub fn become_another(files: &Files, spaces: &mut Spaces) -> Result<Device> {
+    let old = files.device()?;
+    for space in &mut spaces.spaces {
+        let former = DeviceFile { sign: old.secrets.sign, agree: old.secrets.agree };
+        space.former.get_or_insert(former);
+        space.codes.clear();
+        let mut state = files.state(space)?;
+        for (number, stream) in &mut state.streams {
+            let seen = std::mem::take(&mut stream.seen);
+            let (listing, replica_bytes) = (std::mem::take(&mut stream.listing), stream.replica_bytes);
+            *stream = StreamState { seen, replica_bytes, listing, ..StreamState::default() };
+            if let Some(shared) = space.projects.iter().find(|shared| shared.number == *number) {
+                files.drop_kept(space, shared, |_, _| true)?;
+                files.clear_sent(space, shared)?;
+            }
+        }
+        files.save_state(space, &state)?;
+    }
+    files.save_spaces(spaces)?;
+    files.new_device()
+}
+
+/// Joins a space with its recovery code: no other device is needed. The chain is the right one because the recovery key
+/// has signed its beginning, or confirmed it later.
 pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name: &str) -> Result<Space> {
     let code = Code::read(code).ok_or(SyncError::WrongCode)?;
     let files = Files::new(home);
-    let mut spaces = files.spaces()?;
-    let device = files.device()?;
+    let mut spaces = files.spaces_to_extend()?;
     let mut space = new_space(&mut spaces, &code.space, None, address, name);
-    let place = space.place(SPACE_PLACE);
-    let documents = hub.heads(&place)?;
-    let unknown = || SyncError::UnknownSpace { hub: address.to_string() };
-    let founding = documents.iter().find(|document| document.name == SPACE_DOCUMENT).ok_or_else(unknown)?;
-    let founding: Founding = document::claimed(&founding.bytes).map_err(|_| unknown())?;
-    let expected = Founding::recovery_of(&code.secret, &space.id, &founding.device, &founding.sign);
-    if founding.recovery != expected {
+    let mut chain = links::first(&space, &hub.heads(&space.place(SPACE_PLACE))?)?;
+    let secrets = Secrets::of(&code.secret);
+    if chain.state.recovery != keys::public(&secrets)? {
         return Err(SyncError::WrongCode);
     }
-    (space.founder, space.founder_sign) = (founding.device, founding.sign);
-    let secrets = Secrets::of(&code.secret);
-    let key_id = key_device(&code.secret);
-    let (_, all) = super::membership::read_members(&space, &documents);
-    space.keys = super::membership::unwrapped(&space, &key_id, &secrets, &all);
-    let newest = space.key().ok_or_else(unknown)?.key;
-    let own = device.id.to_string();
-    let card = Card { name: sealed_name(&space.id, &newest, &own, name)?, ..card(&own, &device.secrets, &key_id)? };
-    space.card = Some(card.certified(&space.id, &secrets).ok_or(SyncError::NoRandomBytes)?);
-    super::membership::check_key(home, &mut space, &documents)?;
+    let is_in = chain.state.members.contains_key(&files.device()?.id.to_string());
+    spaces.spaces.retain(|known| known.id != space.id || is_in);
+    let device = unused(&files, &mut spaces, &chain.state)?;
+    space.keys = keys::all(&space.id, &chain.state, RECOVERY, &secrets).ok_or(SyncError::WrongCode)?;
+    space.team = keys::opened_secret(&space, &chain.state).ok_or(SyncError::WrongCode)?.team;
     if let Some(known) = spaces.named(space.team.as_deref()) {
         return Err(SyncError::SpaceExists(known.label()));
     }
-    publish(hub, &device, &space)?;
+    let names = if space.team.is_none() { names(home)? } else { Vec::new() };
+    let signer = Signer { id: RECOVERY, secrets: &secrets };
+    let at = space.clone();
+    links::append(hub, &files, &at, &mut chain, &signer, |state| {
+        let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
+        add(&Space { keys, ..at.clone() }, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
+    })?;
+    links::take_keys(&mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
     files.save_spaces(&spaces)?;
     Ok(space)
+}
+
+/// The recovery key, if this is the recovery code of a space.
+pub fn recovery(space: &Space, state: &State, code: &str) -> Result<Secrets> {
+    let code = Code::read(code).filter(|code| code.space == space.id).ok_or(SyncError::WrongCode)?;
+    let secrets = Secrets::of(&code.secret);
+    if keys::public(&secrets)? == state.recovery { Ok(secrets) } else { Err(SyncError::WrongCode) }
+}
+
+/// Makes another recovery code. The old one does not count any more.
+pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, old: &str) -> Result<String> {
+    let device = files.device()?;
+    let mut chain = links::current(hub, files, space, &device, true)?;
+    let old = recovery(space, &chain.state, old)?;
+    let secret = random::<SECRET_BYTES>()?;
+    let (new, signer) = (Secrets::of(&secret), Signer { id: RECOVERY, secrets: &old });
+    links::append(hub, files, space, &mut chain, &signer, |state| {
+        let keys = keys::all(&space.id, state, RECOVERY, &old).unwrap_or_default();
+        let newest = keys.last().ok_or(SyncError::WrongCode)?;
+        let confirmed = new.signature(&links::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
+        let key = keys::wrapped(&space.id, newest, &keys::public(&new)?)?;
+        Ok(Some(Change::Recovery { recovery: keys::public(&new)?, key, confirmed }))
+    })?;
+    Code { space: space.id.clone(), secret }.written().ok_or(SyncError::WrongCode)
+}
+
+/// Ends a fork: the chain that this device knows counts, by the word of the recovery key. A new key begins.
+pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -> Result<()> {
+    let (device, mut spaces) = (files.device()?, files.spaces()?);
+    let found = spaces.spaces.iter_mut().find(|space| space.number == number);
+    let space = found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
+    let mut chain = links::current(hub, files, space, &device, true)?;
+    let (secrets, key) = (recovery(space, &chain.state, code)?, random()?);
+    let signer = Signer { id: RECOVERY, secrets: &secrets };
+    let at = &*space;
+    links::append(hub, files, at, &mut chain, &signer, |state| {
+        let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
+        let last = keys.last().ok_or(SyncError::WrongCode)?;
+        Ok(Some(Change::Rotate(keys::next_epoch(&at.id, state, last, key, &BTreeSet::new())?)))
+    })?;
+    links::take_keys(space, &chain.state, &device)?;
+    files.save_spaces(&spaces)
+}
+
+/// Leaves a space. The others begin a new key; what was received stays here.
+pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> {
+    let (device, mut spaces) = (files.device()?, files.spaces()?);
+    if let Some(space) = spaces.spaces.iter().find(|space| space.number == number && !space.is_waiting()) {
+        let own = device.id.to_string();
+        let signer = Signer { id: &own, secrets: &device.secrets };
+        match links::current(hub, files, space, &device, false) {
+            Ok(mut chain) => drop(links::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(Change::Leave)))?),
+            // A container is not a member, whoever was removed has left already, and nobody is kept by a fork.
+            Err(SyncError::Removed(_) | SyncError::Forked { .. } | SyncError::NotBelieved { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    spaces.spaces.retain(|space| space.number != number);
+    files.save_spaces(&spaces)
+}
+
+/// From now on, a space is exchanged at another address. What the new hub does not have is sent there.
+pub fn relocate(files: &Files, hub: &mut dyn Transport, number: u32, address: &str) -> Result<()> {
+    let mut spaces = files.spaces()?;
+    let found = spaces.spaces.iter_mut().find(|space| space.number == number);
+    let space = found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
+    let chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
+    space.hub = address.to_string();
+    links::put_back(hub, space, &chain)?;
+    let mut state = files.state(space)?;
+    for stream in state.streams.values_mut() {
+        stream.is_to_rewrite = true;
+        stream.head.clear();
+    }
+    files.save_state(space, &state)?;
+    files.save_spaces(&spaces)
 }
 
 /// Makes a code with which one more device can join. It is not stored on the hub.
@@ -330,7 +282,7 @@ pub fn code(home: &Home, team: Option<&str>, wall: Timestamp) -> Result<String> 
     let files = Files::new(home);
     let mut spaces = files.spaces()?;
     let space = spaces.named(team).ok_or_else(|| SyncError::NoSpace(label(team)))?;
-    if space.card.is_none() || space.is_container() {
+    if space.is_waiting() || space.is_container() {
         return Err(SyncError::Waiting);
     }
     let secret = random::<SECRET_BYTES>()?;
@@ -346,29 +298,6 @@ pub fn label(team: Option<&str>) -> String {
         Some(team) => format!("team {team}"),
         None => "sync with your own devices; `cerberus sync init URL` starts it".to_string(),
     }
-}
-
-/// Removes a device and begins a new epoch, whose key it does not get.
-pub fn remove(
-    hub: &mut dyn Transport,
-    device: &Device,
-    space: &mut Space,
-    members: &Members,
-    gone: &str,
-) -> Result<()> {
-    let let_in = members.devices.values().filter(|card| card.by == gone && card.device != gone);
-    let keeps = let_in.map(|card| card.device.clone()).collect();
-    space.removed.retain(|removal| removal.device != gone);
-    space.removed.push(Removal { device: gone.to_string(), keeps });
-    let epoch = space.keys.iter().map(|one| one.epoch).max().unwrap_or(0) + 1;
-    space.keys.push(SpaceKey { epoch, key: random()? });
-    space.began.push(epoch);
-    let mut left = members.clone();
-    left.devices.remove(gone);
-    space.wrapped.iter_mut().for_each(|one| drop(one.to.remove(gone)));
-    space.welcome.remove(gone);
-    wrap_keys(space, device, &left)?;
-    publish(hub, device, space)
 }
 
 /// The names that a project may have on a hub, the best first: none says anything without the key of the space.

@@ -119,7 +119,7 @@ fn one(
         hub: redacted(&space.hub),
         device: own.to_string(),
         name: space.name.clone(),
-        waiting: space.card.is_none(),
+        waiting: space.is_waiting(),
         epoch: space.key().map_or(0, |key| key.epoch),
         devices: devices.collect(),
         projects: projects.collect::<Result<_>>()?,

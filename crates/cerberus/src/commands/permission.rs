@@ -135,6 +135,10 @@ fn sync(command: &Sync) -> Permission<'_> {
         Some(SyncCommand::Init(_)) => only("set up sync", LEAVES),
         Some(SyncCommand::Pair(_)) => only("let devices in", "whoever has the code reads what is shared"),
         Some(SyncCommand::Remove(_)) => only("remove devices", "they read nothing new from then on"),
+        Some(SyncCommand::Leave(_)) => only("leave a space", "nothing is exchanged from then on"),
+        Some(SyncCommand::Move(_)) => only("move a space", LEAVES),
+        Some(SyncCommand::Settle(_)) => only("settle a fork", "it decides who belongs to the space"),
+        Some(SyncCommand::RotateRecovery(_)) => only("make a recovery code", "whoever has it decides about the space"),
         Some(SyncCommand::Status(_) | SyncCommand::HubSql(_)) => Anyone,
         // It joins the hub that a variable names, and an agent chooses its variables. A container is set up before an
         // agent runs in it.

@@ -349,8 +349,16 @@ fn sync(checker: &mut Checker) {
     std::fs::create_dir(&hub).unwrap();
     let project = checker.env.project();
     checker.env.git(&project, &["remote", "add", "origin", "https://git.example.com/acme/hydra.git"]);
+    let other = checker.env.root().join("other-hub");
+    std::fs::create_dir(&other).unwrap();
+    let mut run = |args: &[&str]| {
+        let output = checker.env.command().env_remove("CERBERUS_NOW").args(args).arg("--json").output().unwrap();
+        checker.output(args, &output)
+    };
+    let code = run(&["sync", "init", hub.to_str().unwrap()])["recovery_code"].as_str().unwrap().to_string();
+    let code = run(&["sync", "rotate-recovery", "--recovery", &code])["recovery_code"].as_str().unwrap().to_string();
     for args in [
-        &["sync", "init", hub.to_str().unwrap()][..],
+        &["sync", "settle", "--recovery", &code][..],
         &["share", "--dry-run"],
         &["share"],
         &["sync"],
@@ -360,10 +368,11 @@ fn sync(checker: &mut Checker) {
         &["sync", "remove", "containers of hydra", "--yes"],
         &["sync", "hub-sql"],
         &["status"],
+        &["sync", "move", other.to_str().unwrap()],
         &["unshare"],
+        &["sync", "leave", "--yes"],
     ] {
-        let output = checker.env.command().env_remove("CERBERUS_NOW").args(args).arg("--json").output().unwrap();
-        checker.output(args, &output);
+        run(args);
     }
 }
 

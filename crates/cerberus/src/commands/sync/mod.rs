@@ -1,5 +1,6 @@
 //! `cerberus sync`: one memory on several machines.
 
+mod leave;
 mod pair;
 mod share;
 mod status;
@@ -46,6 +47,10 @@ pub(in crate::commands) enum SyncCommand {
     Init(pair::Init),
     Pair(pair::Pair),
     Remove(pair::Remove),
+    Leave(leave::Leave),
+    Move(leave::Move),
+    RotateRecovery(leave::RotateRecovery),
+    Settle(leave::Settle),
     Status(status::SyncStatus),
     HubSql(HubSql),
 }
@@ -70,6 +75,10 @@ impl Sync {
             Some(SyncCommand::Init(command)) => command.run(context),
             Some(SyncCommand::Pair(command)) => command.run(context),
             Some(SyncCommand::Remove(command)) => command.run(context),
+            Some(SyncCommand::Leave(command)) => command.run(context),
+            Some(SyncCommand::Move(command)) => command.run(context),
+            Some(SyncCommand::RotateRecovery(command)) => command.run(context),
+            Some(SyncCommand::Settle(command)) => command.run(context),
             Some(SyncCommand::Status(command)) => command.run(context),
             Some(SyncCommand::HubSql(HubSql {})) => {
                 match context.json {
@@ -236,6 +245,14 @@ fn hint(error: &SyncError) -> &'static str {
             "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
         }
         SyncError::NotShared => "`cerberus share` shares it",
+        SyncError::FirstFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
+        SyncError::Forked { .. } => {
+            "on a device that you trust, `cerberus sync settle --recovery CODE`; then remove the one that did this"
+        }
+        SyncError::NotBelieved { .. } => "check the address, and that nobody else writes to the hub",
+        SyncError::Obstructed { .. } => {
+            "find out who writes to the hub; `cerberus sync settle --recovery CODE` goes around it"
+        }
         SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
         SyncError::SeveralDevices(..) => "name it by the beginning of its id",
         _ => failure::DOCTOR,
@@ -262,7 +279,11 @@ fn default_name(team: bool) -> String {
 /// After something was forgotten here: nothing that waits to be sent may contain it, and other devices must hear of it.
 pub fn after_forget(context: &Context) -> Result<()> {
     let files = Files::new(&context.home);
-    let spaces = files.spaces()?.spaces;
+    let spaces = match files.spaces() {
+        // Nothing is exchanged any more with spaces of the first format.
+        Err(SyncError::FirstFormat) => return Ok(()),
+        spaces => spaces?.spaces,
+    };
     if spaces.iter().all(|space| space.projects.is_empty()) {
         return Ok(());
     }

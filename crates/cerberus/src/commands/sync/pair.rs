@@ -1,11 +1,12 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use cerberus_sync::SyncError;
-use cerberus_sync::document::{Card, SPACE_PLACE};
+use cerberus_sync::chain::State;
+use cerberus_sync::links::{self, Signer};
 use cerberus_sync::local::{Files, Space};
-use cerberus_sync::membership::read_members;
-use cerberus_sync::{spaces, token};
+use cerberus_sync::{keys, spaces, token};
 use serde_json::json;
 
 use super::{default_name, exchange, failed, open};
@@ -16,8 +17,7 @@ use crate::render;
 /// Set up sync with a hub: a folder, a git repository, PostgreSQL or object storage
 ///
 /// Without a code, this makes a new space for your own devices, or with --team for a team, and prints a recovery code.
-/// With --code it joins a space, with a code that `cerberus sync pair` printed on another device. Removing devices,
-/// container keys and teams must not be relied on yet against somebody hostile; docs/sync.md says more.
+/// With --code it joins a space, with a code that `cerberus sync pair` printed on another device.
 #[derive(clap::Args)]
 pub struct Init {
     /// The address: /a/folder, git+ssh://…, git+https://…, postgres://…, s3+https://…
@@ -75,14 +75,9 @@ impl Init {
         render::talk(&format!(
             "cerberus: next: `cerberus share{team}` in a project, and `cerberus sync pair{team}` to add a device"
         ));
-        render::talk(NOT_YET);
         Ok(())
     }
 }
-
-/// What nobody should believe yet.
-const NOT_YET: &str = "cerberus: do not rely yet on removing devices, on container keys or on teams against somebody \
-    hostile; docs/sync.md says more";
 
 fn of(space: &Space) -> String {
     match &space.team {
@@ -97,13 +92,13 @@ fn option(space: &Space) -> String {
 }
 
 /// A folder is stored with its whole path.
-fn absolute(context: &Context, url: &str) -> String {
+pub(super) fn absolute(context: &Context, url: &str) -> String {
     let is_path = !url.contains("://");
     if is_path { context.cwd.join(url).to_string_lossy().into_owned() } else { url.to_string() }
 }
 
 /// A code as it was given, or from standard input.
-fn typed(code: &str) -> Result<String> {
+pub(super) fn typed(code: &str) -> Result<String> {
     if code != "-" {
         return Ok(code.to_string());
     }
@@ -152,7 +147,6 @@ fn tell_joined(context: &Context, space: &Space, is_in: bool) {
     match is_in {
         true => {
             render::line(&format!("joined {}; `cerberus share{}` in a project shares it", of(space), option(space)));
-            render::talk(NOT_YET);
         }
         false => {
             render::line("asked to be let in");
@@ -225,7 +219,7 @@ impl Pair {
         let device = files.device().map_err(failed)?;
         let stream = files.state(space).map_err(failed)?.streams.remove(&shared.number).unwrap_or_default();
         let mut hub = open(context, &space.hub).map_err(failed)?;
-        let token = token::make(hub.as_mut(), &device, space, shared, &stream.listing).map_err(failed)?;
+        let token = token::make(&files, hub.as_mut(), &device, space, shared, &stream.listing).map_err(failed)?;
         match context.json {
             true => render::json(&json!({ "code": null, "hub": space.hub, "token": token })),
             false => {
@@ -241,7 +235,7 @@ impl Pair {
 
 /// Remove a device: it gets no new key, and what it writes is ignored
 ///
-/// Do not rely on this yet against somebody hostile; docs/sync.md says more.
+/// A removal cannot be undone; the device can be let in again as a new one. Devices that it let in stay, and are named.
 #[derive(clap::Args)]
 pub struct Remove {
     /// The device, by its name or the beginning of its id
@@ -266,36 +260,56 @@ impl Remove {
         let device = files.device().map_err(failed)?;
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
         let mut hub = open(context, &space.hub).map_err(failed)?;
-        let documents = hub.heads(&space.place(SPACE_PLACE)).map_err(|error| failed(error.into()))?;
-        let (members, _) = read_members(space, &documents);
-        let matches = members.devices.values().filter(|card| {
-            let is_named = spaces::opened_name(space, card).is_some_and(|name| name == self.device);
-            is_named || self.device.len() >= ID_CHARS_MIN && card.device.starts_with(&self.device)
-        });
-        let found: Vec<&Card> = matches.collect();
-        // Every key that was printed for the containers of a project has the same name.
-        let is_clear = found.len() == 1 || !found.is_empty() && found.iter().all(|card| card.is_key);
-        let gone = found.iter().map(|card| card.device.as_str()).collect::<Vec<_>>().join(", ");
-        match found.as_slice() {
-            [] => return Err(failed(SyncError::NoDevice(self.device))),
-            _ if !is_clear => return Err(failed(SyncError::SeveralDevices(self.device, gone))),
-            _ => {}
-        }
-        render::confirm(&format!("Remove {} ({gone}) from {}?", self.device, space.label()), self.yes)?;
-        for card in &found {
-            spaces::remove(hub.as_mut(), &device, space, &members, &card.device).map_err(failed)?;
-        }
+        let mut chain = links::current(hub.as_mut(), &files, space, &device, false).map_err(failed)?;
+        let names = names(space, &chain.state);
+        let gone = self.meant(&chain.state, &names)?;
+        let ids = gone.iter().cloned().collect::<Vec<_>>().join(", ");
+        render::confirm(&format!("Remove {} ({ids}) from {}?", self.device, space.label()), self.yes)?;
+        let own = device.id.to_string();
+        let signer = Signer { id: &own, secrets: &device.secrets };
+        let let_in = links::remove(hub.as_mut(), &files, space, &mut chain, &signer, &gone).map_err(failed)?;
+        let let_in: Vec<String> = let_in.iter().map(|id| format!("{} ({id})", names[id])).collect();
         let label = space.label();
         files.save_spaces(&all).map_err(failed)?;
         if context.json {
-            render::json(&json!({ "removed": gone }));
+            render::json(&json!({ "removed": ids, "let_in": let_in }));
             return Ok(());
         }
         render::line(&format!("removed {} from {label}; a new key is in use", self.device));
+        if !let_in.is_empty() {
+            render::line(&format!("it had let in, and these stay: {}", let_in.join(", ")));
+            render::talk("cerberus: remove those that you do not know, too");
+        }
         render::talk("cerberus: it keeps what it has read so far");
-        render::talk(NOT_YET);
         Ok(())
     }
+
+    /// The devices, or the keys of containers, that are meant.
+    fn meant(&self, state: &State, names: &BTreeMap<String, String>) -> Result<BTreeSet<String>> {
+        let is_meant = |(id, name): &(&String, &String)| {
+            **name == self.device || self.device.len() >= ID_CHARS_MIN && id.starts_with(&self.device)
+        };
+        let found: BTreeSet<String> = names.iter().filter(is_meant).map(|(id, _)| id.clone()).collect();
+        // Every key that was printed for the containers of a project has the same name.
+        let is_clear = found.len() == 1 || found.iter().all(|id| state.grants.contains_key(id));
+        match found.is_empty() {
+            true => Err(failed(SyncError::NoDevice(self.device.clone()))),
+            false if !is_clear => {
+                let ids = found.into_iter().collect::<Vec<_>>().join(", ");
+                Err(failed(SyncError::SeveralDevices(self.device.clone(), ids)))
+            }
+            false => Ok(found),
+        }
+    }
+}
+
+/// What devices and keys of containers are called.
+fn names(space: &Space, state: &State) -> BTreeMap<String, String> {
+    let grants = state
+        .grants
+        .iter()
+        .map(|(id, grant)| (id.clone(), keys::opened_name(space, &grant.sign, &grant.name).unwrap_or_default()));
+    links::names(space, state).into_iter().chain(grants).collect()
 }
 
 const ID_CHARS_MIN: usize = 4;

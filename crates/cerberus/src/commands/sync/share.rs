@@ -12,8 +12,8 @@ use crate::render;
 /// Share this project with your other devices, or with a team
 ///
 /// Your own devices get sessions and memories, without processes, absolute paths and receipts. A team gets approved
-/// project memories, decisions, blockers and next steps; never prompts, agents' words, commands, output or memories that
-/// apply everywhere. --dry-run shows it first.
+/// project memories, and decisions, blockers and next steps that you recorded; never prompts, agents' words, commands,
+/// output or memories that apply everywhere. --dry-run shows it first.
 #[derive(clap::Args)]
 pub struct Share {
     /// With this team instead of your own devices
@@ -46,7 +46,7 @@ impl Share {
         let mut all = files.spaces()?;
         let team = self.team.as_deref();
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
-        if space.card.is_none() {
+        if space.is_waiting() {
             return Err(failed(SyncError::Waiting));
         }
         // A hub that cannot be reached now is asked later.

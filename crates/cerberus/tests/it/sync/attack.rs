@@ -11,7 +11,7 @@ use cerberus_testkit::env::TestEnv;
 use super::containers::{printed_key, started};
 use super::{Hub, decide, init, join, machine, pair, problems};
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
@@ -23,18 +23,18 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The hub as it was, to be shown again later.
-struct Past {
-    dir: tempfile::TempDir,
+pub struct Past {
+    pub dir: tempfile::TempDir,
 }
 
 impl Past {
-    fn of(hub: &Hub) -> Past {
+    pub fn of(hub: &Hub) -> Past {
         let dir = tempfile::tempdir().unwrap();
         copy(&hub.path(), dir.path());
         Past { dir }
     }
 
-    fn restore(&self, hub: &Hub) {
+    pub fn restore(&self, hub: &Hub) {
         for entry in fs::read_dir(hub.path()).unwrap().flatten() {
             fs::remove_dir_all(entry.path()).unwrap();
         }

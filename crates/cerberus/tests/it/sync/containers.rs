@@ -51,7 +51,7 @@ fn a_container_reads_and_writes_one_project() {
     a.ok(&["sync"]);
     assert!(!a.brief().contains("after the removal"));
     assert_eq!(problems(&a), [""; 0]);
-    for wrong in ["", "nonsense", "cerberus1.00ff"] {
+    for wrong in ["", "nonsense", "cerberus1.00ff", "cerberus1.7b2276223a317d"] {
         let output = machine().command().args(["sync", "--for-project"]).env("CERBERUS_SYNC", wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{wrong}");
     }

@@ -110,7 +110,9 @@ fn no_link_in_a_folder_is_followed_whatever_it_replaces() {
         rounds += 1;
         let said = live(&a, &b, rounds);
         outside.is_as_before(&format!("{}", name.display()));
-        if !said.contains(&format!("{} is a symbolic link", name.display())) {
+        // A link of the chain that the document has is neither read nor written.
+        let is_read = known.is_dir() || !name.to_string_lossy().contains("/space/chain/");
+        if is_read && !said.contains(&format!("{} is a symbolic link", name.display())) {
             unnamed.push((name, said));
         }
         restore();

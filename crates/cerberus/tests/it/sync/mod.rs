@@ -1,6 +1,7 @@
 //! Several homes and one hub: what one device records, the others know, and nothing else happens.
 
 mod attack;
+mod chain;
 mod consent;
 mod containers;
 mod faults;
@@ -56,7 +57,7 @@ impl Hub {
         self.files()
             .into_iter()
             .map(|(path, _)| path)
-            .filter(|path| !path.to_string_lossy().contains("/heads/"))
+            .filter(|path| !["/heads/", "/space/chain/"].iter().any(|part| path.to_string_lossy().contains(part)))
             .collect()
     }
 }

@@ -1,5 +1,6 @@
 //! What a pull costs does not depend on how many others there are.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -13,15 +14,16 @@ use cerberus_store::journal::own_record;
 use cerberus_store::project::identity;
 use cerberus_store::view::fold;
 use cerberus_sync::batch::{self, Entry, Position};
+use cerberus_sync::chain::id_of;
 use cerberus_sync::crypto::{self, Secrets, hex};
-use cerberus_sync::document::{self, Card, Head, Reach, VERSION};
+use cerberus_sync::document::{self, Head, Pass, Proof, Reach, VERSION};
 use cerberus_sync::exchange::{Exchange, Report};
 use cerberus_sync::listing::{Listing, RECENT_MAX, recent};
 use cerberus_sync::local::{Files, Shared, Space};
 use cerberus_sync::share::{self, Sharing};
 use cerberus_sync::transport::folder::Folder;
 use cerberus_sync::transport::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
-use cerberus_sync::{CONTAINER_RECORDS_MAX, spaces, token};
+use cerberus_sync::{CONTAINER_RECORDS_MAX, token};
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
 
@@ -140,7 +142,7 @@ impl Crowd {
         let shared = space.projects.iter().find(|shared| !shared.is_space()).unwrap().clone();
         let token: Value =
             serde_json::from_slice(&hex::bytes(token.strip_prefix("cerberus1.").unwrap()).unwrap()).unwrap();
-        let secret = hex::bytes(token["secret"].as_str().unwrap()).unwrap();
+        let secret = hex::bytes(token["granted"]["secret"].as_str().unwrap()).unwrap();
         let clock = Clock::new(None);
         let location = identity::locate(&env.project()).location(home.cleaner());
         let record = own_record(&home, &clock, claude_code::AGENT, "crowd", location, "k".to_string(), Event::Pulse);
@@ -161,8 +163,8 @@ impl Crowd {
 
     /// Makes a container write a base in which the device of `env` has decided something.
     fn add_base(&self, hub: &Hub, env: &TestEnv) {
-        let (by, own) = (Secrets::of(&self.secret), Secrets::of(b"liar"));
-        let name = format!("{:016x}", 0xbad);
+        let own = Secrets::of(b"liar");
+        let name = id_of(&own.sign_public().unwrap());
         let place = self.space.place(&format!("{}-base", self.shared.id));
         let stream = Stream { place: place.clone(), device: name.clone() };
         let victim = Files::new(&Home::new(env.home())).device().unwrap().id.to_string();
@@ -178,35 +180,45 @@ impl Crowd {
         let position = Position { generation: 1, sequence: 1, previous: [0; 32] };
         let key = &self.space.project_keys(&self.shared.id)[0];
         let (bytes, _) = batch::seal(key, &stream, position, [7; 16], &[entry]).unwrap();
-        let card = spaces::card(&name, &own, &spaces::key_device(&self.secret)).unwrap();
-        let card = Card { project: Some(self.shared.id.clone()), ..card }.certified(&self.space.id, &by).unwrap();
         let reach = Reach { generation: 1, sequence: 1, hash: crypto::hash(&bytes) };
-        let seen = [(victim, covered)].into();
-        let head = Head { v: VERSION, reach, at: self.now, seen, era: 0, card: Some(card) };
-        let head = document::signed(&own, &place, &name, &head).unwrap();
+        let head = self.head(&own, &place, reach, self.now, [(victim, covered)].into(), 0);
         let dir = hub.path().join(&place.space).join(&place.project);
         write(&dir.join(&name).join(format!("{:016x}", 1)).join(format!("{:016x}", 1)), &bytes);
         write(&dir.join("heads").join(&name), &head);
     }
 
+    /// The signed head of a container.
+    fn head(
+        &self,
+        own: &Secrets,
+        place: &Place,
+        reach: Reach,
+        at: Timestamp,
+        seen: BTreeMap<String, Reach>,
+        era: u64,
+    ) -> Vec<u8> {
+        let sign = own.sign_public().unwrap();
+        let name = id_of(&sign);
+        let pass = Pass::new(&Secrets::of(&self.secret), &self.space.id, &self.shared.id, sign);
+        let Proof { reach, signature } = Proof::new(own, place, &name, reach).unwrap();
+        let head = Head { v: VERSION, reach, signature, at, seen, era, proofs: BTreeMap::new(), pass };
+        document::signed(own, place, &name, &head).unwrap()
+    }
+
     /// Makes container `number` write, as it would: into its stream, the place, and the list of recent heads.
     fn add(&self, hub: &Hub, number: u64) {
-        let (by, own) = (Secrets::of(&self.secret), Secrets::of(&number.to_be_bytes()));
-        let name = format!("{:016x}", 0xc000_0000 + number);
+        let own = Secrets::of(&number.to_be_bytes());
+        let name = id_of(&own.sign_public().unwrap());
         let place = self.space.place(&self.shared.id);
         let stream = Stream { place: place.clone(), device: name.clone() };
         let position = Position { generation: 1, sequence: 1, previous: [0; 32] };
         let entry = Entry { seq: journal::micros(self.now), json: self.json.clone() };
         let key = &self.space.project_keys(&self.shared.id)[0];
         let (bytes, _) = batch::seal(key, &stream, position, [7; 16], &[entry]).unwrap();
-        let card = spaces::card(&name, &own, &spaces::key_device(&self.secret)).unwrap();
-        let card = Card { project: Some(self.shared.id.clone()), ..card };
-        let card = card.certified(&self.space.id, &by).unwrap();
         let era = 1 + number / RECENT_MAX as u64;
         let reach = Reach { generation: 1, sequence: 1, hash: crypto::hash(&bytes) };
         let at = self.now.plus(std::time::Duration::from_millis(number));
-        let head = Head { v: VERSION, reach, at, seen: Default::default(), era, card: Some(card) };
-        let head = document::signed(&own, &place, &name, &head).unwrap();
+        let head = self.head(&own, &place, reach, at, Default::default(), era);
         let dir = |place: &Place| hub.path().join(&place.space).join(&place.project);
         write(&dir(&place).join(&name).join(format!("{:016x}", 1)).join(format!("{:016x}", 1)), &bytes);
         write(&dir(&place).join("heads").join(&name), &head);

@@ -51,6 +51,25 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
 }
 
 #[test]
+fn a_team_gets_what_a_person_recorded_and_nothing_that_was_found_or_that_an_agent_recorded() {
+    let hub = Hub::new();
+    let (ann, bob) = (machine(), machine());
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    ann.ok(&["share", "--team", "acme"]);
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    ann.start("s1", "startup");
+    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "Let's use zanzibar for the queue."}));
+    let by_agent = ann.command().args(["record", "decision", "use marzipan"]).env("CLAUDECODE", "1").output().unwrap();
+    assert!(by_agent.status.success(), "{by_agent:?}");
+    decide(&ann, "use sqlite for the queue");
+    assert!(ann.brief().contains("zanzibar") && ann.brief().contains("marzipan"), "{}", ann.brief());
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    assert!(bob.brief().contains("use sqlite"), "{}", bob.brief());
+    assert!(!holds(&bob, "zanzibar") && !holds(&bob, "marzipan"));
+}
+
+#[test]
 fn own_devices_in_a_team_are_no_teammates() {
     let (_hub, a, b) = super::pair();
     let hub = Hub::new();
@@ -78,7 +97,7 @@ fn what_a_teammate_forgets_is_gone_from_the_others() {
     ann.ok(&["share", "--team", "acme"]);
     join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
     ann.start("s1", "startup");
-    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "Let's use zanzibar for the queue."}));
+    decide(&ann, "use zanzibar for the queue");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     assert!(bob.brief().contains("zanzibar"), "{}", bob.brief());

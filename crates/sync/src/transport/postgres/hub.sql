@@ -114,6 +114,7 @@ CREATE POLICY read ON cerberus.device FOR SELECT USING (
 DROP POLICY IF EXISTS add ON cerberus.device;
 CREATE POLICY add ON cerberus.device FOR INSERT WITH CHECK (
     owner = current_user
+    AND device <> 'chain'
     AND EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = device.space AND m.person = current_user));
 DROP POLICY IF EXISTS keep ON cerberus.device;
 CREATE POLICY keep ON cerberus.device FOR UPDATE USING (owner = current_user) WITH CHECK (owner = current_user);
@@ -135,15 +136,18 @@ CREATE POLICY change ON cerberus.document FOR UPDATE USING (
         SELECT 1 FROM cerberus.device d
         WHERE d.space = document.space AND d.device = document.name AND d.owner <> current_user));
 
--- Members read all batches, add batches of their own devices to a generation that is valid, and remove their own.
+-- Members read all batches, add batches of their own devices to a generation that is valid, and remove their own. The
+-- links of the space's chain belong to no device: every member adds some, and nobody removes any.
 DROP POLICY IF EXISTS read ON cerberus.batch;
 CREATE POLICY read ON cerberus.batch FOR SELECT USING (
     EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = batch.space AND m.person = current_user));
 DROP POLICY IF EXISTS add ON cerberus.batch;
 CREATE POLICY add ON cerberus.batch FOR INSERT WITH CHECK (
-    EXISTS (
+    (EXISTS (
         SELECT 1 FROM cerberus.device d
         WHERE d.space = batch.space AND d.device = batch.device AND d.owner = current_user)
+    OR batch.project = 'space' AND batch.device = 'chain' AND EXISTS (
+        SELECT 1 FROM cerberus.member m WHERE m.space = batch.space AND m.person = current_user))
     AND NOT EXISTS (
         SELECT 1 FROM cerberus.document h
         WHERE h.space = batch.space AND h.project = batch.project AND h.name = batch.device

@@ -14,6 +14,7 @@ use postgres_protocol::types::{ArrayDimension, array_to_sql};
 use rustls::{ClientConfig, RootCertStore};
 
 use self::connection::{Connection, DatabaseError, Login, Row, Statement};
+use super::super::document::{CHAIN, SPACE_PLACE};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
 use super::{
@@ -238,15 +239,18 @@ impl Postgres {
             Some(numbers.ok_or_else(|| self.unexpected("too many batches"))?),
             Some(bytes.ok_or_else(|| self.unexpected("too many batches"))?),
         ];
-        let statements = [
+        let mut statements = vec![
             Statement { sql: FOUND, parameters: vec![text(&place.space)] },
             Statement { sql: JOIN, parameters: vec![text(&place.space)] },
-            Statement { sql: DEVICE, parameters: vec![text(&place.space), text(device)] },
             Statement { sql: PUT, parameters: parameters.clone() },
             Statement { sql: COMPARE, parameters },
         ];
+        // Everybody adds links to the chain of a space.
+        if (place.project.as_str(), device.as_str()) != (SPACE_PLACE, CHAIN) {
+            statements.insert(2, Statement { sql: DEVICE, parameters: vec![text(&place.space), text(device)] });
+        }
         let answers = self.run(&statements)?;
-        let [_, _, _, stored, compared] = answers.as_slice() else { return Err(self.unexpected("too few results")) };
+        let [.., stored, compared] = answers.as_slice() else { return Err(self.unexpected("too few results")) };
         let stored: Vec<u64> = stored.iter().filter_map(|row| as_number(row, 0)).collect();
         let is_same = |sequence| {
             compared.iter().any(|row| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1])))

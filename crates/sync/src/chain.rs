@@ -1,0 +1,453 @@
+//! Who belongs to a space: a chain of signed links that only ever grows. Pure; every decision about membership is here.
+//!
+//! # The chain
+//!
+//! A link has a number, the hash of the link before it, one change, and the signature of a member that the chain up to
+//! there entitles. The first link founds the space. It is signed by the recovery key, which no device holds.
+//!
+//! | change | who may sign it |
+//! |---|---|
+//! | `Found`: the recovery key, the first device, the first key of the space | the recovery key, once |
+//! | `Add`: one more device, with its name | a member, or the recovery key |
+//! | `Remove`: devices and grants, and the key that they do not get | another member, or the recovery key |
+//! | `Leave`: the signer goes; somebody else begins a new key | a member |
+//! | `Rotate`: a new key of the space | a member, or the recovery key |
+//! | `Grant`: containers may read and append to one project | a member |
+//! | `Recovery`: another recovery key | the recovery key; the new one confirms |
+//!
+//! The id of a device is the hash of its signing key, and an id is added once: nobody speaks for another, and a removal
+//! never un-happens. A removal names the devices that were let in by those that go and that stay.
+//!
+//! # Keys
+//!
+//! There is one key of the space per *epoch*. The link that begins an epoch wraps its key for exactly the members it
+//! leaves and for the recovery key, says by a keyed hash which key it is, and seals the key before it with it. So whoever
+//! gets the newest key reads what is older, and nobody who is gone gets a newer one.
+//!
+//! # Which chain is believed
+//!
+//! Every device keeps the whole chain that it has seen, and puts back on the hub what is missing there. A chain that is
+//! shorter is not believed; one that differs is a fork, and nothing is exchanged. One thing beats that: a chain in which
+//! the recovery key has signed after the point where both differ. If removals would be lost by it, they are made again,
+//! unless whoever made them is not a member any more.
+//!
+//! A new device learns which chain is the right one by its pairing code: whoever lets it in proves in the link that it
+//! knows the code, and that link names the one before it. A container learns it from its key, and whoever has the
+//! recovery code from the recovery key's own signature.
+//!
+//! A container is not a member. It has a *grant*: a key that signs for containers of one project and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::crypto::{self, Key, SIGNATURE_BYTES, hex};
+
+/// Signs in the name of the recovery key.
+pub const RECOVERY: &str = "recovery";
+/// How long a device's name may be when it is sealed, in hexadecimal digits.
+const SEALED_CHARS_MAX: usize = 16 * 1024;
+
+/// The public keys of a device, or of the recovery code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keys {
+    #[serde(with = "hex")]
+    pub sign: Key,
+    #[serde(with = "hex")]
+    pub agree: Key,
+}
+
+/// The id of whoever signs with a key.
+pub fn id_of(sign: &Key) -> String {
+    hex::text(&crypto::sha256(&[b"device", sign])[..8])
+}
+
+/// A device as a link adds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    pub keys: Keys,
+    /// What the device or its owner is called, sealed for the space.
+    pub name: String,
+    /// The keys for names of what it forgot before it joined, sealed for the space.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub names: String,
+}
+
+/// The beginning of an epoch: a new key of the space.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Epoch {
+    pub number: u32,
+    /// Says which key it is and nothing about it.
+    #[serde(with = "hex")]
+    pub check: Key,
+    /// Member to the key, wrapped for it.
+    pub to: BTreeMap<String, String>,
+    /// The key of the epoch before, sealed with this one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub before: String,
+}
+
+/// What containers of one project may do with the key that belongs to it: read and append there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    #[serde(with = "hex")]
+    pub sign: Key,
+    /// The project, as the hub knows it.
+    pub project: String,
+    /// Sealed for the space.
+    pub name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Found {
+        recovery: Keys,
+        first: Device,
+        epoch: Epoch,
+        /// What only members know about the space, sealed with the first key.
+        sealed: String,
+    },
+    Add {
+        device: Device,
+        /// The key of the epoch, wrapped for it.
+        key: String,
+        /// Proves to it that whoever lets it in knows its pairing code. Empty if it needs no proof.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        welcome: String,
+    },
+    Remove {
+        gone: BTreeSet<String>,
+        /// Whom they let in, and who stays.
+        let_in: BTreeSet<String>,
+        epoch: Epoch,
+    },
+    Leave,
+    Rotate(Epoch),
+    Grant(Grant),
+    Recovery {
+        recovery: Keys,
+        key: String,
+        /// The new key's signature of the link before.
+        #[serde(with = "hex")]
+        confirmed: [u8; SIGNATURE_BYTES],
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    pub v: u32,
+    pub number: u64,
+    /// The hash of the link before; zeros in the first.
+    #[serde(with = "hex")]
+    pub previous: Key,
+    /// Who signs it.
+    pub by: String,
+    pub change: Change,
+}
+
+/// A link as it was shown. It is not believed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    pub link: Link,
+    pub hash: Key,
+    pub bytes: Vec<u8>,
+}
+
+/// Why a link is not believed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("it does not follow the link before it")]
+    NotNext,
+    #[error("{0} may not make this change")]
+    NotEntitled(String),
+    #[error("it is not signed by {0}")]
+    NotSigned(String),
+    #[error("{0} was in this space before")]
+    Known(String),
+    #[error("{0} is not in this space")]
+    Unknown(String),
+    #[error("its key is not the next one, or not for the members it leaves")]
+    WrongEpoch,
+    #[error("it does not name whom the removed devices let in")]
+    Unnamed,
+    #[error("a part of it is too long")]
+    TooLong,
+}
+
+/// What somebody is said to have signed.
+pub enum Claim<'a> {
+    Link(&'a Shown),
+    /// The hash of a link, with a signature.
+    Confirmed(&'a Key, &'a [u8; SIGNATURE_BYTES]),
+}
+
+/// Whether a key signed it.
+pub type IsSigned<'a> = &'a dyn Fn(Claim, &Key) -> bool;
+
+/// A member, and how it came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub device: Device,
+    pub by: String,
+}
+
+/// What a chain says when all of its links are believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub number: u64,
+    pub head: Key,
+    pub recovery: Keys,
+    pub members: BTreeMap<String, Member>,
+    pub grants: BTreeMap<String, Grant>,
+    /// Devices and grants that were here, and who ended that.
+    pub gone: BTreeMap<String, String>,
+    pub epochs: Vec<Epoch>,
+    /// Keys that were wrapped when somebody came in: member to the epoch and the wrapped key.
+    pub given: BTreeMap<String, (u32, String)>,
+    pub sealed: String,
+    /// Somebody left who knows the key in use.
+    pub is_rotation_due: bool,
+    /// How often the recovery key has signed.
+    pub recoveries: u64,
+}
+
+impl State {
+    fn found(shown: &Shown) -> Result<State, Refusal> {
+        let Link { number, previous, by, change, .. } = &shown.link;
+        let Change::Found { recovery, first, epoch, sealed } = change else { return Err(Refusal::NotNext) };
+        if *number != 1 || *previous != [0; 32] || by != RECOVERY {
+            return Err(Refusal::NotNext);
+        }
+        let mut state = State {
+            number: 1,
+            head: shown.hash,
+            recovery: recovery.clone(),
+            members: BTreeMap::new(),
+            grants: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            epochs: Vec::new(),
+            given: BTreeMap::new(),
+            sealed: short(sealed)?.clone(),
+            is_rotation_due: false,
+            recoveries: 1,
+        };
+        state.add(first, RECOVERY)?;
+        state.begin(epoch)?;
+        Ok(state)
+    }
+
+    /// The key with which somebody signs.
+    fn signer(&self, by: &str) -> Option<&Key> {
+        match by {
+            RECOVERY => Some(&self.recovery.sign),
+            by => self.members.get(by).map(|member| &member.device.keys.sign),
+        }
+    }
+
+    /// The number of the key in use.
+    pub fn epoch(&self) -> u32 {
+        self.epochs.last().map_or(0, |epoch| epoch.number)
+    }
+
+    /// Whether an id may not be used any more.
+    pub fn is_known(&self, id: &str) -> bool {
+        self.members.contains_key(id) || self.grants.contains_key(id) || self.gone.contains_key(id)
+    }
+
+    fn add(&mut self, device: &Device, by: &str) -> Result<String, Refusal> {
+        let id = id_of(&device.keys.sign);
+        if self.is_known(&id) {
+            return Err(Refusal::Known(id));
+        }
+        short(&device.name)?;
+        short(&device.names)?;
+        self.members.insert(id.clone(), Member { device: device.clone(), by: by.to_string() });
+        Ok(id)
+    }
+
+    fn begin(&mut self, epoch: &Epoch) -> Result<(), Refusal> {
+        let is_next = self.epoch().checked_add(1) == Some(epoch.number);
+        let receivers = self.members.keys().map(String::as_str).chain([RECOVERY]);
+        if !is_next || !receivers.collect::<BTreeSet<_>>().into_iter().eq(epoch.to.keys().map(String::as_str)) {
+            return Err(Refusal::WrongEpoch);
+        }
+        epoch.to.values().try_for_each(|wrapped| short(wrapped).map(drop))?;
+        short(&epoch.before)?;
+        self.epochs.push(epoch.clone());
+        self.is_rotation_due = false;
+        Ok(())
+    }
+
+    /// The members whom some of these let in, and who stay when they go.
+    pub fn let_in_by(&self, gone: &BTreeSet<String>) -> BTreeSet<String> {
+        let stays = |(id, member): &(&String, &Member)| gone.contains(&member.by) && !gone.contains(*id);
+        self.members.iter().filter(stays).map(|(id, _)| id.clone()).collect()
+    }
+
+    fn remove(&mut self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), Refusal> {
+        if gone.is_empty() || gone.contains(by) {
+            return Err(Refusal::NotEntitled(by.to_string()));
+        }
+        if *let_in != self.let_in_by(gone) {
+            return Err(Refusal::Unnamed);
+        }
+        for id in gone {
+            if self.members.remove(id).is_none() && self.grants.remove(id).is_none() {
+                return Err(Refusal::Unknown(id.clone()));
+            }
+            self.gone.insert(id.clone(), by.to_string());
+        }
+        Ok(())
+    }
+
+    /// What this chain says with one more link. Whether the link is signed was found out before.
+    fn changed(&self, shown: &Shown) -> Result<State, Refusal> {
+        let Link { number, previous, by, change, .. } = &shown.link;
+        if self.number.checked_add(1) != Some(*number) || *previous != self.head {
+            return Err(Refusal::NotNext);
+        }
+        let is_recovery = by == RECOVERY;
+        let mut next = State { number: *number, head: shown.hash, ..self.clone() };
+        next.recoveries += u64::from(is_recovery);
+        match change {
+            Change::Found { .. } => return Err(Refusal::NotNext),
+            Change::Leave | Change::Grant(_) if is_recovery => return Err(Refusal::NotEntitled(by.clone())),
+            Change::Recovery { .. } if !is_recovery => return Err(Refusal::NotEntitled(by.clone())),
+            Change::Add { device, key, .. } => {
+                let id = next.add(device, by)?;
+                next.given.insert(id, (next.epoch(), short(key)?.clone()));
+            }
+            Change::Remove { gone, let_in, epoch } => {
+                next.remove(gone, let_in, by)?;
+                next.begin(epoch)?;
+            }
+            Change::Leave => {
+                next.members.remove(by);
+                next.gone.insert(by.clone(), by.clone());
+                next.is_rotation_due = true;
+            }
+            Change::Rotate(epoch) => next.begin(epoch)?,
+            Change::Grant(grant) => {
+                let id = id_of(&grant.sign);
+                if self.is_known(&id) {
+                    return Err(Refusal::Known(id));
+                }
+                short(&grant.name)?;
+                next.grants.insert(id, grant.clone());
+            }
+            Change::Recovery { recovery, key, .. } => {
+                next.recovery = recovery.clone();
+                next.given.insert(RECOVERY.to_string(), (next.epoch(), short(key)?.clone()));
+            }
+        }
+        Ok(next)
+    }
+}
+
+fn short(text: &String) -> Result<&String, Refusal> {
+    if text.len() <= SEALED_CHARS_MAX { Ok(text) } else { Err(Refusal::TooLong) }
+}
+
+/// A chain whose links are all believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    pub links: Vec<Shown>,
+    pub state: State,
+}
+
+/// What a hub shows, compared with the chain that this device knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same, or nothing that counts.
+    Same,
+    /// The same and more.
+    Longer(Chain),
+    /// Less than is known, or something that is beaten by what is known.
+    Older,
+    /// Something else, which the recovery key has signed.
+    Recovered(Chain),
+    /// Something else from this link on.
+    Forked(u64),
+}
+
+impl Chain {
+    pub fn begin(first: Shown, is_signed: IsSigned) -> Result<Chain, Refusal> {
+        let state = State::found(&first)?;
+        match is_signed(Claim::Link(&first), &state.recovery.sign) {
+            true => Ok(Chain { links: vec![first], state }),
+            false => Err(Refusal::NotSigned(RECOVERY.to_string())),
+        }
+    }
+
+    /// Adds a link, if it is signed by somebody who may make the change.
+    pub fn push(&mut self, shown: Shown, is_signed: IsSigned) -> Result<(), Refusal> {
+        let by = &shown.link.by;
+        let key = self.state.signer(by).ok_or_else(|| Refusal::NotEntitled(by.clone()))?;
+        if !is_signed(Claim::Link(&shown), key) {
+            return Err(Refusal::NotSigned(by.clone()));
+        }
+        if let Change::Recovery { recovery, confirmed, .. } = &shown.link.change
+            && !is_signed(Claim::Confirmed(&shown.link.previous, confirmed), &recovery.sign)
+        {
+            return Err(Refusal::NotSigned("the new recovery key".to_string()));
+        }
+        self.state = self.state.changed(&shown)?;
+        self.links.push(shown);
+        Ok(())
+    }
+
+    /// The links that can be believed, up to the first that cannot, and why that one cannot.
+    pub fn read(shown: Vec<Shown>, is_signed: IsSigned) -> (Option<Chain>, Option<Refusal>) {
+        let mut shown = shown.into_iter();
+        let mut chain = match shown.next().map(|first| Chain::begin(first, is_signed)) {
+            None => return (None, None),
+            Some(Err(refusal)) => return (None, Some(refusal)),
+            Some(Ok(chain)) => chain,
+        };
+        let refusal = shown.find_map(|link| chain.push(link, is_signed).err());
+        (Some(chain), refusal)
+    }
+
+    /// Compares what a hub shows with this chain.
+    pub fn judged(&self, shown: Vec<Shown>, is_signed: IsSigned) -> Verdict {
+        let common = self.links.iter().zip(&shown).take_while(|(known, shown)| known.hash == shown.hash).count();
+        if common == shown.len() {
+            return if common == self.links.len() { Verdict::Same } else { Verdict::Older };
+        }
+        if common == self.links.len() {
+            let mut longer = self.clone();
+            // What cannot be believed counts as not shown.
+            let _ = shown.into_iter().skip(common).try_for_each(|link| longer.push(link, is_signed));
+            return if longer.links.len() > common { Verdict::Longer(longer) } else { Verdict::Same };
+        }
+        let (Some(other), _) = Chain::read(shown, is_signed) else { return Verdict::Older };
+        if other.links.len() <= common {
+            return Verdict::Older;
+        }
+        let is_recovered = |chain: &Chain| chain.links[common..].iter().any(|shown| shown.link.by == RECOVERY);
+        match (is_recovered(self), is_recovered(&other)) {
+            // Another founding is another space, whoever signed it.
+            (false, true) if common > 0 => Verdict::Recovered(other),
+            (true, false) => Verdict::Older,
+            _ => Verdict::Forked(common as u64 + 1),
+        }
+    }
+
+    /// The removals of this chain that must be made again in another that the recovery key has signed, as soon as somebody
+    /// is in there: those by whoever is a member there.
+    pub fn removals_missing_in(&self, other: &State) -> BTreeSet<String> {
+        let counts = |(id, by): &(&String, &String)| {
+            !other.gone.contains_key(*id) && (*by == RECOVERY || other.members.contains_key(*by) || id == by)
+        };
+        self.state.gone.iter().filter(counts).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// A link that would follow.
+    pub fn next(&self, v: u32, by: &str, change: Change) -> Link {
+        Link { v, number: self.state.number + 1, previous: self.state.head, by: by.to_string(), change }
+    }
+}
+
+#[cfg(test)]
+mod tests;

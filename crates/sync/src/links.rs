@@ -1,0 +1,304 @@
+//! The chain of a space on the hub and in this home: read, kept, put back and added to.
+//!
+//! A hub has the chain twice. In the stream `chain` every link has its own name, so that of two devices that add a link at
+//! the same moment one is told that the other was faster. The document `chain` has all links, so that one request reads
+//! them. Both are put back from any device that knows them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::chain::{Chain, Change, Claim, IsSigned, Link, Member, RECOVERY, Shown, State, Verdict};
+use super::crypto::{self, Key, Secrets, hex};
+use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
+use super::local::{self, Device, Files, Space};
+use super::spaces::unreadable;
+use super::transport::{Document, Put, Range, Sealed, Stream, Transport, redacted};
+use super::{Result, SyncError, keys};
+
+/// How often somebody else may be faster.
+const ATTEMPTS_MAX: usize = 16;
+/// So many links are asked for one by one. There are more only if devices were killed.
+const LINKS_AT_ONCE: usize = 2;
+/// How many places there are for a link, if something else stands in the first.
+const LANES: u64 = 4;
+/// What links are signed as.
+const LINK: &str = "link";
+
+pub fn stream(space: &Space) -> Stream {
+    Stream { place: space.place(SPACE_PLACE), device: CHAIN.to_string() }
+}
+
+/// What is asked to learn about links that are not in the document yet.
+pub fn newer(space: &Space, chain: &Chain) -> Range {
+    let State { number, recoveries, .. } = chain.state;
+    Range { stream: stream(space), generation: recoveries, sequence: number, limit: LINKS_AT_ONCE }
+}
+
+fn shown(bytes: &[u8]) -> std::result::Result<Shown, Unusable> {
+    let link: Link = document::claimed(bytes)?;
+    Ok(Shown { link, hash: crypto::hash(bytes), bytes: bytes.to_vec() })
+}
+
+/// Runs something that needs to know what is signed in a space.
+pub(super) fn believing<T>(space: &Space, run: impl FnOnce(IsSigned) -> T) -> T {
+    let place = space.place(SPACE_PLACE);
+    run(&|claim: Claim, key: &Key| match claim {
+        Claim::Link(shown) => document::is_signed(key, &place, LINK, &shown.bytes),
+        Claim::Confirmed(head, signature) => crypto::is_signed(key, &confirming(space), head, signature),
+    })
+}
+
+/// What a new recovery key signs the head of the chain as.
+pub fn confirming(space: &Space) -> [&[u8]; 2] {
+    [b"confirmed", space.id.as_bytes()]
+}
+
+/// The chain that this home knows; `None` if it has not seen any yet.
+pub fn known(files: &Files, space: &Space) -> Result<Option<Chain>> {
+    let links = files.links(space)?;
+    if links.is_empty() {
+        return Ok(None);
+    }
+    let damaged =
+        |reason: String| SyncError::Damaged { path: files.path(&format!("chain-{}.json", space.number)), reason };
+    let shown: std::result::Result<Vec<Shown>, Unusable> = links.iter().map(|link| shown(link)).collect();
+    let shown = shown.map_err(|_| damaged("not a chain".to_string()))?;
+    match believing(space, |is_signed| Chain::read(shown, is_signed)) {
+        (Some(chain), None) => Ok(Some(chain)),
+        (_, refusal) => Err(damaged(refusal.map_or_else(String::new, |refusal| refusal.to_string()))),
+    }
+}
+
+/// The links in the hub's document. What is not a link ends it.
+pub(super) fn links(documents: &[Document]) -> Result<Vec<Shown>> {
+    let Some(found) = documents.iter().find(|document| document.name == CHAIN) else { return Ok(Vec::new()) };
+    let texts: Vec<String> = serde_json::from_slice(&found.bytes).unwrap_or_default();
+    let mut links = Vec::new();
+    for bytes in texts.iter().map_while(|text| hex::bytes(text)) {
+        match shown(&bytes) {
+            Ok(shown) => links.push(shown),
+            Err(Unusable::Newer) => {
+                let newer = "who belongs to this space was written by a newer version of Cerberus; update this one";
+                return Err(SyncError::Unreadable(newer.to_string()));
+            }
+            Err(_) => break,
+        }
+    }
+    Ok(links)
+}
+
+pub(super) fn document(chain: &Chain) -> Result<Vec<u8>> {
+    let texts: Vec<String> = chain.links.iter().map(|shown| hex::text(&shown.bytes)).collect();
+    serde_json::to_vec(&texts).map_err(unreadable)
+}
+
+/// The chain that a hub shows to somebody who knows none yet.
+pub fn first(space: &Space, documents: &[Document]) -> Result<Chain> {
+    let hub = redacted(&space.hub);
+    let links = links(documents)?;
+    if links.is_empty() {
+        let is_old = documents.iter().any(|document| document.name == FIRST_FORMAT);
+        return Err(if is_old { SyncError::FirstFormat } else { SyncError::UnknownSpace { hub } });
+    }
+    let (chain, refusal) = believing(space, |is_signed| Chain::read(links, is_signed));
+    let reason = || refusal.map_or_else(String::new, |refusal| refusal.to_string());
+    chain.ok_or_else(|| SyncError::NotBelieved { hub, reason: reason() })
+}
+
+/// Writes the document with all links.
+pub fn publish(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
+    Ok(hub.replace(&space.place(SPACE_PLACE), CHAIN, &document(chain)?, None)?)
+}
+
+/// The links as the stream has them, each with its generation. After a link of the recovery key a new one begins.
+fn in_stream(chain: &Chain) -> impl Iterator<Item = (u64, Sealed)> {
+    chain.links.iter().scan(1, |generation, shown| {
+        let is_recovery = shown.link.by == RECOVERY && shown.link.number > 1;
+        let at = std::mem::replace(generation, *generation + u64::from(is_recovery));
+        Some((at, Sealed { sequence: shown.link.number, bytes: shown.bytes.clone() }))
+    })
+}
+
+/// Whether the hub still has the newest link in its place.
+pub(super) fn has_newest(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<bool> {
+    let Some((generation, newest)) = in_stream(chain).last() else { return Ok(false) };
+    Ok(hub.after(&stream(space), generation, newest.sequence - 1, 1)?.first() == Some(&newest))
+}
+
+/// Puts back every link that the hub does not have any more.
+pub fn put_back(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
+    // One after another: what stands in the way of one must not keep the others.
+    for (generation, link) in in_stream(chain) {
+        hub.put_if_absent(&stream(space), generation, &[link])?;
+    }
+    publish(hub, space, chain)
+}
+
+/// Signs the first link.
+pub fn found(space: &Space, recovery: &Secrets, change: Change) -> Result<Chain> {
+    let link = Link { v: VERSION, number: 1, previous: [0; 32], by: RECOVERY.to_string(), change };
+    let first = signed(space, recovery, &link)?;
+    let begun = believing(space, |is_signed| Chain::begin(first, is_signed));
+    begun.map_err(|refusal| SyncError::Unreadable(refusal.to_string()))
+}
+
+fn signed(space: &Space, secrets: &Secrets, link: &Link) -> Result<Shown> {
+    let bytes = document::signed(secrets, &space.place(SPACE_PLACE), LINK, link).ok_or(SyncError::NoRandomBytes)?;
+    Ok(Shown { link: link.clone(), hash: crypto::hash(&bytes), bytes })
+}
+
+/// The chain before somebody types a change: what this home knows, and what the hub has more. Fails if this device is not
+/// in it. Whoever has the recovery code goes on from what this home knows, whatever the hub shows.
+pub fn current(
+    hub: &mut dyn Transport,
+    files: &Files,
+    space: &Space,
+    device: &Device,
+    has_recovery: bool,
+) -> Result<Chain> {
+    let known = known(files, space)?.ok_or(SyncError::Waiting)?;
+    let shown = links(&hub.heads(&space.place(SPACE_PLACE))?)?;
+    let chain = match believing(space, |is_signed| known.judged(shown, is_signed)) {
+        Verdict::Longer(chain) => chain,
+        Verdict::Same | Verdict::Older => known,
+        Verdict::Forked(_) if has_recovery => known,
+        Verdict::Forked(number) => return Err(forked(space, number)),
+        Verdict::Recovered(_) => {
+            let reason = "the recovery code was used; run `cerberus sync` first".to_string();
+            return Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason });
+        }
+    };
+    match chain.state.members.contains_key(&device.id.to_string()) || has_recovery {
+        true => Ok(chain),
+        false => Err(SyncError::Removed(space.label())),
+    }
+}
+
+pub(super) fn forked(space: &Space, number: u64) -> SyncError {
+    SyncError::Forked { hub: redacted(&space.hub), space: space.label(), number }
+}
+
+/// Whether a link has got its place on the hub.
+enum Placed {
+    Here,
+    /// Somebody else was faster: this is the chain now.
+    After(Box<Chain>),
+    /// Something that cannot be believed stands everywhere.
+    Nowhere,
+}
+
+/// Puts a link where nobody else can put one. What cannot be believed is left there, and the next place is tried.
+fn placed(hub: &mut dyn Transport, space: &Space, chain: &Chain, sealed: Sealed) -> Result<Placed> {
+    let Range { stream, generation, sequence, limit } = newer(space, chain);
+    for lane in 0..LANES {
+        let generation = generation + (lane << 32);
+        if !hub.put_if_absent(&stream, generation, std::slice::from_ref(&sealed))?.contains(&Put::Other) {
+            return Ok(Placed::Here);
+        }
+        let there = hub.after(&stream, generation, sequence, limit)?;
+        let longer = with_newer(space, chain, &there);
+        if longer.links.len() > chain.links.len() {
+            return Ok(Placed::After(Box::new(longer)));
+        }
+    }
+    Ok(Placed::Nowhere)
+}
+
+/// A chain with the links that follow it, as far as they can be believed.
+pub(super) fn with_newer(space: &Space, chain: &Chain, there: &[Sealed]) -> Chain {
+    let mut longer = chain.clone();
+    believing(space, |is_signed| {
+        let mut links = there.iter().map_while(|link| shown(&link.bytes).ok());
+        let _ = links.try_for_each(|link| longer.push(link, is_signed));
+    });
+    longer
+}
+
+/// Who adds a link.
+pub struct Signer<'a> {
+    pub id: &'a str,
+    pub secrets: &'a Secrets,
+}
+
+/// Adds a link. If somebody else was faster, the change is made anew on top of theirs. `change` says what to do; `None` if
+/// there is nothing to do any more.
+pub fn append(
+    hub: &mut dyn Transport,
+    files: &Files,
+    space: &Space,
+    chain: &mut Chain,
+    signer: &Signer,
+    change: impl Fn(&State) -> Result<Option<Change>>,
+) -> Result<bool> {
+    for _ in 0..ATTEMPTS_MAX {
+        let Some(change) = change(&chain.state)? else { return Ok(false) };
+        let link = signed(space, signer.secrets, &chain.next(VERSION, signer.id, change))?;
+        let sealed = Sealed { sequence: link.link.number, bytes: link.bytes.clone() };
+        let mut next = chain.clone();
+        let pushed = believing(space, |is_signed| next.push(link, is_signed));
+        pushed.map_err(|refusal| SyncError::Unreadable(format!("this device may not do that: {refusal}")))?;
+        match placed(hub, space, chain, sealed)? {
+            Placed::Here => {}
+            Placed::After(longer) => {
+                *chain = *longer;
+                continue;
+            }
+            // The word of the recovery key counts, whatever stands in its way.
+            Placed::Nowhere if signer.id == RECOVERY => {}
+            Placed::Nowhere => break,
+        }
+        *chain = next;
+        files.save_chain(space, chain)?;
+        publish(hub, space, chain)?;
+        return Ok(true);
+    }
+    Err(SyncError::Obstructed { hub: redacted(&space.hub) })
+}
+
+/// Removes devices and grants, and begins a key that they do not get. Says who was let in by them and stays.
+pub fn remove(
+    hub: &mut dyn Transport,
+    files: &Files,
+    space: &mut Space,
+    chain: &mut Chain,
+    signer: &Signer,
+    gone: &BTreeSet<String>,
+) -> Result<BTreeSet<String>> {
+    let (key, device) = (local::random()?, files.device()?);
+    let let_in = std::cell::RefCell::new(BTreeSet::new());
+    let at = &*space;
+    append(hub, files, at, chain, signer, |state| {
+        let is_here = |id: &&String| state.members.contains_key(*id) || state.grants.contains_key(*id);
+        let gone: BTreeSet<String> = gone.iter().filter(is_here).cloned().collect();
+        if gone.is_empty() {
+            return Ok(None);
+        }
+        let keys = keys::all(&at.id, state, &device.id.to_string(), &device.secrets).unwrap_or_default();
+        let last = keys.last().ok_or_else(|| wrong_key(at))?;
+        let epoch = keys::next_epoch(&at.id, state, last, key, &gone)?;
+        *let_in.borrow_mut() = state.let_in_by(&gone);
+        Ok(Some(Change::Remove { let_in: state.let_in_by(&gone), gone, epoch }))
+    })?;
+    take_keys(space, &chain.state, &device)?;
+    Ok(let_in.into_inner())
+}
+
+pub(super) fn wrong_key(space: &Space) -> SyncError {
+    SyncError::WrongKey { hub: redacted(&space.hub) }
+}
+
+/// Takes the keys that the chain has for this device. Those that it has already must be among them.
+pub fn take_keys(space: &mut Space, state: &State, device: &Device) -> Result<()> {
+    let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
+    let keys = keys.filter(|keys| keys.last().is_some_and(|last| last.epoch == state.epoch()));
+    space.keys = keys.ok_or_else(|| wrong_key(space))?;
+    Ok(())
+}
+
+/// The names of the devices.
+pub fn names(space: &Space, state: &State) -> BTreeMap<String, String> {
+    let name = |member: &Member| {
+        let added = &member.device;
+        keys::opened_name(space, &added.keys.sign, &added.name).unwrap_or_default()
+    };
+    state.members.iter().map(|(id, member)| (id.clone(), name(member))).collect()
+}
