@@ -1,8 +1,9 @@
 //! What a hub answers: batches, documents, codes. Anything may be in them; nothing of it is believed, and nothing panics.
 
 use cerberus_sync::batch::{self, Entry, Position, ProjectKey};
+use cerberus_sync::chain::{Chain, Link, Shown};
 use cerberus_sync::code::Code;
-use cerberus_sync::document::{self, Founding, Head, Papers};
+use cerberus_sync::document::{self, Head};
 use cerberus_sync::transport::{Place, Stream};
 
 use super::{Check, holds};
@@ -20,8 +21,11 @@ pub fn sync() -> anyhow::Result<Check> {
         let with_header = [b"CBB\x01".as_slice(), input].concat();
         holds(batch::open(keys, &stream(), &with_header).is_err(), "nothing is sealed by chance", input.len())?;
         let _ = batch::inflated(input);
-        let _ = (document::claimed::<Head>(input), document::claimed::<Papers>(input));
-        let _ = document::claimed::<Founding>(&[input, &[0; 64]].concat());
+        let _ = document::claimed::<Head>(input);
+        if let Ok(link) = document::claimed::<Link>(&[input, &[0; 64]].concat()) {
+            let shown = Shown { link, hash: [0; 32], bytes: input.to_vec() };
+            let _ = Chain::read(vec![shown.clone(), shown], &|_, _| true);
+        }
         let text = String::from_utf8_lossy(input);
         if let Some(code) = Code::read(&text) {
             let again = code.written().and_then(|written| Code::read(&written));

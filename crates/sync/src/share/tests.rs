@@ -8,6 +8,7 @@ use cerberus_record::event::{
     Touch, Untyped,
 };
 use cerberus_record::fact::Kind;
+use cerberus_record::failure::Failure;
 use cerberus_record::kind::EventKind;
 use cerberus_record::memory::{Background, Evidence, Memory, Status, Uses};
 use cerberus_record::repository::Repository;
@@ -115,6 +116,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             names: list(),
             command: Some(c()),
             error: Some(c()),
+            failure: Some(Failure { signature: c(), message: c() }),
             output: Some(c()),
             answers: vec![(c(), c())],
             plan: Some(c()),
