@@ -239,7 +239,6 @@ pub enum Event<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentProcess<'a> {
     pub pid: u32,
-    /// When it started, in kernel clock ticks.
     pub started_ticks: u64,
     /// The boot, machine and pid namespace that the pid belongs to.
     #[serde(borrow)]
