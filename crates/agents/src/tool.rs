@@ -10,7 +10,7 @@ use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 use cerberus_record::quotation;
 use cerberus_record::runs::Printed;
-use cerberus_record::{failure, git_report, names, runs};
+use cerberus_record::{git_report, names, runs};
 use serde::Deserialize;
 
 use super::code;
@@ -159,7 +159,7 @@ fn sign(used: &mut Use<'_>, printed: &str) {
         return;
     }
     let command = used.command.as_deref().unwrap_or_default();
-    used.failure = failure::failure(used.cleaner, command, printed, used.outcome);
+    used.failure = runs::failure(used.cleaner, command, printed, used.outcome);
 }
 
 /// How a command ended, for hosts that report an exit code or nothing.

@@ -214,7 +214,6 @@ pub enum Event<'a> {
 #[serde(bound(deserialize = "'de: 'a"))]
 pub struct AgentProcess<'a> {
     pub pid: u32,
-    /// When it started, in kernel clock ticks.
     pub started_ticks: u64,
     /// The boot, machine and pid namespace that the pid belongs to.
     pub boot: Clean<'a>,

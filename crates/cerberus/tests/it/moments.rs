@@ -25,7 +25,7 @@ fn failed(env: &TestEnv, session: &str, id: &str, command: &str, error: &str) ->
     reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_string()
 }
 
-const NO_MODULE: &str = "Traceback (most recent call last):\n  File \"/work/a/run.py\", line 3, in <module>\n\
+const NO_MODULE: &str = "Traceback (most recent call last):\n  File \"/opt/a/run.py\", line 3, in <module>\n\
     ModuleNotFoundError: No module named 'yaml'";
 
 /// A session in which a command fails, something is done, and the command passes.
@@ -52,7 +52,7 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     let mut env = env();
     solve(&env, "first");
     later(&mut env, "second");
-    let elsewhere = NO_MODULE.replace("/work/a", "/srv").replace("line 3", "line 77");
+    let elsewhere = NO_MODULE.replace("/opt/a", "/srv").replace("line 3", "line 77");
     let told = failed(&env, "second", "u1", "cd /srv && python run.py", &elsewhere);
     assert_eq!(
         told,

@@ -6,9 +6,8 @@
 
 use cerberus_record::clean::instruction::is_instruction;
 use cerberus_record::clean::text::{self, clip};
-use cerberus_record::failure::is_preparation;
 use cerberus_record::ours::{self, SEEN};
-use cerberus_record::runs;
+use cerberus_record::runs::{self, is_preparation};
 use cerberus_record::shell::{self, Simple};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;

@@ -8,6 +8,7 @@
 mod any;
 mod classify;
 mod command;
+mod failure;
 mod go;
 mod javascript;
 mod jvm;
@@ -26,6 +27,7 @@ mod toolchain;
 use serde::{Deserialize, Serialize};
 
 pub use command::{may_be_run, recognise};
+pub use failure::{failure, is_preparation};
 pub use ledger::Ledger;
 pub use printed::{Printed, lines_of_run, printed, without_contents};
 pub use report::{is_test_output, read};
