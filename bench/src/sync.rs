@@ -224,7 +224,7 @@ fn measure(programs: &Programs, name: &str, round_trip: Duration) -> Result<Meas
     let shared = space.projects.iter().find(|shared| !shared.is_space()).context("a project is shared")?;
     let stream = files.state(&space)?.streams.remove(&shared.number).context("it was exchanged")?;
     let mut hub = first.open(&direct.address)?;
-    let key = token::make(hub.as_mut(), &files.device()?, &space, shared, &stream.listing)?;
+    let key = token::make(&files, hub.as_mut(), &files.device()?, &space, shared, &stream.listing)?;
     let mut times = (0..CONTAINERS)
         .map(|number| container(programs, &scratch, &format!("container-{number}"), &key, &line))
         .collect::<Result<Vec<Duration>>>()?;
