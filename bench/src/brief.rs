@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
-use cerberus_recall::brief::stopped::Part;
-use cerberus_recall::brief::{BUDGET_TOKENS, CHARS_MAX, Request, compose};
+use cerberus_recall::brief::stopped::WorkDone;
+use cerberus_recall::brief::{BUDGET_TOKENS, BriefRequest, CHARS_MAX, compose};
 use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
 use cerberus_record::time::Timestamp;
@@ -307,10 +307,10 @@ fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
         let history = store.history(&joined.ids, Asks::Prompt, now)?;
         let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
         carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
-        let (turns, worked) = (store.turns(&sessions, |_| Part::Work, now)?, recall::worked(&history));
+        let (turns, worked) = (store.turns(&sessions, |_| WorkDone::Work, now)?, recall::worked(&history));
         let view = View { store: &store, located: &located, joined: &joined, now };
         let survey = survey(&view, history, &mut carried, &sessions, None, false)?;
-        let request = Request {
+        let request = BriefRequest {
             project: &located.name,
             facts: &carried.facts,
             settlements: &carried.settlements,

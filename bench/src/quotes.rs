@@ -11,7 +11,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cerberus_agents::{claude_code, transcripts};
 use cerberus_recall::brief::stopped::{
-    self, Candidate, FEATURES, Features, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn, WEIGHTS,
+    self, CandidateSentence, FEATURES, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, SentenceFeatures, TURNS_READ_MAX,
+    Turn, WEIGHTS,
 };
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::event::Event;
@@ -61,7 +62,7 @@ struct Wanted {
 pub struct Moment {
     pub person: String,
     pub gold: Gold,
-    candidates: Vec<Candidate>,
+    candidates: Vec<CandidateSentence>,
 }
 
 #[derive(Default)]
@@ -165,7 +166,7 @@ fn turns(path: &Path) -> Result<Vec<Quotable>> {
 }
 
 impl Figures {
-    fn add(&mut self, moment: &Moment, weights: &Features, budget_tokens: usize) {
+    fn add(&mut self, moment: &Moment, weights: &SentenceFeatures, budget_tokens: usize) {
         let chosen = stopped::choose(&moment.candidates, weights, budget_tokens);
         let quoted: Vec<String> = chosen.iter().flat_map(|at| pieces(&moment.candidates[*at].text)).collect();
         self.count(&moment.gold, &quoted);
@@ -244,13 +245,13 @@ fn plain(text: &str) -> String {
 }
 
 /// The weights fitted on everybody else.
-pub fn fit_without(moments: &[Moment], person: &str) -> Features {
+pub fn fit_without(moments: &[Moment], person: &str) -> SentenceFeatures {
     fit(moments.iter().filter(|moment| moment.person != person))
 }
 
 /// Logistic regression by Newton's method.
-fn fit<'a>(moments: impl Iterator<Item = &'a Moment>) -> Features {
-    let samples: Vec<(Features, f64)> = moments
+fn fit<'a>(moments: impl Iterator<Item = &'a Moment>) -> SentenceFeatures {
+    let samples: Vec<(SentenceFeatures, f64)> = moments
         .flat_map(|moment| moment.candidates.iter().map(|one| (one.features, moment.gold.worth(&one.text))))
         .collect();
     const N: usize = FEATURES.len();

@@ -24,7 +24,9 @@ use cerberus_store::view::fold;
 use cerberus_sync::exchange::Exchange;
 use cerberus_sync::local::{Files, Space};
 use cerberus_sync::transport::at_once::AT_ONCE_MAX;
-use cerberus_sync::transport::{self, Answer, Local, Place, Put, Question, Sealed, Stream, Transport, TransportError};
+use cerberus_sync::transport::{
+    self, Answer, LocalMachine, Place, Put, Question, Sealed, Stream, Transport, TransportError,
+};
 use cerberus_sync::{spaces, token};
 use cerberus_testkit::hubs::delay::Delay;
 use cerberus_testkit::hubs::git::{GitHttp, Repositories};
@@ -371,7 +373,7 @@ impl Machine {
 
     fn open(&self, address: &str) -> Result<Box<dyn Transport>> {
         let variable = |name: &str| std::env::var(name).ok();
-        let local = Local { dir: Path::new(&self.dir), variable: &variable, time_max: REQUEST_MAX };
+        let local = LocalMachine { dir: Path::new(&self.dir), variable: &variable, time_max: REQUEST_MAX };
         Ok(transport::open(address, &local)?)
     }
 

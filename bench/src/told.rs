@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use cerberus_recall::brief::stopped::{Features, WEIGHTS};
+use cerberus_recall::brief::stopped::{SentenceFeatures, WEIGHTS};
 use serde_json::Value;
 
 use crate::continuity::replay::Replay;
@@ -90,7 +90,8 @@ impl Lines {
 /// A copy of the program with the weights that were fitted without this person.
 fn left_out(programs: &Programs, scratch: &Scratch, moments: &[Moment], person: &str) -> Result<Programs> {
     let program = std::fs::read(&programs.cerberus)?;
-    let bytes = |weights: &Features| weights.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>();
+    let bytes =
+        |weights: &SentenceFeatures| weights.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>();
     let (shipped, fitted) = (bytes(&WEIGHTS), bytes(&quotes::fit_without(moments, person)));
     let found = program.windows(shipped.len()).enumerate().filter(|(_, bytes)| *bytes == shipped);
     let places: Vec<usize> = found.map(|(at, _)| at).collect();

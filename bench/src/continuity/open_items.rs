@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::Result;
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 
 use super::session::Session;
 use crate::measure::{Target, say};
@@ -31,10 +31,10 @@ impl Carried {
         let told: HashSet<&str> = text.lines().collect();
         for todo in todos {
             self.todos.0 += 1;
-            self.todos.1 += usize::from(told.contains(Fact::words(Kind::Next, todo).code.as_str()));
+            self.todos.1 += usize::from(told.contains(Fact::words(FactKind::Next, todo).code.as_str()));
         }
         for answer in answers {
-            let code = Fact::words(Kind::Decision, answer).code;
+            let code = Fact::words(FactKind::Decision, answer).code;
             self.answers.0 += 1;
             self.answers.1 += usize::from(told.iter().any(|line| line.starts_with(&code)));
         }

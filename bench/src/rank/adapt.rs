@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use cerberus_recall::brief::rank::weights::{LEARNED_MIN, PROMPT_DOUBLED};
-use cerberus_recall::brief::rank::{Features, PAST, Scoring, USUAL};
+use cerberus_recall::brief::rank::{PAST, RankFeatures, Scoring, USUAL};
 use cerberus_record::event::Lesson;
 
 use super::gather::{Case, Start};
@@ -14,7 +14,7 @@ use crate::measure::{say, table};
 /// Fewer starts have no second half to speak of.
 const LONG_MIN: usize = 18;
 
-pub fn print(starts: &[Start], people: &BTreeSet<&str>, left_out: &BTreeMap<&str, Features>) -> Result<()> {
+pub fn print(starts: &[Start], people: &BTreeSet<&str>, left_out: &BTreeMap<&str, RankFeatures>) -> Result<()> {
     say("\nlearned from ended sessions: change of R@10 with the prompt in points\n")?;
     let (mut rows, mut late_changes) = (Vec::new(), Vec::new());
     for person in people {
@@ -40,7 +40,7 @@ fn mean(changes: &[f64]) -> f64 {
 }
 
 /// What the lessons of the starts before change at each start.
-fn changes(starts: &[&Start], weights: &Features) -> Vec<f64> {
+fn changes(starts: &[&Start], weights: &RankFeatures) -> Vec<f64> {
     let usual = Scoring { weights: *weights, ..USUAL };
     let mut doubled = Scoring { weights: *weights, ..PROMPT_DOUBLED };
     doubled.weights[PAST..].iter_mut().for_each(|weight| *weight *= 2.0);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cerberus_recall::brief::rank::{FEATURES, Features};
+use cerberus_recall::brief::rank::{FEATURES, RankFeatures};
 
 use super::gather::{Case, Start};
 
@@ -22,13 +22,13 @@ struct Sample<'a> {
     weight: f64,
 }
 
-fn score(row: &Features, weights: &Features) -> f64 {
+fn score(row: &RankFeatures, weights: &RankFeatures) -> f64 {
     row.iter().zip(weights).map(|(feature, weight)| feature * weight).sum()
 }
 
 /// Fits from these weights on. Each person counts by the square root of the number of starts, so that the few with many
 /// do not decide alone.
-pub fn fit<'a>(starts: impl Iterator<Item = &'a Start>, from: &Features, without: Option<usize>) -> Features {
+pub fn fit<'a>(starts: impl Iterator<Item = &'a Start>, from: &RankFeatures, without: Option<usize>) -> RankFeatures {
     let starts: Vec<&Start> = starts.collect();
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
     starts.iter().for_each(|start| *counts.entry(&start.person).or_default() += 1.0);
@@ -58,7 +58,7 @@ fn sample(case: &Case, weight: f64) -> Option<Sample<'_>> {
     (edited > 0).then_some(Sample { case, edited: edited as f64, weight })
 }
 
-fn step(samples: &[Sample], weights: &Features, without: Option<usize>) -> Features {
+fn step(samples: &[Sample], weights: &RankFeatures, without: Option<usize>) -> RankFeatures {
     let (mut gradient, mut curvature) = ([0.0; COUNT], [[0.0; COUNT]; COUNT]);
     for sample in samples {
         let scores: Vec<f64> = sample.case.rows.iter().map(|row| score(row, weights)).collect();

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cerberus_os::home::Home;
-use cerberus_recall::brief::rank::{Features, PAST, Ranked, SessionWork};
+use cerberus_recall::brief::rank::{PAST, RankFeatures, RankedFile, SessionWork};
 use cerberus_record::time::Timestamp;
 use cerberus_store::brief::learn;
 use cerberus_store::brief::survey::{self, View};
 use cerberus_store::project::identity;
 use cerberus_store::same_project::joined;
-use cerberus_store::view::{Asks, Caller, Carried, Store, fold};
+use cerberus_store::view::{Asks, Caller, CarriedFacts, Store, fold};
 
 use crate::continuity::baselines;
 use crate::continuity::replay::Replay;
@@ -23,7 +23,7 @@ use crate::scratch::Scratch;
 /// The candidates at a start, without or with the prompt.
 pub struct Case {
     /// `ln(1 + feature)`.
-    pub rows: Vec<Features>,
+    pub rows: Vec<RankFeatures>,
     pub is_edited: Vec<bool>,
     pub is_unnamed: Vec<bool>,
 }
@@ -87,7 +87,7 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
     let joined = joined::joined(&store, &located, now)?;
     let view = View { store: &store, located: &located, joined: &joined, now };
     let history = store.history(&joined.ids, Asks::Prompt, now)?;
-    let case = |files: Vec<Ranked>| {
+    let case = |files: Vec<RankedFile>| {
         let mut case = Case { rows: Vec::new(), is_edited: Vec::new(), is_unnamed: Vec::new() };
         for ranked in files {
             let features = ranked.trace.features;
@@ -103,7 +103,8 @@ fn start(row: &Row, session: &Session, past: &[Session], replay: &Replay, scratc
         case
     };
     let survey = |history: Vec<SessionWork>, prompt: Option<&str>| {
-        survey::survey(&view, history, &mut Carried::default(), &[], prompt, true).map(|found| case(found.likely.files))
+        survey::survey(&view, history, &mut CarriedFacts::default(), &[], prompt, true)
+            .map(|found| case(found.likely.files))
     };
     let in_hindsight = learn::ranked_then(&view, &prompt)?.context("git gave no answer in time")?;
     let told = baselines::frecency_and_log(past, &replay.commits, &row.start);

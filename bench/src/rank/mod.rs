@@ -12,9 +12,9 @@ mod gather;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use cerberus_recall::brief::rank::order::{Scored, order};
+use cerberus_recall::brief::rank::order::{ScoredFile, order};
 use cerberus_recall::brief::rank::weights::{FILES_MAX, PROMPT_NAME_SHARE_MIN};
-use cerberus_recall::brief::rank::{FEATURES, Feature, Features, PAST, Scoring, USUAL, WEIGHTS};
+use cerberus_recall::brief::rank::{FEATURES, Feature, PAST, RankFeatures, Scoring, USUAL, WEIGHTS};
 use fit::fit;
 use gather::{Case, Start};
 
@@ -59,15 +59,15 @@ pub fn run(programs: &Programs) -> Result<()> {
 fn weights_without<'a>(
     starts: &[Start],
     people: &BTreeSet<&'a str>,
-    from: &Features,
+    from: &RankFeatures,
     without: Option<usize>,
-) -> BTreeMap<&'a str, Features> {
+) -> BTreeMap<&'a str, RankFeatures> {
     let others = |person: &str| fit(starts.iter().filter(|start| start.person != person), from, without);
     people.iter().map(|person| (*person, others(person))).collect()
 }
 
 impl Scores {
-    fn new(starts: &[Start], weights: impl Fn(&Start) -> Features) -> Scores {
+    fn new(starts: &[Start], weights: impl Fn(&Start) -> RankFeatures) -> Scores {
         let mut scores = Scores { at_start: Vec::new(), prompted: Vec::new(), unnamed: Vec::new() };
         for start in starts {
             let by = Scoring { weights: weights(start), ..USUAL };
@@ -89,7 +89,7 @@ fn recall(case: &Case, best: &[usize], edited: usize) -> f64 {
 impl Case {
     /// The places of the files that would be told, the best first.
     fn best(&self, by: &Scoring) -> Vec<usize> {
-        let scored = |row: &Features| {
+        let scored = |row: &RankFeatures| {
             let sum = |from: usize, to: usize| -> f64 {
                 row[from..to].iter().zip(&by.weights[from..to]).map(|(feature, weight)| feature * weight).sum()
             };
@@ -97,9 +97,9 @@ impl Case {
             let is_named = row[Feature::Named as usize] > 0.0;
             let is_mentioned = is_named || row[Feature::NameWords as usize] >= PROMPT_NAME_SHARE_MIN.ln_1p();
             // Candidates are in the order of their last touch where the score does not decide.
-            Scored { past, score: past + sum(PAST, row.len()), is_mentioned, last_at: None }
+            ScoredFile { past, score: past + sum(PAST, row.len()), is_mentioned, last_at: None }
         };
-        let scored: Vec<Scored> = self.rows.iter().map(scored).collect();
+        let scored: Vec<ScoredFile> = self.rows.iter().map(scored).collect();
         order(&scored, by.hinted_max).into_iter().take(FILES_MAX).collect()
     }
 }
@@ -169,7 +169,7 @@ fn print_kinds(starts: &[Start], scores: &Scores) -> Result<()> {
     table(&["first prompt", "starts", "at start", "with it"], &KINDS.iter().map(row).collect::<Vec<_>>())
 }
 
-fn print_ablations(starts: &[Start], people: &BTreeSet<&str>, from: &Features, all: &Scores) -> Result<()> {
+fn print_ablations(starts: &[Start], people: &BTreeSet<&str>, from: &RankFeatures, all: &Scores) -> Result<()> {
     say("\nwithout one of the features, fitted again, each person left out\n")?;
     let row = |name: &str, scores: &Scores| {
         let figures =

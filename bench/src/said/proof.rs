@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use cerberus_recall::said::cues::is_denial;
-use cerberus_recall::said::{self, QUOTE_WORDS_MIN, Refusal, prove, prove_pasted, word_count};
+use cerberus_recall::said::{self, QUOTE_WORDS_MIN, QuoteRefusal, prove, prove_pasted, word_count};
 use cerberus_testkit::simulation::random::Random;
 use cerberus_text::words::is_unspaced;
 
@@ -68,9 +68,9 @@ pub fn run(rows: &[Labelled], pasted: &[Pasted]) -> Result<()> {
 }
 
 /// As the program does: what blocks the work may have been pasted.
-fn proof(row: &Labelled) -> std::result::Result<(), Refusal> {
+fn proof(row: &Labelled) -> std::result::Result<(), QuoteRefusal> {
     let own = prove(&row.span, &row.prompt);
-    let is_pasted = own == Err(Refusal::Pasted) && row.is("blocker");
+    let is_pasted = own == Err(QuoteRefusal::Pasted) && row.is("blocker");
     if is_pasted { prove_pasted(&row.span, &row.prompt) } else { own }.map(|_| ())
 }
 
@@ -181,7 +181,7 @@ fn spoken(row: &Labelled, random: &mut Random, all: &mut BTreeMap<&str, Tried>) 
 
 /// Parts of sentences that leave out a negation or a condition.
 fn parts(rows: &[Labelled], random: &mut Random) -> Result<()> {
-    let (mut widened, mut refused, mut wrong) = (0, BTreeMap::<Refusal, usize>::new(), Vec::new());
+    let (mut widened, mut refused, mut wrong) = (0, BTreeMap::<QuoteRefusal, usize>::new(), Vec::new());
     for row in rows {
         for sentence in said::sentences(&row.prompt).iter().filter(|sentence| turns(sentence)) {
             let (units, between) = units(sentence);

@@ -8,12 +8,12 @@ pub enum Action {
         /// The folder that the agent named for it.
         folder: Option<String>,
     },
-    Write(Vec<Written>),
+    Write(Vec<WrittenFile>),
 }
 
 /// One file that is about to be written or deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFile {
     pub path: String,
     /// The new text.
     pub text: String,

@@ -6,9 +6,9 @@
 use cerberus_record::id::Agent;
 use serde_json::Value;
 
-use super::claude_code::payload::Marks;
+use super::claude_code::payload::ClaudePromptMarks;
 use super::{ALL, profile};
-use crate::action::{Action, Written};
+use crate::action::{Action, WrittenFile};
 
 /// A tool use that has not happened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn is_stopped_again(payload: &[u8]) -> bool {
 fn sender(agent: Agent, value: &Value) -> Agent {
     let mut parts = value["transcript_path"].as_str().map(|path| path.rsplit('/')).into_iter().flatten();
     let has = |field: &str| value.get(field).is_some_and(|value| !value.is_null());
-    let marks = Marks {
+    let marks = ClaudePromptMarks {
         transcript_name: parts.next(),
         transcript_folder: parts.next(),
         has_turn: has("turn_id"),
@@ -140,19 +140,19 @@ fn action(tool: &str, input: &Value) -> Option<Action> {
     let texts =
         std::iter::once(input).chain(edits).flat_map(|one| fields.iter().filter_map(|name| one.get(name)?.as_str()));
     let text = texts.collect::<Vec<_>>().join("\n");
-    Some(Action::Write(vec![Written { path: path.to_string(), text, is_deleted: tool == "Delete" }]))
+    Some(Action::Write(vec![WrittenFile { path: path.to_string(), text, is_deleted: tool == "Delete" }]))
 }
 
 /// The files of a patch in the `apply_patch` format, with the lines that it adds.
-fn patched(patch: &str) -> Vec<Written> {
-    let mut files: Vec<Written> = Vec::new();
+fn patched(patch: &str) -> Vec<WrittenFile> {
+    let mut files: Vec<WrittenFile> = Vec::new();
     for line in patch.lines() {
         let named = |mark: &str| line.strip_prefix(mark).map(|path| path.trim().to_string());
         let (added, deleted) = (named("*** Add File:").or(named("*** Update File:")), named("*** Delete File:"));
         let moved = named("*** Move to:");
         let is_deleted = deleted.is_some();
         if let Some(path) = added.or(deleted).or(moved).filter(|_| files.len() < FILES_MAX) {
-            files.push(Written { path, text: String::new(), is_deleted });
+            files.push(WrittenFile { path, text: String::new(), is_deleted });
         } else if let (Some(text), Some(file)) = (line.strip_prefix('+'), files.last_mut()) {
             file.text.push_str(text);
             file.text.push('\n');
@@ -163,7 +163,7 @@ fn patched(patch: &str) -> Vec<Written> {
 
 /// How an answer before a tool use, or at the end of a turn, is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum HookRefusal {
     Deny,
     /// The host asks its user.
     Ask,
@@ -173,7 +173,7 @@ pub enum Refusal {
 
 /// When a host can ask its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum AskingTime {
     Never,
     Always,
     /// Only if this environment variable has this value.
@@ -182,21 +182,21 @@ pub enum Asking {
 
 /// Whether this agent can ask its user now. `variable` reads the environment.
 pub fn can_ask(agent: Agent, variable: &dyn Fn(&str) -> Option<String>) -> bool {
-    match profile(agent).map_or(Asking::Never, |profile| profile.asking) {
-        Asking::Never => false,
-        Asking::Always => true,
-        Asking::If(name, value) => variable(name).as_deref() == Some(value),
+    match profile(agent).map_or(AskingTime::Never, |profile| profile.asking) {
+        AskingTime::Never => false,
+        AskingTime::Always => true,
+        AskingTime::If(name, value) => variable(name).as_deref() == Some(value),
     }
 }
 
 /// The hook output that refuses, with the reason for the model; `None` if the host cannot be told so.
-pub fn refuse(agent: Agent, refusal: Refusal, reason: &str) -> Option<String> {
+pub fn refuse(agent: Agent, refusal: HookRefusal, reason: &str) -> Option<String> {
     Some((profile(agent)?.refuse)(refusal, reason)?.to_string())
 }
 
 /// Whether a rule can be enforced in this agent.
 pub fn can_refuse(agent: Agent) -> bool {
-    refuse(agent, Refusal::Deny, "").is_some()
+    refuse(agent, HookRefusal::Deny, "").is_some()
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn write(path: &str, text: &str) -> Action {
-        Action::Write(vec![Written { path: path.to_string(), text: text.to_string(), is_deleted: false }])
+        Action::Write(vec![WrittenFile { path: path.to_string(), text: text.to_string(), is_deleted: false }])
     }
 
     #[test]
@@ -230,8 +230,8 @@ mod tests {
         };
         let patch = "*** Begin Patch\n*** Add File: a.rs\n+fn a() {}\n*** Delete File: b.rs\n*** End Patch";
         let patched = Action::Write(vec![
-            Written { path: "a.rs".into(), text: "fn a() {}\n".into(), is_deleted: false },
-            Written { path: "b.rs".into(), text: String::new(), is_deleted: true },
+            WrittenFile { path: "a.rs".into(), text: "fn a() {}\n".into(), is_deleted: false },
+            WrittenFile { path: "b.rs".into(), text: String::new(), is_deleted: true },
         ]);
         for (agent, payload, call, expected) in [
             (claude_code::AGENT, claude("Bash", json!({"command": "ls"})), "t1", shell("ls")),
@@ -344,7 +344,7 @@ mod tests {
         ] {
             let value = |refusal| refuse(agent, refusal, "r").map(|text| serde_json::from_str::<Value>(&text).unwrap());
             assert_eq!(
-                (value(Refusal::Deny), value(Refusal::Ask), value(Refusal::GoOn)),
+                (value(HookRefusal::Deny), value(HookRefusal::Ask), value(HookRefusal::GoOn)),
                 (deny, ask.clone(), go_on),
                 "{agent}"
             );

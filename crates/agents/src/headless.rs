@@ -9,10 +9,10 @@ pub struct Headless {
     pub args: &'static [&'static str],
     pub last_args: &'static [&'static str],
     /// How to set the session id.
-    pub naming: Option<Naming>,
+    pub naming: Option<SessionNaming>,
     /// The flag that resumes a given session for one more turn.
     pub resume: Option<&'static str>,
-    pub input: Input,
+    pub input: StandardInput,
     /// The input line that asks for the size of the context window. The answer carries the given id.
     pub ask_window: Option<fn(request_id: &str) -> String>,
     /// The flag that limits what a session may spend, in dollars.
@@ -24,7 +24,7 @@ pub struct Headless {
 }
 
 #[derive(Debug)]
-pub struct Naming {
+pub struct SessionNaming {
     pub flag: &'static str,
     /// User arguments that already choose the session.
     pub users_own: &'static [&'static str],
@@ -32,7 +32,7 @@ pub struct Naming {
 
 /// What the agent reads from standard input.
 #[derive(Clone, Copy, Debug)]
-pub enum Input {
+pub enum StandardInput {
     /// One text, then end of file.
     Text,
     /// Any number of messages in the agent's own format, also while it works.
@@ -46,7 +46,7 @@ impl Headless {
         last_args: &[],
         naming: None,
         resume: None,
-        input: Input::Text,
+        input: StandardInput::Text,
         ask_window: None,
         budget_flag: None,
         model_flags: &["--model", "-m"],
@@ -64,14 +64,14 @@ impl Headless {
     }
 
     pub fn stays_open(&self) -> bool {
-        matches!(self.input, Input::Messages(_))
+        matches!(self.input, StandardInput::Messages(_))
     }
 
     /// The text in the agent's input format.
     pub fn message(&self, text: &str) -> String {
         match self.input {
-            Input::Text => text.to_string(),
-            Input::Messages(form) => form(text),
+            StandardInput::Text => text.to_string(),
+            StandardInput::Messages(form) => form(text),
         }
     }
 }

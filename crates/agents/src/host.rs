@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::before::Refusal;
+use super::before::HookRefusal;
 
 /// How much of a hook's reply the host passes to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReplyLimits {
     pub chars_max: usize,
     pub tokens_max: usize,
 }
 
-impl Limits {
+impl ReplyLimits {
     /// The host has no known limit; only the brief's own budget applies.
-    pub const NONE: Limits = Limits { chars_max: usize::MAX, tokens_max: usize::MAX };
+    pub const NONE: ReplyLimits = ReplyLimits { chars_max: usize::MAX, tokens_max: usize::MAX };
 }
 
 /// Which event the hook replies to.
@@ -50,11 +50,11 @@ pub(super) fn bare_reply(occasion: Occasion, context: &str) -> Option<Value> {
 }
 
 /// The refusal in the protocol that several hosts share. Only some can ask.
-pub(super) fn refusal(refusal: Refusal, reason: &str) -> Value {
+pub(super) fn refusal(refusal: HookRefusal, reason: &str) -> Value {
     let decision = match refusal {
-        Refusal::GoOn => return json!({"decision": "block", "reason": reason}),
-        Refusal::Deny => "deny",
-        Refusal::Ask => "ask",
+        HookRefusal::GoOn => return json!({"decision": "block", "reason": reason}),
+        HookRefusal::Deny => "deny",
+        HookRefusal::Ask => "ask",
     };
     json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision,
         "permissionDecisionReason": reason}})

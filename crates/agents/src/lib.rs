@@ -36,14 +36,14 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::Clean;
 use cerberus_record::event::Event;
 use cerberus_record::id::Agent;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use serde_json::Value;
 
-use self::before::{Asking, Refusal};
-use self::claude_code::payload::Marks;
+use self::before::{AskingTime, HookRefusal};
+use self::claude_code::payload::ClaudePromptMarks;
 use self::headless::Headless;
-use self::host::{Limits, Occasion};
-use self::status::{ReadStatus, Status};
+use self::host::{Occasion, ReplyLimits};
+use self::status::{AgentStatus, ReadStatus};
 use self::stream::StreamEvent;
 use self::transcripts::Transcript;
 
@@ -78,7 +78,7 @@ pub struct Profile {
     /// Parses a hook payload. Returns `None` for events we do not capture.
     parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError>,
     /// Whether this agent sent a payload that arrived through another agent's hook.
-    is_sender: fn(&Marks) -> bool,
+    is_sender: fn(&ClaudePromptMarks) -> bool,
     /// Parses the agent's own transcript, if it writes one.
     transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
     /// What a line of the transcript contains if it says who sent a prompt; empty if no line says that.
@@ -88,10 +88,10 @@ pub struct Profile {
     /// The hook output that passes the context to the model; `None` if the host accepts no context.
     reply: fn(Occasion, context: &str) -> Option<Value>,
     /// The hook output that refuses a tool use or the end of a turn; `None` if the host cannot be told so.
-    refuse: fn(Refusal, reason: &str) -> Option<Value>,
+    refuse: fn(HookRefusal, reason: &str) -> Option<Value>,
     /// When the host can ask its user about a tool use.
-    asking: Asking,
-    pub limits: Limits,
+    asking: AskingTime,
+    pub limits: ReplyLimits,
     /// Whether a reply may have a `systemMessage`, which the host shows to its user.
     pub shows_notice: bool,
     /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
@@ -136,8 +136,8 @@ impl Profile {
         is_headless: |_, _| false,
         reply: |_, _| None,
         refuse: |_, _| None,
-        asking: Asking::Never,
-        limits: Limits::NONE,
+        asking: AskingTime::Never,
+        limits: ReplyLimits::NONE,
         shows_notice: false,
         brief_occasion: Occasion::Start,
         reports_words: true,
@@ -196,7 +196,7 @@ pub fn context_reader(agent: Agent) -> Option<ReadContext> {
 }
 
 /// Parses what an agent passes to the command of a status line.
-pub fn read_status(payload: &[u8]) -> Option<(Agent, Status)> {
+pub fn read_status(payload: &[u8]) -> Option<(Agent, AgentStatus)> {
     let with_line = ALL.iter().filter_map(|profile| Some((profile.agent, profile.status?)));
     with_line.into_iter().find_map(|(agent, read)| Some((agent, read(payload)?)))
 }
@@ -228,7 +228,7 @@ pub struct HookEvent<'a> {
     pub key: Clean<'a>,
     pub event: Event<'a>,
     /// Where a prompt is from, if the payload says that nobody typed it.
-    pub untyped: Option<Source>,
+    pub untyped: Option<MemorySource>,
 }
 
 /// A subagent that starts, and the session that it belongs to.
@@ -421,14 +421,14 @@ mod tests {
             parse(&BUILT_IN, claude_code::AGENT, payload.to_string().as_bytes()).unwrap().unwrap().untyped
         };
         assert_eq!(claude(json!({"permission_mode": "default", "prompt_id": "x"})), None);
-        assert_eq!(claude(json!({"turnOrigin": "scheduled"})), Some(Source::Scheduled));
-        assert_eq!(claude(json!({"isMeta": true})), Some(Source::Client));
-        assert_eq!(claude(json!({"prompt_source": "sdk"})), Some(Source::Headless));
+        assert_eq!(claude(json!({"turnOrigin": "scheduled"})), Some(MemorySource::Scheduled));
+        assert_eq!(claude(json!({"isMeta": true})), Some(MemorySource::Client));
+        assert_eq!(claude(json!({"prompt_source": "sdk"})), Some(MemorySource::Headless));
         let plugin = |headless: Value| {
             let payload = json!({"event": "prompt", "sessionID": "s", "cwd": "/p", "text": "p", "headless": headless});
             parse(&BUILT_IN, opencode::AGENT, payload.to_string().as_bytes()).unwrap().unwrap().untyped
         };
-        assert_eq!((plugin(json!(true)), plugin(json!(false))), (Some(Source::Headless), None));
+        assert_eq!((plugin(json!(true)), plugin(json!(false))), (Some(MemorySource::Headless), None));
         assert_eq!(plugin(Value::Null), None, "a plugin of an earlier version");
     }
 

@@ -22,7 +22,7 @@ pub struct Escaped<'a>(pub &'a str);
 
 /// Any value exactly as in the JSON text, not parsed; empty if missing.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Raw<'a>(pub &'a str);
+pub struct RawJson<'a>(pub &'a str);
 
 /// An object's entries, in order, at most [`LIST_MAX`]. `T` must not fail on any value.
 #[derive(Debug)]
@@ -171,9 +171,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Escaped<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(deserializer).map(|raw| Raw(raw.get()))
+        <&RawValue>::deserialize(deserializer).map(|raw| RawJson(raw.get()))
     }
 }
 
@@ -314,7 +314,7 @@ mod tests {
         number: Number,
         object: Object<Inner<'a>>,
         list: List<Text<'a>>,
-        raw: Raw<'a>,
+        raw: RawJson<'a>,
         entries: Entries<'a, Text<'a>>,
     }
 

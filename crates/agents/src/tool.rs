@@ -9,7 +9,7 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{FileTouch, Outcome, Task, TaskState, ToolUse, Touch};
 use cerberus_record::quotation;
-use cerberus_record::runs::Printed;
+use cerberus_record::runs::KeptOutput;
 use cerberus_record::{git_report, names, runs};
 use serde::Deserialize;
 
@@ -95,7 +95,7 @@ impl<'a> Todo<'a> {
 /// A question to the user.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Question<'a> {
+pub(crate) struct UserQuestion<'a> {
     pub id: Text<'a>,
     pub question: Text<'a>,
 }
@@ -129,23 +129,23 @@ pub(crate) fn shell<'a>(
     if let Some(error) = error {
         sign(used, &error);
         used.error = match printed {
-            Printed::Run => Some(used.cleaner.clean(error, Keep::OUTPUT)),
-            Printed::Mixed(run) => Some(used.cleaner.clean(runs::lines_of_run(&run, &error), Keep::OUTPUT)),
-            Printed::Other => reason(used.cleaner, error),
+            KeptOutput::Run => Some(used.cleaner.clean(error, Keep::OUTPUT)),
+            KeptOutput::Mixed(run) => Some(used.cleaner.clean(runs::lines_of_run(&run, &error), Keep::OUTPUT)),
+            KeptOutput::Other => reason(used.cleaner, error),
         };
         return;
     }
     // Other output may contain a file's content, which is never kept.
     let line = used.command.as_deref().unwrap_or_default();
     let output = match printed {
-        Printed::Run => output(),
-        Printed::Mixed(run) => {
+        KeptOutput::Run => output(),
+        KeptOutput::Mixed(run) => {
             let output = output();
             let lines = [runs::lines_of_run(&run, &output), git_report::report_lines(line, &output)];
             Cow::Owned(lines.join("\n").trim().to_string())
         }
-        Printed::Other if may_report => Cow::Owned(git_report::report_lines(line, &output())),
-        Printed::Other => return,
+        KeptOutput::Other if may_report => Cow::Owned(git_report::report_lines(line, &output())),
+        KeptOutput::Other => return,
     };
     sign(used, &output);
     used.output = Some(used.cleaner.clean(output, Keep::OUTPUT)).filter(|output| !output.is_empty());
@@ -164,26 +164,26 @@ fn sign(used: &mut Use<'_>, printed: &str) {
 
 /// How a command ended, for hosts that report an exit code or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum CommandExit {
     Code(i64),
     Interrupted,
     Unknown,
 }
 
 /// A command from a host that has no separate event for failures.
-pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: Exit, output: Cow<'a, str>) {
+pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: CommandExit, output: Cow<'a, str>) {
     used.outcome = match exit {
-        Exit::Code(0) => Outcome::Done,
-        Exit::Code(_) => Outcome::Failed,
-        Exit::Interrupted => Outcome::Interrupted,
-        Exit::Unknown => Outcome::Unknown,
+        CommandExit::Code(0) => Outcome::Done,
+        CommandExit::Code(_) => Outcome::Failed,
+        CommandExit::Interrupted => Outcome::Interrupted,
+        CommandExit::Unknown => Outcome::Unknown,
     };
     match exit {
         // The format that the parser of test runs expects.
-        Exit::Code(code) if code != 0 => {
+        CommandExit::Code(code) if code != 0 => {
             shell(used, command, Some(Cow::Owned(format!("Exit code {code}\n{output}"))), || Cow::Borrowed(""));
         }
-        Exit::Interrupted => shell(used, command, Some(output), || Cow::Borrowed("")),
+        CommandExit::Interrupted => shell(used, command, Some(output), || Cow::Borrowed("")),
         _ => shell(used, command, None, || output),
     }
 }

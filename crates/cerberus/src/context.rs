@@ -11,10 +11,10 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::{Home, UnsafeHome};
 use cerberus_os::platform::USER_FOLDER;
 use cerberus_record::clean::Cleaner;
-use cerberus_record::session::{IDLE_AFTER, Status};
+use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_record::time::{NotATime, Timestamp};
 use cerberus_store::browse::find;
-use cerberus_store::config::{self, Config, ConfigError, Key};
+use cerberus_store::config::{self, ApiKey, Config, ConfigError};
 use cerberus_store::erase::retention;
 use cerberus_store::memory::change::MemoryWriter;
 use cerberus_store::memory::distill;
@@ -36,7 +36,7 @@ use cerberus_store::view::{SessionRow, Store};
 use serde::Serialize;
 
 use crate::capabilities;
-use crate::failure::{Failure, Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
 
 /// How long a command may spend on naming edits before it answers.
@@ -140,7 +140,7 @@ impl Context {
     pub fn called_by(&self, store: &Store) -> Result<CalledBy> {
         match is_below_a_loop() {
             true => Ok(CalledBy::Agent),
-            false => caller::called_by(store, &variable).map_err(Failure::from),
+            false => caller::called_by(store, &variable).map_err(CommandFailure::from),
         }
     }
 
@@ -184,7 +184,7 @@ impl Context {
 
     /// The folded view without any further upkeep, for questions that must be answered quickly.
     pub fn view(&self) -> Result<Store> {
-        fold::open(&self.home).map_err(Failure::from)
+        fold::open(&self.home).map_err(CommandFailure::from)
     }
 
     /// For changes to memories in this project at this time.
@@ -255,7 +255,7 @@ impl Context {
         if self.clock.is_given || !may_store {
             return Ok(());
         }
-        repository::record_changes(&self.home, &self.clock, store, &located, look).map_err(Failure::from)
+        repository::record_changes(&self.home, &self.clock, store, &located, look).map_err(CommandFailure::from)
     }
 
     /// The view, after ending idle sessions and detecting crashed ones. With `--now`, nothing is changed.
@@ -266,7 +266,7 @@ impl Context {
             let mut ended = swept?;
             title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings())?;
             // Crashed sessions are summarized when they are recovered.
-            ended.retain(|session| session.state.status == Status::Ended);
+            ended.retain(|session| session.state.status == SessionStatus::Ended);
             if !ended.is_empty() {
                 self.begin_summaries(&ended);
             }
@@ -293,8 +293,8 @@ pub fn the_one(mut found: Vec<SessionRow>, text: &str) -> Result<SessionRow> {
 }
 
 /// The failure of an agent that tries to do what only the user may do.
-pub fn only_the_user(what: &str, command: &str) -> Failure {
-    Failure {
+pub fn only_the_user(what: &str, command: &str) -> CommandFailure {
+    CommandFailure {
         error: anyhow::anyhow!("only the user can {what}, and this command was run by an agent; nothing was changed"),
         hint: format!("the user can type this in a terminal of their own: {command}"),
     }
@@ -330,7 +330,7 @@ pub fn user_folders() -> UserFolders {
 /// What the environment configures about providers of summaries. Where sessions are sent is no part of it: what runs after
 /// a session has the environment of an agent, which chooses its variables.
 pub fn surroundings() -> Environment {
-    let key = |name: &str| Key::new(env::var(name).ok()?);
+    let key = |name: &str| ApiKey::new(env::var(name).ok()?);
     Environment { anthropic_key: key("ANTHROPIC_API_KEY"), openai_key: key("OPENAI_API_KEY"), ollama_host: None }
 }
 

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use cerberus_agents::install::Surroundings;
-use cerberus_checks::enforce::before::{self, Ending, RefuseError};
+use cerberus_checks::enforce::before::{self, RefuseError, TurnEnding};
 use cerberus_os::clock::Clock;
 use cerberus_os::failures;
 use cerberus_os::fault;
@@ -16,7 +16,7 @@ use cerberus_record::clean::text::line;
 use cerberus_record::id::Agent;
 use cerberus_store::config::ConfigError;
 use cerberus_store::hook::answer::{self, AnswerError};
-use cerberus_store::hook::capture::{self, CaptureError, Captured, PendingAnswer, Trigger};
+use cerberus_store::hook::capture::{self, CaptureError, CaptureResult, PendingAnswer, Trigger};
 use cerberus_store::hook::subagent;
 use cerberus_store::sessions::shell_edits;
 use cerberus_store::summary::provider::SUMMARIZING;
@@ -133,19 +133,19 @@ impl From<RefuseError> for HookError {
 fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let payload = read_payload()?;
     let waiting = match capture::capture(home, clock, agent, &payload, &variable)? {
-        Captured::Done => return Ok(()),
-        Captured::Other => {
+        CaptureResult::Done => return Ok(()),
+        CaptureResult::Other => {
             let told = subagent::answer(home, clock, &context::user_folders, agent, &payload)?;
             return match told {
                 Some(_) => print(told),
                 None => print(before::before_tool(home, clock, agent, &payload, &variable)?),
             };
         }
-        Captured::Pending(waiting) => waiting,
+        CaptureResult::Pending(waiting) => waiting,
     };
     if matches!(waiting.trigger, Trigger::Stop) {
         let PendingAnswer { agent, session, located, .. } = &*waiting;
-        let ending = Ending { agent: *agent, session, located, payload: &payload };
+        let ending = TurnEnding { agent: *agent, session, located, payload: &payload };
         print(before::at_stop(home, clock, &ending)?)?;
         if !shell_edits::are_unreported(*agent) {
             return Ok(());

@@ -4,22 +4,22 @@
 
 use std::collections::HashMap;
 
-use cerberus_agents::action::{Action, Written};
-use cerberus_record::shell::{self, Command, Join, joined};
+use cerberus_agents::action::{Action, WrittenFile};
+use cerberus_record::shell::{self, Join, SimpleCommand, joined};
 
 use super::args::{Args, base};
-use super::git::Git;
+use super::git::GitCommand;
 use super::harmless;
 use super::paths::touched;
-use super::pattern::{Met, Pattern};
-use super::runs::{Runs, is_relevant_edit};
+use super::pattern::{MatchedWords, Pattern};
+use super::runs::{RunSearch, is_relevant_edit};
 use super::stages::stages;
-use super::{Act, Check, Level, PathGlob, Rule};
-use crate::scene::{Past, Place, Scene};
+use super::{Act, Check, CheckLevel, PathGlob, Rule};
+use crate::scene::{Past, Scene, SceneFolder};
 
 /// A rule that a tool use breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct BrokenRule {
     /// The index of the check.
     pub check: usize,
     /// What broke it: a command, a file, a branch.
@@ -38,12 +38,12 @@ const BUILTINS: [&str; 26] = [
 ];
 
 /// The most severe hit of a tool use; of several, the first.
-pub fn decide(checks: &[Check], action: &Action, scene: &dyn Scene) -> Option<Hit> {
-    let is_on = |check: &&(usize, &Check)| check.1.level != Level::Tell;
+pub fn decide(checks: &[Check], action: &Action, scene: &dyn Scene) -> Option<BrokenRule> {
+    let is_on = |check: &&(usize, &Check)| check.1.level != CheckLevel::Tell;
     let on: Vec<(usize, &Check)> = checks.iter().enumerate().filter(|one| is_on(&one)).collect();
     let hits = on.iter().filter_map(|(index, check)| {
         let (what, advice) = broken_by(check, action, scene)?;
-        Some(Hit { check: *index, what, advice })
+        Some(BrokenRule { check: *index, what, advice })
     });
     hits.min_by_key(|hit| std::cmp::Reverse(checks[hit.check].level))
 }
@@ -53,7 +53,7 @@ pub fn broken_by(check: &Check, action: &Action, scene: &dyn Scene) -> Option<(S
     match action {
         Action::Write(files) => files.iter().find_map(|file| by_file(check, file, scene)),
         Action::Shell { line, folder } => {
-            let mut reading = Line {
+            let mut reading = LineReading {
                 check,
                 scene,
                 line,
@@ -68,7 +68,7 @@ pub fn broken_by(check: &Check, action: &Action, scene: &dyn Scene) -> Option<(S
 }
 
 /// What breaks a `stop` rule at the end of a turn.
-pub fn decide_stop(checks: &[Check], scene: &dyn Scene) -> Option<Hit> {
+pub fn decide_stop(checks: &[Check], scene: &dyn Scene) -> Option<BrokenRule> {
     let past = scene.past();
     let turn = past.iter().rposition(|event| *event == Past::Prompt).map_or(0, |at| at + 1);
     let turn = &past[turn..];
@@ -78,16 +78,16 @@ pub fn decide_stop(checks: &[Check], scene: &dyn Scene) -> Option<Hit> {
     let here = scene.place("")?;
     checks.iter().enumerate().find_map(|(check, known)| {
         let Rule::Stop { need } = &known.rule else { return None };
-        if known.level == Level::Tell || !applies(known, &here) {
+        if known.level == CheckLevel::Tell || !applies(known, &here) {
             return None;
         }
-        let missing = need.iter().find(|need| !Runs::new(need, scene).are_in_past(&past))?;
+        let missing = need.iter().find(|need| !RunSearch::new(need, scene).are_in_past(&past))?;
         let advice = Some(format!("Run first: {}", missing.text()));
-        Some(Hit { check, what: "the end of the turn".to_string(), advice })
+        Some(BrokenRule { check, what: "the end of the turn".to_string(), advice })
     })
 }
 
-fn applies(check: &Check, place: &Place) -> bool {
+fn applies(check: &Check, place: &SceneFolder) -> bool {
     match &check.projects {
         Some(projects) => projects.contains(&place.project),
         None => !place.is_scratch,
@@ -102,7 +102,7 @@ fn in_project(check: &Check, scene: &dyn Scene, path: &str) -> Option<String> {
     applies(check, &place).then(|| joined(&place.folder, name))
 }
 
-fn by_file(check: &Check, file: &Written, scene: &dyn Scene) -> Option<(String, Option<String>)> {
+fn by_file(check: &Check, file: &WrittenFile, scene: &dyn Scene) -> Option<(String, Option<String>)> {
     match &check.rule {
         Rule::Path { glob, only } => {
             let act = if file.is_deleted { Act::Delete } else { Act::Edit };
@@ -139,13 +139,13 @@ impl PathGlob {
 }
 
 /// A line while it is read, command by command.
-struct Line<'a> {
+struct LineReading<'a> {
     check: &'a Check,
     scene: &'a dyn Scene,
     line: &'a str,
     /// The folder that the agent named.
     from: &'a str,
-    commands: Vec<Command>,
+    commands: Vec<SimpleCommand>,
     /// Branches that the line itself checked out, by folder.
     branches: HashMap<String, String>,
     /// Folders that the line itself made a repository.
@@ -154,15 +154,15 @@ struct Line<'a> {
 
 type Broken = Option<(String, Option<String>)>;
 
-impl Line<'_> {
+impl LineReading<'_> {
     fn at(&mut self, at: usize) -> Broken {
         let command = self.commands[at].clone();
-        if command.level == shell::Level::Remote {
+        if command.level == shell::CommandLevel::Remote {
             return None;
         }
         let stages = stages(&command);
         let found = if self.is_new(&command.folder) { None } else { self.broken(&command, at, &stages) };
-        for git in stages.iter().filter_map(|words| Git::read(words)) {
+        for git in stages.iter().filter_map(|words| GitCommand::read(words)) {
             if let Some(branch) = git.switches_to() {
                 self.branches.insert(command.folder.clone(), branch.to_string());
             }
@@ -180,7 +180,7 @@ impl Line<'_> {
     }
 
     /// The place of a folder of the line, if the check applies there.
-    fn place(&self, folder: &str) -> Option<Place> {
+    fn place(&self, folder: &str) -> Option<SceneFolder> {
         let folder = joined(self.from, folder);
         let is_top = folder == "$" && self.line.contains("rev-parse --show-toplevel");
         if folder.contains('$') && !is_top {
@@ -190,7 +190,7 @@ impl Line<'_> {
         applies(self.check, &place).then_some(place)
     }
 
-    fn broken(&self, command: &Command, at: usize, stages: &[Vec<&str>]) -> Broken {
+    fn broken(&self, command: &SimpleCommand, at: usize, stages: &[Vec<&str>]) -> Broken {
         match &self.check.rule {
             Rule::Command { forbidden, instead } => {
                 let is_filter = |pattern: &Pattern| {
@@ -211,7 +211,13 @@ impl Line<'_> {
         }
     }
 
-    fn without_prefix(&self, command: &Command, stages: &[Vec<&str>], prefix: &[String], on: &[Pattern]) -> Broken {
+    fn without_prefix(
+        &self,
+        command: &SimpleCommand,
+        stages: &[Vec<&str>],
+        prefix: &[String],
+        on: &[Pattern],
+    ) -> Broken {
         let has_prefix =
             |words: &Vec<&str>| prefix.iter().map(String::as_str).eq(words.iter().copied().take(prefix.len()));
         if stages.iter().any(has_prefix) {
@@ -221,7 +227,7 @@ impl Line<'_> {
             false => stages.iter().find(|words| on.iter().any(|pattern| pattern.met_by(words).is_some()))?,
             true => {
                 let first = stages.first()?;
-                let is_main = command.level == shell::Level::Line && command.join != Join::Pipe;
+                let is_main = command.level == shell::CommandLevel::Line && command.join != Join::Pipe;
                 if !is_main || BUILTINS.contains(&first[0]) || first[0].contains('$') {
                     return None;
                 }
@@ -232,7 +238,7 @@ impl Line<'_> {
         Some((said(words), Some(format!("Run: {} {}", prefix.join(" "), said(words)))))
     }
 
-    fn path(&self, command: &Command, stages: &[Vec<&str>], glob: &PathGlob, only: Option<Act>) -> Broken {
+    fn path(&self, command: &SimpleCommand, stages: &[Vec<&str>], glob: &PathGlob, only: Option<Act>) -> Broken {
         touched(command, stages).into_iter().find_map(|(path, act)| {
             if !is_meant(only, act) {
                 return None;
@@ -243,8 +249,8 @@ impl Line<'_> {
         })
     }
 
-    fn branch(&self, command: &Command, stages: &[Vec<&str>], name: &str, only: Option<Act>) -> Broken {
-        stages.iter().filter_map(|words| Git::read(words)).find_map(|git| {
+    fn branch(&self, command: &SimpleCommand, stages: &[Vec<&str>], name: &str, only: Option<Act>) -> Broken {
+        stages.iter().filter_map(|words| GitCommand::read(words)).find_map(|git| {
             if !matches!(git.sub(), "commit" | "push") || git.is_dry() {
                 return None;
             }
@@ -259,14 +265,14 @@ impl Line<'_> {
 
     fn out_of_order(
         &self,
-        command: &Command,
+        command: &SimpleCommand,
         at: usize,
         stages: &[Vec<&str>],
         before: &Pattern,
         need: &[Pattern],
     ) -> Broken {
         let words = stages.iter().find(|words| before.run_by(words).is_some())?;
-        let git = Git::read(words);
+        let git = GitCommand::read(words);
         self.place(&command.folder)?;
         let hook = git.filter(|git| !git.skips_hooks()).and_then(|git| {
             let name = match git.sub() {
@@ -278,7 +284,7 @@ impl Line<'_> {
         });
         let past = self.scene.past();
         let is_done = |need: &&Pattern| {
-            let mut runs = Runs::new(need, self.scene);
+            let mut runs = RunSearch::new(need, self.scene);
             self.commands[..at].iter().any(|earlier| runs.are_in(earlier, self.from))
                 || hook.as_deref().is_some_and(|hook| runs.are_in_line(hook, ""))
                 || runs.are_in_past(&past)
@@ -287,10 +293,10 @@ impl Line<'_> {
         (!missing.is_empty()).then(|| (said(words), Some(format!("Run first: {}", missing.join(", then ")))))
     }
 
-    fn message(&self, command: &Command, stages: &[Vec<&str>]) -> Broken {
+    fn message(&self, command: &SimpleCommand, stages: &[Vec<&str>]) -> Broken {
         let Rule::Commit { forbidden, starts, chars_max } = &self.check.rule else { return None };
-        let words = stages.iter().find(|words| Git::read(words).is_some_and(|git| git.sub() == "commit"))?;
-        let git = Git::read(words).filter(|git| !git.is_dry())?;
+        let words = stages.iter().find(|words| GitCommand::read(words).is_some_and(|git| git.sub() == "commit"))?;
+        let git = GitCommand::read(words).filter(|git| !git.is_dry())?;
         let shift = command.words.len() - words.len();
         let message = git.message(command, shift, self.line)?;
         let (subject, is_whole) = message.subject()?;
@@ -313,7 +319,7 @@ impl Line<'_> {
 }
 
 /// Which words of a command meet one of the patterns, if it does what the pattern is about.
-fn forbidden_in(words: &[&str], patterns: &[&Pattern], has_other: bool) -> Option<Met> {
+fn forbidden_in(words: &[&str], patterns: &[&Pattern], has_other: bool) -> Option<MatchedWords> {
     patterns.iter().find_map(|pattern| {
         let is_question = has_other && pattern.is_bare();
         let is_question = is_question && harmless::asks_what_is_installed(base(words.first()?), &Args::read(words));

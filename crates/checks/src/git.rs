@@ -1,34 +1,34 @@
 //! What a git command does to branches, repositories and messages.
 
-use cerberus_record::shell::{Command, joined};
+use cerberus_record::shell::{SimpleCommand, joined};
 
 use super::args::{Args, Opt, base};
 use super::harmless;
 
 /// A git command: its sub-command and arguments.
 #[derive(Debug)]
-pub struct Git<'a> {
+pub struct GitCommand<'a> {
     pub args: Args<'a>,
 }
 
 /// The message of a commit.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct CommitMessage {
     /// The lines that are known.
     pub text: String,
     /// Whether more follows, which is not known: records leave out the middle of long commands.
     pub is_cut: bool,
 }
 
-impl Message {
+impl CommitMessage {
     /// Reads up to the first line that stands for what was left out; `None` if nothing is before it.
-    fn read(whole: &str) -> Option<Message> {
+    fn read(whole: &str) -> Option<CommitMessage> {
         let known: Vec<&str> = whole.lines().take_while(|line| line.trim() != "…").collect();
         let is_cut = known.len() < whole.lines().count();
         if is_cut && known.iter().all(|line| line.trim().is_empty()) {
             return None;
         }
-        Some(Message { text: known.into_iter().flat_map(|line| [line, "\n"]).collect(), is_cut })
+        Some(CommitMessage { text: known.into_iter().flat_map(|line| [line, "\n"]).collect(), is_cut })
     }
 
     /// The first line, and whether it is whole.
@@ -39,9 +39,9 @@ impl Message {
     }
 }
 
-impl<'a> Git<'a> {
-    pub fn read(words: &[&'a str]) -> Option<Git<'a>> {
-        (base(words.first()?) == "git").then(|| Git { args: Args::read(words) })
+impl<'a> GitCommand<'a> {
+    pub fn read(words: &[&'a str]) -> Option<GitCommand<'a>> {
+        (base(words.first()?) == "git").then(|| GitCommand { args: Args::read(words) })
     }
 
     pub fn sub(&self) -> &'a str {
@@ -126,19 +126,19 @@ impl<'a> Git<'a> {
     }
 
     /// The message of a commit; `None` if it is not in the line.
-    pub fn message(&self, command: &Command, shift: usize, line: &str) -> Option<Message> {
+    pub fn message(&self, command: &SimpleCommand, shift: usize, line: &str) -> Option<CommitMessage> {
         if self.sub() != "commit" {
             return None;
         }
         let given = self.args.values("message", Some('m'));
         let texts: Option<Vec<String>> = given.iter().map(|option| written(option, command, shift, line)).collect();
         let texts = texts.filter(|texts| !texts.is_empty())?;
-        Message::read(&texts.join("\n\n"))
+        CommitMessage::read(&texts.join("\n\n"))
     }
 }
 
 /// The value of `-m`. A substitution with a here-document is read from the line itself.
-fn written(option: &Opt, command: &Command, shift: usize, line: &str) -> Option<String> {
+fn written(option: &Opt, command: &SimpleCommand, shift: usize, line: &str) -> Option<String> {
     let value = option.value?;
     if !value.contains('$') {
         return Some(value.to_string());

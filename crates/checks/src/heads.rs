@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 use cerberus_record::event::{Location, ToolUse};
 use cerberus_record::path;
-use cerberus_record::shell::{self, Join, Level, joined};
+use cerberus_record::shell::{self, CommandLevel, Join, joined};
 
-use super::git::Git;
+use super::git::GitCommand;
 use super::stages::stages;
 
 /// More folders than a session works in.
@@ -16,10 +16,10 @@ const HEADS_MAX: usize = 64;
 
 /// Folders whose branch the session changed, or that it made a worktree. The last one counts.
 #[derive(Debug, Default)]
-pub struct Heads(Vec<Head>);
+pub struct Heads(Vec<WorktreeHead>);
 
 #[derive(Debug)]
-pub struct Head {
+pub struct WorktreeHead {
     /// Absolute.
     pub folder: String,
     /// `None` if it is unknown.
@@ -39,7 +39,7 @@ impl Heads {
         }
         for command in shell::commands(line) {
             // Of two ways to the same end, the first is likelier.
-            if command.level == Level::Remote || command.join == Join::Or {
+            if command.level == CommandLevel::Remote || command.join == Join::Or {
                 continue;
             }
             let folder = joined(used.folder.as_deref().unwrap_or_default(), &command.folder);
@@ -47,7 +47,7 @@ impl Heads {
                 if let ["gh", "pr", "checkout", ..] = words[..] {
                     self.set(location, &folder, None, false);
                 }
-                let Some(git) = Git::read(&words) else { continue };
+                let Some(git) = GitCommand::read(&words) else { continue };
                 if let Some(branch) = git.switches_to() {
                     self.set(location, &folder, Some(branch), false);
                 }
@@ -91,20 +91,20 @@ impl Heads {
         }
         self.0.retain(|head| head.folder != folder);
         let recorded = location.branch.as_ref().map(|branch| branch.to_string());
-        self.0.push(Head { folder, branch: branch.map(str::to_string), is_worktree, recorded });
+        self.0.push(WorktreeHead { folder, branch: branch.map(str::to_string), is_worktree, recorded });
         if self.0.len() > HEADS_MAX {
             self.0.remove(0);
         }
     }
 
     /// What is known about the innermost folder around this one.
-    pub fn at(&self, folder: &str, location: &Location) -> Option<&Head> {
-        let is_around = |head: &&Head| head.is_current(location) && below(&head.folder, folder).is_some();
+    pub fn at(&self, folder: &str, location: &Location) -> Option<&WorktreeHead> {
+        let is_around = |head: &&WorktreeHead| head.is_current(location) && below(&head.folder, folder).is_some();
         self.0.iter().filter(is_around).max_by_key(|head| head.folder.len())
     }
 }
 
-impl Head {
+impl WorktreeHead {
     fn is_current(&self, location: &Location) -> bool {
         self.is_worktree || self.recorded.as_deref() == location.branch.as_deref()
     }

@@ -26,7 +26,7 @@ mod tests;
 
 use std::fmt;
 
-pub use cerberus_record::check::Level;
+pub use cerberus_record::check::CheckLevel;
 use cerberus_record::clean::glob::Glob;
 use cerberus_record::id::ProjectId;
 use cerberus_record::words;
@@ -44,7 +44,7 @@ pub struct Check {
     pub id: String,
     /// The memory in the user's words.
     pub sentence: String,
-    pub level: Level,
+    pub level: CheckLevel,
     pub rule: Rule,
     /// Where it applies; `None` means everywhere.
     pub projects: Option<Vec<ProjectId>>,
@@ -129,7 +129,7 @@ pub const STOP: &str = "stop";
 impl Rule {
     /// Reads options: `--forbid npm --instead pnpm`.
     pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Rule, RuleError> {
-        let mut given = Given::read(words)?;
+        let mut given = GivenOptions::read(words)?;
         let rule = given.rule()?;
         match given.0.first() {
             None => Ok(rule),
@@ -157,10 +157,10 @@ impl Rule {
     }
 
     /// The highest level that it may have. What a text means is too often misjudged.
-    pub fn level_max(&self) -> Level {
+    pub fn level_max(&self) -> CheckLevel {
         match self {
-            Rule::Text { .. } => Level::Remind,
-            _ => Level::Block,
+            Rule::Text { .. } => CheckLevel::Remind,
+            _ => CheckLevel::Block,
         }
     }
 
@@ -226,10 +226,10 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 /// Options and their values, of which each is taken once.
-struct Given<'a>(Vec<(&'a str, &'a str)>);
+struct GivenOptions<'a>(Vec<(&'a str, &'a str)>);
 
-impl<'a> Given<'a> {
-    fn read<S: AsRef<str>>(words: &'a [S]) -> Result<Given<'a>, RuleError> {
+impl<'a> GivenOptions<'a> {
+    fn read<S: AsRef<str>>(words: &'a [S]) -> Result<GivenOptions<'a>, RuleError> {
         const OPTIONS: [&str; 14] = [
             "--forbid",
             "--instead",
@@ -259,7 +259,7 @@ impl<'a> Given<'a> {
             }
             given.push((option, value));
         }
-        Ok(Given(given))
+        Ok(GivenOptions(given))
     }
 
     fn all(&mut self, option: &str) -> Vec<&'a str> {

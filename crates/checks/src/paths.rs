@@ -1,12 +1,12 @@
 //! The files that a command edits, deletes or stages, as far as its words say.
 
-use cerberus_record::shell::{Command, joined};
+use cerberus_record::shell::{SimpleCommand, joined};
 
 use super::Act;
 use super::args::{Args, base};
 
 /// A path as seen from where the line begins, and what is done to it.
-pub fn touched(command: &Command, stages: &[Vec<&str>]) -> Vec<(String, Act)> {
+pub fn touched(command: &SimpleCommand, stages: &[Vec<&str>]) -> Vec<(String, Act)> {
     let mut found: Vec<(String, Act)> = command.outputs.iter().map(|path| (path.clone(), Act::Edit)).collect();
     for words in stages {
         for (path, act) in by_words(words) {

@@ -14,11 +14,11 @@ pub struct Pattern {
     text: String,
     program: String,
     words: Vec<String>,
-    flags: Vec<Flag>,
+    flags: Vec<PatternFlag>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Flag {
+enum PatternFlag {
     Long(String),
     /// One letter of `-rf`, and the whole word, for programs whose long options have one hyphen.
     Short(char, String),
@@ -26,7 +26,7 @@ enum Flag {
 
 /// Which words of a command met the pattern.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct MatchedWords {
     pub indexes: Vec<usize>,
 }
 
@@ -47,8 +47,8 @@ impl Pattern {
         let mut flags = Vec::new();
         for option in &args.options {
             flags.push(match option.name {
-                OptName::Long(name) => Flag::Long(name.to_string()),
-                OptName::Short(letter) => Flag::Short(letter, words[option.index].to_string()),
+                OptName::Long(name) => PatternFlag::Long(name.to_string()),
+                OptName::Short(letter) => PatternFlag::Short(letter, words[option.index].to_string()),
             });
         }
         let (words, program) = (args.words.iter().map(|(_, word)| word.to_string()).collect(), program.to_string());
@@ -70,7 +70,7 @@ impl Pattern {
     }
 
     /// Whether the words of a command, the program first, meet the pattern.
-    pub fn met_by(&self, words: &[&str]) -> Option<Met> {
+    pub fn met_by(&self, words: &[&str]) -> Option<MatchedWords> {
         let first = words.first()?;
         let is_same = match self.program.contains('/') {
             true => first.trim_start_matches("./") == self.program.trim_start_matches("./"),
@@ -96,12 +96,12 @@ impl Pattern {
         for flag in &self.flags {
             indexes.push(self.flag_in(flag, &args, words)?);
         }
-        Some(Met { indexes })
+        Some(MatchedWords { indexes })
     }
 
     /// Like [`Pattern::met_by`], but not by a form of the command that does not do what the pattern is about. A program
     /// alone is met by every use of it, and a pattern that names such a form means it.
-    pub fn run_by(&self, words: &[&str]) -> Option<Met> {
+    pub fn run_by(&self, words: &[&str]) -> Option<MatchedWords> {
         let met = self.met_by(words)?;
         let (program, args) = (base(&self.program), Args::read(words));
         let names_dry = self.has_flag("dry-run", 'n');
@@ -114,14 +114,14 @@ impl Pattern {
 
     /// Whether a line runs the command, in its own words.
     pub fn is_run_in(&self, line: &str) -> bool {
-        let runs = |command: &shell::Command| stages(command).iter().any(|words| self.run_by(words).is_some());
-        shell::commands(line).iter().any(|command| command.level != shell::Level::Remote && runs(command))
+        let runs = |command: &shell::SimpleCommand| stages(command).iter().any(|words| self.run_by(words).is_some());
+        shell::commands(line).iter().any(|command| command.level != shell::CommandLevel::Remote && runs(command))
     }
 
     fn has_flag(&self, long: &str, short: char) -> bool {
         self.flags.iter().any(|flag| match flag {
-            Flag::Long(name) => name == long,
-            Flag::Short(letter, _) => *letter == short,
+            PatternFlag::Long(name) => name == long,
+            PatternFlag::Short(letter, _) => *letter == short,
         })
     }
 
@@ -137,20 +137,24 @@ impl Pattern {
     }
 
     /// The index of the word that has the flag.
-    fn flag_in(&self, flag: &Flag, args: &Args, words: &[&str]) -> Option<usize> {
+    fn flag_in(&self, flag: &PatternFlag, args: &Args, words: &[&str]) -> Option<usize> {
         let (program, sub) = (base(&self.program), args.sub());
         let has = |option: &&super::args::Opt| match (flag, option.name) {
-            (Flag::Long(wanted), OptName::Long(name)) => {
+            (PatternFlag::Long(wanted), OptName::Long(name)) => {
                 // git accepts the beginning of an option.
                 name == wanted || program == "git" && name.len() > 4 && wanted.starts_with(name)
             }
-            (Flag::Short(wanted, whole), OptName::Short(letter)) => *wanted == letter || words[option.index] == whole,
-            (Flag::Long(wanted), OptName::Short(letter)) => long_of(program, sub, letter) == Some(wanted.as_str()),
-            (Flag::Short(wanted, _), OptName::Long(name)) => long_of(program, sub, *wanted) == Some(name),
+            (PatternFlag::Short(wanted, whole), OptName::Short(letter)) => {
+                *wanted == letter || words[option.index] == whole
+            }
+            (PatternFlag::Long(wanted), OptName::Short(letter)) => {
+                long_of(program, sub, letter) == Some(wanted.as_str())
+            }
+            (PatternFlag::Short(wanted, _), OptName::Long(name)) => long_of(program, sub, *wanted) == Some(name),
         };
         let is_force = match flag {
-            Flag::Long(name) => name == "force",
-            Flag::Short(letter, _) => *letter == 'f',
+            PatternFlag::Long(name) => name == "force",
+            PatternFlag::Short(letter, _) => *letter == 'f',
         };
         let forced = || {
             // `git push origin +main` is forced too.

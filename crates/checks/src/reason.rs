@@ -2,14 +2,14 @@
 
 use cerberus_record::clean::text::line;
 
-use super::decide::Hit;
-use super::{Check, Level, Rule};
+use super::decide::BrokenRule;
+use super::{Check, CheckLevel, Rule};
 
 /// How much of the user's sentence is quoted.
 const SENTENCE_CHARS_MAX: usize = 240;
 
 /// `Not run. Your user's rule (m-12ab): "Use pnpm, not npm". Run: pnpm install. …`
-pub fn reason(check: &Check, hit: &Hit, level: Level) -> String {
+pub fn reason(check: &Check, hit: &BrokenRule, level: CheckLevel) -> String {
     let done = match check.rule {
         Rule::Stop { .. } => "Not finished yet.",
         Rule::Text { .. } => "Not written.",
@@ -29,7 +29,7 @@ pub fn reason(check: &Check, hit: &Hit, level: Level) -> String {
     if matches!(check.rule, Rule::Stop { .. }) {
         return text;
     }
-    if level == Level::Remind {
+    if level == CheckLevel::Remind {
         text.push_str(" If it is needed all the same, the identical call is let through.");
     }
     text.push_str(&format!(" If this is wrong, the user can run: cerberus check allow-once {}", check.id));

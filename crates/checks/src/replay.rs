@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_agents::action::{Action, Written};
+use cerberus_agents::action::{Action, WrittenFile};
 use cerberus_record::event::{Event, Location, Outcome, Record, ToolUse, Touch};
 use cerberus_record::id::ProjectId;
 use cerberus_record::path;
@@ -15,7 +15,7 @@ use cerberus_record::time::Timestamp;
 use super::decide::{broken_by, decide_stop};
 use super::heads::{Heads, absolute, below};
 use super::{Check, Rule};
-use crate::scene::{Past, Place, Scene, Sources};
+use crate::scene::{Past, Scene, SceneFolder, Sources};
 
 /// How much of the past of a session counts.
 pub const PAST_MAX: usize = 2_000;
@@ -33,7 +33,7 @@ pub struct Case {
 #[derive(Debug)]
 pub struct Replay {
     check: Check,
-    sessions: HashMap<(String, String), Session>,
+    sessions: HashMap<(String, String), ReplayedSession>,
     /// Turns that were stopped once already.
     stopped: HashSet<(String, String)>,
     /// Tool uses of the kind that the rule is about: commits, runs of the program, edits.
@@ -47,7 +47,7 @@ pub struct Replay {
 
 /// What a session did so far.
 #[derive(Debug, Default)]
-struct Session {
+struct ReplayedSession {
     past: Vec<Past>,
     heads: Heads,
 }
@@ -70,14 +70,14 @@ impl Replay {
     /// Takes the next record. `sources` is its project, as far as it is known.
     pub fn see(&mut self, record: &Record, sources: &dyn Sources) {
         let key = (record.agent.name().to_string(), record.session.to_string());
-        let Session { past, heads } = self.sessions.entry(key.clone()).or_default();
+        let ReplayedSession { past, heads } = self.sessions.entry(key.clone()).or_default();
         match &record.event {
             Event::Prompt { .. } => {
                 past.push(Past::Prompt);
                 self.stopped.remove(&key);
             }
             Event::Stop { .. } => {
-                let scene = Then { location: &record.location, past, heads, sources };
+                let scene = PastScene { location: &record.location, past, heads, sources };
                 if matches!(self.check.rule, Rule::Stop { .. }) && !self.stopped.contains(&key) {
                     let has_edits = past
                         .iter()
@@ -94,7 +94,7 @@ impl Replay {
             Event::Tool(used) => {
                 if let Some(action) = action(used, &record.location.root) {
                     self.uses += 1;
-                    let scene = Then { location: &record.location, past, heads, sources };
+                    let scene = PastScene { location: &record.location, past, heads, sources };
                     let what = said(&action);
                     let is_broken = broken_by(&self.check, &action, &scene).is_some();
                     let is_concerned = is_broken || concerns(&self.check.rule, &action);
@@ -142,8 +142,8 @@ fn action(used: &ToolUse, root: &str) -> Option<Action> {
     }
     let edited = used.files.iter().filter(|file| file.how == Touch::Edited);
     let whole = |path: &str| path::in_unix_form(&path::joined(root, path)).into_owned();
-    let written = |path: &str| Written { path: whole(path), ..Written::default() };
-    let files: Vec<Written> = edited.map(|file| written(&file.path)).collect();
+    let written = |path: &str| WrittenFile { path: whole(path), ..WrittenFile::default() };
+    let files: Vec<WrittenFile> = edited.map(|file| written(&file.path)).collect();
     (!files.is_empty()).then_some(Action::Write(files))
 }
 
@@ -165,8 +165,9 @@ fn concerns(rule: &Rule, action: &Action) -> bool {
             .iter()
             .any(|command| super::stages::stages(command).iter().any(|words| is_it(words)))
     };
-    let is_git =
-        |words: &[&str], subs: &[&str]| super::git::Git::read(words).is_some_and(|git| subs.contains(&git.sub()));
+    let is_git = |words: &[&str], subs: &[&str]| {
+        super::git::GitCommand::read(words).is_some_and(|git| subs.contains(&git.sub()))
+    };
     match rule {
         Rule::Command { forbidden, .. } => {
             runs(&|words| forbidden.iter().any(|one| super::args::base(words[0]) == super::args::base(one.program())))
@@ -180,14 +181,14 @@ fn concerns(rule: &Rule, action: &Action) -> bool {
 }
 
 /// The surroundings of a record.
-struct Then<'a> {
+struct PastScene<'a> {
     location: &'a Location<'a>,
     past: &'a [Past],
     heads: &'a Heads,
     sources: &'a dyn Sources,
 }
 
-impl Sources for Then<'_> {
+impl Sources for PastScene<'_> {
     fn git_hook(&self, name: &str) -> Option<String> {
         self.sources.git_hook(name)
     }
@@ -197,8 +198,8 @@ impl Sources for Then<'_> {
     }
 }
 
-impl Scene for Then<'_> {
-    fn place(&self, folder: &str) -> Option<Place> {
+impl Scene for PastScene<'_> {
+    fn place(&self, folder: &str) -> Option<SceneFolder> {
         let (root, folder) = (absolute(&self.location.root, "")?, absolute(&self.location.cwd, folder)?);
         let inside = below(&root, &folder);
         // A linked worktree has a branch of its own.
@@ -214,10 +215,13 @@ impl Scene for Then<'_> {
             ["/tmp/", "/private/tmp/", "/var/folders/", "/var/tmp/"].iter().any(|at| format!("{path}/").starts_with(at))
         };
         Some(match worktree.or(inside) {
-            Some(inside) => {
-                Place { project: self.location.project.clone(), folder: inside.to_string(), branch, is_scratch: false }
-            }
-            None => Place {
+            Some(inside) => SceneFolder {
+                project: self.location.project.clone(),
+                folder: inside.to_string(),
+                branch,
+                is_scratch: false,
+            },
+            None => SceneFolder {
                 project: ProjectId::of_anchor(folder.as_bytes()),
                 folder: String::new(),
                 branch,

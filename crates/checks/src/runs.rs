@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use cerberus_record::path;
 use cerberus_record::runs::{Toolchain, tested_by};
-use cerberus_record::shell::{self, Command, joined};
+use cerberus_record::shell::{self, SimpleCommand, joined};
 
 use super::pattern::Pattern;
 use super::stages::stages;
@@ -16,16 +16,16 @@ use crate::scene::{Past, Scene};
 const TASKS_MAX: usize = 32;
 
 /// Looks for runs of one command.
-pub struct Runs<'a> {
+pub struct RunSearch<'a> {
     need: &'a Pattern,
     scene: &'a dyn Scene,
     /// Tasks that were looked into, with their folders.
     seen: HashSet<(String, String)>,
 }
 
-impl<'a> Runs<'a> {
-    pub fn new(need: &'a Pattern, scene: &'a dyn Scene) -> Runs<'a> {
-        Runs { need, scene, seen: HashSet::new() }
+impl<'a> RunSearch<'a> {
+    pub fn new(need: &'a Pattern, scene: &'a dyn Scene) -> RunSearch<'a> {
+        RunSearch { need, scene, seen: HashSet::new() }
     }
 
     /// Whether the command was run after the last edit; also if nothing was edited.
@@ -44,8 +44,8 @@ impl<'a> Runs<'a> {
         shell::commands(line).iter().any(|command| self.are_in(command, from))
     }
 
-    pub fn are_in(&mut self, command: &Command, from: &str) -> bool {
-        if command.level == shell::Level::Remote {
+    pub fn are_in(&mut self, command: &SimpleCommand, from: &str) -> bool {
+        if command.level == shell::CommandLevel::Remote {
             return false;
         }
         let folder = joined(from, &command.folder);

@@ -5,7 +5,7 @@ use cerberus_record::runs::Toolchain;
 
 /// Where a folder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SceneFolder {
     pub project: ProjectId,
     /// Relative to the top of the project; empty at the top.
     pub folder: String,
@@ -50,7 +50,7 @@ impl Sources for () {
 /// Answers questions about the surroundings, only when they matter.
 pub trait Scene: Sources {
     /// The place of a folder, given as seen from the folder of the session.
-    fn place(&self, folder: &str) -> Option<Place>;
+    fn place(&self, folder: &str) -> Option<SceneFolder>;
 
     fn past(&self) -> Vec<Past>;
 }

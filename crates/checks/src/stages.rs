@@ -1,11 +1,11 @@
 //! What one simple command runs: the command itself, and what it passes on to, such as `npm i` in `sudo -E npm i`.
 
-use cerberus_record::shell::{Command, is_assignment};
+use cerberus_record::shell::{SimpleCommand, is_assignment};
 
 use super::args::base;
 
 /// The commands inside a simple command, from the outside in. Each begins with its program.
-pub fn stages(command: &Command) -> Vec<Vec<&str>> {
+pub fn stages(command: &SimpleCommand) -> Vec<Vec<&str>> {
     let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut rest = without_keywords(&words);

@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::args::{Args, base};
 
 /// Gives the text of a file by its name.
-pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type TextOfFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Longer scripts are cut.
 const SCRIPT_BYTES_MAX: usize = 64 * 1024;
 
 /// The script of the tasks that this command runs; `None` if it runs none that is known.
-pub fn script(words: &[&str], read: Read) -> Option<String> {
+pub fn script(words: &[&str], read: TextOfFile) -> Option<String> {
     let program = base(words.first()?);
     let args = Args::read(words);
     let named: Vec<&str> = args.words.iter().map(|(_, word)| *word).collect();
@@ -54,7 +54,7 @@ fn package_task<'w>(manager: &str, named: &[&'w str]) -> Option<&'w str> {
 }
 
 /// A script of `package.json`, with those that run before and after it.
-fn package_script(task: &str, read: Read) -> Option<String> {
+fn package_script(task: &str, read: TextOfFile) -> Option<String> {
     let package: Value = serde_json::from_slice(read("package.json")?.as_bytes()).ok()?;
     let scripts = package.get("scripts")?;
     let own = scripts.get(task)?.as_str()?;
@@ -97,7 +97,7 @@ fn recipes(text: &str) -> Vec<Recipe<'_>> {
     found
 }
 
-fn make(targets: &[&str], read: Read) -> Option<String> {
+fn make(targets: &[&str], read: TextOfFile) -> Option<String> {
     let text = ["GNUmakefile", "makefile", "Makefile"].iter().find_map(|name| read(name))?;
     let recipes = recipes(&text);
     let targets: Vec<&str> = targets.iter().copied().filter(|target| !target.contains('=')).collect();
@@ -130,7 +130,7 @@ fn variable(line: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, value.trim()))
 }
 
-fn just(tasks: &[&str], read: Read) -> Option<String> {
+fn just(tasks: &[&str], read: TextOfFile) -> Option<String> {
     let text = ["justfile", "Justfile", ".justfile"].iter().find_map(|name| read(name))?;
     let recipes = recipes(&text);
     let of = |task: &str| recipes.iter().find(|recipe| recipe.names.first() == Some(&task));
@@ -148,7 +148,7 @@ fn just(tasks: &[&str], read: Read) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn mise(tasks: &[&str], read: Read) -> Option<String> {
+fn mise(tasks: &[&str], read: TextOfFile) -> Option<String> {
     let task = tasks.first()?;
     let files = ["mise.toml", ".mise.toml", "mise/config.toml", ".mise/config.toml", ".config/mise.toml"];
     let known: Vec<toml::Table> = files.iter().filter_map(|name| read(name)?.parse().ok()).collect();

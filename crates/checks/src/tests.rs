@@ -1,12 +1,12 @@
-use cerberus_agents::action::{Action, Written};
+use cerberus_agents::action::{Action, WrittenFile};
 use cerberus_record::runs::Toolchain;
 use proptest::prelude::*;
 
-use super::decide::{Hit, decide, decide_stop};
+use super::decide::{BrokenRule, decide, decide_stop};
 use super::derive::derive;
 use super::reason::reason;
 use super::*;
-use crate::scene::{Past, Place, Scene, Sources};
+use crate::scene::{Past, Scene, SceneFolder, Sources};
 
 /// A session in `/home/ann/hydra`, on the branch `main`.
 #[derive(Default)]
@@ -17,11 +17,11 @@ struct Here {
 }
 
 impl Scene for Here {
-    fn place(&self, folder: &str) -> Option<Place> {
+    fn place(&self, folder: &str) -> Option<SceneFolder> {
         let is_inside =
             !folder.starts_with(['/', '~']) && !folder.starts_with("..") || folder.starts_with("/home/ann/hydra");
         let inside = folder.strip_prefix("/home/ann/hydra").unwrap_or(folder).trim_start_matches('/');
-        Some(Place {
+        Some(SceneFolder {
             project: ProjectId::of_anchor(if is_inside { b"hydra" } else { b"other" }),
             folder: if is_inside { inside.to_string() } else { String::new() },
             branch: is_inside.then(|| "main".to_string()),
@@ -58,7 +58,7 @@ fn shell_words(options: &str) -> Vec<String> {
     cerberus_record::shell::commands(options).remove(0).words
 }
 
-fn hit(options: &str, line: &str, scene: &Here) -> Option<Hit> {
+fn hit(options: &str, line: &str, scene: &Here) -> Option<BrokenRule> {
     decide(&[check(options)], &Action::Shell { line: line.to_string(), folder: None }, scene)
 }
 
@@ -355,7 +355,7 @@ fn rules_about_files_branches_and_messages() {
 #[test]
 fn written_files_are_seen_with_their_text() {
     let writes = |options: &str, path: &str, text: &str| {
-        let file = Written { path: path.to_string(), text: text.to_string(), is_deleted: false };
+        let file = WrittenFile { path: path.to_string(), text: text.to_string(), is_deleted: false };
         decide(&[check(options)], &Action::Write(vec![file]), &Here::default()).is_some()
     };
     assert!(writes("--protect 'gen/**'", "/home/ann/hydra/gen/a.rs", ""));
@@ -467,11 +467,11 @@ fn the_reason_is_a_fact_that_the_model_can_act_on() {
     npm.sentence = "Use pnpm, not npm.".to_string();
     let found = hit("--forbid npm --instead pnpm", "cd web && npm install 'a b'", &Here::default()).unwrap();
     assert_eq!(
-        reason(&npm, &found, Level::Block),
+        reason(&npm, &found, CheckLevel::Block),
         "Not run. Your user's rule (m-1): \"Use pnpm, not npm\". Run: pnpm install 'a b'. If this is wrong, the user can \
          run: cerberus check allow-once m-1"
     );
-    assert!(reason(&npm, &found, Level::Remind).contains("the identical call is let through"));
+    assert!(reason(&npm, &found, CheckLevel::Remind).contains("the identical call is let through"));
     let (starts, max) = ("--message-start feat", "--message-max 5");
     for (options, line, expected) in [
         (starts, "git commit -m 'Add x'", "The commit message is \"Add x\". Begin the message with one of: feat."),
@@ -480,7 +480,7 @@ fn the_reason_is_a_fact_that_the_model_can_act_on() {
         ("--branch main", "git push", "This is about git push on main. Use another branch than main."),
     ] {
         let found = hit(options, line, &Here::default()).unwrap();
-        let said = reason(&check(options), &found, Level::Block);
+        let said = reason(&check(options), &found, CheckLevel::Block);
         assert!(said.starts_with(&format!("Not run. Your user's rule (m-1): \"The rule\". {expected}")), "{said}");
     }
     let lease = "--forbid 'git push --force' --instead 'git push --force-with-lease'";
@@ -495,9 +495,9 @@ fn the_reason_is_a_fact_that_the_model_can_act_on() {
 fn the_most_severe_check_answers_and_tell_never_does() {
     let with = |options: &str, level| Check { level, ..check(options) };
     let checks = [
-        with("--forbid ls", Level::Tell),
-        with("--forbid npm", Level::Remind),
-        with("--forbid 'npm install'", Level::Block),
+        with("--forbid ls", CheckLevel::Tell),
+        with("--forbid npm", CheckLevel::Remind),
+        with("--forbid 'npm install'", CheckLevel::Block),
     ];
     let decided = |line: &str| {
         let action = Action::Shell { line: line.to_string(), folder: None };
@@ -506,10 +506,10 @@ fn the_most_severe_check_answers_and_tell_never_does() {
     assert_eq!((decided("ls"), decided("npm test"), decided("npm install")), (None, Some(1), Some(2)));
     let scene = Here { past: vec![Past::Prompt, edit("a.rs")], ..Here::default() };
     let stop = |level| decide_stop(&[with("--before stop --need 'cargo test'", level)], &scene).is_some();
-    assert_eq!(Level::ALL.map(stop), [false, true, true, true]);
+    assert_eq!(CheckLevel::ALL.map(stop), [false, true, true, true]);
     assert_eq!(
         (check("--text x").rule.level_max(), check("--forbid x").rule.level_max()),
-        (Level::Remind, Level::Block)
+        (CheckLevel::Remind, CheckLevel::Block)
     );
 }
 

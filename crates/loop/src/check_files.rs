@@ -17,26 +17,26 @@ pub struct CheckFile {
 
 /// A file that may belong to the check. It counts only if it exists when the loop begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CandidateFile {
     /// Relative to the folder in which the check runs, or absolute.
     pub path: String,
-    pub part: Part,
+    pub part: CheckedPart,
 }
 
 /// What of a file belongs to the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CheckedPart {
     Whole,
     /// The `scripts` of a `package.json`; its dependencies may change.
     Scripts,
 }
 
-impl Part {
+impl CheckedPart {
     /// The bytes that matter.
     pub fn of(self, bytes: &[u8]) -> Vec<u8> {
         match self {
-            Part::Whole => bytes.to_vec(),
-            Part::Scripts => {
+            CheckedPart::Whole => bytes.to_vec(),
+            CheckedPart::Scripts => {
                 let package = serde_json::from_slice::<serde_json::Value>(bytes);
                 package.map_or_else(|_| bytes.to_vec(), |package| package["scripts"].to_string().into_bytes())
             }
@@ -49,23 +49,23 @@ const INTERPRETERS: [&str; 17] = [
     "tsx", "source", ".",
 ];
 /// Programs whose targets are defined in files of these names.
-const DEFINED_IN: [(&str, &[&str], Part); 9] = [
-    ("make", &["Makefile", "makefile", "GNUmakefile"], Part::Whole),
-    ("gmake", &["Makefile", "makefile", "GNUmakefile"], Part::Whole),
-    ("just", &["justfile", "Justfile", ".justfile"], Part::Whole),
-    ("task", &["Taskfile.yml", "Taskfile.yaml"], Part::Whole),
-    ("rake", &["Rakefile"], Part::Whole),
-    ("npm", &["package.json"], Part::Scripts),
-    ("pnpm", &["package.json"], Part::Scripts),
-    ("yarn", &["package.json"], Part::Scripts),
-    ("bun", &["package.json"], Part::Scripts),
+const DEFINED_IN: [(&str, &[&str], CheckedPart); 9] = [
+    ("make", &["Makefile", "makefile", "GNUmakefile"], CheckedPart::Whole),
+    ("gmake", &["Makefile", "makefile", "GNUmakefile"], CheckedPart::Whole),
+    ("just", &["justfile", "Justfile", ".justfile"], CheckedPart::Whole),
+    ("task", &["Taskfile.yml", "Taskfile.yaml"], CheckedPart::Whole),
+    ("rake", &["Rakefile"], CheckedPart::Whole),
+    ("npm", &["package.json"], CheckedPart::Scripts),
+    ("pnpm", &["package.json"], CheckedPart::Scripts),
+    ("yarn", &["package.json"], CheckedPart::Scripts),
+    ("bun", &["package.json"], CheckedPart::Scripts),
 ];
 
 /// The files that a check may consist of.
-pub fn candidates(command: &str) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
+pub fn candidates(command: &str) -> Vec<CandidateFile> {
+    let mut found: Vec<CandidateFile> = Vec::new();
     let mut add = |path: String, part| {
-        let candidate = Candidate { path, part };
+        let candidate = CandidateFile { path, part };
         if !found.contains(&candidate) {
             found.push(candidate);
         }
@@ -79,14 +79,19 @@ pub fn candidates(command: &str) -> Vec<Candidate> {
             folder => format!("{}/{file}", folder.trim_end_matches('/')),
         };
         if texts.get(first).is_some_and(|program| program.contains('/')) {
-            group.words.get(first).iter().flat_map(|word| &word.paths).for_each(|path| add(path.clone(), Part::Whole));
+            group
+                .words
+                .get(first)
+                .iter()
+                .flat_map(|word| &word.paths)
+                .for_each(|path| add(path.clone(), CheckedPart::Whole));
         }
         if INTERPRETERS.contains(&name)
             && let Some(script) = group.words.iter().skip(first).find(|word| word.is_argument)
             && !texts.contains(&"-c")
             && !texts.contains(&"-m")
         {
-            script.paths.iter().for_each(|path| add(path.clone(), Part::Whole));
+            script.paths.iter().for_each(|path| add(path.clone(), CheckedPart::Whole));
         }
         for (_, files, part) in DEFINED_IN.iter().filter(|(program, ..)| *program == name) {
             files.iter().for_each(|file| add(in_folder(file), *part));
@@ -132,9 +137,9 @@ mod tests {
     fn of_a_package_only_the_scripts_count() {
         let before = br#"{"scripts":{"test":"jest"},"dependencies":{}}"#;
         let after = br#"{"dependencies":{"left":"1"},"scripts":{"test":"jest"}}"#;
-        assert_eq!(Part::Scripts.of(before), Part::Scripts.of(after));
-        assert_ne!(Part::Scripts.of(before), Part::Scripts.of(br#"{"scripts":{"test":"true"}}"#));
-        assert_eq!(Part::Scripts.of(b"torn {"), b"torn {");
+        assert_eq!(CheckedPart::Scripts.of(before), CheckedPart::Scripts.of(after));
+        assert_ne!(CheckedPart::Scripts.of(before), CheckedPart::Scripts.of(br#"{"scripts":{"test":"true"}}"#));
+        assert_eq!(CheckedPart::Scripts.of(b"torn {"), b"torn {");
     }
 
     #[test]

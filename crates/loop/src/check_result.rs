@@ -6,7 +6,7 @@ use cerberus_record::event::Outcome;
 use cerberus_record::runs;
 use serde::{Deserialize, Serialize};
 
-use super::completion::{Checked, as_test_run};
+use super::completion::{CompletionCheck, as_test_run};
 use super::handoff::state::{OneLine, Passage};
 
 /// How the check ended.
@@ -41,18 +41,20 @@ impl CheckResult {
     pub fn new(
         cleaner: &Cleaner,
         command: &str,
-        checked: &Checked,
+        checked: &CompletionCheck,
         output: &str,
         claimed: bool,
         changed: &[String],
     ) -> CheckResult {
         let one_line = |text: &str| OneLine::new(cleaner, text);
-        let passed = *checked == Checked::Passed;
+        let passed = *checked == CompletionCheck::Passed;
         let words = match checked {
-            Checked::Passed => String::new(),
-            Checked::NoTests => "it succeeded, but ran no tests".to_string(),
-            Checked::Failed { words } => words.clone(),
-            Checked::Changed { .. } => "it succeeded, but it is not the check that the loop began with".to_string(),
+            CompletionCheck::Passed => String::new(),
+            CompletionCheck::NoTests => "it succeeded, but ran no tests".to_string(),
+            CompletionCheck::Failed { words } => words.clone(),
+            CompletionCheck::Changed { .. } => {
+                "it succeeded, but it is not the check that the loop began with".to_string()
+            }
         };
         let run = runs::read(&as_test_run(command), output, Outcome::Failed);
         let names = if run.failed.is_empty() { run.problems } else { run.failed };
@@ -106,7 +108,7 @@ mod tests {
             "{noise}test parser::deep ... FAILED\ntest parser::flat ... ok\n\nwith {key}\n\
              test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n"
         );
-        let failed = Checked::Failed { words: format!("exit 101: {key}") };
+        let failed = CompletionCheck::Failed { words: format!("exit 101: {key}") };
         let result = CheckResult::new(&BUILT_IN, "cargo test", &failed, &output, true, &["x.sh".to_string()]);
         let failing: Vec<&str> = result.failing.iter().map(|name| &**name).collect();
         assert_eq!((failing, result.passed, result.claimed), (vec!["parser::deep"], false, true));
@@ -121,10 +123,10 @@ mod tests {
 
     #[test]
     fn what_passed_is_not_quoted() {
-        let result = CheckResult::new(&BUILT_IN, "x", &Checked::Passed, "lots of text", false, &[]);
+        let result = CheckResult::new(&BUILT_IN, "x", &CompletionCheck::Passed, "lots of text", false, &[]);
         assert_eq!((&*result.output, &*result.words, result.passed), ("", "", true));
         let long = "y".repeat(20_000);
-        let failed = Checked::Failed { words: String::new() };
+        let failed = CompletionCheck::Failed { words: String::new() };
         assert!(CheckResult::new(&BUILT_IN, "x", &failed, &long, false, &[]).output.len() <= OUTPUT_BYTES_MAX);
     }
 }

@@ -2,14 +2,14 @@
 
 use cerberus_record::clean::text::line;
 use cerberus_record::event::Outcome;
-use cerberus_record::runs::{self, Command, Kind, Runner, Trust, Verdict};
+use cerberus_record::runs::{self, Kind, OutcomeTrust, RunCommand, RunVerdict, Runner};
 
-use super::failure::Exit;
+use super::failure::ProgramExit;
 use super::settings::Completion;
 
 /// The result of the user's check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum CompletionCheck {
     Passed,
     /// It exited successfully but ran no tests.
     NoTests,
@@ -41,26 +41,28 @@ impl Completion {
 }
 
 /// Judges the check. A successful exit counts only if the output does not show that no test ran.
-pub fn judge(command: &str, exit: Exit, output: &str) -> Checked {
+pub fn judge(command: &str, exit: ProgramExit, output: &str) -> CompletionCheck {
     if !exit.is_success() {
         let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
-        return Checked::Failed { words: words.trim_end_matches([':', ' ']).to_string() };
+        return CompletionCheck::Failed { words: words.trim_end_matches([':', ' ']).to_string() };
     }
     match runs::read(&as_test_run(command), output, Outcome::Done).verdict {
-        Verdict::Empty => Checked::NoTests,
-        Verdict::Red => Checked::Failed { words: "it exited successfully, but some tests failed".to_string() },
-        Verdict::Green | Verdict::Unknown => Checked::Passed,
+        RunVerdict::Empty => CompletionCheck::NoTests,
+        RunVerdict::Red => {
+            CompletionCheck::Failed { words: "it exited successfully, but some tests failed".to_string() }
+        }
+        RunVerdict::Green | RunVerdict::Unknown => CompletionCheck::Passed,
     }
 }
 
 /// The check as a test run. A script's output may still come from a test runner, so it is parsed as one.
-pub(super) fn as_test_run(command: &str) -> Command {
-    let script = || Command {
+pub(super) fn as_test_run(command: &str) -> RunCommand {
+    let script = || RunCommand {
         kind: Kind::Test,
         runner: Runner::Script,
         key: String::new(),
-        trust: Trust { success: true, failure: true, silence: true },
+        trust: OutcomeTrust { success: true, failure: true, silence: true },
     };
     runs::recognise(command).filter(|run| run.kind == Kind::Test).unwrap_or_else(script)
 }
@@ -91,17 +93,22 @@ mod tests {
         let cargo_empty =
             "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
         let cargo_green = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
-        let failed = |words: &str| Checked::Failed { words: words.to_string() };
+        let failed = |words: &str| CompletionCheck::Failed { words: words.to_string() };
         for (command, exit, output, expected) in [
-            ("cargo test", Exit::Code(0), cargo_green, Checked::Passed),
-            ("cargo test", Exit::Code(0), cargo_empty, Checked::NoTests),
-            ("./check.sh", Exit::Code(0), cargo_empty, Checked::NoTests),
-            ("./check.sh", Exit::Code(0), cargo_green, Checked::Passed),
-            ("./check.sh", Exit::Code(0), "", Checked::Passed),
-            ("test -f done.txt", Exit::Code(0), "", Checked::Passed),
-            ("test -f done.txt", Exit::Code(1), "", failed("exit 1")),
-            ("pytest", Exit::Code(0), "collected 0 items\n\n=== no tests ran in 0.01s ===", Checked::NoTests),
-            ("make", Exit::Signal(9), "x\nkilled\n", failed("signal 9: killed")),
+            ("cargo test", ProgramExit::Code(0), cargo_green, CompletionCheck::Passed),
+            ("cargo test", ProgramExit::Code(0), cargo_empty, CompletionCheck::NoTests),
+            ("./check.sh", ProgramExit::Code(0), cargo_empty, CompletionCheck::NoTests),
+            ("./check.sh", ProgramExit::Code(0), cargo_green, CompletionCheck::Passed),
+            ("./check.sh", ProgramExit::Code(0), "", CompletionCheck::Passed),
+            ("test -f done.txt", ProgramExit::Code(0), "", CompletionCheck::Passed),
+            ("test -f done.txt", ProgramExit::Code(1), "", failed("exit 1")),
+            (
+                "pytest",
+                ProgramExit::Code(0),
+                "collected 0 items\n\n=== no tests ran in 0.01s ===",
+                CompletionCheck::NoTests,
+            ),
+            ("make", ProgramExit::Signal(9), "x\nkilled\n", failed("signal 9: killed")),
         ] {
             assert_eq!(judge(command, exit, output), expected, "{command} {output}");
         }

@@ -8,7 +8,7 @@ use cerberus_record::clean::text::line;
 use cerberus_record::runs;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
+pub enum LoopFailure {
     /// The model's server asks us to wait.
     Limited {
         kind: LimitKind,
@@ -76,20 +76,20 @@ impl Remedy {
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum ProgramExit {
     Code(i32),
     Signal(i32),
 }
 
-impl Exit {
+impl ProgramExit {
     pub fn is_success(self) -> bool {
-        self == Exit::Code(0)
+        self == ProgramExit::Code(0)
     }
 
     pub fn words(self) -> String {
         match self {
-            Exit::Code(code) => format!("exit {code}"),
-            Exit::Signal(signal) => format!("signal {signal}"),
+            ProgramExit::Code(code) => format!("exit {code}"),
+            ProgramExit::Signal(signal) => format!("signal {signal}"),
         }
     }
 }
@@ -130,15 +130,15 @@ const FULL: [&str; 4] = ["prompt is too long", "context_length_exceeded", "conte
 const OWN_LIMITS: [&str; 2] = ["error_max_turns", "error_max_budget_usd"];
 
 /// Classifies a failure that the agent reported.
-pub fn of_fault(fault: &Fault) -> Failure {
+pub fn of_fault(fault: &Fault) -> LoopFailure {
     let words = line(if fault.words.trim().is_empty() { &fault.kind } else { &fault.words }, WORDS_CHARS_MAX);
     if OWN_LIMITS.contains(&fault.kind.as_str()) {
-        return Failure::OwnLimit { words: fault.kind.clone() };
+        return LoopFailure::OwnLimit { words: fault.kind.clone() };
     }
     let text = format!("{} {}", fault.kind, fault.words).to_lowercase();
-    let needs = |remedy| Failure::NeedsUser { remedy, words: words.clone() };
+    let needs = |remedy| LoopFailure::NeedsUser { remedy, words: words.clone() };
     if has(&text, &FULL) {
-        return Failure::Full;
+        return LoopFailure::Full;
     }
     if has(&text, &CREDIT) {
         return needs(Remedy::Credit);
@@ -151,13 +151,13 @@ pub fn of_fault(fault: &Fault) -> Failure {
         _ if has(&text, &LOGIN) => needs(Remedy::Login),
         _ => match limit_kind(&text) {
             Some(kind) => limited(kind, words),
-            None => Failure::Crashed { words },
+            None => LoopFailure::Crashed { words },
         },
     }
 }
 
-fn limited(kind: LimitKind, words: String) -> Failure {
-    Failure::Limited { kind, wait: Wait::Unknown, words }
+fn limited(kind: LimitKind, words: String) -> LoopFailure {
+    LoopFailure::Limited { kind, wait: Wait::Unknown, words }
 }
 
 fn limit_kind(text: &str) -> Option<LimitKind> {
@@ -170,24 +170,26 @@ fn limit_kind(text: &str) -> Option<LimitKind> {
 }
 
 /// Classifies the exit of a program that reported no result. `error_output` is the end of its standard error.
-pub fn of_exit(exit: Exit, error_output: &str) -> Failure {
+pub fn of_exit(exit: ProgramExit, error_output: &str) -> LoopFailure {
     let text = own_lines(error_output).to_lowercase();
     let last = error_output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let words = line(&format!("{}: {last}", exit.words()), WORDS_CHARS_MAX);
     let words = words.trim_end_matches([':', ' ']).to_string();
-    let needs = |remedy| Failure::NeedsUser { remedy, words: words.clone() };
+    let needs = |remedy| LoopFailure::NeedsUser { remedy, words: words.clone() };
     match exit {
-        Exit::Code(127 | 126) => needs(Remedy::Program),
-        Exit::Code(code) if code != 0 && has(&text, &FLAG) => needs(Remedy::Flag),
-        Exit::Code(code) if code != 0 && has(&text, &LOGIN) => needs(Remedy::Login),
-        Exit::Code(code) if code != 0 && has(&text, &CREDIT) => needs(Remedy::Credit),
-        Exit::Code(0) => Failure::Crashed { words: "the agent exited without reporting a result".to_string() },
-        Exit::Code(_) => match limit_kind(&text) {
+        ProgramExit::Code(127 | 126) => needs(Remedy::Program),
+        ProgramExit::Code(code) if code != 0 && has(&text, &FLAG) => needs(Remedy::Flag),
+        ProgramExit::Code(code) if code != 0 && has(&text, &LOGIN) => needs(Remedy::Login),
+        ProgramExit::Code(code) if code != 0 && has(&text, &CREDIT) => needs(Remedy::Credit),
+        ProgramExit::Code(0) => {
+            LoopFailure::Crashed { words: "the agent exited without reporting a result".to_string() }
+        }
+        ProgramExit::Code(_) => match limit_kind(&text) {
             // The line that says so may also say until when.
             Some(kind) => limited(kind, line_with_limit(error_output).unwrap_or(words)),
-            None => Failure::Crashed { words },
+            None => LoopFailure::Crashed { words },
         },
-        Exit::Signal(_) => Failure::Crashed { words },
+        ProgramExit::Signal(_) => LoopFailure::Crashed { words },
     }
 }
 
@@ -223,20 +225,20 @@ fn has(text: &str, phrases: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn kind(failure: &Failure) -> &'static str {
+    fn kind(failure: &LoopFailure) -> &'static str {
         match failure {
-            Failure::Limited { kind: LimitKind::Usage, .. } => "usage",
-            Failure::Limited { kind: LimitKind::Rate, .. } => "rate",
-            Failure::Limited { kind: LimitKind::Overload, .. } => "overload",
-            Failure::NeedsUser { remedy: Remedy::Login, .. } => "login",
-            Failure::NeedsUser { remedy: Remedy::Credit, .. } => "credit",
-            Failure::NeedsUser { remedy: Remedy::Permission, .. } => "permission",
-            Failure::NeedsUser { remedy: Remedy::Flag, .. } => "flag",
-            Failure::NeedsUser { remedy: Remedy::Program, .. } => "program",
-            Failure::NeedsUser { remedy: Remedy::Price, .. } => "price",
-            Failure::Full => "full",
-            Failure::OwnLimit { .. } => "own",
-            Failure::Crashed { .. } => "crash",
+            LoopFailure::Limited { kind: LimitKind::Usage, .. } => "usage",
+            LoopFailure::Limited { kind: LimitKind::Rate, .. } => "rate",
+            LoopFailure::Limited { kind: LimitKind::Overload, .. } => "overload",
+            LoopFailure::NeedsUser { remedy: Remedy::Login, .. } => "login",
+            LoopFailure::NeedsUser { remedy: Remedy::Credit, .. } => "credit",
+            LoopFailure::NeedsUser { remedy: Remedy::Permission, .. } => "permission",
+            LoopFailure::NeedsUser { remedy: Remedy::Flag, .. } => "flag",
+            LoopFailure::NeedsUser { remedy: Remedy::Program, .. } => "program",
+            LoopFailure::NeedsUser { remedy: Remedy::Price, .. } => "price",
+            LoopFailure::Full => "full",
+            LoopFailure::OwnLimit { .. } => "own",
+            LoopFailure::Crashed { .. } => "crash",
         }
     }
 
@@ -273,21 +275,21 @@ mod tests {
     #[test]
     fn exits_are_classified_by_the_end_of_the_error_output() {
         for (exit, words, expected) in [
-            (Exit::Code(1), "error: unknown option '--sandbx'", "flag"),
-            (Exit::Code(2), "error: unexpected argument '--x' found", "flag"),
-            (Exit::Code(127), "", "program"),
-            (Exit::Code(1), "401 Unauthorized", "login"),
-            (Exit::Code(1), "Too Many Requests", "rate"),
-            (Exit::Code(1), "You have hit your usage limit\nRun again later", "usage"),
-            (Exit::Code(1), TESTS_WITH_429, "crash"),
-            (Exit::Code(1), TESTS_WITH_401, "crash"),
-            (Exit::Code(1), &format!("{TESTS_WITH_429}\nYou\u{2019}ve hit your usage limit"), "usage"),
-            (Exit::Code(1), "AssertionError: 429 Too Many Requests", "crash"),
-            (Exit::Code(1), "Error: expected 200, got 401 Unauthorized", "crash"),
-            (Exit::Code(1), "npm ERR! rate-limiter-flexible", "crash"),
-            (Exit::Code(0), "unknown option", "crash"),
-            (Exit::Signal(9), "unknown option", "crash"),
-            (Exit::Code(139), "", "crash"),
+            (ProgramExit::Code(1), "error: unknown option '--sandbx'", "flag"),
+            (ProgramExit::Code(2), "error: unexpected argument '--x' found", "flag"),
+            (ProgramExit::Code(127), "", "program"),
+            (ProgramExit::Code(1), "401 Unauthorized", "login"),
+            (ProgramExit::Code(1), "Too Many Requests", "rate"),
+            (ProgramExit::Code(1), "You have hit your usage limit\nRun again later", "usage"),
+            (ProgramExit::Code(1), TESTS_WITH_429, "crash"),
+            (ProgramExit::Code(1), TESTS_WITH_401, "crash"),
+            (ProgramExit::Code(1), &format!("{TESTS_WITH_429}\nYou\u{2019}ve hit your usage limit"), "usage"),
+            (ProgramExit::Code(1), "AssertionError: 429 Too Many Requests", "crash"),
+            (ProgramExit::Code(1), "Error: expected 200, got 401 Unauthorized", "crash"),
+            (ProgramExit::Code(1), "npm ERR! rate-limiter-flexible", "crash"),
+            (ProgramExit::Code(0), "unknown option", "crash"),
+            (ProgramExit::Signal(9), "unknown option", "crash"),
+            (ProgramExit::Code(139), "", "crash"),
         ] {
             assert_eq!(kind(&of_exit(exit, words)), expected, "{exit:?} {words}");
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cerberus_agents::stream::Wait;
 
-use super::failure::{Failure, LimitKind};
+use super::failure::{LimitKind, LoopFailure};
 use super::settings::Layer;
 
 /// Shorter limits are waited for. One whose end is unknown is not.
@@ -27,8 +27,11 @@ impl Layer {
 }
 
 /// Whether another agent could go on. An overloaded server recovers soon; a usage limit lasts.
-pub fn is_usage_limit(failure: &Failure) -> bool {
-    matches!(failure, Failure::Limited { kind: LimitKind::Usage, .. } | Failure::Limited { wait: Wait::Until(_), .. })
+pub fn is_usage_limit(failure: &LoopFailure) -> bool {
+    matches!(
+        failure,
+        LoopFailure::Limited { kind: LimitKind::Usage, .. } | LoopFailure::Limited { wait: Wait::Until(_), .. }
+    )
 }
 
 #[cfg(test)]
@@ -50,10 +53,10 @@ mod tests {
 
     #[test]
     fn an_overload_is_no_usage_limit() {
-        let limited = |kind, wait| Failure::Limited { kind, wait, words: String::new() };
+        let limited = |kind, wait| LoopFailure::Limited { kind, wait, words: String::new() };
         assert!(is_usage_limit(&limited(LimitKind::Rate, Wait::Until(Timestamp::EPOCH))));
         assert!(is_usage_limit(&limited(LimitKind::Usage, Wait::Unknown)));
         assert!(!is_usage_limit(&limited(LimitKind::Overload, Wait::Unknown)));
-        assert!(!is_usage_limit(&Failure::Full));
+        assert!(!is_usage_limit(&LoopFailure::Full));
     }
 }

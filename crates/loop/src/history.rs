@@ -16,20 +16,20 @@ use super::check_result::CheckResult;
 use super::handoff::state::{OneLine, Passage};
 use super::memory::RunMemory;
 use super::settings::{Layer, Worker};
-use super::totals::{Counts, Ended, How, Progress, Totals};
+use super::totals::{AttemptEnd, EndedAttempt, LoopProgress, SpentIteration, Totals};
 
 /// One line of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     pub at: Timestamp,
     /// The run it belongs to, counted from 1 in the project.
     pub run: u32,
-    pub step: Step,
+    pub step: LedgerStep,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum LedgerStep {
     /// A runner started or resumed a run. `token` is in the environment of every process it starts.
     Run {
         worker: Worker,
@@ -45,7 +45,7 @@ pub enum Step {
         base: Option<Clean<'static>>,
     },
     /// Where the run works.
-    Place(Place),
+    Place(RunPlace),
     /// An attempt at an iteration is about to start.
     Begun {
         iteration: u32,
@@ -69,8 +69,8 @@ pub enum Step {
         reboot: Option<Reboot>,
     },
     /// Nothing happens until then.
-    Waiting(Waiting),
-    Ended(Ended),
+    Waiting(WaitState),
+    Ended(EndedAttempt),
     /// The files of the check as they were when the run began.
     CheckFiles {
         command: OneLine,
@@ -102,7 +102,7 @@ pub enum Step {
 
 /// The folder that a run works in, and the branch that was checked out there when it began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct RunPlace {
     #[serde(deserialize_with = "own")]
     pub root: Clean<'static>,
     #[serde(default, deserialize_with = "own_option")]
@@ -110,7 +110,7 @@ pub struct Place {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct WaitState {
     pub until: Timestamp,
     #[serde(deserialize_with = "own")]
     pub reason: Clean<'static>,
@@ -119,7 +119,7 @@ pub struct Waiting {
 /// How a fresh context was started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reboot {
-    pub reason: How,
+    pub reason: AttemptEnd,
     #[serde(default, deserialize_with = "own_option")]
     pub old_session_id: Option<Clean<'static>>,
     #[serde(deserialize_with = "own")]
@@ -144,7 +144,7 @@ pub struct Iteration {
     pub certainty: Option<Certainty>,
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
-    pub how: Option<How>,
+    pub how: Option<AttemptEnd>,
     pub failure: Option<String>,
     pub changed_files: Option<u32>,
     pub reboot: Option<Reboot>,
@@ -155,7 +155,7 @@ pub struct Iteration {
 
 /// An attempt without a recorded end.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Open {
+pub struct OpenAttempt {
     pub iteration: u32,
     pub attempt: u32,
     pub is_launched: bool,
@@ -173,11 +173,11 @@ pub struct RunState {
     pub layer: Layer,
     /// The commit that was checked out when the run started.
     pub base: Option<String>,
-    pub place: Option<Place>,
+    pub place: Option<RunPlace>,
     pub totals: Totals,
-    pub open: Option<Open>,
+    pub open: Option<OpenAttempt>,
     /// What it waits for, if the time has not passed yet.
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<WaitState>,
     /// All of its sessions, in order.
     pub sessions: Vec<String>,
     pub stopped: Option<(LoopEnd, String)>,
@@ -186,7 +186,7 @@ pub struct RunState {
 }
 
 /// The state of the latest run, if there is any.
-pub fn latest_run(entries: &[Entry]) -> Option<RunState> {
+pub fn latest_run(entries: &[LedgerEntry]) -> Option<RunState> {
     let mut state: Option<RunState> = None;
     for entry in entries {
         match &mut state {
@@ -198,8 +198,8 @@ pub fn latest_run(entries: &[Entry]) -> Option<RunState> {
 }
 
 impl RunState {
-    fn begin(entry: &Entry) -> Option<RunState> {
-        let Step::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
+    fn begin(entry: &LedgerEntry) -> Option<RunState> {
+        let LedgerStep::Run { worker, runner, token, layer, base, .. } = &entry.step else { return None };
         Some(RunState {
             run: entry.run,
             worker: *worker,
@@ -218,10 +218,10 @@ impl RunState {
         })
     }
 
-    fn apply(&mut self, entry: &Entry) {
+    fn apply(&mut self, entry: &LedgerEntry) {
         self.memory.apply(&entry.step);
         match &entry.step {
-            Step::Run { worker, runner, token, layer, .. } => {
+            LedgerStep::Run { worker, runner, token, layer, .. } => {
                 // Time between two runners does not count.
                 self.totals.before += self.last_at.since(self.totals.since);
                 self.totals.since = entry.at;
@@ -229,33 +229,33 @@ impl RunState {
                 self.token = token.to_string();
                 self.layer = (**layer).clone();
             }
-            Step::Place(place) => self.place = Some(place.clone()),
-            Step::Begun { iteration, attempt } => {
+            LedgerStep::Place(place) => self.place = Some(place.clone()),
+            LedgerStep::Begun { iteration, attempt } => {
                 self.totals.begin_attempt(entry.at);
                 self.waiting = None;
                 let (iteration, attempt) = (*iteration, *attempt);
-                self.open = Some(Open { iteration, attempt, is_launched: false, agent: None, guard: None });
+                self.open = Some(OpenAttempt { iteration, attempt, is_launched: false, agent: None, guard: None });
             }
-            Step::Launched { iteration, attempt, agent, guard } => {
-                let is_this = |open: &&mut Open| open.iteration == *iteration && open.attempt == *attempt;
+            LedgerStep::Launched { iteration, attempt, agent, guard } => {
+                let is_this = |open: &&mut OpenAttempt| open.iteration == *iteration && open.attempt == *attempt;
                 if let Some(open) = self.open.as_mut().filter(is_this) {
                     (open.is_launched, open.agent, open.guard) = (true, agent.clone(), guard.clone());
                 }
             }
-            Step::Session { id } => self.sessions.push(id.to_string()),
-            Step::Waiting(waiting) => self.waiting = Some(waiting.clone()),
-            Step::Acknowledged { .. }
-            | Step::Changed { .. }
-            | Step::CheckFiles { .. }
-            | Step::Checked { .. }
-            | Step::Files { .. }
-            | Step::Told { .. } => {}
-            Step::Ended(ended) => {
+            LedgerStep::Session { id } => self.sessions.push(id.to_string()),
+            LedgerStep::Waiting(waiting) => self.waiting = Some(waiting.clone()),
+            LedgerStep::Acknowledged { .. }
+            | LedgerStep::Changed { .. }
+            | LedgerStep::CheckFiles { .. }
+            | LedgerStep::Checked { .. }
+            | LedgerStep::Files { .. }
+            | LedgerStep::Told { .. } => {}
+            LedgerStep::Ended(ended) => {
                 self.waiting = None;
                 self.totals.ended(ended);
                 self.open = None;
             }
-            Step::Stopped { class, words } => {
+            LedgerStep::Stopped { class, words } => {
                 (self.stopped, self.waiting) = (Some((*class, words.to_string())), None);
             }
         }
@@ -264,11 +264,11 @@ impl RunState {
 }
 
 /// How to record an attempt whose runner died. Its iteration is spent only if the agent got to work.
-pub fn died(open: &Open) -> Ended {
-    Ended {
-        how: How::RunnerDied,
-        counts: if open.is_launched { Counts::Spent } else { Counts::Again },
-        progress: Progress::Unknown,
+pub fn died(open: &OpenAttempt) -> EndedAttempt {
+    EndedAttempt {
+        how: AttemptEnd::RunnerDied,
+        counts: if open.is_launched { SpentIteration::Spent } else { SpentIteration::Again },
+        progress: LoopProgress::Unknown,
         claimed: false,
         failure: None,
         tokens: 0,
@@ -279,13 +279,13 @@ pub fn died(open: &Open) -> Ended {
 }
 
 /// All iterations of all runs, oldest first. Attempts at the same iteration are merged.
-pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
+pub fn iterations(entries: &[LedgerEntry]) -> Vec<Iteration> {
     let mut found: Vec<Iteration> = Vec::new();
     let mut worker = Worker::COMMAND;
     for entry in entries {
         match &entry.step {
-            Step::Run { worker: named, .. } => worker = *named,
-            Step::Begun { iteration, .. } => begin(&mut found, entry, worker, *iteration),
+            LedgerStep::Run { worker: named, .. } => worker = *named,
+            LedgerStep::Begun { iteration, .. } => begin(&mut found, entry, worker, *iteration),
             step => {
                 if let Some(last) = found.last_mut().filter(|last| last.run == entry.run) {
                     last.apply(entry.at, step);
@@ -296,7 +296,7 @@ pub fn iterations(entries: &[Entry]) -> Vec<Iteration> {
     found
 }
 
-fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32) {
+fn begin(found: &mut Vec<Iteration>, entry: &LedgerEntry, worker: Worker, number: u32) {
     let is_same = |last: &&mut Iteration| last.run == entry.run && last.iteration == number;
     if let Some(last) = found.last_mut().filter(is_same) {
         (last.attempts, last.worker) = (last.attempts + 1, worker);
@@ -325,11 +325,11 @@ fn begin(found: &mut Vec<Iteration>, entry: &Entry, worker: Worker, number: u32)
 }
 
 impl Iteration {
-    fn apply(&mut self, at: Timestamp, step: &Step) {
+    fn apply(&mut self, at: Timestamp, step: &LedgerStep) {
         match step {
-            Step::Session { id } => self.session_id = Some(id.to_string()),
-            Step::Acknowledged { reboot } => self.reboot = reboot.clone(),
-            Step::Ended(ended) => {
+            LedgerStep::Session { id } => self.session_id = Some(id.to_string()),
+            LedgerStep::Acknowledged { reboot } => self.reboot = reboot.clone(),
+            LedgerStep::Ended(ended) => {
                 self.ended_at = Some(at);
                 self.how = Some(ended.how);
                 self.failure = ended.failure.clone();
@@ -345,17 +345,17 @@ impl Iteration {
                     (known, more) => Some(known.unwrap_or(0.0) + more.unwrap_or(0.0)),
                 };
             }
-            Step::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
-            Step::Changed { files } => self.changed_files = Some(*files),
-            Step::Checked { result, .. } => self.check = Some(result.clone()),
-            Step::Run { .. }
-            | Step::Place(_)
-            | Step::Waiting(_)
-            | Step::Begun { .. }
-            | Step::Launched { .. }
-            | Step::CheckFiles { .. }
-            | Step::Files { .. }
-            | Step::Told { .. } => {}
+            LedgerStep::Stopped { class, words } => self.stop = Some((*class, words.to_string())),
+            LedgerStep::Changed { files } => self.changed_files = Some(*files),
+            LedgerStep::Checked { result, .. } => self.check = Some(result.clone()),
+            LedgerStep::Run { .. }
+            | LedgerStep::Place(_)
+            | LedgerStep::Waiting(_)
+            | LedgerStep::Begun { .. }
+            | LedgerStep::Launched { .. }
+            | LedgerStep::CheckFiles { .. }
+            | LedgerStep::Files { .. }
+            | LedgerStep::Told { .. } => {}
         }
     }
 }
@@ -392,8 +392,8 @@ mod tests {
         Timestamp::from_millis(1_700_000_000_000).plus(Duration::from_secs(secs))
     }
 
-    fn run(is_resumed: bool) -> Step {
-        Step::Run {
+    fn run(is_resumed: bool) -> LedgerStep {
+        LedgerStep::Run {
             worker: Worker::COMMAND,
             token: word("t"),
             runner: None,
@@ -403,33 +403,39 @@ mod tests {
         }
     }
 
-    fn ended(counts: Counts) -> Step {
-        let open = Open { iteration: 1, attempt: 1, is_launched: counts == Counts::Spent, agent: None, guard: None };
-        Step::Ended(Ended { how: How::IterationEnd, tokens: 5, ..died(&open) })
+    fn ended(counts: SpentIteration) -> LedgerStep {
+        let open = OpenAttempt {
+            iteration: 1,
+            attempt: 1,
+            is_launched: counts == SpentIteration::Spent,
+            agent: None,
+            guard: None,
+        };
+        LedgerStep::Ended(EndedAttempt { how: AttemptEnd::IterationEnd, tokens: 5, ..died(&open) })
     }
 
     /// The entries of a run with three iterations, the second in two attempts.
-    fn whole() -> Vec<Step> {
+    fn whole() -> Vec<LedgerStep> {
         let attempt = |iteration: u32, number: u32, counts| {
             vec![
-                Step::Begun { iteration, attempt: number },
-                Step::Launched { iteration, attempt: number, agent: None, guard: None },
-                Step::Session { id: word(&format!("s{iteration}-{number}")) },
-                Step::Acknowledged { reboot: None },
+                LedgerStep::Begun { iteration, attempt: number },
+                LedgerStep::Launched { iteration, attempt: number, agent: None, guard: None },
+                LedgerStep::Session { id: word(&format!("s{iteration}-{number}")) },
+                LedgerStep::Acknowledged { reboot: None },
                 ended(counts),
             ]
         };
         let mut steps = vec![run(false)];
-        steps.extend(attempt(1, 1, Counts::Spent));
-        steps.extend(attempt(2, 1, Counts::Again));
-        steps.extend(attempt(2, 2, Counts::Spent));
-        steps.extend(attempt(3, 1, Counts::Spent));
-        steps.push(Step::Stopped { class: LoopEnd::Limit, words: word("enough") });
+        steps.extend(attempt(1, 1, SpentIteration::Spent));
+        steps.extend(attempt(2, 1, SpentIteration::Again));
+        steps.extend(attempt(2, 2, SpentIteration::Spent));
+        steps.extend(attempt(3, 1, SpentIteration::Spent));
+        steps.push(LedgerStep::Stopped { class: LoopEnd::Limit, words: word("enough") });
         steps
     }
 
-    fn entries(steps: Vec<Step>) -> Vec<Entry> {
-        steps.into_iter().enumerate().map(|(n, step)| Entry { at: at(n as u64), run: 1, step }).collect()
+    fn entries(steps: Vec<LedgerStep>) -> Vec<LedgerEntry> {
+        steps.into_iter().enumerate().map(|(n, step)| LedgerEntry { at: at(n as u64), run: 1, step }).collect()
     }
 
     #[test]
@@ -445,9 +451,9 @@ mod tests {
 
     #[test]
     fn time_between_runners_does_not_count() {
-        let mut entries = entries(vec![run(false), ended(Counts::Spent)]);
+        let mut entries = entries(vec![run(false), ended(SpentIteration::Spent)]);
         entries[1].at = at(100);
-        entries.push(Entry { at: at(9_000), run: 1, step: run(true) });
+        entries.push(LedgerEntry { at: at(9_000), run: 1, step: run(true) });
         let state = latest_run(&entries).unwrap();
         assert_eq!(state.totals.elapsed(at(9_050)), Duration::from_secs(150));
     }
@@ -456,22 +462,22 @@ mod tests {
         /// Killed after any entry and resumed, no iteration is lost and none is done twice.
         #[test]
         fn a_run_killed_anywhere_continues_where_it_was(cut in 1usize..22) {
-            let steps: Vec<Step> = whole().into_iter().take(cut).collect();
-            let is_over = matches!(steps.last(), Some(Step::Stopped { .. }));
+            let steps: Vec<LedgerStep> = whole().into_iter().take(cut).collect();
+            let is_over = matches!(steps.last(), Some(LedgerStep::Stopped { .. }));
             let mut entries = entries(steps);
             let found = latest_run(&entries).unwrap();
-            entries.push(Entry { at: at(100), run: 1, step: run(true) });
+            entries.push(LedgerEntry { at: at(100), run: 1, step: run(true) });
             if let Some(open) = &found.open {
-                entries.push(Entry { at: at(101), run: 1, step: Step::Ended(died(open)) });
+                entries.push(LedgerEntry { at: at(101), run: 1, step: LedgerStep::Ended(died(open)) });
             }
             let mut next = latest_run(&entries).unwrap();
             prop_assert!(next.open.is_none());
             // It continues with its third iteration.
             while !is_over && next.totals.spent < 3 {
                 let (iteration, attempt) = (next.totals.iteration(), next.totals.attempts + 1);
-                let step = Step::Begun { iteration, attempt };
-                entries.push(Entry { at: at(200), run: 1, step });
-                entries.push(Entry { at: at(201), run: 1, step: ended(Counts::Spent) });
+                let step = LedgerStep::Begun { iteration, attempt };
+                entries.push(LedgerEntry { at: at(200), run: 1, step });
+                entries.push(LedgerEntry { at: at(201), run: 1, step: ended(SpentIteration::Spent) });
                 next = latest_run(&entries).unwrap();
             }
             let rows = iterations(&entries);

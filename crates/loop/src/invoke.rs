@@ -3,7 +3,7 @@
 //! None of the user's hooks, plugins, settings or permissions are switched off. Whatever else a headless agent needs,
 //! the user passes after `--`.
 
-use cerberus_agents::headless::{Headless, Naming};
+use cerberus_agents::headless::{Headless, SessionNaming};
 
 use super::settings::{Completion, Settings};
 
@@ -27,14 +27,14 @@ pub enum StaysOpen {
 
 /// The first prompt, and the one that follows a warm-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct OpeningPrompts {
     pub first: String,
     pub task: Option<String>,
 }
 
-impl Opening {
+impl OpeningPrompts {
     /// The handoff comes last if possible, because its last line says what to do.
-    pub fn new(settings: &Settings, task: &str, handoff: Option<&str>) -> Opening {
+    pub fn new(settings: &Settings, task: &str, handoff: Option<&str>) -> OpeningPrompts {
         let task = match claim(&settings.completion) {
             Some(how) => format!("{}\n\n{how}", task.trim_end()),
             None => task.trim_end().to_string(),
@@ -42,9 +42,9 @@ impl Opening {
         let joined = |parts: &[Option<&str>]| parts.iter().flatten().copied().collect::<Vec<_>>().join("\n\n");
         match settings.warm_up.as_ref().map(|warm_up| warm_up.prompt.as_str()) {
             Some(warm_up) if settings.worker.headless().is_some_and(Headless::stays_open) => {
-                Opening { first: joined(&[handoff, Some(warm_up)]), task: Some(task) }
+                OpeningPrompts { first: joined(&[handoff, Some(warm_up)]), task: Some(task) }
             }
-            warm_up => Opening { first: joined(&[warm_up, Some(&task), handoff]), task: None },
+            warm_up => OpeningPrompts { first: joined(&[warm_up, Some(&task), handoff]), task: None },
         }
     }
 }
@@ -61,7 +61,8 @@ fn claim(completion: &Completion) -> Option<String> {
 /// can limit its own cost, it gets `budget_usd`.
 pub fn fresh(settings: &Settings, text: &str, session: Option<&str>, budget_usd: Option<f64>) -> Invocation {
     let Some(headless) = settings.worker.headless() else { return command(settings, text) };
-    let is_users = |naming: &Naming| settings.agent_args.iter().any(|arg| naming.users_own.contains(&arg.as_str()));
+    let is_users =
+        |naming: &SessionNaming| settings.agent_args.iter().any(|arg| naming.users_own.contains(&arg.as_str()));
     let naming = headless.naming.as_ref().filter(|naming| !is_users(naming)).zip(session);
     let mut args = naming.map_or(Vec::new(), |(naming, session)| vec![naming.flag, session]);
     // Less than this cannot be written down, and zero may mean no limit.
@@ -151,10 +152,10 @@ mod tests {
             ("agent = \"codex\"\nwarm_up = \"look\"", "look\n\ndo it\n\nHANDOFF", None),
             ("agent = \"claude-code\"\nwarm_up = \"look\"", "HANDOFF\n\nlook", Some("do it")),
         ] {
-            let opening = Opening::new(&settings(text), "do it\n", Some("HANDOFF"));
+            let opening = OpeningPrompts::new(&settings(text), "do it\n", Some("HANDOFF"));
             assert_eq!((opening.first.as_str(), opening.task.as_deref()), (first, task), "{text}");
         }
         let claimed = settings("agent = \"codex\"\ncompletion_phrase = \"DONE\"");
-        assert!(Opening::new(&claimed, "do it", None).first.ends_with("contains only this: DONE"));
+        assert!(OpeningPrompts::new(&claimed, "do it", None).first.ends_with("contains only this: DONE"));
     }
 }

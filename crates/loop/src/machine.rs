@@ -9,19 +9,22 @@ mod state;
 
 use std::time::Duration;
 
-pub use state::{Asking, Attempt, Effect, Hook, Input, Over, Phase, State, Wanted, Warming, Why};
+pub use state::{
+    ContextEnd, Delay, Effect, HandoffAsking, Hook, Input, MachineState, Phase, RunningContext, WantedHandoff,
+    WarmUpState,
+};
 
 use cerberus_agents::meter::redline::Fill;
 use cerberus_agents::stream::{Finish, Speaker, StreamEvent, Wait};
 use cerberus_record::time::Timestamp;
 
-use super::completion::Checked;
-use super::failure::{self, Failure, Remedy};
+use super::completion::CompletionCheck;
+use super::failure::{self, LoopFailure, Remedy};
 use super::fallback::{WAIT_MIN, is_usage_limit};
 use super::reset::{self, UtcOffset};
 use super::settings::{Settings, Worker};
-use super::stop::Stop;
-use super::totals::{Ended, How, Progress, Totals};
+use super::stop::StopReason;
+use super::totals::{AttemptEnd, EndedAttempt, LoopProgress, Totals};
 
 /// How long to wait for a rate limit without a known end.
 const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
@@ -29,7 +32,7 @@ const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
 /// The transition function of the loop.
 pub struct Machine<'a> {
     settings: &'a Settings,
-    asking: Asking,
+    asking: HandoffAsking,
     utc_offset: UtcOffset,
 }
 
@@ -46,33 +49,33 @@ impl<'a> Machine<'a> {
     }
 
     /// The first context needs no permission from the hook; later ones do.
-    pub fn start(&self, totals: Totals, now: Timestamp) -> State {
+    pub fn start(&self, totals: Totals, now: Timestamp) -> MachineState {
         let hook = if totals.last.is_some() { Hook::ToAsk } else { Hook::Agreed };
-        State {
-            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), why: Why::Pace, hook },
+        MachineState {
+            phase: Phase::Resting { until: totals.next_start(&self.settings.pace, now), why: Delay::Pace, hook },
             totals,
             ending: None,
         }
     }
 
     /// Starts when a limit has passed.
-    pub fn start_after(&self, totals: Totals, until: Timestamp, words: String, now: Timestamp) -> State {
+    pub fn start_after(&self, totals: Totals, until: Timestamp, words: String, now: Timestamp) -> MachineState {
         let state = self.start(totals, now);
         let phase = match state.phase {
             Phase::Resting { until: paced, hook, .. } if paced < until => {
-                Phase::Resting { until, why: Why::Limited { words }, hook }
+                Phase::Resting { until, why: Delay::Limited { words }, hook }
             }
             phase => phase,
         };
-        State { phase, ..state }
+        MachineState { phase, ..state }
     }
 
-    pub fn step(&self, state: State, input: Input, now: Timestamp) -> (State, Vec<Effect>) {
-        let State { phase, mut totals, mut ending } = state;
+    pub fn step(&self, state: MachineState, input: Input, now: Timestamp) -> (MachineState, Vec<Effect>) {
+        let MachineState { phase, mut totals, mut ending } = state;
         match (&input, &ending) {
-            (Input::Asked, None) => ending = Some(Stop::Asked),
-            (Input::StopFile, None) => ending = Some(Stop::StopFile),
-            (Input::AskedNow, _) => ending = Some(Stop::AskedNow),
+            (Input::Asked, None) => ending = Some(StopReason::Asked),
+            (Input::StopFile, None) => ending = Some(StopReason::StopFile),
+            (Input::AskedNow, _) => ending = Some(StopReason::AskedNow),
             _ => {}
         }
         let (phase, effects) = match phase {
@@ -84,26 +87,33 @@ impl<'a> Machine<'a> {
             Phase::Settling { attempt, over } => self.settling(&mut totals, ending.as_ref(), attempt, over, input, now),
             Phase::Stopped(stop) => (Phase::Stopped(stop), Vec::new()),
         };
-        (State { phase, totals, ending }, effects)
+        (MachineState { phase, totals, ending }, effects)
     }
 
-    fn resting(&self, totals: &mut Totals, ending: Option<&Stop>, phase: Phase, input: Input, now: Timestamp) -> Step {
+    fn resting(
+        &self,
+        totals: &mut Totals,
+        ending: Option<&StopReason>,
+        phase: Phase,
+        input: Input,
+        now: Timestamp,
+    ) -> Step {
         let Phase::Resting { until, why, hook } = phase else { return (phase, Vec::new()) };
         if let Some(stop) = ending {
             return finish(stop.clone());
         }
         if let Some(limit) = totals.limit(&self.settings.limits, 0, None, now) {
-            return finish(Stop::Limit(limit));
+            return finish(StopReason::Limit(limit));
         }
         let hook = match (input, hook) {
             (Input::HookAgreed, Hook::Asked) => Hook::Agreed,
-            (Input::HookRefused { words }, Hook::Asked) => return finish(Stop::HookRefused { words }),
+            (Input::HookRefused { words }, Hook::Asked) => return finish(StopReason::HookRefused { words }),
             (_, hook) => hook,
         };
         match hook {
             _ if now < until => (Phase::Resting { until, why, hook }, Vec::new()),
             Hook::ToAsk => {
-                let how = totals.last.unwrap_or(How::IterationEnd);
+                let how = totals.last.unwrap_or(AttemptEnd::IterationEnd);
                 (Phase::Resting { until, why, hook: Hook::Asked }, vec![Effect::AskHook(how)])
             }
             Hook::Asked => (Phase::Resting { until, why, hook }, Vec::new()),
@@ -114,17 +124,17 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn attempt(&self, now: Timestamp) -> Attempt {
-        let has_warm_up = self.settings.warm_up.is_some() && self.asking == Asking::Live;
-        Attempt {
+    fn attempt(&self, now: Timestamp) -> RunningContext {
+        let has_warm_up = self.settings.warm_up.is_some() && self.asking == HandoffAsking::Live;
+        RunningContext {
             began: now,
             last_output: now,
             quiet_until: now,
             turns: 0,
             tool_failures: 0,
             denied: None,
-            warming: if has_warm_up { Warming::Busy } else { Warming::No },
-            wanted: Wanted::Nothing,
+            warming: if has_warm_up { WarmUpState::Busy } else { WarmUpState::No },
+            wanted: WantedHandoff::Nothing,
             is_acknowledged: false,
             reading: None,
             tokens: 0,
@@ -133,7 +143,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The first sign of work acknowledges the handoff, which was part of the prompt.
-    fn starting(&self, totals: &Totals, mut attempt: Attempt, input: Input, now: Timestamp) -> Step {
+    fn starting(&self, totals: &Totals, mut attempt: RunningContext, input: Input, now: Timestamp) -> Step {
         let is_sign = match &input {
             Input::Output { event, .. } => matches!(
                 event,
@@ -157,7 +167,7 @@ impl<'a> Machine<'a> {
         (phase, effects)
     }
 
-    fn working(&self, totals: &Totals, mut attempt: Attempt, input: Input, now: Timestamp) -> Step {
+    fn working(&self, totals: &Totals, mut attempt: RunningContext, input: Input, now: Timestamp) -> Step {
         match input {
             Input::Output { event, reading, tokens, cost_usd } => {
                 attempt.observe(&event, reading, tokens, cost_usd, now);
@@ -165,115 +175,116 @@ impl<'a> Machine<'a> {
                     return self.finished(attempt, finish, now);
                 }
                 if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
-                    return leave_now(attempt, Over { limit: Some(limit), ..Over::of(How::Limit) }, now);
+                    return leave_now(attempt, ContextEnd::limited(limit), now);
                 }
                 self.triggered(attempt, &event)
             }
             Input::Tick => self.waited(totals, attempt, now),
             Input::HookAgreed => self.agreed(attempt, now),
             Input::HookRefused { words } => {
-                attempt.wanted = Wanted::Refused;
+                attempt.wanted = WantedHandoff::Refused;
                 let notice = format!("the pre_reboot hook refused a fresh context; this one continues: {words}");
                 (Phase::Working(attempt), vec![Effect::Tell(notice)])
             }
             Input::Exited { exit, words } => {
                 let over = match (self.settings.worker, exit.is_success()) {
-                    (Worker::COMMAND, true) => Over::of(How::IterationEnd),
-                    _ => Over::failed(self.with_end(failure::of_exit(exit, &words), &attempt, now)),
+                    (Worker::COMMAND, true) => ContextEnd::of(AttemptEnd::IterationEnd),
+                    _ => ContextEnd::failed(self.with_end(failure::of_exit(exit, &words), &attempt, now)),
                 };
                 settle(attempt, over)
             }
             Input::Unpriced { model } => self.unpriced(attempt, &model, now),
-            Input::AskedNow => leave_now(attempt, Over::of(How::Interrupted), now),
+            Input::AskedNow => leave_now(attempt, ContextEnd::of(AttemptEnd::Interrupted), now),
             _ => (Phase::Working(attempt), Vec::new()),
         }
     }
 
     /// A limit that cannot be checked is no limit.
-    fn unpriced(&self, attempt: Attempt, model: &str, now: Timestamp) -> Step {
+    fn unpriced(&self, attempt: RunningContext, model: &str, now: Timestamp) -> Step {
         if self.settings.limits.cost_usd.is_none() {
             return (Phase::Working(attempt), Vec::new());
         }
         let words = format!("the price of {model} is unknown, so the limit in dollars cannot be kept");
-        leave_now(attempt, Over::failed(Failure::NeedsUser { remedy: Remedy::Price, words }), now)
+        leave_now(attempt, ContextEnd::failed(LoopFailure::NeedsUser { remedy: Remedy::Price, words }), now)
     }
 
-    fn finished(&self, mut attempt: Attempt, finish: Finish, now: Timestamp) -> Step {
+    fn finished(&self, mut attempt: RunningContext, finish: Finish, now: Timestamp) -> Step {
         match finish {
-            Finish::Done { .. } if attempt.warming == Warming::Busy => {
+            Finish::Done { .. } if attempt.warming == WarmUpState::Busy => {
                 let delay = self.settings.warm_up.as_ref().map_or(Duration::ZERO, |warm_up| warm_up.delay);
-                attempt.warming = Warming::Done(now.plus(delay));
+                attempt.warming = WarmUpState::Done(now.plus(delay));
                 (Phase::Working(attempt), Vec::new())
             }
-            Finish::Done { .. } => leave(attempt, Over::of(How::IterationEnd), now),
+            Finish::Done { .. } => leave(attempt, ContextEnd::of(AttemptEnd::IterationEnd), now),
             Finish::Failed(fault) => {
                 let failure = self.with_end(failure::of_fault(&fault), &attempt, now);
-                leave(attempt, Over::failed(failure), now)
+                leave(attempt, ContextEnd::failed(failure), now)
             }
         }
     }
 
     /// Until when a limit lasts: the agent may have reported it earlier, or says it in words.
-    fn with_end(&self, failure: Failure, attempt: &Attempt, now: Timestamp) -> Failure {
+    fn with_end(&self, failure: LoopFailure, attempt: &RunningContext, now: Timestamp) -> LoopFailure {
         match failure {
-            Failure::Limited { kind, wait: Wait::Unknown, words } => {
+            LoopFailure::Limited { kind, wait: Wait::Unknown, words } => {
                 let wait = match attempt.quiet_until > now {
                     true => Wait::Until(attempt.quiet_until),
                     false => reset::wait(&words, now, self.utc_offset),
                 };
-                Failure::Limited { kind, wait, words }
+                LoopFailure::Limited { kind, wait, words }
             }
             failure => failure,
         }
     }
 
     /// Checks whether this context should be replaced by a fresh one.
-    fn triggered(&self, attempt: Attempt, event: &StreamEvent) -> Step {
+    fn triggered(&self, attempt: RunningContext, event: &StreamEvent) -> Step {
         let triggers = &self.settings.triggers;
         let fill = attempt.reading.as_ref().map_or(Fill::Below, |reading| self.settings.redline.judge(reading));
         let matches_pattern =
             |pattern: &String| matches!(event, StreamEvent::Text(text) if text.contains(pattern.as_str()));
         let how = match fill {
-            Fill::Hard => Some(How::HardRedline),
-            Fill::Soft => Some(How::SoftRedline),
-            Fill::Below if triggers.turns.is_some_and(|max| attempt.turns >= max) => Some(How::Turns),
+            Fill::Hard => Some(AttemptEnd::HardRedline),
+            Fill::Soft => Some(AttemptEnd::SoftRedline),
+            Fill::Below if triggers.turns.is_some_and(|max| attempt.turns >= max) => Some(AttemptEnd::Turns),
             Fill::Below if triggers.tool_failures.is_some_and(|max| attempt.tool_failures >= max) => {
-                Some(How::FailureStreak)
+                Some(AttemptEnd::FailureStreak)
             }
-            Fill::Below if triggers.output.as_ref().is_some_and(matches_pattern) => Some(How::OutputPattern),
+            Fill::Below if triggers.output.as_ref().is_some_and(matches_pattern) => Some(AttemptEnd::OutputPattern),
             Fill::Below => None,
         };
         request_reboot(attempt, how)
     }
 
-    fn waited(&self, totals: &Totals, mut attempt: Attempt, now: Timestamp) -> Step {
+    fn waited(&self, totals: &Totals, mut attempt: RunningContext, now: Timestamp) -> Step {
         if let Some(limit) = totals.limit(&self.settings.limits, attempt.tokens, attempt.cost_usd, now) {
-            return leave_now(attempt, Over { limit: Some(limit), ..Over::of(How::Limit) }, now);
+            return leave_now(attempt, ContextEnd::limited(limit), now);
         }
-        if let Warming::Done(task_at) = attempt.warming {
+        if let WarmUpState::Done(task_at) = attempt.warming {
             if now < task_at {
                 return (Phase::Working(attempt), Vec::new());
             }
-            attempt.warming = Warming::No;
+            attempt.warming = WarmUpState::No;
             attempt.last_output = now;
             return (Phase::Working(attempt), vec![Effect::GiveTask]);
         }
         let silent = now.since(attempt.last_output.max(attempt.quiet_until));
         if silent >= self.settings.stall {
             let words = format!("no output for {}", cerberus_record::span::Span(self.settings.stall));
-            let over = Over { failure: Some(Failure::Crashed { words }), ..Over::of(How::Stall) };
+            let over =
+                ContextEnd { failure: Some(LoopFailure::Crashed { words }), ..ContextEnd::of(AttemptEnd::Stall) };
             return leave_now(attempt, over, now);
         }
         let is_old = self.settings.triggers.age.is_some_and(|max| now.since(attempt.began) >= max);
-        request_reboot(attempt, is_old.then_some(How::Duration))
+        request_reboot(attempt, is_old.then_some(AttemptEnd::Duration))
     }
 
     /// The user's hook permits a fresh context.
-    fn agreed(&self, mut attempt: Attempt, now: Timestamp) -> Step {
-        let Wanted::Asking(how) = attempt.wanted else { return (Phase::Working(attempt), Vec::new()) };
-        attempt.wanted = Wanted::Nothing;
-        if how == How::HardRedline || self.asking == Asking::Never {
-            return leave_now(attempt, Over { hook: Hook::Agreed, ..Over::of(how) }, now);
+    fn agreed(&self, mut attempt: RunningContext, now: Timestamp) -> Step {
+        let WantedHandoff::Asking(how) = attempt.wanted else { return (Phase::Working(attempt), Vec::new()) };
+        attempt.wanted = WantedHandoff::Nothing;
+        if how == AttemptEnd::HardRedline || self.asking == HandoffAsking::Never {
+            return leave_now(attempt, ContextEnd { hook: Hook::Agreed, ..ContextEnd::of(how) }, now);
         }
         let phase = Phase::HandingOver { attempt, how, asked: now, turns: 0, is_written: false };
         (phase, vec![Effect::AskHandoff])
@@ -285,23 +296,26 @@ impl<'a> Machine<'a> {
         let Phase::HandingOver { mut attempt, how, asked, mut turns, mut is_written } = phase else {
             return (phase, Vec::new());
         };
-        let over = Over { hook: Hook::Agreed, ..Over::of(how) };
+        let over = ContextEnd { hook: Hook::Agreed, ..ContextEnd::of(how) };
         match input {
             Input::HandedOver => is_written = true,
             Input::Output { event, reading, tokens, cost_usd } => {
                 attempt.observe(&event, reading, tokens, cost_usd, now);
                 if let StreamEvent::Finished(finish) = &event {
                     turns += 1;
-                    let is_last = is_written || self.asking == Asking::Resumed || turns > 1;
+                    let is_last = is_written || self.asking == HandoffAsking::Resumed || turns > 1;
                     if is_last || matches!(finish, Finish::Failed(_)) {
                         return leave(attempt, over, now);
                     }
                 }
                 if let Some(limit) = totals.limit(&self.settings.limits, tokens, cost_usd, now) {
-                    return leave_now(attempt, Over { limit: Some(limit), ..over }, now);
+                    return leave_now(attempt, ContextEnd { limit: Some(limit), ..over }, now);
                 }
-                if self.settings.redline.judge(&reading) == Fill::Hard && self.asking == Asking::Live && !is_written {
-                    return leave_now(attempt, Over { how: How::HardRedline, ..over }, now);
+                if self.settings.redline.judge(&reading) == Fill::Hard
+                    && self.asking == HandoffAsking::Live
+                    && !is_written
+                {
+                    return leave_now(attempt, ContextEnd { how: AttemptEnd::HardRedline, ..over }, now);
                 }
             }
             // Asked between two turns, the agent starts a new turn at once. If it does not, it never will.
@@ -312,14 +326,21 @@ impl<'a> Machine<'a> {
                 return leave_now(attempt, over, now);
             }
             Input::Exited { .. } => return settle(attempt, over),
-            Input::AskedNow => return leave_now(attempt, Over::of(How::Interrupted), now),
+            Input::AskedNow => return leave_now(attempt, ContextEnd::of(AttemptEnd::Interrupted), now),
             _ => {}
         }
         (Phase::HandingOver { attempt, how, asked, turns, is_written }, Vec::new())
     }
 
     /// If the agent hangs after its last output, its process group is stopped. Its work still counts.
-    fn leaving(&self, mut attempt: Attempt, over: Over, since: Timestamp, input: Input, now: Timestamp) -> Step {
+    fn leaving(
+        &self,
+        mut attempt: RunningContext,
+        over: ContextEnd,
+        since: Timestamp,
+        input: Input,
+        now: Timestamp,
+    ) -> Step {
         match input {
             Input::Exited { .. } => settle(attempt, over),
             Input::Output { event, reading, tokens, cost_usd } => {
@@ -335,9 +356,9 @@ impl<'a> Machine<'a> {
     fn settling(
         &self,
         totals: &mut Totals,
-        ending: Option<&Stop>,
-        attempt: Attempt,
-        over: Over,
+        ending: Option<&StopReason>,
+        attempt: RunningContext,
+        over: ContextEnd,
         input: Input,
         now: Timestamp,
     ) -> Step {
@@ -349,11 +370,13 @@ impl<'a> Machine<'a> {
         totals.ended(&ended);
         let mut effects = vec![Effect::Record(ended.clone())];
         let is_confirmed =
-            claimed && had_claimed && progress == Progress::None && self.settings.completion.check.is_none();
+            claimed && had_claimed && progress == LoopProgress::None && self.settings.completion.check.is_none();
         let stop = match (&checked, &over.failure) {
-            (Some(Checked::Passed), _) => Some(Stop::CheckPassed),
-            (Some(Checked::Changed { files, is_told: true }), _) => Some(Stop::CheckChanged { files: files.clone() }),
-            _ if is_confirmed => Some(Stop::ClaimedTwice),
+            (Some(CompletionCheck::Passed), _) => Some(StopReason::CheckPassed),
+            (Some(CompletionCheck::Changed { files, is_told: true }), _) => {
+                Some(StopReason::CheckChanged { files: files.clone() })
+            }
+            _ if is_confirmed => Some(StopReason::ClaimedTwice),
             _ => self.reason_to_stop(totals, ending, &attempt, &over, &ended, now),
         };
         if let Some(stop) = stop {
@@ -362,7 +385,7 @@ impl<'a> Machine<'a> {
         }
         effects.extend(notices(&checked, &attempt).map(Effect::Tell));
         let can_switch = self.settings.fallback.is_some() && over.failure.as_ref().is_some_and(is_usage_limit);
-        let has_end = !matches!(over.failure, Some(Failure::Limited { wait: Wait::Unknown, .. }));
+        let has_end = !matches!(over.failure, Some(LoopFailure::Limited { wait: Wait::Unknown, .. }));
         let (until, why) = self.rest(totals, over.failure, ended.failure.unwrap_or_default(), now);
         if can_switch && (!has_end || until.since(now) >= WAIT_MIN) {
             effects.push(Effect::SwitchAgent { until });
@@ -371,62 +394,62 @@ impl<'a> Machine<'a> {
     }
 
     /// When the next context may start, and why not sooner.
-    fn rest(&self, totals: &Totals, failure: Option<Failure>, words: String, now: Timestamp) -> (Timestamp, Why) {
+    fn rest(&self, totals: &Totals, failure: Option<LoopFailure>, words: String, now: Timestamp) -> (Timestamp, Delay) {
         let pace = &self.settings.pace;
         let (soonest, why) = match failure {
-            Some(Failure::Limited { wait: Wait::Until(until), .. }) => (now.max(until), Why::Limited { words }),
-            Some(Failure::Limited { wait: Wait::For(span), .. }) => (now.plus(span), Why::Limited { words }),
-            Some(Failure::Limited { wait: Wait::Unknown, .. }) => {
-                (now.plus(WAIT_UNKNOWN.min(pace.backoff_max)), Why::Limited { words })
+            Some(LoopFailure::Limited { wait: Wait::Until(until), .. }) => (now.max(until), Delay::Limited { words }),
+            Some(LoopFailure::Limited { wait: Wait::For(span), .. }) => (now.plus(span), Delay::Limited { words }),
+            Some(LoopFailure::Limited { wait: Wait::Unknown, .. }) => {
+                (now.plus(WAIT_UNKNOWN.min(pace.backoff_max)), Delay::Limited { words })
             }
-            Some(_) => (now.plus(totals.backoff(pace)), Why::Failed { words }),
-            None => (now, Why::Pace),
+            Some(_) => (now.plus(totals.backoff(pace)), Delay::Failed { words }),
+            None => (now, Delay::Pace),
         };
         let paced = totals.next_start(pace, now);
-        if paced > soonest { (paced, Why::Pace) } else { (soonest, why) }
+        if paced > soonest { (paced, Delay::Pace) } else { (soonest, why) }
     }
 
     fn reason_to_stop(
         &self,
         totals: &Totals,
-        ending: Option<&Stop>,
-        attempt: &Attempt,
-        over: &Over,
-        ended: &Ended,
+        ending: Option<&StopReason>,
+        attempt: &RunningContext,
+        over: &ContextEnd,
+        ended: &EndedAttempt,
         now: Timestamp,
-    ) -> Option<Stop> {
+    ) -> Option<StopReason> {
         let pace = &self.settings.pace;
-        if let Some(Failure::NeedsUser { remedy, words }) = &over.failure {
-            return Some(Stop::NeedsUser { remedy: *remedy, words: words.clone() });
+        if let Some(LoopFailure::NeedsUser { remedy, words }) = &over.failure {
+            return Some(StopReason::NeedsUser { remedy: *remedy, words: words.clone() });
         }
-        if let (Some(tool), Progress::None) = (&attempt.denied, ended.progress) {
+        if let (Some(tool), LoopProgress::None) = (&attempt.denied, ended.progress) {
             let words = format!("the agent was not permitted to use a tool it needs: {tool}");
-            return Some(Stop::NeedsUser { remedy: Remedy::Permission, words });
+            return Some(StopReason::NeedsUser { remedy: Remedy::Permission, words });
         }
         if let Some(stop) = ending {
             return Some(stop.clone());
         }
         if let Some(limit) = over.limit.or_else(|| totals.limit(&self.settings.limits, 0, None, now)) {
-            return Some(if ended.claimed { Stop::LimitUnconfirmed(limit) } else { Stop::Limit(limit) });
+            return Some(if ended.claimed { StopReason::LimitUnconfirmed(limit) } else { StopReason::Limit(limit) });
         }
         let (words, times) = totals.same.clone().unwrap_or_default();
         if times >= pace.same_failure_max {
-            return Some(Stop::SameFailure { times, words });
+            return Some(StopReason::SameFailure { times, words });
         }
         if totals.failures >= pace.failures_max {
-            return Some(Stop::Failures { times: totals.failures, words });
+            return Some(StopReason::Failures { times: totals.failures, words });
         }
         let idle = totals.without_progress;
         let is_idle = self.settings.limits.no_progress.is_some_and(|max| idle >= max);
-        is_idle.then_some(Stop::NoProgress { iterations: idle })
+        is_idle.then_some(StopReason::NoProgress { iterations: idle })
     }
 }
 
 /// Requests a fresh context; the user's hook is asked once.
-fn request_reboot(mut attempt: Attempt, how: Option<How>) -> Step {
+fn request_reboot(mut attempt: RunningContext, how: Option<AttemptEnd>) -> Step {
     match (how, attempt.wanted) {
-        (Some(how), Wanted::Nothing) if attempt.is_acknowledged => {
-            attempt.wanted = Wanted::Asking(how);
+        (Some(how), WantedHandoff::Nothing) if attempt.is_acknowledged => {
+            attempt.wanted = WantedHandoff::Asking(how);
             (Phase::Working(attempt), vec![Effect::AskHook(how)])
         }
         _ => (Phase::Working(attempt), Vec::new()),
@@ -434,30 +457,32 @@ fn request_reboot(mut attempt: Attempt, how: Option<How>) -> Step {
 }
 
 /// The agent has finished and should exit by itself.
-fn leave(attempt: Attempt, over: Over, now: Timestamp) -> Step {
+fn leave(attempt: RunningContext, over: ContextEnd, now: Timestamp) -> Step {
     (Phase::Leaving { attempt, over, since: now }, vec![Effect::CloseInput])
 }
 
-fn leave_now(attempt: Attempt, over: Over, now: Timestamp) -> Step {
+fn leave_now(attempt: RunningContext, over: ContextEnd, now: Timestamp) -> Step {
     (Phase::Leaving { attempt, over, since: now }, vec![Effect::StopGroup])
 }
 
-fn settle(attempt: Attempt, over: Over) -> Step {
+fn settle(attempt: RunningContext, over: ContextEnd) -> Step {
     (Phase::Settling { attempt, over }, vec![Effect::Measure])
 }
 
-fn finish(stop: Stop) -> Step {
+fn finish(stop: StopReason) -> Step {
     (Phase::Stopped(stop.clone()), vec![Effect::Finish(stop)])
 }
 
-fn notices(checked: &Option<Checked>, attempt: &Attempt) -> impl Iterator<Item = String> {
+fn notices(checked: &Option<CompletionCheck>, attempt: &RunningContext) -> impl Iterator<Item = String> {
     let check = match checked {
-        Some(Checked::NoTests) => Some("the check succeeded but ran no tests, so it does not count".to_string()),
-        Some(Checked::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
-        Some(Checked::Changed { files, .. }) => {
+        Some(CompletionCheck::NoTests) => {
+            Some("the check succeeded but ran no tests, so it does not count".to_string())
+        }
+        Some(CompletionCheck::Failed { words }) => Some(format!("the check does not pass yet: {words}")),
+        Some(CompletionCheck::Changed { files, .. }) => {
             Some(format!("the check passed, but does not count, because it was changed: {}", files.join(", ")))
         }
-        Some(Checked::Passed) | None => None,
+        Some(CompletionCheck::Passed) | None => None,
     };
     let denied = attempt.denied.as_ref().map(|tool| format!("the agent was not permitted to use: {tool}"));
     check.into_iter().chain(denied)

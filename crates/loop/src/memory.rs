@@ -4,7 +4,7 @@
 use super::check_files::CheckFile;
 use super::check_result::CheckResult;
 use super::handoff::state::{OneLine, Passage};
-use super::history::Step;
+use super::history::LedgerStep;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunMemory {
@@ -33,20 +33,20 @@ const MESSAGES_MAX: usize = 50;
 const STATES_MAX: usize = 1_000;
 
 impl RunMemory {
-    pub fn apply(&mut self, step: &Step) {
+    pub fn apply(&mut self, step: &LedgerStep) {
         match step {
-            Step::CheckFiles { command, files } => self.check_files = Some((command.clone(), files.clone())),
-            Step::Checked { iteration, result } => self.checked = Some((*iteration, result.clone())),
-            Step::Files { hash } => {
+            LedgerStep::CheckFiles { command, files } => self.check_files = Some((command.clone(), files.clone())),
+            LedgerStep::Checked { iteration, result } => self.checked = Some((*iteration, result.clone())),
+            LedgerStep::Files { hash } => {
                 self.seen.retain(|seen| seen != hash);
                 self.seen.push(*hash);
                 let old = self.seen.len().saturating_sub(STATES_MAX);
                 self.seen.drain(..old);
             }
-            Step::Told { text } => self.messages.all.push(text.clone()),
-            Step::Begun { .. } => self.messages.told = self.messages.all.len(),
+            LedgerStep::Told { text } => self.messages.all.push(text.clone()),
+            LedgerStep::Begun { .. } => self.messages.told = self.messages.all.len(),
             // What a context was told counts only once it is at work.
-            Step::Acknowledged { .. } => self.messages.heard = self.messages.heard.max(self.messages.told),
+            LedgerStep::Acknowledged { .. } => self.messages.heard = self.messages.heard.max(self.messages.told),
             _ => {}
         }
     }
@@ -70,14 +70,14 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str) -> Step {
-        Step::Told { text: Passage::new(&BUILT_IN, text) }
+    fn told(text: &str) -> LedgerStep {
+        LedgerStep::Told { text: Passage::new(&BUILT_IN, text) }
     }
 
     #[test]
     fn a_message_is_new_until_a_context_that_heard_it_is_at_work() {
-        let begun = Step::Begun { iteration: 1, attempt: 1 };
-        let at_work = Step::Acknowledged { reboot: None };
+        let begun = LedgerStep::Begun { iteration: 1, attempt: 1 };
+        let at_work = LedgerStep::Acknowledged { reboot: None };
         let mut memory = RunMemory::default();
         for (step, new, earlier) in [
             (told("a"), vec!["a"], vec![]),
@@ -100,7 +100,7 @@ mod tests {
     fn states_are_kept_once_and_bounded() {
         let mut memory = RunMemory::default();
         for hash in (0..2_000).chain([1_500]) {
-            memory.apply(&Step::Files { hash });
+            memory.apply(&LedgerStep::Files { hash });
         }
         assert_eq!((memory.seen.len(), memory.seen.last(), memory.seen.contains(&10)), (1_000, Some(&1_500), false));
     }

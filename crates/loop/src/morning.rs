@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::history::Iteration;
-use super::totals::How;
+use super::totals::AttemptEnd;
 
 /// The sums over the iterations of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Morning {
+pub struct RunSums {
     pub iterations: usize,
     pub took: Duration,
     pub tokens: u64,
@@ -17,24 +17,24 @@ pub struct Morning {
     pub events: Vec<(&'static str, usize)>,
 }
 
-pub fn of(rows: &[Iteration]) -> Morning {
+pub fn of(rows: &[Iteration]) -> RunSums {
     let count = |is_it: &dyn Fn(&Iteration) -> bool| rows.iter().filter(|row| is_it(row)).count();
-    let how = |how: How| move |row: &Iteration| row.how == Some(how);
+    let how = |how: AttemptEnd| move |row: &Iteration| row.how == Some(how);
     let refused = |row: &Iteration| row.check.as_ref().is_some_and(|check| check.claimed && !check.passed);
     let changed = |row: &Iteration| row.check.as_ref().is_some_and(|check| !check.changed.is_empty());
     let repeated: usize = rows.iter().map(|row| row.attempts.saturating_sub(1) as usize).sum();
     let events = [
         ("refused completion", count(&refused)),
         ("changed check", count(&changed)),
-        ("failure", count(&how(How::Failure))),
-        ("stall", count(&how(How::Stall))),
+        ("failure", count(&how(AttemptEnd::Failure))),
+        ("stall", count(&how(AttemptEnd::Stall))),
         ("repeated attempt", repeated),
-        ("soft redline", count(&how(How::SoftRedline))),
-        ("hard redline", count(&how(How::HardRedline))),
+        ("soft redline", count(&how(AttemptEnd::SoftRedline))),
+        ("hard redline", count(&how(AttemptEnd::HardRedline))),
     ];
     let (first, last) = (rows.first().map(|row| row.started_at), rows.iter().filter_map(|row| row.ended_at).max());
     let costs: Vec<f64> = rows.iter().filter_map(|row| row.cost_usd).collect();
-    Morning {
+    RunSums {
         iterations: rows.len(),
         took: first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first)),
         tokens: rows.iter().filter_map(|row| row.tokens).sum(),
@@ -50,12 +50,12 @@ mod tests {
 
     use super::*;
     use crate::check_result::CheckResult;
-    use crate::completion::Checked;
+    use crate::completion::CompletionCheck;
     use crate::settings::Worker;
 
     #[test]
     fn a_night_is_summed_up() {
-        let failed = Checked::Failed { words: "exit 1".to_string() };
+        let failed = CompletionCheck::Failed { words: "exit 1".to_string() };
         let row = |number: u32, how, is_refused: bool, cost_usd| Iteration {
             run: 1,
             iteration: number,
@@ -75,12 +75,12 @@ mod tests {
             check: is_refused.then(|| CheckResult::new(&BUILT_IN, "x", &failed, "", true, &["c".to_string()])),
             stop: None,
         };
-        let rows = [row(1, How::IterationEnd, true, None), row(2, How::Failure, false, Some(0.5))];
+        let rows = [row(1, AttemptEnd::IterationEnd, true, None), row(2, AttemptEnd::Failure, false, Some(0.5))];
         let morning = of(&rows);
         assert_eq!((morning.iterations, morning.took.as_secs(), morning.tokens), (2, 90, 200));
         assert_eq!(morning.cost_usd, Some(0.5));
         let events = [("refused completion", 1), ("changed check", 1), ("failure", 1), ("repeated attempt", 1)];
         assert_eq!(morning.events, events);
-        assert_eq!(of(&[]), Morning::default());
+        assert_eq!(of(&[]), RunSums::default());
     }
 }

@@ -1,6 +1,6 @@
 //! `[loop.preserve]`: what a context passes on to its successor, and how much of it.
 
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use serde::{Deserialize, Serialize};
 
 /// As in a settings file; everything is optional.
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct PreserveLayer {
     /// `objective`, `done`, `next`, `file`, `decision`, `blocker`, `note`; by default all of them.
-    pub kinds: Option<Vec<Kind>>,
+    pub kinds: Option<Vec<FactKind>>,
     /// Files whose text is included, relative to the project.
     pub include_files: Option<Vec<String>>,
     pub git_history: Option<bool>,
@@ -34,7 +34,7 @@ impl PreserveLayer {
 /// What is preserved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preserve {
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<FactKind>,
     pub include_files: Vec<String>,
     /// How many commits to list; zero for no git history.
     pub commits: u32,
@@ -43,14 +43,21 @@ pub struct Preserve {
 }
 
 impl Preserve {
-    pub const KINDS: [Kind; 7] =
-        [Kind::Objective, Kind::Done, Kind::Next, Kind::File, Kind::Decision, Kind::Blocker, Kind::Note];
+    pub const KINDS: [FactKind; 7] = [
+        FactKind::Objective,
+        FactKind::Done,
+        FactKind::Next,
+        FactKind::File,
+        FactKind::Decision,
+        FactKind::Blocker,
+        FactKind::Note,
+    ];
     pub const COMMITS: u32 = 5;
     pub const MAX_STATE_BYTES: usize = 50_000;
     /// Anything smaller cannot hold the mandatory parts.
     pub const MIN_STATE_BYTES: usize = 500;
 
-    pub fn keeps(&self, kind: Kind) -> bool {
+    pub fn keeps(&self, kind: FactKind) -> bool {
         self.kinds.contains(&kind)
     }
 }

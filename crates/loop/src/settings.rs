@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use super::preserve::{Preserve, PreserveLayer};
 use cerberus_agents::headless::Headless;
-use cerberus_agents::meter::redline::{Level, OutOfOrder, Redline};
+use cerberus_agents::meter::redline::{OutOfOrder, Redline, RedlineLevel};
 use cerberus_agents::stream::{self, StreamEvent, plain};
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::Keep;
@@ -136,8 +136,8 @@ layers! {
     agent_args: Vec<String>,
     prompt: String,
     prompt_file: String,
-    soft_redline: Level,
-    hard_redline: Level,
+    soft_redline: RedlineLevel,
+    hard_redline: RedlineLevel,
     /// The context window, if the agent does not report it.
     context_window: u64,
     /// How long a session may take to write its handoff.
@@ -257,7 +257,7 @@ pub struct Pace {
 
 /// Reasons to end the loop other than completion.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct LoopLimits {
     pub iterations: Option<u32>,
     pub duration: Option<Duration>,
     pub tokens: Option<u64>,
@@ -295,7 +295,7 @@ pub struct Settings {
     pub stall: Duration,
     pub linger: Duration,
     pub pace: Pace,
-    pub limits: Limits,
+    pub limits: LoopLimits,
     pub completion: Completion,
     pub stop_file: Option<String>,
     pub warm_up: Option<WarmUp>,
@@ -339,9 +339,9 @@ impl Pace {
     }
 }
 
-impl Limits {
-    fn new(layer: &Layer, worker: Worker) -> Result<Limits, Contradiction> {
-        let limits = Limits {
+impl LoopLimits {
+    fn new(layer: &Layer, worker: Worker) -> Result<LoopLimits, Contradiction> {
+        let limits = LoopLimits {
             iterations: Some(at_least_one(layer.max_iterations.unwrap_or(100), "max_iterations")?),
             duration: Some(layer.max_duration.unwrap_or(Span::secs(4 * 60 * 60)).0),
             tokens: layer.max_tokens,
@@ -378,7 +378,7 @@ impl Settings {
         let span = |given: Option<Span>, standard: u64| given.unwrap_or(Span::secs(standard)).0;
         let words = |given: Option<String>| given.filter(|text| !text.trim().is_empty());
         let pace = Pace::new(&layer)?;
-        let limits = Limits::new(&layer, worker)?;
+        let limits = LoopLimits::new(&layer, worker)?;
         let triggers = Triggers {
             turns: layer.reboot_after_turns.map(|turns| at_least_one(turns, "reboot_after_turns")).transpose()?,
             age: layer.reboot_after.map(|span| span.0),
@@ -442,7 +442,7 @@ mod tests {
         let settings = Settings::new(flags.over(project)).unwrap();
         assert_eq!(settings.worker.name(), "codex");
         assert_eq!(settings.limits.iterations, Some(9));
-        assert_eq!(settings.redline.soft, Level::Tokens(50_000));
+        assert_eq!(settings.redline.soft, RedlineLevel::Tokens(50_000));
         assert_eq!(settings.preserve.max_state_bytes, 900);
         assert_eq!(settings.hooks.at(HookPoint::LoopEnd), Some("x"));
         assert_eq!(settings.hooks.at(HookPoint::PreReboot), Some("y"));

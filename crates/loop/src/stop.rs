@@ -21,7 +21,7 @@ words! {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stop {
+pub enum StopReason {
     CheckPassed,
     /// The check passed twice, but its own files were changed.
     CheckChanged {
@@ -55,62 +55,66 @@ pub enum Stop {
     },
 }
 
-impl Stop {
+impl StopReason {
     pub fn class(&self) -> LoopEnd {
         match self {
-            Stop::CheckPassed | Stop::ClaimedTwice => LoopEnd::Complete,
-            Stop::Limit(_) | Stop::LimitUnconfirmed(_) => LoopEnd::Limit,
-            Stop::NoProgress { .. } => LoopEnd::NoProgress,
-            Stop::SameFailure { .. } | Stop::Failures { .. } | Stop::HookRefused { .. } => LoopEnd::Failed,
-            Stop::NeedsUser { .. } | Stop::CheckChanged { .. } => LoopEnd::NeedsUser,
-            Stop::Asked | Stop::AskedNow | Stop::StopFile => LoopEnd::Interrupted,
+            StopReason::CheckPassed | StopReason::ClaimedTwice => LoopEnd::Complete,
+            StopReason::Limit(_) | StopReason::LimitUnconfirmed(_) => LoopEnd::Limit,
+            StopReason::NoProgress { .. } => LoopEnd::NoProgress,
+            StopReason::SameFailure { .. } | StopReason::Failures { .. } | StopReason::HookRefused { .. } => {
+                LoopEnd::Failed
+            }
+            StopReason::NeedsUser { .. } | StopReason::CheckChanged { .. } => LoopEnd::NeedsUser,
+            StopReason::Asked | StopReason::AskedNow | StopReason::StopFile => LoopEnd::Interrupted,
         }
     }
 
     pub fn words(&self) -> String {
         match self {
-            Stop::CheckPassed => "the check passed".to_string(),
-            Stop::CheckChanged { files } => {
+            StopReason::CheckPassed => "the check passed".to_string(),
+            StopReason::CheckChanged { files } => {
                 format!("the check passes, but it was changed since the loop began: {}", files.join(", "))
             }
-            Stop::ClaimedTwice => {
+            StopReason::ClaimedTwice => {
                 "two contexts in a row reported completion, and the second changed nothing".to_string()
             }
-            Stop::Limit(limit) => format!("the limit of {} is reached", limit.word()),
-            Stop::LimitUnconfirmed(limit) => format!(
+            StopReason::Limit(limit) => format!("the limit of {} is reached", limit.word()),
+            StopReason::LimitUnconfirmed(limit) => format!(
                 "the limit of {} is reached; the last context reported completion, but nothing confirmed it",
                 limit.word()
             ),
-            Stop::NoProgress { iterations } => {
+            StopReason::NoProgress { iterations } => {
                 format!("no new state of the files and no finished task in {iterations} iterations")
             }
-            Stop::SameFailure { times, words } => format!("the same failure occurred {times} times: {words}"),
-            Stop::Failures { times, words } => format!("{times} failures in a row, the last one: {words}"),
-            Stop::NeedsUser { words, .. } => words.clone(),
-            Stop::Asked => "asked to stop after the iteration".to_string(),
-            Stop::AskedNow => "asked to stop immediately".to_string(),
-            Stop::StopFile => "the stop file exists".to_string(),
-            Stop::HookRefused { words } => format!("the pre_reboot hook refused a fresh context: {words}"),
+            StopReason::SameFailure { times, words } => format!("the same failure occurred {times} times: {words}"),
+            StopReason::Failures { times, words } => format!("{times} failures in a row, the last one: {words}"),
+            StopReason::NeedsUser { words, .. } => words.clone(),
+            StopReason::Asked => "asked to stop after the iteration".to_string(),
+            StopReason::AskedNow => "asked to stop immediately".to_string(),
+            StopReason::StopFile => "the stop file exists".to_string(),
+            StopReason::HookRefused { words } => format!("the pre_reboot hook refused a fresh context: {words}"),
         }
     }
 
     /// What the user can do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Stop::CheckPassed | Stop::ClaimedTwice => "`cerberus loop history` shows what happened",
-            Stop::CheckChanged { .. } => {
+            StopReason::CheckPassed | StopReason::ClaimedTwice => "`cerberus loop history` shows what happened",
+            StopReason::CheckChanged { .. } => {
                 "look at the change; if it is right, continue with `cerberus loop run --resume --allow-check-change`"
             }
-            Stop::Limit(_) => "raise the limit, then continue with `cerberus loop run --resume`",
-            Stop::LimitUnconfirmed(_) => "check the result yourself, or give --until a command that proves completion",
-            Stop::NoProgress { .. } => "see `cerberus loop history`; a clearer prompt or check may help",
-            Stop::SameFailure { .. } | Stop::Failures { .. } => {
+            StopReason::Limit(_) => "raise the limit, then continue with `cerberus loop run --resume`",
+            StopReason::LimitUnconfirmed(_) => {
+                "check the result yourself, or give --until a command that proves completion"
+            }
+            StopReason::NoProgress { .. } => "see `cerberus loop history`; a clearer prompt or check may help",
+            StopReason::SameFailure { .. } | StopReason::Failures { .. } => {
                 "fix the cause, then continue with `cerberus loop run --resume`"
             }
-            Stop::NeedsUser { remedy, .. } => remedy.hint(),
-            Stop::Asked | Stop::AskedNow => "continue with `cerberus loop run --resume`",
-            Stop::StopFile => "remove the file, then continue with `cerberus loop run --resume`",
-            Stop::HookRefused { .. } => "fix the hook, then continue with `cerberus loop run --resume`",
+            StopReason::NeedsUser { remedy, .. } => remedy.hint(),
+            StopReason::Asked | StopReason::AskedNow => "continue with `cerberus loop run --resume`",
+            StopReason::StopFile => "remove the file, then continue with `cerberus loop run --resume`",
+            StopReason::HookRefused { .. } => "fix the hook, then continue with `cerberus loop run --resume`",
         }
     }
 }

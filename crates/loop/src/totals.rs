@@ -8,14 +8,14 @@ use cerberus_record::time::Timestamp;
 use cerberus_record::words;
 use serde::{Deserialize, Serialize};
 
-use super::settings::{Limits, Pace};
+use super::settings::{LoopLimits, Pace};
 use super::stop::Limit;
 
 words! {
     /// How an attempt at an iteration ended. Also the reason for the next fresh context.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    pub enum How {
+    pub enum AttemptEnd {
         IterationEnd = "iteration-end",
         SoftRedline = "soft-redline",
         HardRedline = "hard-redline",
@@ -36,14 +36,14 @@ words! {
 /// Whether an attempt spends its iteration, or the iteration is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counts {
+pub enum SpentIteration {
     Spent,
     Again,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Progress {
+pub enum LoopProgress {
     Made,
     None,
     /// Not determined: the runner died, or nothing was spent.
@@ -52,10 +52,10 @@ pub enum Progress {
 
 /// The record of a finished attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    pub how: How,
-    pub counts: Counts,
-    pub progress: Progress,
+pub struct EndedAttempt {
+    pub how: AttemptEnd,
+    pub counts: SpentIteration,
+    pub progress: LoopProgress,
     /// It claimed that everything is done.
     #[serde(default)]
     pub claimed: bool,
@@ -86,7 +86,7 @@ pub struct Totals {
     pub claimed: bool,
     /// When contexts started, within the last hour.
     pub starts: Vec<Timestamp>,
-    pub last: Option<How>,
+    pub last: Option<AttemptEnd>,
     /// How long the run was active before this runner resumed it.
     pub before: Duration,
     pub since: Timestamp,
@@ -127,26 +127,26 @@ impl Totals {
         self.starts.push(now);
     }
 
-    pub fn ended(&mut self, ended: &Ended) {
+    pub fn ended(&mut self, ended: &EndedAttempt) {
         self.tokens = self.tokens.saturating_add(ended.tokens);
         self.cost_usd = match (self.cost_usd, ended.cost_usd) {
             (None, None) => None,
             (known, more) => Some(known.unwrap_or(0.0) + more.unwrap_or(0.0)),
         };
         self.last = Some(ended.how);
-        if ended.counts == Counts::Spent {
+        if ended.counts == SpentIteration::Spent {
             self.spent = self.spent.saturating_add(1);
             self.attempts = 0;
             self.claimed = ended.claimed;
         }
         match ended.progress {
-            Progress::Made => self.without_progress = 0,
-            Progress::None => self.without_progress = self.without_progress.saturating_add(1),
-            Progress::Unknown => {}
+            LoopProgress::Made => self.without_progress = 0,
+            LoopProgress::None => self.without_progress = self.without_progress.saturating_add(1),
+            LoopProgress::Unknown => {}
         }
         match &ended.failure {
             // Waiting is not a failure, and does not end a series of failures.
-            _ if ended.how == How::Limited => {}
+            _ if ended.how == AttemptEnd::Limited => {}
             None => {
                 self.failures = 0;
                 self.same = None;
@@ -163,7 +163,7 @@ impl Totals {
     }
 
     /// The limit that is reached, if any. `tokens` and `cost_usd` are of the context still at work.
-    pub fn limit(&self, limits: &Limits, tokens: u64, cost_usd: Option<f64>, now: Timestamp) -> Option<Limit> {
+    pub fn limit(&self, limits: &LoopLimits, tokens: u64, cost_usd: Option<f64>, now: Timestamp) -> Option<Limit> {
         let cost = self.cost_usd.unwrap_or(0.0) + cost_usd.unwrap_or(0.0);
         let reached = [
             (Limit::Duration, limits.duration.is_some_and(|max| self.elapsed(now) >= max)),
@@ -175,7 +175,7 @@ impl Totals {
     }
 
     /// What is left of the limit in dollars.
-    pub fn budget_usd(&self, limits: &Limits) -> Option<f64> {
+    pub fn budget_usd(&self, limits: &LoopLimits) -> Option<f64> {
         limits.cost_usd.map(|max| (max - self.cost_usd.unwrap_or(0.0)).max(0.0))
     }
 
@@ -220,10 +220,10 @@ mod tests {
         }
     }
 
-    fn ended(how: How, counts: Counts, failure: Option<&str>) -> Ended {
+    fn ended(how: AttemptEnd, counts: SpentIteration, failure: Option<&str>) -> EndedAttempt {
         let failure = failure.map(str::to_string);
-        let progress = Progress::Made;
-        Ended {
+        let progress = LoopProgress::Made;
+        EndedAttempt {
             how,
             counts,
             progress,
@@ -258,14 +258,14 @@ mod tests {
         let mut totals = Totals::new(at(0));
         let mut waits = Vec::new();
         for (how, failure, failures, same) in [
-            (How::Failure, Some("a"), 1, Some(1)),
-            (How::Failure, Some("a"), 2, Some(2)),
-            (How::Limited, Some("overloaded"), 2, Some(2)),
-            (How::Failure, Some("b"), 3, Some(1)),
-            (How::IterationEnd, None, 0, None),
-            (How::Failure, Some("b"), 1, Some(1)),
+            (AttemptEnd::Failure, Some("a"), 1, Some(1)),
+            (AttemptEnd::Failure, Some("a"), 2, Some(2)),
+            (AttemptEnd::Limited, Some("overloaded"), 2, Some(2)),
+            (AttemptEnd::Failure, Some("b"), 3, Some(1)),
+            (AttemptEnd::IterationEnd, None, 0, None),
+            (AttemptEnd::Failure, Some("b"), 1, Some(1)),
         ] {
-            totals.ended(&ended(how, Counts::Spent, failure));
+            totals.ended(&ended(how, SpentIteration::Spent, failure));
             assert_eq!((totals.failures, totals.same.as_ref().map(|same| same.1)), (failures, same));
             waits.push(totals.backoff(&pace()).as_secs());
         }
@@ -280,8 +280,8 @@ mod tests {
             let mut totals = Totals::new(at(0));
             for is_spent in &attempts {
                 totals.begin_attempt(at(0));
-                let counts = if *is_spent { Counts::Spent } else { Counts::Again };
-                totals.ended(&ended(How::IterationEnd, counts, None));
+                let counts = if *is_spent { SpentIteration::Spent } else { SpentIteration::Again };
+                totals.ended(&ended(AttemptEnd::IterationEnd, counts, None));
             }
             prop_assert_eq!(totals.spent as usize, attempts.iter().filter(|spent| **spent).count());
             prop_assert_eq!(totals.tokens, 10 * attempts.len() as u64);

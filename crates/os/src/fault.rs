@@ -62,42 +62,42 @@ pub const SYNC_POINTS: [&str; 11] = [
 
 /// How the next write behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writing {
+pub enum WriteFault {
     Whole,
     Short,
 }
 
 /// Marks a point. In a development build, the process may die here.
 #[cfg(debug_assertions)]
-pub fn point(label: &str) -> io::Result<Writing> {
+pub fn point(label: &str) -> io::Result<WriteFault> {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::platform;
-    let Ok(fault) = std::env::var("CERBERUS_FAULT") else { return Ok(Writing::Whole) };
+    let Ok(fault) = std::env::var("CERBERUS_FAULT") else { return Ok(WriteFault::Whole) };
     let Some(what) = fault.strip_prefix(label).and_then(|rest| rest.strip_prefix('=')) else {
-        return Ok(Writing::Whole);
+        return Ok(WriteFault::Whole);
     };
     let (what, times) = what.split_once('@').map_or((what, 1), |(what, times)| (what, times.parse().unwrap_or(1)));
     static PASSED: AtomicU32 = AtomicU32::new(0);
     if PASSED.fetch_add(1, Ordering::Relaxed) + 1 < times {
-        return Ok(Writing::Whole);
+        return Ok(WriteFault::Whole);
     }
     match Some(what) {
         Some("kill") => {
             platform::kill_self();
-            Ok(Writing::Whole)
+            Ok(WriteFault::Whole)
         }
         #[expect(clippy::panic, reason = "development builds only, when a test asks for it")]
         Some("panic") => panic!("a fault was asked for"),
         Some("enospc") => Err(platform::disk_full()),
         Some("eio") => Err(platform::disk_broken()),
-        Some("short") => Ok(Writing::Short),
-        _ => Ok(Writing::Whole),
+        Some("short") => Ok(WriteFault::Short),
+        _ => Ok(WriteFault::Whole),
     }
 }
 
 #[cfg(not(debug_assertions))]
 #[inline(always)]
-pub fn point(_label: &str) -> io::Result<Writing> {
-    Ok(Writing::Whole)
+pub fn point(_label: &str) -> io::Result<WriteFault> {
+    Ok(WriteFault::Whole)
 }

@@ -9,7 +9,7 @@ words! {
     /// How much a rule binds.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Level {
+    pub enum CheckLevel {
         /// Sessions are told the memory, nothing more.
         Tell = "tell",
         /// The first try is denied with a reason; the identical retry passes.
@@ -29,7 +29,7 @@ pub struct CheckChange<'a> {
     /// The rule as options. Empty if the check was removed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rule: Vec<Clean<'a>>,
-    pub level: Level,
+    pub level: CheckLevel,
     /// A hash of the memory's words. If those change, the check no longer binds.
     pub content: Clean<'a>,
     /// The device on which the user did this. On no other one does the check bind.
@@ -54,10 +54,10 @@ pub struct PauseChange {
 /// What was decided about a tool use that breaks a rule. What was tried is not part of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-pub struct Decision<'a> {
+pub struct CheckDecision<'a> {
     /// The id of the memory.
     pub memory: Clean<'a>,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// Identifies what was tried, so that an identical retry is recognized.
     pub tried: Clean<'a>,
     /// Identifies this one try: two hooks may report it.
@@ -67,7 +67,7 @@ pub struct Decision<'a> {
 words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Verdict {
+    pub enum CheckVerdict {
         Denied = "denied",
         /// The user was asked by the agent.
         Asked = "asked",

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::check::{CheckChange, Decision, PauseChange};
+pub use crate::check::{CheckChange, CheckDecision, PauseChange};
 use crate::clean::text::Clean;
-use crate::fact::Kind;
-pub use crate::failure::Failure;
+use crate::fact::FactKind;
+pub use crate::failure::FailedCommand;
 pub use crate::forgotten::{Forgotten, ForgottenRecord};
 use crate::id::{Agent, ProjectId};
 pub use crate::lesson::Lesson;
@@ -17,7 +17,7 @@ pub use crate::open::{OpenFact, OpenFacts};
 pub use crate::quotation::{Quotation, QuoteKind};
 use crate::repository::Repository;
 pub use crate::seed_codes::SeedCodes;
-pub use crate::source::Untyped;
+pub use crate::source::UntypedPrompts;
 pub use crate::summary::{ItemSort, Summary, SummaryItem};
 use crate::time::Timestamp;
 
@@ -40,7 +40,7 @@ pub struct Record<'a> {
     pub by_agent: bool,
     /// Where it came from, if another device recorded it. Set when it arrives, never believed from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin<'a>>,
+    pub origin: Option<RecordOrigin<'a>>,
     /// The agent's own name for the session. Any text; never used as a path.
     pub session: Clean<'a>,
     #[serde(rename = "place")]
@@ -63,7 +63,7 @@ impl<'a> Record<'a> {
 /// The device that recorded something, and the teammate it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-pub struct Origin<'a> {
+pub struct RecordOrigin<'a> {
     /// A device id, as it is written.
     pub device: Clean<'a>,
     /// The teammate's name. `None` for another device of the same user.
@@ -129,7 +129,7 @@ pub enum Event<'a> {
     /// The user or the agent explicitly recorded something.
     Note(Note<'a>),
     /// The definitions that an edit changed, as found in the file afterwards.
-    Named(Named<'a>),
+    Named(NamedSymbols<'a>),
     /// The session was given these codes and memories, at its start or with a prompt.
     Receipt {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,7 +170,7 @@ pub enum Event<'a> {
     /// What the ended session shows about ranking files.
     Lesson(Lesson),
     /// Nobody typed these prompts.
-    Untyped(Untyped<'a>),
+    Untyped(UntypedPrompts<'a>),
     /// The user took these prompts back, with all that followed up to the next one, and went on from before them.
     Undone {
         prompts: Vec<Clean<'a>>,
@@ -204,7 +204,7 @@ pub enum Event<'a> {
     /// The user switched the checks off or on with a pause. Belongs to no session.
     Pause(PauseChange),
     /// What was decided about a tool use that breaks a rule of the user.
-    Decision(Decision<'a>),
+    Decision(CheckDecision<'a>),
     /// What is open in the project, for teammates. Replaces the list before it. Belongs to no session.
     Open(OpenFacts<'a>),
 }
@@ -279,7 +279,7 @@ pub struct ToolUse<'a> {
     pub error: Option<Clean<'a>>,
     /// By what the failure of a command is recognised when it happens again.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure<'a>>,
+    pub failure: Option<FailedCommand<'a>>,
     /// The output of a test, a build or git. Other commands' output is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Clean<'a>>,
@@ -312,7 +312,7 @@ impl ToolUse<'_> {
             names: self.names.into_iter().map(Clean::into_owned).collect(),
             command: owned(self.command),
             error: owned(self.error),
-            failure: self.failure.map(Failure::into_owned),
+            failure: self.failure.map(FailedCommand::into_owned),
             output: owned(self.output),
             answers: self.answers.into_iter().map(|(asked, given)| (asked.into_owned(), given.into_owned())).collect(),
             plan: owned(self.plan),
@@ -327,7 +327,7 @@ impl ToolUse<'_> {
 /// The definitions found in a file after it was edited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-pub struct Named<'a> {
+pub struct NamedSymbols<'a> {
     pub path: Clean<'a>,
     /// Empty if the file was gone or no definition was found; the names from the edit's own scan then apply.
     pub names: Vec<Clean<'a>>,
@@ -410,7 +410,7 @@ pub enum TaskState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub struct Note<'a> {
-    pub kind: Kind,
+    pub kind: FactKind,
     pub text: Clean<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Clean<'a>>,

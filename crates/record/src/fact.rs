@@ -11,7 +11,7 @@ use crate::event::Severity;
 words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Kind {
+    pub enum FactKind {
         File = "file",
         Read = "read",
         Function = "function",
@@ -40,27 +40,27 @@ words! {
     }
 }
 
-impl Kind {
+impl FactKind {
     /// The prefix of its codes.
     pub const fn prefix(self) -> &'static str {
         match self {
-            Kind::File | Kind::Function => "impl:",
-            Kind::Read => "see:",
-            Kind::Decision => "dec:",
-            Kind::Blocker => "block:",
-            Kind::Next => "next:",
-            Kind::Done => "done:",
-            Kind::Test => "test:",
-            Kind::Commit => "commit:",
-            Kind::PullRequest => "pull:",
-            Kind::Step => "step:",
-            Kind::Objective => "goal:",
-            Kind::Note => "note:",
-            Kind::Last => "last:",
-            Kind::Asked => "asked:",
-            Kind::Said => "said:",
-            Kind::Git => "git:",
-            Kind::Live => "live:",
+            FactKind::File | FactKind::Function => "impl:",
+            FactKind::Read => "see:",
+            FactKind::Decision => "dec:",
+            FactKind::Blocker => "block:",
+            FactKind::Next => "next:",
+            FactKind::Done => "done:",
+            FactKind::Test => "test:",
+            FactKind::Commit => "commit:",
+            FactKind::PullRequest => "pull:",
+            FactKind::Step => "step:",
+            FactKind::Objective => "goal:",
+            FactKind::Note => "note:",
+            FactKind::Last => "last:",
+            FactKind::Asked => "asked:",
+            FactKind::Said => "said:",
+            FactKind::Git => "git:",
+            FactKind::Live => "live:",
         }
     }
 }
@@ -71,7 +71,7 @@ pub const TEXT_CHARS_MAX: usize = 500;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    pub kind: Kind,
+    pub kind: FactKind,
     pub code: String,
     pub text: String,
     pub path: Option<String>,
@@ -85,7 +85,7 @@ pub struct Fact {
 
 impl Fact {
     /// A file that was edited or read.
-    pub fn file(kind: Kind, path: &str) -> Fact {
+    pub fn file(kind: FactKind, path: &str) -> Fact {
         let shown = name(path);
         Fact {
             path: Some(path.to_string()),
@@ -95,18 +95,18 @@ impl Fact {
 
     /// A function or type, optionally with its file.
     pub fn function(function: &str, path: Option<&str>) -> Fact {
-        let code = [Kind::Function.prefix(), &name(function)].concat();
-        Fact { path: path.map(str::to_string), ..Fact::plain(Kind::Function, code, line(function, TEXT_CHARS_MAX)) }
+        let code = [FactKind::Function.prefix(), &name(function)].concat();
+        Fact { path: path.map(str::to_string), ..Fact::plain(FactKind::Function, code, line(function, TEXT_CHARS_MAX)) }
     }
 
     /// A sentence. Text that is already a code of this kind stays that code.
-    pub fn words(kind: Kind, text: &str) -> Fact {
+    pub fn words(kind: FactKind, text: &str) -> Fact {
         let words = text.trim().strip_prefix(kind.prefix()).unwrap_or(text);
         Fact::plain(kind, format!("{}{}", kind.prefix(), phrase(words, CODE_CHARS_MAX)), line(text, TEXT_CHARS_MAX))
     }
 
     pub fn decision(choice: &str, why: Option<&str>) -> Fact {
-        let mut fact = Fact::words(Kind::Decision, choice);
+        let mut fact = Fact::words(FactKind::Decision, choice);
         if let Some(why) = why.map(str::trim).filter(|why| !why.is_empty()) {
             let reason = phrase(why, CODE_CHARS_MAX.saturating_sub(fact.code.chars().count()).max(20));
             fact.code = format!("{} - {reason}", fact.code);
@@ -121,21 +121,22 @@ impl Fact {
         let chosen = phrase(answer, CODE_CHARS_MAX);
         let asked = phrase(question, CODE_CHARS_MAX.saturating_sub(chosen.chars().count()).max(40));
         let text = line(&format!("{} → {}", question.trim(), answer.trim()), TEXT_CHARS_MAX);
-        let code = format!("{}{asked} → {chosen}", Kind::Decision.prefix());
-        Fact { why: Some(line(question, TEXT_CHARS_MAX)), ..Fact::plain(Kind::Decision, code, text) }
+        let code = format!("{}{asked} → {chosen}", FactKind::Decision.prefix());
+        Fact { why: Some(line(question, TEXT_CHARS_MAX)), ..Fact::plain(FactKind::Decision, code, text) }
     }
 
     /// `block:type:description`. Text that already names its type (`block:race:…`) keeps it.
     pub fn blocker(text: &str, sort: Option<&str>) -> Fact {
-        let mut fact = Fact::words(Kind::Blocker, text);
-        if !text.trim_start().starts_with(Kind::Blocker.prefix()) {
+        let mut fact = Fact::words(FactKind::Blocker, text);
+        if !text.trim_start().starts_with(FactKind::Blocker.prefix()) {
             let sort = phrase(sort.unwrap_or("issue"), 20).replace(':', "-");
-            fact.code = format!("{}{sort}:{}", Kind::Blocker.prefix(), &fact.code[Kind::Blocker.prefix().len()..]);
+            fact.code =
+                format!("{}{sort}:{}", FactKind::Blocker.prefix(), &fact.code[FactKind::Blocker.prefix().len()..]);
         }
         fact
     }
 
-    fn plain(kind: Kind, code: String, text: String) -> Fact {
+    fn plain(kind: FactKind, code: String, text: String) -> Fact {
         Fact { kind, code, text, path: None, reference: None, severity: None, why: None, custom_key: None }
     }
 }
@@ -143,23 +144,23 @@ impl Fact {
 /// An open item was closed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closing {
-    pub target: Target,
+    pub target: ClosingTarget,
     pub outcome: ClosedAs,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum ClosingTarget {
     /// Older items of this session with this reference.
     Reference(String),
     /// Open items of the project with this code.
-    Code(Kind, String),
+    Code(FactKind, String),
 }
 
-impl Target {
+impl ClosingTarget {
     pub fn reference(&self) -> Option<&str> {
         match self {
-            Target::Reference(reference) => Some(reference),
-            Target::Code(..) => None,
+            ClosingTarget::Reference(reference) => Some(reference),
+            ClosingTarget::Code(..) => None,
         }
     }
 }
@@ -177,8 +178,8 @@ mod tests {
     #[test]
     fn codes_match_the_original_format() {
         for (fact, code) in [
-            (Fact::file(Kind::File, "src/proxy.go"), "impl:src/proxy.go"),
-            (Fact::file(Kind::Read, "a\nb"), "see:a?b"),
+            (Fact::file(FactKind::File, "src/proxy.go"), "impl:src/proxy.go"),
+            (Fact::file(FactKind::Read, "a\nb"), "see:a?b"),
             (Fact::function("supervisor.Process", None), "impl:supervisor.Process"),
             (Fact::decision("threshold=0.75", Some("better precision")), "dec:threshold=0.75 - better precision"),
             (Fact::decision("no LLM, pure data", None), "dec:no LLM, pure data"),
@@ -186,8 +187,8 @@ mod tests {
             (Fact::blocker("codebase analyzer", Some("need")), "block:need:codebase analyzer"),
             (Fact::blocker("tests hang", None), "block:issue:tests hang"),
             (Fact::blocker("block:race:test failure line 712", None), "block:race:test failure line 712"),
-            (Fact::words(Kind::Next, "rerun race detector"), "next:rerun race detector"),
-            (Fact::words(Kind::Next, "next:test-5-scenarios"), "next:test-5-scenarios"),
+            (Fact::words(FactKind::Next, "rerun race detector"), "next:rerun race detector"),
+            (Fact::words(FactKind::Next, "next:test-5-scenarios"), "next:test-5-scenarios"),
         ] {
             assert_eq!(fact.code, code);
         }
@@ -205,8 +206,8 @@ mod tests {
 
     #[test]
     fn kinds_have_one_word_everywhere() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+        for kind in FactKind::ALL {
+            assert_eq!(FactKind::from_word(kind.word()), Some(kind));
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{}\"", kind.word()));
         }
     }

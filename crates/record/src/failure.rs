@@ -6,7 +6,7 @@ use crate::clean::text::Clean;
 
 /// What a failed command said.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Failure<'a> {
+pub struct FailedCommand<'a> {
     /// By what it is recognised.
     #[serde(borrow)]
     pub signature: Clean<'a>,
@@ -15,8 +15,8 @@ pub struct Failure<'a> {
     pub message: Clean<'a>,
 }
 
-impl Failure<'_> {
-    pub fn into_owned(self) -> Failure<'static> {
-        Failure { signature: self.signature.into_owned(), message: self.message.into_owned() }
+impl FailedCommand<'_> {
+    pub fn into_owned(self) -> FailedCommand<'static> {
+        FailedCommand { signature: self.signature.into_owned(), message: self.message.into_owned() }
     }
 }

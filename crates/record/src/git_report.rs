@@ -2,7 +2,7 @@
 //! that asked for them is not evidence, except that it may name the pull request that the report is about.
 
 use crate::clean::text::line;
-use crate::fact::{Fact, Kind, TEXT_CHARS_MAX};
+use crate::fact::{Fact, FactKind, TEXT_CHARS_MAX};
 
 const REPORTS_MAX: usize = 10;
 
@@ -30,7 +30,7 @@ pub fn facts(command: &str, output: &str) -> Vec<Fact> {
         facts.extend(output.lines().filter_map(push).take(REPORTS_MAX).map(|pushed| pushed.fact()));
     }
     if may_report_pull_request(command) {
-        let checked = |line: &str| Fact { reference: Some(CHECKS.to_string()), ..Fact::words(Kind::Step, line) };
+        let checked = |line: &str| Fact { reference: Some(CHECKS.to_string()), ..Fact::words(FactKind::Step, line) };
         facts.extend(output.lines().filter(|line| line.starts_with(CHECKED)).map(checked));
     }
     facts
@@ -44,7 +44,7 @@ pub fn commits(command: &str, output: &str) -> Vec<Fact> {
     let made = output.lines().filter_map(commit).take(REPORTS_MAX);
     made.map(|(hash, subject)| Fact {
         text: line(subject, TEXT_CHARS_MAX),
-        ..Fact::words(Kind::Commit, &format!("{hash} {subject}"))
+        ..Fact::words(FactKind::Commit, &format!("{hash} {subject}"))
     })
     .collect()
 }
@@ -57,7 +57,7 @@ pub fn pull_requests(command: &str, output: &str) -> Vec<Fact> {
     }
     let numbered = |number: &str, text: &str| Fact {
         reference: Some(format!("pull #{number}")),
-        ..Fact::words(Kind::PullRequest, text)
+        ..Fact::words(FactKind::PullRequest, text)
     };
     let opened = output.lines().filter(|_| may_open_pull_request(command)).filter_map(pull_request);
     let opened = opened.map(|(address, number)| numbered(number, address));
@@ -174,7 +174,7 @@ impl PushedReference<'_> {
         let what = if self.is_tag { "tag" } else { "push" };
         Fact {
             reference: Some(format!("{what} {}", self.name)),
-            ..Fact::words(Kind::Step, &format!("pushed {}", self.name))
+            ..Fact::words(FactKind::Step, &format!("pushed {}", self.name))
         }
     }
 }

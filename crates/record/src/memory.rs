@@ -48,7 +48,7 @@ words! {
     /// The status of a memory.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Status {
+    pub enum MemoryStatus {
         /// Waiting for the user's decision.
         Proposed = "proposed",
         Approved = "approved",
@@ -61,7 +61,7 @@ words! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub struct Memory<'a> {
-    pub status: Status,
+    pub status: MemoryStatus,
     pub content: Clean<'a>,
     /// `rule`, `preference`, `correction`, or any other word the user chose.
     pub category: Clean<'a>,
@@ -72,7 +72,7 @@ pub struct Memory<'a> {
     pub confidence: f64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// Where it came from: the word of a [`Source`](super::source::Source), or any text given in an imported line.
+    /// Where it came from: the word of a [`MemorySource`](super::source::MemorySource), or any text given in an imported line.
     pub source: Clean<'a>,
     #[serde(default, skip_serializing_if = "Background::is_empty")]
     pub background: Background<'a>,

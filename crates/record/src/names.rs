@@ -43,7 +43,7 @@ fn next_line(mut text: &str) -> Option<&str> {
 }
 
 /// What a word at the beginning of a line announces.
-enum Announced {
+enum NameWord {
     Name,
     /// A modifier: the next word decides.
     More,
@@ -51,10 +51,10 @@ enum Announced {
 
 macro_rules! announcing {
     (names: $($name:literal)*; more: $($more:literal)*) => {
-        fn announced(word: &str) -> Option<Announced> {
+        fn announced(word: &str) -> Option<NameWord> {
             match word {
-                $($name)|* => Some(Announced::Name),
-                $($more)|* => Some(Announced::More),
+                $($name)|* => Some(NameWord::Name),
+                $($more)|* => Some(NameWord::More),
                 _ => None,
             }
         }
@@ -117,8 +117,8 @@ fn defined(text: &str) -> Option<&str> {
         }
         let (word, after) = word(rest);
         match announced(word)? {
-            Announced::Name => return name_after(after),
-            Announced::More => {}
+            NameWord::Name => return name_after(after),
+            NameWord::More => {}
         }
         rest = skip_parentheses(after).trim_start_matches(' ');
         if word == "const"

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
-use crate::fact::Kind;
+use crate::fact::FactKind;
 use crate::time::Timestamp;
 
 /// All of it. What is missing here was settled.
@@ -17,7 +17,7 @@ pub struct OpenFacts<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub struct OpenFact<'a> {
-    pub kind: Kind,
+    pub kind: FactKind,
     pub code: Clean<'a>,
     /// When it was last stated.
     pub at: Timestamp,
@@ -27,7 +27,7 @@ pub struct OpenFact<'a> {
 
 impl OpenFacts<'_> {
     /// The kinds that teammates are told.
-    pub const KINDS: [Kind; 3] = [Kind::Decision, Kind::Blocker, Kind::Next];
+    pub const KINDS: [FactKind; 3] = [FactKind::Decision, FactKind::Blocker, FactKind::Next];
 
     pub fn into_owned(self) -> OpenFacts<'static> {
         let owned = |fact: OpenFact<'_>| OpenFact {

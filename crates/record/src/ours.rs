@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::fact::Kind;
+use crate::fact::FactKind;
 
 /// Prefixes of our lines that are not facts: the project, memories, and what helped before.
 const OTHER_PREFIXES: [&str; 4] = ["proj:", "rule:", "pref:", SEEN];
@@ -39,12 +39,12 @@ pub fn is_ours(line: &str) -> bool {
     if line.starts_with(FIRST_LINE) {
         return true;
     }
-    let prefixes = Kind::ALL.into_iter().map(Kind::prefix).chain(OTHER_PREFIXES);
+    let prefixes = FactKind::ALL.into_iter().map(FactKind::prefix).chain(OTHER_PREFIXES);
     let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
         return false;
     };
     // Words like `test:e2e` begin sentences of others; those kinds are not in briefs.
-    let not_told = [Kind::Done, Kind::Test, Kind::Commit, Kind::PullRequest, Kind::Step];
+    let not_told = [FactKind::Done, FactKind::Test, FactKind::Commit, FactKind::PullRequest, FactKind::Step];
     let is_told = !not_told.into_iter().any(|kind| line.starts_with(kind.prefix()));
     !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_told || !rest.contains(char::is_whitespace))
 }

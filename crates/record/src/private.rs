@@ -8,30 +8,30 @@
 mod command;
 
 use crate::clean::Cleaner;
-use crate::clean::glob::{Effect, Glob, deciding};
+use crate::clean::glob::{Glob, PatternEffect, deciding};
 use crate::clean::text::{Clean, Keep};
 use crate::event::{Event, Note, Task, ToolUse};
-use crate::fact::Kind;
+use crate::fact::FactKind;
 
 /// Private unless the settings say otherwise.
-static PATHS: [(Glob, Effect); 16] = [
-    (Glob::of(".env*"), Effect::Include),
+static PATHS: [(Glob, PatternEffect); 16] = [
+    (Glob::of(".env*"), PatternEffect::Include),
     // Templates, which repositories carry: they have names and no values.
-    (Glob::of(".env.example"), Effect::Except),
-    (Glob::of(".env.sample"), Effect::Except),
-    (Glob::of(".env.template"), Effect::Except),
-    (Glob::of("*.pem"), Effect::Include),
-    (Glob::of("*.key"), Effect::Include),
-    (Glob::of("*.p12"), Effect::Include),
-    (Glob::of("*.pfx"), Effect::Include),
-    (Glob::of("*.kdbx"), Effect::Include),
-    (Glob::of("id_rsa*"), Effect::Include),
-    (Glob::of("id_ed25519*"), Effect::Include),
-    (Glob::of(".netrc"), Effect::Include),
-    (Glob::of(".ssh/**"), Effect::Include),
-    (Glob::of(".gnupg/**"), Effect::Include),
-    (Glob::of(".aws/credentials"), Effect::Include),
-    (Glob::of("secrets/**"), Effect::Include),
+    (Glob::of(".env.example"), PatternEffect::Except),
+    (Glob::of(".env.sample"), PatternEffect::Except),
+    (Glob::of(".env.template"), PatternEffect::Except),
+    (Glob::of("*.pem"), PatternEffect::Include),
+    (Glob::of("*.key"), PatternEffect::Include),
+    (Glob::of("*.p12"), PatternEffect::Include),
+    (Glob::of("*.pfx"), PatternEffect::Include),
+    (Glob::of("*.kdbx"), PatternEffect::Include),
+    (Glob::of("id_rsa*"), PatternEffect::Include),
+    (Glob::of("id_ed25519*"), PatternEffect::Include),
+    (Glob::of(".netrc"), PatternEffect::Include),
+    (Glob::of(".ssh/**"), PatternEffect::Include),
+    (Glob::of(".gnupg/**"), PatternEffect::Include),
+    (Glob::of(".aws/credentials"), PatternEffect::Include),
+    (Glob::of("secrets/**"), PatternEffect::Include),
 ];
 
 /// What a path that a built-in pattern matches contains.
@@ -58,7 +58,7 @@ const MARK: &str = "[private]";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrivacyRules {
     /// Patterns and exceptions, in the user's order.
-    own_paths: Vec<(Glob, Effect)>,
+    own_paths: Vec<(Glob, PatternEffect)>,
     /// Absolute paths of private folders.
     projects: Vec<Glob>,
 }
@@ -80,8 +80,8 @@ impl PrivacyRules {
             _ => text.to_string(),
         };
         let path = |text: &String| match text.strip_prefix('!') {
-            Some(text) => Ok((Glob::parse(&expand(text))?, Effect::Except)),
-            None => Ok((Glob::parse(&expand(text))?, Effect::Include)),
+            Some(text) => Ok((Glob::parse(&expand(text))?, PatternEffect::Except)),
+            None => Ok((Glob::parse(&expand(text))?, PatternEffect::Include)),
         };
         let project = |text: &String| {
             let folder = expand(text);
@@ -113,7 +113,7 @@ impl PrivacyRules {
             return Some(glob);
         }
         // Nearly no path needs to be compared with the built-in patterns.
-        let built_in: &[(Glob, Effect)] = if may_be_built_in(path) { &PATHS } else { &[] };
+        let built_in: &[(Glob, PatternEffect)] = if may_be_built_in(path) { &PATHS } else { &[] };
         if built_in.is_empty() && self.own_paths.is_empty() {
             return None;
         }
@@ -123,7 +123,7 @@ impl PrivacyRules {
 
     /// The event as it may be stored; `None` if it contains nothing private.
     pub fn hide<'a>(&self, cleaner: &Cleaner, event: &Event<'a>) -> Option<Event<'a>> {
-        Hiding { privacy_rules: self, cleaner }.event(event)
+        PrivateRemover { privacy_rules: self, cleaner }.event(event)
     }
 
     /// The words of a text that name a private file, each with its offset.
@@ -154,12 +154,12 @@ fn may_be_built_in(path: &str) -> bool {
 }
 
 /// Hides private parts of an event. The remaining text is cleaned again.
-struct Hiding<'w> {
+struct PrivateRemover<'w> {
     privacy_rules: &'w PrivacyRules,
     cleaner: &'w Cleaner,
 }
 
-impl Hiding<'_> {
+impl PrivateRemover<'_> {
     fn event<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
         let spoken = |text: &Clean<'a>, keep| self.text(text, keep, Speech::Spoken);
         Some(match event {
@@ -257,7 +257,7 @@ impl Hiding<'_> {
     }
 
     fn note<'a>(&self, note: &Note<'a>) -> Option<Note<'a>> {
-        let speech = if note.kind == Kind::File { Speech::Exact } else { Speech::Spoken };
+        let speech = if note.kind == FactKind::File { Speech::Exact } else { Speech::Spoken };
         let mut kept = note.clone();
         kept.text = self.text(&note.text, Keep::SUBJECT, speech).unwrap_or(kept.text);
         replace(&mut kept.why, |text| self.text(text, Keep::SUBJECT, Speech::Spoken));

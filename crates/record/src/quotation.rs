@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
-use crate::fact::Kind;
+use crate::fact::FactKind;
 
 words! {
     /// What the agent understood the words as.
@@ -19,12 +19,12 @@ words! {
 
 impl QuoteKind {
     /// The kind of fact that it is; a rule becomes a memory instead.
-    pub fn fact(self) -> Option<Kind> {
+    pub fn fact(self) -> Option<FactKind> {
         match self {
             QuoteKind::Rule => None,
-            QuoteKind::Decision => Some(Kind::Decision),
-            QuoteKind::Next => Some(Kind::Next),
-            QuoteKind::Blocker => Some(Kind::Blocker),
+            QuoteKind::Decision => Some(FactKind::Decision),
+            QuoteKind::Next => Some(FactKind::Next),
+            QuoteKind::Blocker => Some(FactKind::Blocker),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::event::SeedCodes;
-use crate::fact::{Fact, Kind};
+use crate::fact::{Fact, FactKind};
 use crate::session::CARRY_OVER;
 use crate::time::{NotATime, Timestamp};
 
@@ -70,9 +70,9 @@ fn codes(cleaner: &Cleaner, value: &Value) -> SeedCodes<'static> {
     };
     for code in list("key_context") {
         let section = match &*code {
-            blocker if blocker.starts_with(Kind::Blocker.prefix()) => &mut codes.blockers,
-            decision if decision.starts_with(Kind::Decision.prefix()) => &mut codes.decisions,
-            next if next.starts_with(Kind::Next.prefix()) => &mut codes.next_actions,
+            blocker if blocker.starts_with(FactKind::Blocker.prefix()) => &mut codes.blockers,
+            decision if decision.starts_with(FactKind::Decision.prefix()) => &mut codes.decisions,
+            next if next.starts_with(FactKind::Next.prefix()) => &mut codes.next_actions,
             file if names_a_file(file) => &mut codes.files,
             _ => &mut codes.functions,
         };
@@ -93,7 +93,7 @@ fn code(cleaner: &Cleaner, value: &Value) -> Option<Clean<'static>> {
 
 /// `impl:proxy.go` is a file, `impl:supervisor.Process` is not; only the file extension tells them apart.
 fn names_a_file(code: &str) -> bool {
-    let name = code.strip_prefix(Kind::File.prefix()).unwrap_or(code);
+    let name = code.strip_prefix(FactKind::File.prefix()).unwrap_or(code);
     match name.rsplit_once('.') {
         Some((_, ending)) => name.contains('/') || is_file_ending(ending),
         None => name.contains('/'),
@@ -113,22 +113,22 @@ const ENDINGS: &[&str] = &[
 ];
 
 /// The sections in the order in which a brief lists them.
-pub fn sections<'b, 'a>(codes: &'b SeedCodes<'a>) -> [(Kind, &'b [Clean<'a>]); 5] {
+pub fn sections<'b, 'a>(codes: &'b SeedCodes<'a>) -> [(FactKind, &'b [Clean<'a>]); 5] {
     [
-        (Kind::File, &codes.files),
-        (Kind::Function, &codes.functions),
-        (Kind::Decision, &codes.decisions),
-        (Kind::Blocker, &codes.blockers),
-        (Kind::Next, &codes.next_actions),
+        (FactKind::File, &codes.files),
+        (FactKind::Function, &codes.functions),
+        (FactKind::Decision, &codes.decisions),
+        (FactKind::Blocker, &codes.blockers),
+        (FactKind::Next, &codes.next_actions),
     ]
 }
 
 /// The fact for a code. The code itself is kept as written.
-pub fn fact(kind: Kind, code: &str) -> Fact {
+pub fn fact(kind: FactKind, code: &str) -> Fact {
     let name = code.strip_prefix(kind.prefix()).unwrap_or(code);
     match kind {
-        Kind::File => Fact::file(kind, name),
-        Kind::Function => Fact::function(name, None),
+        FactKind::File => Fact::file(kind, name),
+        FactKind::Function => Fact::function(name, None),
         kind => Fact::words(kind, &format!("{}{name}", kind.prefix())),
     }
 }
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(listed(&file.codes.files), ["impl:proxy.go", "impl:src/a"]);
         assert_eq!(listed(&file.codes.functions), ["impl:supervisor.Process"]);
         assert_eq!(file.codes.summary.as_deref(), Some("Split proxy.go."));
-        assert_eq!(fact(Kind::Next, &file.codes.next_actions[0]).code, "next:fix race");
+        assert_eq!(fact(FactKind::Next, &file.codes.next_actions[0]).code, "next:fix race");
     }
 
     #[test]

@@ -25,7 +25,7 @@ const NEEDS_USER_FORMERLY: &str = "needs mending";
 words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
-    pub enum Status {
+    pub enum SessionStatus {
         Active = "active",
         Idle = "idle",
         Ended = "ended",
@@ -36,15 +36,15 @@ words! {
     }
 }
 
-impl Status {
+impl SessionStatus {
     /// May it still be running?
     pub fn is_live(self) -> bool {
-        matches!(self, Status::Active | Status::Idle)
+        matches!(self, SessionStatus::Active | SessionStatus::Idle)
     }
 
     /// Do its facts belong in a brief?
     pub fn carries_over(self) -> bool {
-        !matches!(self, Status::Completed | Status::Archived)
+        !matches!(self, SessionStatus::Completed | SessionStatus::Archived)
     }
 }
 
@@ -85,19 +85,19 @@ pub enum Process {
 
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
-    pub status: Status,
+pub struct SessionState {
+    pub status: SessionStatus,
     /// When and why it ended or crashed.
     pub ended: Option<(Timestamp, String)>,
 }
 
-impl State {
-    pub const NEW: State = State { status: Status::Active, ended: None };
+impl SessionState {
+    pub const NEW: SessionState = SessionState { status: SessionStatus::Active, ended: None };
 }
 
 /// What the caller must record after a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum SessionEffect {
     End { trigger: &'static str },
     Crash { evidence: &'static str },
     Archive,
@@ -148,38 +148,38 @@ fn is_by_loop(trigger: &str) -> bool {
 }
 
 /// The state after a mark.
-pub fn step(state: State, mark: &Mark) -> State {
+pub fn step(state: SessionState, mark: &Mark) -> SessionState {
     match (&mark.what, state.status) {
-        (MarkKind::Alive, _) => State::NEW,
+        (MarkKind::Alive, _) => SessionState::NEW,
         // A completed session stays completed but records when it ended.
         (MarkKind::Ended { trigger }, status) => {
-            let status = if status.is_live() { Status::Ended } else { status };
+            let status = if status.is_live() { SessionStatus::Ended } else { status };
             let ended = match state.ended {
                 // The agent only reported that it left; the loop that ended it knows why.
                 Some((at, _)) if is_by_loop(trigger) => (at, trigger.clone()),
                 known => known.unwrap_or_else(|| (mark.at, trigger.clone())),
             };
-            State { status, ended: Some(ended) }
+            SessionState { status, ended: Some(ended) }
         }
         // An ended session cannot crash, and a second crash changes nothing.
-        (MarkKind::Crashed { evidence }, Status::Active | Status::Idle) => {
-            State { status: Status::Crashed, ended: Some((mark.at, evidence.clone())) }
+        (MarkKind::Crashed { evidence }, SessionStatus::Active | SessionStatus::Idle) => {
+            SessionState { status: SessionStatus::Crashed, ended: Some((mark.at, evidence.clone())) }
         }
-        (MarkKind::Recovered, Status::Crashed) => State { status: Status::Recovered, ..state },
+        (MarkKind::Recovered, SessionStatus::Crashed) => SessionState { status: SessionStatus::Recovered, ..state },
         (MarkKind::Crashed { .. } | MarkKind::Recovered, _) => state,
-        (MarkKind::Completed, _) => State { status: Status::Completed, ..state },
-        (MarkKind::Reopened, Status::Completed) => {
-            let status = if state.ended.is_some() { Status::Ended } else { Status::Active };
-            State { status, ..state }
+        (MarkKind::Completed, _) => SessionState { status: SessionStatus::Completed, ..state },
+        (MarkKind::Reopened, SessionStatus::Completed) => {
+            let status = if state.ended.is_some() { SessionStatus::Ended } else { SessionStatus::Active };
+            SessionState { status, ..state }
         }
         (MarkKind::Reopened, _) => state,
-        (MarkKind::Archived, _) => State { status: Status::Archived, ..state },
+        (MarkKind::Archived, _) => SessionState { status: SessionStatus::Archived, ..state },
     }
 }
 
 /// The state of a session after its marks up to `now`, oldest first.
-pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State {
-    let after = |state: State, mark: &Mark| {
+pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> SessionState {
+    let after = |state: SessionState, mark: &Mark| {
         let had_ended = state.ended.is_some();
         let mut state = step(state, mark);
         // Nobody reported this end. It is noticed when somebody looks; until then the session was silent.
@@ -188,37 +188,37 @@ pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> State 
         }
         state
     };
-    let state = marks.iter().filter(|mark| mark.at <= now).fold(State::NEW, after);
+    let state = marks.iter().filter(|mark| mark.at <= now).fold(SessionState::NEW, after);
     let silence = now.since(last_activity);
     match state.status {
-        _ if silence > CARRY_OVER => State { status: Status::Archived, ..state },
-        Status::Active if silence > IDLE_AFTER => State { status: Status::Idle, ..state },
+        _ if silence > CARRY_OVER => SessionState { status: SessionStatus::Archived, ..state },
+        SessionStatus::Active if silence > IDLE_AFTER => SessionState { status: SessionStatus::Idle, ..state },
         _ => state,
     }
 }
 
 /// What a sweep decides: the session's state given its process and the time, and the effects to record.
 pub fn settle(
-    state: State,
+    state: SessionState,
     last_activity: Timestamp,
     process: Process,
     idle_after: Duration,
     now: Timestamp,
-) -> (State, Vec<Effect>) {
+) -> (SessionState, Vec<SessionEffect>) {
     let silence = now.since(last_activity);
     let crash = |evidence: &'static str| {
-        let state = State { status: Status::Crashed, ended: Some((last_activity, evidence.to_string())) };
-        (state, vec![Effect::Crash { evidence }])
+        let state = SessionState { status: SessionStatus::Crashed, ended: Some((last_activity, evidence.to_string())) };
+        (state, vec![SessionEffect::Crash { evidence }])
     };
     match (state.status, process) {
-        (Status::Archived, _) if silence > CARRY_OVER => (state, vec![Effect::Archive]),
-        (Status::Active | Status::Idle, Process::Gone) => crash("the agent's process is gone"),
-        (Status::Active | Status::Idle, Process::Unknown) if silence > SILENCE_MAX => {
+        (SessionStatus::Archived, _) if silence > CARRY_OVER => (state, vec![SessionEffect::Archive]),
+        (SessionStatus::Active | SessionStatus::Idle, Process::Gone) => crash("the agent's process is gone"),
+        (SessionStatus::Active | SessionStatus::Idle, Process::Unknown) if silence > SILENCE_MAX => {
             crash("silence, and no process is known")
         }
-        (Status::Active | Status::Idle, _) if silence > idle_after => {
+        (SessionStatus::Active | SessionStatus::Idle, _) if silence > idle_after => {
             let ended = Some((last_activity, TIMEOUT.to_string()));
-            (State { status: Status::Ended, ended }, vec![Effect::End { trigger: TIMEOUT }])
+            (SessionState { status: SessionStatus::Ended, ended }, vec![SessionEffect::End { trigger: TIMEOUT }])
         }
         _ => (state, Vec::new()),
     }
@@ -273,7 +273,7 @@ mod tests {
             (vec![alive(1), ended(4), ended(5)], (4, "other")),
         ] {
             let found = state(&marks, at(5), at(9));
-            assert_eq!((found.status, found.ended), (Status::Ended, Some((at(why.0), why.1.to_string()))));
+            assert_eq!((found.status, found.ended), (SessionStatus::Ended, Some((at(why.0), why.1.to_string()))));
         }
     }
 
@@ -282,27 +282,27 @@ mod tests {
         let completed = |secs| mark(secs, MarkKind::Completed);
         let recovered = |secs| mark(secs, MarkKind::Recovered);
         for (marks, last, now, status) in [
-            (vec![alive(1)], 1, 2, Status::Active),
-            (vec![alive(1)], 1, IDLE + 1, Status::Active),
-            (vec![alive(1)], 1, IDLE + 2, Status::Idle),
-            (vec![alive(1), ended(5)], 5, 6, Status::Ended),
-            (vec![alive(1), ended(5)], 5, 4, Status::Active),
-            (vec![alive(1), ended(5), alive(7)], 7, 8, Status::Active),
-            (vec![alive(1), crashed(5)], 5, 8, Status::Crashed),
-            (vec![alive(1), crashed(5), crashed(6)], 5, 8, Status::Crashed),
-            (vec![alive(1), crashed(5), recovered(6)], 5, 8, Status::Recovered),
-            (vec![alive(1), crashed(5), recovered(6), recovered(7)], 5, 8, Status::Recovered),
-            (vec![alive(1), crashed(5), recovered(6), alive(7)], 7, 8, Status::Active),
-            (vec![alive(1), ended(5), crashed(6)], 5, 8, Status::Ended),
-            (vec![alive(1), recovered(5)], 5, 8, Status::Active),
-            (vec![alive(1), completed(3)], 3, 8, Status::Completed),
-            (vec![alive(1), completed(3), ended(5)], 5, 8, Status::Completed),
-            (vec![alive(1), completed(3), mark(4, MarkKind::Reopened)], 3, 8, Status::Active),
-            (vec![alive(1), ended(2), completed(3), mark(4, MarkKind::Reopened)], 3, 8, Status::Ended),
-            (vec![alive(1), crashed(2), mark(4, MarkKind::Reopened)], 3, 8, Status::Crashed),
-            (vec![alive(1), completed(3), alive(5)], 5, 8, Status::Active),
-            (vec![alive(1)], 1, WEEK + 2, Status::Archived),
-            (vec![alive(1), ended(2)], 2, WEEK + 3, Status::Archived),
+            (vec![alive(1)], 1, 2, SessionStatus::Active),
+            (vec![alive(1)], 1, IDLE + 1, SessionStatus::Active),
+            (vec![alive(1)], 1, IDLE + 2, SessionStatus::Idle),
+            (vec![alive(1), ended(5)], 5, 6, SessionStatus::Ended),
+            (vec![alive(1), ended(5)], 5, 4, SessionStatus::Active),
+            (vec![alive(1), ended(5), alive(7)], 7, 8, SessionStatus::Active),
+            (vec![alive(1), crashed(5)], 5, 8, SessionStatus::Crashed),
+            (vec![alive(1), crashed(5), crashed(6)], 5, 8, SessionStatus::Crashed),
+            (vec![alive(1), crashed(5), recovered(6)], 5, 8, SessionStatus::Recovered),
+            (vec![alive(1), crashed(5), recovered(6), recovered(7)], 5, 8, SessionStatus::Recovered),
+            (vec![alive(1), crashed(5), recovered(6), alive(7)], 7, 8, SessionStatus::Active),
+            (vec![alive(1), ended(5), crashed(6)], 5, 8, SessionStatus::Ended),
+            (vec![alive(1), recovered(5)], 5, 8, SessionStatus::Active),
+            (vec![alive(1), completed(3)], 3, 8, SessionStatus::Completed),
+            (vec![alive(1), completed(3), ended(5)], 5, 8, SessionStatus::Completed),
+            (vec![alive(1), completed(3), mark(4, MarkKind::Reopened)], 3, 8, SessionStatus::Active),
+            (vec![alive(1), ended(2), completed(3), mark(4, MarkKind::Reopened)], 3, 8, SessionStatus::Ended),
+            (vec![alive(1), crashed(2), mark(4, MarkKind::Reopened)], 3, 8, SessionStatus::Crashed),
+            (vec![alive(1), completed(3), alive(5)], 5, 8, SessionStatus::Active),
+            (vec![alive(1)], 1, WEEK + 2, SessionStatus::Archived),
+            (vec![alive(1), ended(2)], 2, WEEK + 3, SessionStatus::Archived),
         ] {
             assert_eq!(state(&marks, at(last), at(now)).status, status, "{marks:?} at {now}");
         }
@@ -310,27 +310,27 @@ mod tests {
 
     #[test]
     fn a_sweep_decides_from_evidence_first_and_silence_last() {
-        let (active, idle) = (Status::Active, Status::Idle);
-        let (end, crash) = (|| Effect::End { trigger: TIMEOUT }, |evidence| Effect::Crash { evidence });
+        let (active, idle) = (SessionStatus::Active, SessionStatus::Idle);
+        let (end, crash) = (|| SessionEffect::End { trigger: TIMEOUT }, |evidence| SessionEffect::Crash { evidence });
         let gone = "the agent's process is gone";
         let silent = "silence, and no process is known";
         for (status, process, silence, expected, effects) in [
             (active, Process::Running, 1, active, vec![]),
             (active, Process::Running, 301, active, vec![]),
-            (idle, Process::Running, IDLE + 1, Status::Ended, vec![end()]),
-            (active, Process::Gone, 1, Status::Crashed, vec![crash(gone)]),
-            (idle, Process::Gone, IDLE + 1, Status::Crashed, vec![crash(gone)]),
+            (idle, Process::Running, IDLE + 1, SessionStatus::Ended, vec![end()]),
+            (active, Process::Gone, 1, SessionStatus::Crashed, vec![crash(gone)]),
+            (idle, Process::Gone, IDLE + 1, SessionStatus::Crashed, vec![crash(gone)]),
             (active, Process::Unknown, 299, active, vec![]),
-            (active, Process::Unknown, 301, Status::Crashed, vec![crash(silent)]),
+            (active, Process::Unknown, 301, SessionStatus::Crashed, vec![crash(silent)]),
             (active, Process::Elsewhere, 301, active, vec![]),
-            (idle, Process::Elsewhere, IDLE + 1, Status::Ended, vec![end()]),
-            (Status::Ended, Process::Gone, 301, Status::Ended, vec![]),
-            (Status::Crashed, Process::Gone, 301, Status::Crashed, vec![]),
-            (Status::Recovered, Process::Gone, 301, Status::Recovered, vec![]),
-            (Status::Completed, Process::Unknown, 301, Status::Completed, vec![]),
-            (Status::Archived, Process::Gone, WEEK + 1, Status::Archived, vec![Effect::Archive]),
+            (idle, Process::Elsewhere, IDLE + 1, SessionStatus::Ended, vec![end()]),
+            (SessionStatus::Ended, Process::Gone, 301, SessionStatus::Ended, vec![]),
+            (SessionStatus::Crashed, Process::Gone, 301, SessionStatus::Crashed, vec![]),
+            (SessionStatus::Recovered, Process::Gone, 301, SessionStatus::Recovered, vec![]),
+            (SessionStatus::Completed, Process::Unknown, 301, SessionStatus::Completed, vec![]),
+            (SessionStatus::Archived, Process::Gone, WEEK + 1, SessionStatus::Archived, vec![SessionEffect::Archive]),
         ] {
-            let before = State { status, ended: None };
+            let before = SessionState { status, ended: None };
             let (after, found) = settle(before, at(1000), process, IDLE_AFTER, at(1000 + silence));
             assert_eq!((after.status, found), (expected, effects), "{status:?} {process:?} after {silence} s");
         }
@@ -339,30 +339,39 @@ mod tests {
     #[test]
     fn limits_match_the_documentation_and_are_exclusive() {
         assert_eq!((SILENCE_MAX.as_secs(), IDLE_AFTER.as_secs(), CARRY_OVER.as_secs()), (300, 1_800, 604_800));
-        for (silence, status) in
-            [(1_800, Status::Active), (1_801, Status::Idle), (604_800, Status::Idle), (604_801, Status::Archived)]
-        {
+        for (silence, status) in [
+            (1_800, SessionStatus::Active),
+            (1_801, SessionStatus::Idle),
+            (604_800, SessionStatus::Idle),
+            (604_801, SessionStatus::Archived),
+        ] {
             assert_eq!(state(&[alive(0)], at(0), at(silence)).status, status, "after {silence} s");
         }
         let settled = |status, process, silence| {
-            let (state, effects) = settle(State { status, ended: None }, at(0), process, IDLE_AFTER, at(silence));
+            let (state, effects) =
+                settle(SessionState { status, ended: None }, at(0), process, IDLE_AFTER, at(silence));
             (state.status, state.ended, effects.len())
         };
         let because = |secs, why: &str| Some((at(secs), why.to_string()));
         for (status, process, silence, expected) in [
-            (Status::Active, Process::Unknown, 300, (Status::Active, None, 0)),
+            (SessionStatus::Active, Process::Unknown, 300, (SessionStatus::Active, None, 0)),
             (
-                Status::Active,
+                SessionStatus::Active,
                 Process::Unknown,
                 301,
-                (Status::Crashed, because(0, "silence, and no process is known"), 1),
+                (SessionStatus::Crashed, because(0, "silence, and no process is known"), 1),
             ),
-            (Status::Active, Process::Gone, 5, (Status::Crashed, because(0, "the agent's process is gone"), 1)),
-            (Status::Active, Process::Running, 1_800, (Status::Active, None, 0)),
-            (Status::Idle, Process::Running, 1_801, (Status::Ended, because(0, TIMEOUT), 1)),
+            (
+                SessionStatus::Active,
+                Process::Gone,
+                5,
+                (SessionStatus::Crashed, because(0, "the agent's process is gone"), 1),
+            ),
+            (SessionStatus::Active, Process::Running, 1_800, (SessionStatus::Active, None, 0)),
+            (SessionStatus::Idle, Process::Running, 1_801, (SessionStatus::Ended, because(0, TIMEOUT), 1)),
             // A user may archive a session that is not old; that is already recorded.
-            (Status::Archived, Process::Unknown, 604_800, (Status::Archived, None, 0)),
-            (Status::Archived, Process::Unknown, 604_801, (Status::Archived, None, 1)),
+            (SessionStatus::Archived, Process::Unknown, 604_800, (SessionStatus::Archived, None, 0)),
+            (SessionStatus::Archived, Process::Unknown, 604_801, (SessionStatus::Archived, None, 1)),
         ] {
             assert_eq!(settled(status, process, silence), expected, "{status:?} {process:?} after {silence} s");
         }
@@ -371,13 +380,13 @@ mod tests {
     #[test]
     fn every_status_has_its_word_and_properties() {
         for (status, word, is_live, carries_over) in [
-            (Status::Active, "active", true, true),
-            (Status::Idle, "idle", true, true),
-            (Status::Ended, "ended", false, true),
-            (Status::Crashed, "crashed", false, true),
-            (Status::Recovered, "recovered", false, true),
-            (Status::Completed, "completed", false, false),
-            (Status::Archived, "archived", false, false),
+            (SessionStatus::Active, "active", true, true),
+            (SessionStatus::Idle, "idle", true, true),
+            (SessionStatus::Ended, "ended", false, true),
+            (SessionStatus::Crashed, "crashed", false, true),
+            (SessionStatus::Recovered, "recovered", false, true),
+            (SessionStatus::Completed, "completed", false, false),
+            (SessionStatus::Archived, "archived", false, false),
         ] {
             assert_eq!((status.word(), status.is_live(), status.carries_over()), (word, is_live, carries_over));
             assert_eq!(serde_json::to_value(status).unwrap(), word);
@@ -406,14 +415,18 @@ mod tests {
         let crash = || mark(5, MarkKind::Crashed { evidence: "gone".into() });
         let gone = Some((at(5), "gone".to_string()));
         for (marks, status, ended) in [
-            (vec![crash(), mark(6, MarkKind::Recovered)], Status::Recovered, gone.clone()),
-            (vec![crash(), mark(6, MarkKind::Completed)], Status::Completed, gone.clone()),
-            (vec![crash(), mark(6, MarkKind::Archived)], Status::Archived, gone.clone()),
-            (vec![crash(), ended(6)], Status::Crashed, gone),
-            (vec![mark(3, MarkKind::Completed), ended(5)], Status::Completed, Some((at(5), "other".to_string()))),
-            (vec![crash(), alive(7)], Status::Active, None),
+            (vec![crash(), mark(6, MarkKind::Recovered)], SessionStatus::Recovered, gone.clone()),
+            (vec![crash(), mark(6, MarkKind::Completed)], SessionStatus::Completed, gone.clone()),
+            (vec![crash(), mark(6, MarkKind::Archived)], SessionStatus::Archived, gone.clone()),
+            (vec![crash(), ended(6)], SessionStatus::Crashed, gone),
+            (
+                vec![mark(3, MarkKind::Completed), ended(5)],
+                SessionStatus::Completed,
+                Some((at(5), "other".to_string())),
+            ),
+            (vec![crash(), alive(7)], SessionStatus::Active, None),
         ] {
-            assert_eq!(state(&marks, at(7), at(8)), State { status, ended }, "{marks:?}");
+            assert_eq!(state(&marks, at(7), at(8)), SessionState { status, ended }, "{marks:?}");
         }
     }
 
@@ -448,12 +461,12 @@ mod tests {
             }
             let (again, more) = settle(after.clone(), last, process, IDLE_AFTER, now);
             prop_assert_eq!(&again, &after);
-            prop_assert!(more.is_empty() || matches!(more[..], [Effect::Archive]));
+            prop_assert!(more.is_empty() || matches!(more[..], [SessionEffect::Archive]));
             // Recording the effects gives the same state.
             let recorded = effects.iter().filter_map(|effect| match effect {
-                Effect::End { trigger } => Some(MarkKind::Ended { trigger: trigger.to_string() }),
-                Effect::Crash { evidence } => Some(MarkKind::Crashed { evidence: evidence.to_string() }),
-                Effect::Archive => None,
+                SessionEffect::End { trigger } => Some(MarkKind::Ended { trigger: trigger.to_string() }),
+                SessionEffect::Crash { evidence } => Some(MarkKind::Crashed { evidence: evidence.to_string() }),
+                SessionEffect::Archive => None,
             });
             let mut all = marks.clone();
             all.extend(recorded.map(|what| Mark { at: now, what }));

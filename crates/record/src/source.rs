@@ -9,7 +9,7 @@ use crate::clean::text::Clean;
 words! {
     /// The source of a memory or proposal.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub enum Source {
+    pub enum MemorySource {
         /// The user typed it in a prompt.
         Prompt = "prompt",
         /// The user ran a command: `memory learn`, `memory edit`.
@@ -45,57 +45,57 @@ words! {
     }
 }
 
-impl Source {
+impl MemorySource {
     /// The source with this word. Older versions wrote `corrections` for prompts.
-    pub fn named(word: &str) -> Source {
+    pub fn named(word: &str) -> MemorySource {
         match word {
-            "corrections" => Source::Prompt,
-            word => Source::from_word(word).unwrap_or(Source::Unknown),
+            "corrections" => MemorySource::Prompt,
+            word => MemorySource::from_word(word).unwrap_or(MemorySource::Unknown),
         }
     }
 
     /// Whether the user said or did it.
     pub fn is_users(self) -> bool {
-        matches!(self, Source::Prompt | Source::User | Source::Import)
+        matches!(self, MemorySource::Prompt | MemorySource::User | MemorySource::Import)
     }
 
     /// Whether an agent may remove it again, as long as the user has not decided about it.
     pub fn is_agents(self) -> bool {
-        matches!(self, Source::Mcp | Source::Agent)
+        matches!(self, MemorySource::Mcp | MemorySource::Agent)
     }
 
     /// How a rule from this source is described.
     pub fn title(self) -> &'static str {
         match self {
-            Source::Prompt => "said by you in a prompt",
-            Source::User => "entered by you",
-            Source::Import => "from a file that you imported",
-            Source::Mcp => "from an agent, through MCP",
-            Source::Agent => "from an agent that ran a command",
-            Source::Pasted => "from text in a prompt that may be pasted",
-            Source::Scheduled => "from a scheduled prompt",
-            Source::Client => "from a prompt that the agent's program sent",
-            Source::Headless => "from a headless run",
-            Source::Others => "from another person's transcript",
-            Source::Tool => "from the output of a tool",
-            Source::File => "from a file of a repository",
-            Source::Assistant => "from an agent's words",
-            Source::Model => "from a model's summary",
-            Source::Team => "from a teammate",
-            Source::Unknown => "of unknown source",
+            MemorySource::Prompt => "said by you in a prompt",
+            MemorySource::User => "entered by you",
+            MemorySource::Import => "from a file that you imported",
+            MemorySource::Mcp => "from an agent, through MCP",
+            MemorySource::Agent => "from an agent that ran a command",
+            MemorySource::Pasted => "from text in a prompt that may be pasted",
+            MemorySource::Scheduled => "from a scheduled prompt",
+            MemorySource::Client => "from a prompt that the agent's program sent",
+            MemorySource::Headless => "from a headless run",
+            MemorySource::Others => "from another person's transcript",
+            MemorySource::Tool => "from the output of a tool",
+            MemorySource::File => "from a file of a repository",
+            MemorySource::Assistant => "from an agent's words",
+            MemorySource::Model => "from a model's summary",
+            MemorySource::Team => "from a teammate",
+            MemorySource::Unknown => "of unknown source",
         }
     }
 }
 
-impl Serialize for Source {
+impl Serialize for MemorySource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
     }
 }
 
-impl<'de> Deserialize<'de> for Source {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {
-        Ok(Source::named(&String::deserialize(deserializer)?))
+impl<'de> Deserialize<'de> for MemorySource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<MemorySource, D::Error> {
+        Ok(MemorySource::named(&String::deserialize(deserializer)?))
     }
 }
 
@@ -113,8 +113,8 @@ pub fn is_others(user: Option<u32>, file: Option<u32>, home: Option<u32>) -> boo
 /// Prompts of a session that nobody typed, by the keys of their events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-pub struct Untyped<'a> {
-    pub source: Source,
+pub struct UntypedPrompts<'a> {
+    pub source: MemorySource,
     pub prompts: Vec<Clean<'a>>,
 }
 
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn every_source_has_a_word_of_its_own() {
-        for source in Source::ALL {
-            assert_eq!(Source::named(source.word()), source);
+        for source in MemorySource::ALL {
+            assert_eq!(MemorySource::named(source.word()), source);
         }
-        assert_eq!(Source::named("corrections"), Source::Prompt, "as older versions wrote it");
-        assert_eq!(Source::named("somewhere"), Source::Unknown);
+        assert_eq!(MemorySource::named("corrections"), MemorySource::Prompt, "as older versions wrote it");
+        assert_eq!(MemorySource::named("somewhere"), MemorySource::Unknown);
     }
 
     #[test]
@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn only_three_sources_are_the_users() {
-        let users: Vec<&str> = Source::ALL.into_iter().filter(|source| source.is_users()).map(Source::word).collect();
+        let users: Vec<&str> =
+            MemorySource::ALL.into_iter().filter(|source| source.is_users()).map(MemorySource::word).collect();
         assert_eq!(users, ["prompt", "user", "import"]);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "String")]
+#[serde(try_from = "Quoting", into = "String")]
 pub struct Span(pub Duration);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct NotASpan(String);
 /// In a settings file, a plain number needs no quotes.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum Quoting {
     Secs(u64),
     Text(String),
 }
@@ -49,13 +49,13 @@ impl FromStr for Span {
     }
 }
 
-impl TryFrom<Written> for Span {
+impl TryFrom<Quoting> for Span {
     type Error = NotASpan;
 
-    fn try_from(written: Written) -> Result<Span, NotASpan> {
+    fn try_from(written: Quoting) -> Result<Span, NotASpan> {
         match written {
-            Written::Secs(secs) => secs.to_string().parse(),
-            Written::Text(text) => text.parse(),
+            Quoting::Secs(secs) => secs.to_string().parse(),
+            Quoting::Text(text) => text.parse(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Steps outside the working tree that a command takes: tags, releases, deployments. The table is `steps.txt`.
 
-use crate::fact::{Fact, Kind};
+use crate::fact::{Fact, FactKind};
 use crate::shell::{self, Simple, without_wrappers};
 
 const TABLE: &str = include_str!("steps.txt");
@@ -33,14 +33,14 @@ fn step(simple: &Simple) -> Option<Fact> {
         let name = tag(rest)?;
         return Some(Fact {
             reference: Some(format!("tag {name}")),
-            ..Fact::words(Kind::Step, &format!("tagged {name}"))
+            ..Fact::words(FactKind::Step, &format!("tagged {name}"))
         });
     }
     if words.iter().any(|word| word.starts_with("--dry-run")) {
         return None;
     }
     let row = rows().find(|row| is_row(words, row))?;
-    Some(Fact { reference: Some(row.to_string()), ..Fact::words(Kind::Step, &format!("ran {row}")) })
+    Some(Fact { reference: Some(row.to_string()), ..Fact::words(FactKind::Step, &format!("ran {row}")) })
 }
 
 fn is_row(words: &[&str], row: &str) -> bool {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::Clean;
-use crate::fact::Kind;
+use crate::fact::FactKind;
 
 /// What a model wrote about a session, with the facts known at that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,12 +44,12 @@ words! {
 
 impl ItemSort {
     /// The kind of fact that it becomes.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> FactKind {
         match self {
-            ItemSort::Stopped => Kind::Note,
-            ItemSort::Open => Kind::Next,
-            ItemSort::Settled => Kind::Done,
-            ItemSort::Decisions | ItemSort::Rules => Kind::Decision,
+            ItemSort::Stopped => FactKind::Note,
+            ItemSort::Open => FactKind::Next,
+            ItemSort::Settled => FactKind::Done,
+            ItemSort::Decisions | ItemSort::Rules => FactKind::Decision,
         }
     }
 }

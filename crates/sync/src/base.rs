@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use cerberus_record::event::{Event, Record};
 use cerberus_record::order::DeviceId;
 use cerberus_record::time::Timestamp;
-use cerberus_store::journal::{self, Line};
+use cerberus_store::journal::{self, JournalLine};
 use cerberus_store::view::Store;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use super::batch::{self, Entry, Position};
 use super::document::{self, Head, Proof, Reach, VERSION};
 use super::exchange::save_stream;
 use super::local::{Files, Seen, Shared, Space, StreamState, random};
-use super::pull::{Problem, Reading};
+use super::pull::{PullProblem, PullReading};
 use super::transport::{Place, Put, Question, Range, Sealed, Stream, Transport};
 use super::{Result, SyncError, crypto, gather};
 use crate::share::base::{BASE_RECORDS_MAX, Need, kept};
@@ -63,8 +63,8 @@ pub fn place(space: &Space, shared: &Shared) -> Place {
 }
 
 /// Writes a base if it is time for one.
-pub fn keep_up(hub: &mut dyn Transport, reading: &Reading, store: &Store, stream: &mut StreamState) -> Result<()> {
-    let Reading { space, shared, wall, .. } = *reading;
+pub fn keep_up(hub: &mut dyn Transport, reading: &PullReading, store: &Store, stream: &mut StreamState) -> Result<()> {
+    let PullReading { space, shared, wall, .. } = *reading;
     if space.team.is_some() || space.is_container() || shared.is_space() {
         return Ok(());
     }
@@ -86,7 +86,7 @@ pub fn keep_up(hub: &mut dyn Transport, reading: &Reading, store: &Store, stream
 }
 
 /// How far this device has read the streams of the place, its own included.
-fn covers(reading: &Reading, stream: &StreamState) -> BTreeMap<String, Reach> {
+fn covers(reading: &PullReading, stream: &StreamState) -> BTreeMap<String, Reach> {
     let mut seen: Vec<(&String, &Seen)> = stream.seen.iter().collect();
     seen.sort_by_key(|(device, seen)| (std::cmp::Reverse(seen.at), *device));
     let others = seen.into_iter().take(COVERED_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone()));
@@ -95,12 +95,12 @@ fn covers(reading: &Reading, stream: &StreamState) -> BTreeMap<String, Reach> {
 }
 
 /// A record that may be needed, as the journal has it.
-type Candidate = (u64, DeviceId, String);
+type CandidateRecord = (u64, DeviceId, String);
 
 /// The newest candidates of each need. Only what is chosen in the end is cleaned once more, which takes time.
 #[derive(Default)]
 struct Newest {
-    by_need: [BinaryHeap<Reverse<Candidate>>; 3],
+    by_need: [BinaryHeap<Reverse<CandidateRecord>>; 3],
 }
 
 impl Newest {
@@ -116,9 +116,9 @@ impl Newest {
     }
 
     /// The chosen ones, the oldest first.
-    fn chosen(self) -> Vec<Candidate> {
+    fn chosen(self) -> Vec<CandidateRecord> {
         let needs = [Need::Memory, Need::Stated, Need::Recent].into_iter().zip(self.by_need);
-        let mut all: Vec<(Candidate, Need)> =
+        let mut all: Vec<(CandidateRecord, Need)> =
             needs.flat_map(|(need, newest)| newest.into_iter().map(move |Reverse(one)| (one, need))).collect();
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         let needs: Vec<Need> = all.iter().map(|(_, need)| *need).collect();
@@ -127,8 +127,8 @@ impl Newest {
 }
 
 /// The records that a container needs, each after the device that it comes from.
-fn entries(reading: &Reading, store: &Store, stream: &StreamState) -> Result<Vec<Entry>> {
-    let Reading { home, device, space, shared, .. } = *reading;
+fn entries(reading: &PullReading, store: &Store, stream: &StreamState) -> Result<Vec<Entry>> {
+    let PullReading { home, device, space, shared, .. } = *reading;
     let ids = gather::project_ids(store, shared)?;
     let stated = store.stated(&ids)?;
     let covered = covers(reading, stream);
@@ -137,7 +137,7 @@ fn entries(reading: &Reading, store: &Store, stream: &StreamState) -> Result<Vec
         newest.add(need(&record, &stated), seq, device.id, &record);
     })?;
     journal::each_line(home, |position, line| {
-        let Line::Whole(sealed) = line else { return };
+        let JournalLine::Whole(sealed) = line else { return };
         if !journal::is_replica_of(&position.segment, space.number, shared.number) {
             return;
         }
@@ -146,8 +146,8 @@ fn entries(reading: &Reading, store: &Store, stream: &StreamState) -> Result<Vec
             newest.add(need(&record, &stated), order.seq, order.device, &Record { origin: None, ..record });
         }
     })?;
-    let sharing = Sharing { space: share::Space::Me, ids: &ids, cleaner: home.cleaner() };
-    let entry = |(seq, device, json): Candidate| {
+    let sharing = Sharing { space: share::ShareAudience::Me, ids: &ids, cleaner: home.cleaner() };
+    let entry = |(seq, device, json): CandidateRecord| {
         let record = Record::read_json(json.as_bytes()).ok()?;
         let json = serde_json::to_string(&share::shared(&record, &sharing)?).ok()?;
         Some(Entry { seq, json: format!("{device} {json}") })
@@ -167,8 +167,8 @@ fn need(record: &Record, stated: &Stated) -> Need {
     }
 }
 
-fn write(hub: &mut dyn Transport, reading: &Reading, stream: &mut StreamState, entries: &[Entry]) -> Result<()> {
-    let Reading { home, device, space, shared, wall, .. } = *reading;
+fn write(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamState, entries: &[Entry]) -> Result<()> {
+    let PullReading { home, device, space, shared, wall, .. } = *reading;
     let keys = space.project_keys(&shared.id);
     let Some(key) = keys.first() else { return Ok(()) };
     // An attempt that was cut off has used its generation up.
@@ -220,7 +220,7 @@ impl Found {
     }
 
     /// What is asked to read it.
-    pub fn question(&self, reading: &Reading) -> Question {
+    pub fn question(&self, reading: &PullReading) -> Question {
         let stream = Stream { place: place(reading.space, reading.shared), device: self.author.clone() };
         let Reach { generation, sequence, .. } = self.head.reach;
         let limit = usize::try_from(sequence.min(BATCHES_MAX)).unwrap_or(0);
@@ -229,7 +229,11 @@ impl Found {
 }
 
 /// The newest base that a member wrote.
-pub fn newest(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Problem>) -> Result<Option<Found>> {
+pub fn newest(
+    hub: &mut dyn Transport,
+    reading: &PullReading,
+    problems: &mut Vec<PullProblem>,
+) -> Result<Option<Found>> {
     let place = place(reading.space, reading.shared);
     let documents = hub.heads(&place)?;
     let heads = reading.heads(&place, &documents, problems).into_iter();
@@ -242,14 +246,14 @@ pub fn newest(hub: &mut dyn Transport, reading: &Reading, problems: &mut Vec<Pro
 /// Reads a base. One that cannot be read is a problem and no more: the streams themselves are there.
 pub fn read(
     hub: &mut dyn Transport,
-    reading: &Reading,
+    reading: &PullReading,
     found: Found,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<PullProblem>,
 ) -> Result<Option<Base>> {
     let Found { author, head } = found;
     if head.reach.sequence > BATCHES_MAX {
         let reason = "its base is too large".to_string();
-        problems.push(Problem::Broken { device: reading.name(&author), reason });
+        problems.push(PullProblem::Broken { device: reading.name(&author), reason });
         return Ok(None);
     }
     let place = place(reading.space, reading.shared);

@@ -145,7 +145,7 @@ pub fn header(bytes: &[u8]) -> Result<Header, BatchError> {
     if bytes.len() < HEADER_BYTES + TAG_BYTES || bytes.len() > SEALED_BYTES_MAX {
         return Err(BatchError::NotABatch);
     }
-    let mut reader = Reader { bytes: &rest[1..] };
+    let mut reader = BatchReader { bytes: &rest[1..] };
     let mut header = || -> Option<Header> {
         Some(Header {
             epoch: u32::from_be_bytes(reader.array()?),
@@ -204,11 +204,11 @@ impl Header {
     }
 }
 
-struct Reader<'a> {
+struct BatchReader<'a> {
     bytes: &'a [u8],
 }
 
-impl Reader<'_> {
+impl BatchReader<'_> {
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.bytes.split_at_checked(N)?;
         self.bytes = rest;

@@ -64,7 +64,7 @@ pub fn id_of(sign: &Key) -> String {
 
 /// A device as a link adds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
+pub struct MemberDevice {
     pub keys: Keys,
     /// What the device or its owner is called, sealed for the space.
     pub name: String,
@@ -100,16 +100,16 @@ pub struct Grant {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum ChainChange {
     Found {
         recovery: Keys,
-        first: Device,
+        first: MemberDevice,
         epoch: Epoch,
         /// What only members know about the space, sealed with the first key.
         sealed: String,
     },
     Add {
-        device: Device,
+        device: MemberDevice,
         /// The key of the epoch, wrapped for it.
         key: String,
         /// Proves to it that whoever lets it in knows its pairing code. Empty if it needs no proof.
@@ -143,12 +143,12 @@ pub struct Link {
     pub previous: Key,
     /// Who signs it.
     pub by: String,
-    pub change: Change,
+    pub change: ChainChange,
 }
 
 /// A link as it was shown. It is not believed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownLink {
     pub link: Link,
     pub hash: Key,
     pub bytes: Vec<u8>,
@@ -156,7 +156,7 @@ pub struct Shown {
 
 /// Why a link is not believed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum LinkRefusal {
     #[error("it does not follow the link before it")]
     NotNext,
     #[error("{0} may not make this change")]
@@ -177,7 +177,7 @@ pub enum Refusal {
 
 /// What somebody is said to have signed.
 pub enum Claim<'a> {
-    Link(&'a Shown),
+    Link(&'a ShownLink),
     /// The hash of a link, with a signature.
     Confirmed(&'a Key, &'a [u8; SIGNATURE_BYTES]),
 }
@@ -188,13 +188,13 @@ pub type IsSigned<'a> = &'a dyn Fn(Claim, &Key) -> bool;
 /// A member, and how it came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    pub device: Device,
+    pub device: MemberDevice,
     pub by: String,
 }
 
 /// What a chain says when all of its links are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct ChainState {
     pub number: u64,
     pub head: Key,
     pub recovery: Keys,
@@ -212,14 +212,14 @@ pub struct State {
     pub recoveries: u64,
 }
 
-impl State {
-    fn found(shown: &Shown) -> Result<State, Refusal> {
+impl ChainState {
+    fn found(shown: &ShownLink) -> Result<ChainState, LinkRefusal> {
         let Link { number, previous, by, change, .. } = &shown.link;
-        let Change::Found { recovery, first, epoch, sealed } = change else { return Err(Refusal::NotNext) };
+        let ChainChange::Found { recovery, first, epoch, sealed } = change else { return Err(LinkRefusal::NotNext) };
         if *number != 1 || *previous != [0; 32] || by != RECOVERY {
-            return Err(Refusal::NotNext);
+            return Err(LinkRefusal::NotNext);
         }
-        let mut state = State {
+        let mut state = ChainState {
             number: 1,
             head: shown.hash,
             recovery: recovery.clone(),
@@ -255,10 +255,10 @@ impl State {
         self.members.contains_key(id) || self.grants.contains_key(id) || self.gone.contains_key(id)
     }
 
-    fn add(&mut self, device: &Device, by: &str) -> Result<String, Refusal> {
+    fn add(&mut self, device: &MemberDevice, by: &str) -> Result<String, LinkRefusal> {
         let id = id_of(&device.keys.sign);
         if self.is_known(&id) {
-            return Err(Refusal::Known(id));
+            return Err(LinkRefusal::Known(id));
         }
         short(&device.name)?;
         short(&device.names)?;
@@ -266,11 +266,11 @@ impl State {
         Ok(id)
     }
 
-    fn begin(&mut self, epoch: &Epoch) -> Result<(), Refusal> {
+    fn begin(&mut self, epoch: &Epoch) -> Result<(), LinkRefusal> {
         let is_next = self.epoch().checked_add(1) == Some(epoch.number);
         let receivers = self.members.keys().map(String::as_str).chain([RECOVERY]);
         if !is_next || !receivers.collect::<BTreeSet<_>>().into_iter().eq(epoch.to.keys().map(String::as_str)) {
-            return Err(Refusal::WrongEpoch);
+            return Err(LinkRefusal::WrongEpoch);
         }
         epoch.to.values().try_for_each(|wrapped| short(wrapped).map(drop))?;
         short(&epoch.before)?;
@@ -285,16 +285,16 @@ impl State {
         self.members.iter().filter(stays).map(|(id, _)| id.clone()).collect()
     }
 
-    fn remove(&mut self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), Refusal> {
+    fn remove(&mut self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
         if gone.is_empty() || gone.contains(by) {
-            return Err(Refusal::NotEntitled(by.to_string()));
+            return Err(LinkRefusal::NotEntitled(by.to_string()));
         }
         if *let_in != self.let_in_by(gone) {
-            return Err(Refusal::Unnamed);
+            return Err(LinkRefusal::Unnamed);
         }
         for id in gone {
             if self.members.remove(id).is_none() && self.grants.remove(id).is_none() {
-                return Err(Refusal::Unknown(id.clone()));
+                return Err(LinkRefusal::Unknown(id.clone()));
             }
             self.gone.insert(id.clone(), by.to_string());
         }
@@ -302,41 +302,43 @@ impl State {
     }
 
     /// What this chain says with one more link. Whether the link is signed was found out before.
-    fn changed(&self, shown: &Shown) -> Result<State, Refusal> {
+    fn changed(&self, shown: &ShownLink) -> Result<ChainState, LinkRefusal> {
         let Link { number, previous, by, change, .. } = &shown.link;
         if self.number.checked_add(1) != Some(*number) || *previous != self.head {
-            return Err(Refusal::NotNext);
+            return Err(LinkRefusal::NotNext);
         }
         let is_recovery = by == RECOVERY;
-        let mut next = State { number: *number, head: shown.hash, ..self.clone() };
+        let mut next = ChainState { number: *number, head: shown.hash, ..self.clone() };
         next.recoveries += u64::from(is_recovery);
         match change {
-            Change::Found { .. } => return Err(Refusal::NotNext),
-            Change::Leave | Change::Grant(_) if is_recovery => return Err(Refusal::NotEntitled(by.clone())),
-            Change::Recovery { .. } if !is_recovery => return Err(Refusal::NotEntitled(by.clone())),
-            Change::Add { device, key, .. } => {
+            ChainChange::Found { .. } => return Err(LinkRefusal::NotNext),
+            ChainChange::Leave | ChainChange::Grant(_) if is_recovery => {
+                return Err(LinkRefusal::NotEntitled(by.clone()));
+            }
+            ChainChange::Recovery { .. } if !is_recovery => return Err(LinkRefusal::NotEntitled(by.clone())),
+            ChainChange::Add { device, key, .. } => {
                 let id = next.add(device, by)?;
                 next.given.insert(id, (next.epoch(), short(key)?.clone()));
             }
-            Change::Remove { gone, let_in, epoch } => {
+            ChainChange::Remove { gone, let_in, epoch } => {
                 next.remove(gone, let_in, by)?;
                 next.begin(epoch)?;
             }
-            Change::Leave => {
+            ChainChange::Leave => {
                 next.members.remove(by);
                 next.gone.insert(by.clone(), by.clone());
                 next.is_rotation_due = true;
             }
-            Change::Rotate(epoch) => next.begin(epoch)?,
-            Change::Grant(grant) => {
+            ChainChange::Rotate(epoch) => next.begin(epoch)?,
+            ChainChange::Grant(grant) => {
                 let id = id_of(&grant.sign);
                 if self.is_known(&id) {
-                    return Err(Refusal::Known(id));
+                    return Err(LinkRefusal::Known(id));
                 }
                 short(&grant.name)?;
                 next.grants.insert(id, grant.clone());
             }
-            Change::Recovery { recovery, key, .. } => {
+            ChainChange::Recovery { recovery, key, .. } => {
                 next.recovery = recovery.clone();
                 next.given.insert(RECOVERY.to_string(), (next.epoch(), short(key)?.clone()));
             }
@@ -345,20 +347,20 @@ impl State {
     }
 }
 
-fn short(text: &String) -> Result<&String, Refusal> {
-    if text.len() <= SEALED_CHARS_MAX { Ok(text) } else { Err(Refusal::TooLong) }
+fn short(text: &String) -> Result<&String, LinkRefusal> {
+    if text.len() <= SEALED_CHARS_MAX { Ok(text) } else { Err(LinkRefusal::TooLong) }
 }
 
 /// A chain whose links are all believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    pub links: Vec<Shown>,
-    pub state: State,
+    pub links: Vec<ShownLink>,
+    pub state: ChainState,
 }
 
 /// What a hub shows, compared with the chain that this device knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChainVerdict {
     /// The same, or nothing that counts.
     Same,
     /// The same and more.
@@ -372,25 +374,25 @@ pub enum Verdict {
 }
 
 impl Chain {
-    pub fn begin(first: Shown, is_signed: IsSigned) -> Result<Chain, Refusal> {
-        let state = State::found(&first)?;
+    pub fn begin(first: ShownLink, is_signed: IsSigned) -> Result<Chain, LinkRefusal> {
+        let state = ChainState::found(&first)?;
         match is_signed(Claim::Link(&first), &state.recovery.sign) {
             true => Ok(Chain { links: vec![first], state }),
-            false => Err(Refusal::NotSigned(RECOVERY.to_string())),
+            false => Err(LinkRefusal::NotSigned(RECOVERY.to_string())),
         }
     }
 
     /// Adds a link, if it is signed by somebody who may make the change.
-    pub fn push(&mut self, shown: Shown, is_signed: IsSigned) -> Result<(), Refusal> {
+    pub fn push(&mut self, shown: ShownLink, is_signed: IsSigned) -> Result<(), LinkRefusal> {
         let by = &shown.link.by;
-        let key = self.state.signer(by).ok_or_else(|| Refusal::NotEntitled(by.clone()))?;
+        let key = self.state.signer(by).ok_or_else(|| LinkRefusal::NotEntitled(by.clone()))?;
         if !is_signed(Claim::Link(&shown), key) {
-            return Err(Refusal::NotSigned(by.clone()));
+            return Err(LinkRefusal::NotSigned(by.clone()));
         }
-        if let Change::Recovery { recovery, confirmed, .. } = &shown.link.change
+        if let ChainChange::Recovery { recovery, confirmed, .. } = &shown.link.change
             && !is_signed(Claim::Confirmed(&shown.link.previous, confirmed), &recovery.sign)
         {
-            return Err(Refusal::NotSigned("the new recovery key".to_string()));
+            return Err(LinkRefusal::NotSigned("the new recovery key".to_string()));
         }
         self.state = self.state.changed(&shown)?;
         self.links.push(shown);
@@ -398,7 +400,7 @@ impl Chain {
     }
 
     /// The links that can be believed, up to the first that cannot, and why that one cannot.
-    pub fn read(shown: Vec<Shown>, is_signed: IsSigned) -> (Option<Chain>, Option<Refusal>) {
+    pub fn read(shown: Vec<ShownLink>, is_signed: IsSigned) -> (Option<Chain>, Option<LinkRefusal>) {
         let mut shown = shown.into_iter();
         let mut chain = match shown.next().map(|first| Chain::begin(first, is_signed)) {
             None => return (None, None),
@@ -410,33 +412,33 @@ impl Chain {
     }
 
     /// Compares what a hub shows with this chain.
-    pub fn judged(&self, shown: Vec<Shown>, is_signed: IsSigned) -> Verdict {
+    pub fn judged(&self, shown: Vec<ShownLink>, is_signed: IsSigned) -> ChainVerdict {
         let common = self.links.iter().zip(&shown).take_while(|(known, shown)| known.hash == shown.hash).count();
         if common == shown.len() {
-            return if common == self.links.len() { Verdict::Same } else { Verdict::Older };
+            return if common == self.links.len() { ChainVerdict::Same } else { ChainVerdict::Older };
         }
         if common == self.links.len() {
             let mut longer = self.clone();
             // What cannot be believed counts as not shown.
             let _ = shown.into_iter().skip(common).try_for_each(|link| longer.push(link, is_signed));
-            return if longer.links.len() > common { Verdict::Longer(longer) } else { Verdict::Same };
+            return if longer.links.len() > common { ChainVerdict::Longer(longer) } else { ChainVerdict::Same };
         }
-        let (Some(other), _) = Chain::read(shown, is_signed) else { return Verdict::Older };
+        let (Some(other), _) = Chain::read(shown, is_signed) else { return ChainVerdict::Older };
         if other.links.len() <= common {
-            return Verdict::Older;
+            return ChainVerdict::Older;
         }
         let is_recovered = |chain: &Chain| chain.links[common..].iter().any(|shown| shown.link.by == RECOVERY);
         match (is_recovered(self), is_recovered(&other)) {
             // Another founding is another space, whoever signed it.
-            (false, true) if common > 0 => Verdict::Recovered(other),
-            (true, false) => Verdict::Older,
-            _ => Verdict::Forked(common as u64 + 1),
+            (false, true) if common > 0 => ChainVerdict::Recovered(other),
+            (true, false) => ChainVerdict::Older,
+            _ => ChainVerdict::Forked(common as u64 + 1),
         }
     }
 
     /// The removals of this chain that must be made again in another that the recovery key has signed, as soon as somebody
     /// is in there: those by whoever is a member there.
-    pub fn removals_missing_in(&self, other: &State) -> BTreeSet<String> {
+    pub fn removals_missing_in(&self, other: &ChainState) -> BTreeSet<String> {
         let counts = |(id, by): &(&String, &String)| {
             !other.gone.contains_key(*id) && (*by == RECOVERY || other.members.contains_key(*by) || id == by)
         };
@@ -444,7 +446,7 @@ impl Chain {
     }
 
     /// A link that would follow.
-    pub fn next(&self, v: u32, by: &str, change: Change) -> Link {
+    pub fn next(&self, v: u32, by: &str, change: ChainChange) -> Link {
         Link { v, number: self.state.number + 1, previous: self.state.head, by: by.to_string(), change }
     }
 }

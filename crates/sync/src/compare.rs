@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::document::{Head, Proof, Reach};
 use super::local::StreamState;
-use super::pull::{CLOCK_MAX, Problem, Reading};
+use super::pull::{CLOCK_MAX, PullProblem, PullReading};
 
-impl Reading<'_> {
+impl PullReading<'_> {
     /// Whether somebody else wrote our own stream: another home with our key. What counts is what our key has signed; others
     /// may claim anything. A stream that is not begun here, but is on the hub, begins again: it was shared before, or its
     /// state was lost.
@@ -45,7 +45,7 @@ impl Reading<'_> {
         heads: &BTreeMap<String, Head>,
         is_whole: bool,
         state: &mut StreamState,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<PullProblem>,
     ) {
         state.proofs.clear();
         for (device, seen) in &state.seen {
@@ -58,10 +58,10 @@ impl Reading<'_> {
                         (head.reach.generation, head.reach.sequence) == (seen.reach.generation, seen.reach.sequence);
                     seen.reach.is_after(&head.reach) || same && head.reach.hash != seen.reach.hash
                 }
-                None => is_whole && !problems.contains(&Problem::Newer(self.name(device))),
+                None => is_whole && !problems.contains(&PullProblem::Newer(self.name(device))),
             };
             if is_back && !is_over {
-                problems.push(Problem::Rollback(self.name(device)));
+                problems.push(PullProblem::Rollback(self.name(device)));
                 state.proofs.extend(seen.proof().map(|proof| (device.clone(), proof)));
             }
         }
@@ -69,11 +69,11 @@ impl Reading<'_> {
         for (by, head) in heads.iter().filter(|(by, _)| **by != own) {
             let written = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
             if head.seen.get(&own).is_some_and(|reach| reach.is_after(&written)) {
-                problems.push(Problem::Claimed(self.name(by)));
+                problems.push(PullProblem::Claimed(self.name(by)));
             }
             for (device, reach) in head.seen.iter().filter(|(device, _)| **device != own) {
                 if heads.get(device).is_some_and(|shown| reach.is_after(&shown.reach)) {
-                    problems.push(Problem::Withheld { device: self.name(device), by: self.name(by) });
+                    problems.push(PullProblem::Withheld { device: self.name(device), by: self.name(by) });
                 }
             }
         }
@@ -81,10 +81,10 @@ impl Reading<'_> {
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<Problem> {
+    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<PullProblem> {
         let problem = |difference: Duration, direction| {
             let difference = format!("{} days", difference.as_secs() / 86_400);
-            Some(Problem::Clock { device: self.name(device), difference, direction })
+            Some(PullProblem::Clock { device: self.name(device), difference, direction })
         };
         let ahead = head.at.since(self.wall);
         if ahead > CLOCK_MAX {

@@ -9,7 +9,7 @@ use cerberus_record::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::chain::{State, id_of};
+use super::chain::{ChainState, id_of};
 use super::crypto::{self, Key, SIGNATURE_BYTES, Secrets, hex};
 use super::transport::Place;
 
@@ -117,7 +117,7 @@ impl Pass {
     }
 
     /// The key of this device in this project, if a grant that still counts was given for it.
-    pub fn key(&self, trust: &State, space: &str, project: &str, device: &str) -> Option<Key> {
+    pub fn key(&self, trust: &ChainState, space: &str, project: &str, device: &str) -> Option<Key> {
         let grant = trust.grants.get(&self.by).filter(|grant| grant.project == project)?;
         let purpose: [&[u8]; 3] = [b"pass", space.as_bytes(), project.as_bytes()];
         let is_signed = crypto::is_signed(&grant.sign, &purpose, &self.sign, &self.signature);

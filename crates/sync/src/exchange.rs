@@ -10,13 +10,13 @@ use cerberus_store::view::Store;
 
 use super::ahead::Ahead;
 use super::base;
-use super::chain::{Chain, State};
+use super::chain::{Chain, ChainState};
 use super::consent;
 use super::document::SPACE_PLACE;
 use super::links;
 use super::listing::{self, RECENT_MAX};
 use super::local::{Device, Files, Shared, Space, SpaceState, Spaces, StreamState};
-use super::pull::{self, Problem, Reading};
+use super::pull::{self, PullProblem, PullReading};
 use super::push::{self, Sent, pass};
 use super::replica;
 use super::spaces;
@@ -32,7 +32,7 @@ const ROUNDS_MAX: usize = 4;
 
 /// What an exchange did.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct ExchangeReport {
     pub sent: usize,
     pub received: usize,
     /// Names of devices that were let in.
@@ -60,7 +60,7 @@ pub struct Exchange<'a> {
 impl Exchange<'_> {
     /// Exchanges everything of the space with this number. The caller holds the lock. If the hub is full or refuses, that
     /// is remembered for `status` and `doctor` until an exchange succeeds.
-    pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
+    pub fn run(&mut self, hub: &mut dyn Transport, number: u32) -> Result<ExchangeReport> {
         let exchanged = self.exchange(hub, number).map_err(|error| match error {
             // Something else stands where the space should be.
             SyncError::UnknownSpace { .. } => hub.oddities().into_iter().next().map_or(error, SyncError::from),
@@ -69,10 +69,10 @@ impl Exchange<'_> {
         exchanged.inspect_err(|error| note_refusal(self.home, number, error))
     }
 
-    fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<Report> {
+    fn exchange(&mut self, hub: &mut dyn Transport, number: u32) -> Result<ExchangeReport> {
         let files = Files::new(self.home);
         let mut spaces = files.spaces()?;
-        let mut report = Report::default();
+        let mut report = ExchangeReport::default();
         consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
         let known = links::known(&files, find(&spaces, number)?)?;
@@ -150,10 +150,10 @@ impl Exchange<'_> {
         hub: &mut Ahead,
         device: &Device,
         space: &Space,
-        trust: &State,
+        trust: &ChainState,
         skipped: &BTreeSet<String>,
         state: &mut SpaceState,
-        report: &mut Report,
+        report: &mut ExchangeReport,
     ) -> Result<Sent> {
         let files = Files::new(self.home);
         state.hub_keeps = !hub.removes();
@@ -169,7 +169,7 @@ impl Exchange<'_> {
                 continue;
             }
             let mut stream = state.streams.remove(&shared.number).unwrap_or_default();
-            let reading = Reading {
+            let reading = PullReading {
                 home: self.home,
                 wall: self.clock.wall,
                 device,
@@ -211,16 +211,16 @@ impl Exchange<'_> {
     fn project(
         &mut self,
         hub: &mut Ahead,
-        reading: &Reading,
+        reading: &PullReading,
         stream: &mut StreamState,
-        report: &mut Report,
+        report: &mut ExchangeReport,
     ) -> Result<Sent> {
-        let Reading { home, device, space, shared, .. } = *reading;
+        let PullReading { home, device, space, shared, .. } = *reading;
         let files = Files::new(home);
         if !shared.is_ending {
             let pulled = reading.pull(hub, self.store, stream)?;
             report.received += pulled.records;
-            report.problems.extend(pulled.problems.iter().map(Problem::to_string));
+            report.problems.extend(pulled.problems.iter().map(PullProblem::to_string));
             if pulled.is_forked {
                 return Ok(Sent::Forked);
             }

@@ -79,8 +79,8 @@ pub fn each_own(
     Ok(read)
 }
 
-pub fn kind(space: &Space) -> share::Space {
-    if space.team.is_some() { share::Space::Team } else { share::Space::Me }
+pub fn kind(space: &Space) -> share::ShareAudience {
+    if space.team.is_some() { share::ShareAudience::Team } else { share::ShareAudience::Me }
 }
 
 /// All ids of a shared project here.
@@ -104,22 +104,22 @@ fn written(record: &Record, sharing: &Sharing) -> Option<String> {
 /// Whether a record is one of this stream.
 fn belongs(
     record: &Record,
-    kind: share::Space,
+    kind: share::ShareAudience,
     shared: &Shared,
     ids: &[ProjectId],
     memories: &mut Memories,
 ) -> Result<bool> {
     let is_here = ids.contains(&record.location.project);
     Ok(match (&record.event, kind) {
-        (Event::Forgotten(_), share::Space::Me) => shared.is_space(),
-        (Event::Forgotten(_), share::Space::Team) => false,
+        (Event::Forgotten(_), share::ShareAudience::Me) => shared.is_space(),
+        (Event::Forgotten(_), share::ShareAudience::Team) => false,
         (Event::Memory(change), _) => match memories.project(change)? {
             Some(project) => ids.contains(&project),
             None => shared.is_space() && memories.is_everywhere(change)?,
         },
-        (Event::Open(_), _) => is_here && kind == share::Space::Team,
-        (event, share::Space::Me) => is_here && EventKind::of(event).is_of_a_session(),
-        (_, share::Space::Team) => false,
+        (Event::Open(_), _) => is_here && kind == share::ShareAudience::Team,
+        (event, share::ShareAudience::Me) => is_here && EventKind::of(event).is_of_a_session(),
+        (_, share::ShareAudience::Team) => false,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::chain::{Device as Added, Epoch, Grant, Keys, RECOVERY, State, id_of};
+use super::chain::{ChainState, Epoch, Grant, Keys, MemberDevice as Added, RECOVERY, id_of};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::Secret;
 use super::local::{Granted, Space, SpaceKey, random};
@@ -37,7 +37,13 @@ fn unwrapped(space: &str, epoch: u32, secrets: &Secrets, wrapped: &str) -> Optio
 }
 
 /// The next epoch, for those who are left when some are gone.
-pub fn next_epoch(space: &str, state: &State, last: &SpaceKey, key: Key, gone: &BTreeSet<String>) -> Result<Epoch> {
+pub fn next_epoch(
+    space: &str,
+    state: &ChainState,
+    last: &SpaceKey,
+    key: Key,
+    gone: &BTreeSet<String>,
+) -> Result<Epoch> {
     let number = last.epoch.checked_add(1).ok_or_else(|| SyncError::Unreadable("no key is left".to_string()))?;
     let left = state.members.iter().filter(|(id, _)| !gone.contains(*id));
     let left = left.map(|(id, member)| (id.as_str(), &member.device.keys)).chain([(RECOVERY, &state.recovery)]);
@@ -58,7 +64,7 @@ pub fn epoch<'a>(
 
 /// All keys of the space, for whoever has these secrets: the newest was wrapped for it, and each opens the one before it.
 /// `None` if the newest is not among them.
-pub fn all(space: &str, state: &State, id: &str, secrets: &Secrets) -> Option<Vec<SpaceKey>> {
+pub fn all(space: &str, state: &ChainState, id: &str, secrets: &Secrets) -> Option<Vec<SpaceKey>> {
     let mut keys: Vec<SpaceKey> = Vec::new();
     for epoch in state.epochs.iter().rev() {
         let given = state.given.get(id).filter(|(number, _)| *number == epoch.number).map(|(_, wrapped)| wrapped);
@@ -125,7 +131,7 @@ pub fn opened_name(space: &Space, sign: &Key, sealed: &str) -> Option<String> {
 }
 
 /// The keys for names of what members forgot before they joined.
-pub fn opened_names(space: &Space, state: &State) -> Vec<Key> {
+pub fn opened_names(space: &Space, state: &ChainState) -> Vec<Key> {
     let one = |added: &Added| -> Option<Vec<Key>> {
         let opened = opened(space, &[b"names", space.id.as_bytes(), &added.keys.sign], &added.names)?;
         Some(String::from_utf8(opened).ok()?.split(' ').filter_map(hex::array).collect())
@@ -139,7 +145,7 @@ pub fn sealed_secret(space: &str, key: &Key, secret: &Secret) -> Result<String> 
 }
 
 /// What only members know about the space.
-pub fn opened_secret(space: &Space, state: &State) -> Option<Secret> {
+pub fn opened_secret(space: &Space, state: &ChainState) -> Option<Secret> {
     serde_json::from_slice(&opened(space, &[b"founding", space.id.as_bytes()], &state.sealed)?).ok()
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chain::{Chain, Change, Claim, IsSigned, Link, Member, RECOVERY, Shown, State, Verdict};
+use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
 use super::local::{self, Device, Files, Space};
@@ -29,13 +29,13 @@ pub fn stream(space: &Space) -> Stream {
 
 /// What is asked to learn about links that are not in the document yet.
 pub fn newer(space: &Space, chain: &Chain) -> Range {
-    let State { number, recoveries, .. } = chain.state;
+    let ChainState { number, recoveries, .. } = chain.state;
     Range { stream: stream(space), generation: recoveries, sequence: number, limit: LINKS_AT_ONCE }
 }
 
-fn shown(bytes: &[u8]) -> std::result::Result<Shown, Unusable> {
+fn shown(bytes: &[u8]) -> std::result::Result<ShownLink, Unusable> {
     let link: Link = document::claimed(bytes)?;
-    Ok(Shown { link, hash: crypto::hash(bytes), bytes: bytes.to_vec() })
+    Ok(ShownLink { link, hash: crypto::hash(bytes), bytes: bytes.to_vec() })
 }
 
 /// Runs something that needs to know what is signed in a space.
@@ -60,7 +60,7 @@ pub fn known(files: &Files, space: &Space) -> Result<Option<Chain>> {
     }
     let damaged =
         |reason: String| SyncError::Damaged { path: files.path(&format!("chain-{}.json", space.number)), reason };
-    let shown: std::result::Result<Vec<Shown>, Unusable> = links.iter().map(|link| shown(link)).collect();
+    let shown: std::result::Result<Vec<ShownLink>, Unusable> = links.iter().map(|link| shown(link)).collect();
     let shown = shown.map_err(|_| damaged("not a chain".to_string()))?;
     match believing(space, |is_signed| Chain::read(shown, is_signed)) {
         (Some(chain), None) => Ok(Some(chain)),
@@ -69,7 +69,7 @@ pub fn known(files: &Files, space: &Space) -> Result<Option<Chain>> {
 }
 
 /// The links in the hub's document. What is not a link ends it.
-pub(super) fn links(documents: &[Document]) -> Result<Vec<Shown>> {
+pub(super) fn links(documents: &[Document]) -> Result<Vec<ShownLink>> {
     let Some(found) = documents.iter().find(|document| document.name == CHAIN) else { return Ok(Vec::new()) };
     let texts: Vec<String> = serde_json::from_slice(&found.bytes).unwrap_or_default();
     let mut links = Vec::new();
@@ -134,16 +134,16 @@ pub fn put_back(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result
 }
 
 /// Signs the first link.
-pub fn found(space: &Space, recovery: &Secrets, change: Change) -> Result<Chain> {
+pub fn found(space: &Space, recovery: &Secrets, change: ChainChange) -> Result<Chain> {
     let link = Link { v: VERSION, number: 1, previous: [0; 32], by: RECOVERY.to_string(), change };
     let first = signed(space, recovery, &link)?;
     let begun = believing(space, |is_signed| Chain::begin(first, is_signed));
     begun.map_err(|refusal| SyncError::Unreadable(refusal.to_string()))
 }
 
-fn signed(space: &Space, secrets: &Secrets, link: &Link) -> Result<Shown> {
+fn signed(space: &Space, secrets: &Secrets, link: &Link) -> Result<ShownLink> {
     let bytes = document::signed(secrets, &space.place(SPACE_PLACE), LINK, link).ok_or(SyncError::NoRandomBytes)?;
-    Ok(Shown { link: link.clone(), hash: crypto::hash(&bytes), bytes })
+    Ok(ShownLink { link: link.clone(), hash: crypto::hash(&bytes), bytes })
 }
 
 /// The chain before somebody types a change: what this home knows, and what the hub has more. Fails if this device is not
@@ -158,11 +158,11 @@ pub fn current(
     let known = known(files, space)?.ok_or(SyncError::Waiting)?;
     let shown = links(&hub.heads(&space.place(SPACE_PLACE))?)?;
     let chain = match believing(space, |is_signed| known.judged(shown, is_signed)) {
-        Verdict::Longer(chain) => chain,
-        Verdict::Same | Verdict::Older => known,
-        Verdict::Forked(_) if has_recovery => known,
-        Verdict::Forked(number) => return Err(forked(space, number)),
-        Verdict::Recovered(_) => {
+        ChainVerdict::Longer(chain) => chain,
+        ChainVerdict::Same | ChainVerdict::Older => known,
+        ChainVerdict::Forked(_) if has_recovery => known,
+        ChainVerdict::Forked(number) => return Err(forked(space, number)),
+        ChainVerdict::Recovered(_) => {
             let reason = "the recovery code was used; run `cerberus sync` first".to_string();
             return Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason });
         }
@@ -227,7 +227,7 @@ pub fn append(
     space: &Space,
     chain: &mut Chain,
     signer: &Signer,
-    change: impl Fn(&State) -> Result<Option<Change>>,
+    change: impl Fn(&ChainState) -> Result<Option<ChainChange>>,
 ) -> Result<bool> {
     for _ in 0..ATTEMPTS_MAX {
         let Some(change) = change(&chain.state)? else { return Ok(false) };
@@ -276,7 +276,7 @@ pub fn remove(
         let last = keys.last().ok_or_else(|| wrong_key(at))?;
         let epoch = keys::next_epoch(&at.id, state, last, key, &gone)?;
         *let_in.borrow_mut() = state.let_in_by(&gone);
-        Ok(Some(Change::Remove { let_in: state.let_in_by(&gone), gone, epoch }))
+        Ok(Some(ChainChange::Remove { let_in: state.let_in_by(&gone), gone, epoch }))
     })?;
     take_keys(space, &chain.state, &device)?;
     Ok(let_in.into_inner())
@@ -287,7 +287,7 @@ pub(super) fn wrong_key(space: &Space) -> SyncError {
 }
 
 /// Takes the keys that the chain has for this device. Those that it has already must be among them.
-pub fn take_keys(space: &mut Space, state: &State, device: &Device) -> Result<()> {
+pub fn take_keys(space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
     let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
     let keys = keys.filter(|keys| keys.last().is_some_and(|last| last.epoch == state.epoch()));
     space.keys = keys.ok_or_else(|| wrong_key(space))?;
@@ -295,7 +295,7 @@ pub fn take_keys(space: &mut Space, state: &State, device: &Device) -> Result<()
 }
 
 /// The names of the devices.
-pub fn names(space: &Space, state: &State) -> BTreeMap<String, String> {
+pub fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
     let name = |member: &Member| {
         let added = &member.device;
         keys::opened_name(space, &added.keys.sign, &added.name).unwrap_or_default()

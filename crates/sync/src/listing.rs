@@ -15,7 +15,7 @@ use super::ahead::Ahead;
 use super::crypto::{self, hex};
 use super::document::{self, Head, Proof, Reach, VERSION};
 use super::local::{Seen, StreamState};
-use super::pull::Reading;
+use super::pull::PullReading;
 use super::spaces::unreadable;
 use super::transport::{Document, Place, Question, Transport};
 use super::{Result, SyncError};
@@ -79,7 +79,7 @@ pub fn first_places(place: &Place, listing: &Listing, wall: Timestamp) -> Vec<Pl
     }
 }
 
-pub fn list(hub: &mut Ahead, reading: &Reading, listing: &mut Listing) -> Result<Listed> {
+pub fn list(hub: &mut Ahead, reading: &PullReading, listing: &mut Listing) -> Result<Listed> {
     let place = reading.place();
     hub.prepare(first_places(&place, listing, reading.wall).into_iter().map(Question::Heads))?;
     if listing.era > 0 && !listing.is_due(reading.wall) {
@@ -106,8 +106,8 @@ pub fn list(hub: &mut Ahead, reading: &Reading, listing: &mut Listing) -> Result
 }
 
 /// Publishes how far this device's stream goes, and how far it has read the others.
-pub fn publish_head(hub: &mut dyn Transport, reading: &Reading, stream: &mut StreamState) -> Result<()> {
-    let Reading { device, space, .. } = *reading;
+pub fn publish_head(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamState) -> Result<()> {
+    let PullReading { device, space, .. } = *reading;
     // Nobody needs to know of a container before it has something to say.
     if space.is_container() && stream.sealed == 0 && stream.generation == 1 {
         return Ok(());

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use cerberus_store::journal::forgotten;
 
-use super::chain::{Chain, Change, Shown, State, Verdict, id_of};
+use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, ShownLink, id_of};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
-use super::exchange::{Exchange, Report};
+use super::exchange::{Exchange, ExchangeReport};
 use super::links::{self, Signer};
 use super::local::{self, Device, Files, Pending, Space, Spaces};
-use super::spaces::{self, Request};
+use super::spaces::{self, JoinRequest};
 use super::transport::{Document, Range, Transport, redacted};
 use super::{Result, SyncError, keys};
 
@@ -22,7 +22,7 @@ impl Exchange<'_> {
         spaces: &mut Spaces,
         number: u32,
         known: Option<Chain>,
-        report: &mut Report,
+        report: &mut ExchangeReport,
     ) -> Result<Chain> {
         let files = Files::new(self.home);
         let device = files.device()?;
@@ -80,24 +80,24 @@ impl Exchange<'_> {
         space: &mut Space,
         known: &Chain,
         documents: &[Document],
-        report: &mut Report,
+        report: &mut ExchangeReport,
     ) -> Result<Chain> {
         let shown = links::links(documents)?;
         let count = shown.len();
         let verdict = links::believing(space, |is_signed| known.judged(shown, is_signed));
         let Range { stream, generation, sequence, limit } = links::newer(space, known);
         let is_older = match verdict {
-            Verdict::Longer(chain) => return Ok(chain),
-            Verdict::Forked(number) => return Err(links::forked(space, number)),
-            Verdict::Recovered(chain) => {
+            ChainVerdict::Longer(chain) => return Ok(chain),
+            ChainVerdict::Forked(number) => return Err(links::forked(space, number)),
+            ChainVerdict::Recovered(chain) => {
                 space.removals_due.extend(known.removals_missing_in(&chain.state));
                 space.keys.clear();
                 self.send_again(space)?;
                 report.problems.push("who belongs to this space was decided with the recovery code".to_string());
                 return Ok(chain);
             }
-            Verdict::Older => true,
-            Verdict::Same => false,
+            ChainVerdict::Older => true,
+            ChainVerdict::Same => false,
         };
         let chain = links::with_newer(space, known, &hub.after(&stream, generation, sequence, limit)?);
         if count > chain.links.len() {
@@ -148,7 +148,7 @@ impl Exchange<'_> {
     }
 
     /// Takes from the chain what this device needs to know.
-    fn learn(&self, space: &mut Space, state: &State, device: &Device) -> Result<()> {
+    fn learn(&self, space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
         let checks: Vec<&Key> = state.epochs.iter().map(|epoch| &epoch.check).collect();
         let is_right = space.keys.iter().all(|key| checks.contains(&&key.check(&space.id)));
         if !is_right {
@@ -174,7 +174,7 @@ impl Exchange<'_> {
         chain: &mut Chain,
         device: &Device,
         documents: &[Document],
-        report: &mut Report,
+        report: &mut ExchangeReport,
     ) -> Result<()> {
         let files = Files::new(self.home);
         let own = device.id.to_string();
@@ -192,7 +192,7 @@ impl Exchange<'_> {
                 let keys = keys::all(&at.id, state, &own, &device.secrets).unwrap_or_default();
                 let last = keys.last().ok_or_else(|| links::wrong_key(at))?;
                 let epoch = || keys::next_epoch(&at.id, state, last, key, &BTreeSet::new());
-                if state.is_rotation_due { Ok(Some(Change::Rotate(epoch()?))) } else { Ok(None) }
+                if state.is_rotation_due { Ok(Some(ChainChange::Rotate(epoch()?))) } else { Ok(None) }
             })?;
             links::take_keys(space, &chain.state, device)?;
         }
@@ -212,7 +212,7 @@ impl Exchange<'_> {
         chain: &mut Chain,
         signer: &Signer,
         documents: &[Document],
-        report: &mut Report,
+        report: &mut ExchangeReport,
     ) -> Result<()> {
         let files = Files::new(self.home);
         let codes = spaces.spaces[at].codes.len();
@@ -247,11 +247,11 @@ impl Exchange<'_> {
 }
 
 /// Reads a request that was made with this code, and the code's secret.
-fn request(space: &str, code: &Pending, asking: &str, bytes: &[u8]) -> Option<(Vec<u8>, Request)> {
+fn request(space: &str, code: &Pending, asking: &str, bytes: &[u8]) -> Option<(Vec<u8>, JoinRequest)> {
     let secret = hex::bytes(&code.secret)?;
     let key = crypto::derive(&secret, b"", &[b"pair"]);
     let opened = crypto::open_with(&key, &[b"request", space.as_bytes(), asking.as_bytes()], bytes)?;
-    let request: Request = serde_json::from_slice(&opened).ok()?;
+    let request: JoinRequest = serde_json::from_slice(&opened).ok()?;
     (id_of(&request.keys.sign) == asking).then_some((secret, request))
 }
 
@@ -267,8 +267,8 @@ fn first_of(space: &Space, device: &Device, chain: Chain) -> Result<Chain> {
     }
     let secret = space.asked_with.as_deref().and_then(hex::bytes).ok_or(SyncError::Waiting)?;
     let own = keys::public(&device.secrets)?;
-    let is_welcome = |shown: &Shown| match &shown.link.change {
-        Change::Add { device, welcome, .. } => {
+    let is_welcome = |shown: &ShownLink| match &shown.link.change {
+        ChainChange::Add { device, welcome, .. } => {
             device.keys == own && *welcome == keys::welcome(&space.id, &secret, &shown.link.previous, &own)
         }
         _ => false,

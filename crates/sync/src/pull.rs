@@ -13,7 +13,7 @@ use cerberus_store::view::fold;
 use super::ahead::Ahead;
 use super::base::{self, Base};
 use super::batch::{self, BatchError, Entry};
-use super::chain::State;
+use super::chain::ChainState;
 use super::crypto::{self, Key, hex};
 use super::document::{self, Head, Reach, Unusable};
 use super::listing::{self, Listed, Listing};
@@ -32,7 +32,7 @@ const CONTAINER_AT_ONCE: usize = 16;
 
 /// Something about another device that is not as it should be. Nothing of what it concerns was stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum PullProblem {
     #[error("{0}: the hub shows an older state than before (rollback)")]
     Rollback(String),
     #[error("{device}: the hub withholds records that {by} has seen")]
@@ -56,20 +56,20 @@ pub enum Problem {
 #[derive(Debug, Default)]
 pub struct Pulled {
     pub records: usize,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PullProblem>,
     /// The hub has more of our own stream than we wrote: another home is a copy of this one, or this one was restored.
     pub is_forked: bool,
 }
 
 /// What a pull needs to know.
-pub struct Reading<'a> {
+pub struct PullReading<'a> {
     pub home: &'a Home,
     pub wall: Timestamp,
     pub device: &'a Device,
     pub space: &'a Space,
     pub shared: &'a Shared,
     /// Who belongs to the space.
-    pub trust: &'a State,
+    pub trust: &'a ChainState,
     /// Device to name.
     pub names: &'a BTreeMap<String, String>,
     /// Devices whose streams are read in another space.
@@ -113,7 +113,7 @@ fn wanted(head: &Head, at: u64) -> usize {
     usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
 }
 
-impl Reading<'_> {
+impl PullReading<'_> {
     pub fn pull(&self, hub: &mut Ahead, store: &mut Store, state: &mut StreamState) -> Result<Pulled> {
         let mut pulled = Pulled::default();
         let base = self.base(hub, state, &mut pulled.problems)?;
@@ -150,7 +150,7 @@ impl Reading<'_> {
                     let (arrived, unread) = arriving.lines(&entries)?;
                     pulled.records += entries.len();
                     if unread > 0 {
-                        pulled.problems.push(Problem::Unread { device: self.name(device), count: unread });
+                        pulled.problems.push(PullProblem::Unread { device: self.name(device), count: unread });
                     }
                     match self.begins_again(device, head, seen.as_ref(), held.as_ref()) {
                         true => {
@@ -244,7 +244,7 @@ impl Reading<'_> {
 
     /// The base of this project, for a container that has read nothing yet. The heads are asked for with it, or, if they
     /// are here, what is newer than the base.
-    fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<Problem>) -> Result<Option<Base>> {
+    fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<PullProblem>) -> Result<Option<Base>> {
         if !needs_base(self.space, state) {
             return Ok(None);
         }
@@ -337,7 +337,7 @@ impl Reading<'_> {
             let (arrived, unread) = self.arriving(&device)?.lines(&entries)?;
             pulled.records += entries.len();
             if unread > 0 {
-                pulled.problems.push(Problem::Unread { device: self.name(&device), count: unread });
+                pulled.problems.push(PullProblem::Unread { device: self.name(&device), count: unread });
             }
             lines.extend(arrived);
             read.insert(
@@ -365,7 +365,12 @@ impl Reading<'_> {
     }
 
     /// The heads that devices of this space signed.
-    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<Problem>) -> BTreeMap<String, Head> {
+    pub fn heads(
+        &self,
+        place: &Place,
+        documents: &[Document],
+        problems: &mut Vec<PullProblem>,
+    ) -> BTreeMap<String, Head> {
         let mut heads = BTreeMap::new();
         for Document { name, bytes } in documents {
             let is_device = DeviceId::parse(name).is_some_and(|device| device.to_string() == *name);
@@ -375,11 +380,11 @@ impl Reading<'_> {
             let head = match document::claimed::<Head>(bytes) {
                 Ok(head) => head,
                 Err(Unusable::Newer) => {
-                    problems.push(Problem::Newer(self.name(name)));
+                    problems.push(PullProblem::Newer(self.name(name)));
                     continue;
                 }
                 Err(_) => {
-                    problems.push(Problem::Forged(self.name(name)));
+                    problems.push(PullProblem::Forged(self.name(name)));
                     continue;
                 }
             };
@@ -392,12 +397,12 @@ impl Reading<'_> {
                 None => head.pass.as_ref().and_then(|pass| pass.key(self.trust, &self.space.id, &self.shared.id, name)),
             };
             let Some(sign) = sign else {
-                problems.push(Problem::Stranger(self.name(name)));
+                problems.push(PullProblem::Stranger(self.name(name)));
                 continue;
             };
             match document::verified::<Head>(&sign, place, name, bytes) {
                 Ok(head) => drop(heads.insert(name.clone(), head)),
-                Err(_) => problems.push(Problem::Forged(self.name(name))),
+                Err(_) => problems.push(PullProblem::Forged(self.name(name))),
             }
         }
         heads
@@ -420,23 +425,24 @@ impl Reading<'_> {
         head: &Head,
         seen: Option<&Reach>,
         budget: &mut Option<usize>,
-    ) -> Result<std::result::Result<Vec<Entry>, Problem>> {
+    ) -> Result<std::result::Result<Vec<Entry>, PullProblem>> {
         let Reach { generation, sequence, hash } = &head.reach;
         let stream = Stream { place: place.clone(), device: device.to_string() };
         let keys = self.space.project_keys(&self.shared.id);
         let (mut at, mut last) = start(head, seen, *budget);
-        let problem = |reason: &str| Ok(Err(Problem::Broken { device: self.name(device), reason: reason.to_string() }));
+        let problem =
+            |reason: &str| Ok(Err(PullProblem::Broken { device: self.name(device), reason: reason.to_string() }));
         let mut entries = Vec::new();
         while at < *sequence {
             let wanted = wanted(head, at);
             let batches = hub.after(&stream, *generation, at, wanted)?;
             if batches.is_empty() {
-                return Ok(Err(Problem::Withheld { device: self.name(device), by: "its own head".to_string() }));
+                return Ok(Err(PullProblem::Withheld { device: self.name(device), by: "its own head".to_string() }));
             }
             for sealed in batches.iter().take(wanted) {
                 let (header, found) = match batch::open(&keys, &stream, &sealed.bytes) {
                     Ok(opened) => opened,
-                    Err(BatchError::NewerVersion(_)) => return Ok(Err(Problem::Newer(self.name(device)))),
+                    Err(BatchError::NewerVersion(_)) => return Ok(Err(PullProblem::Newer(self.name(device)))),
                     Err(error) => return problem(&error.to_string()),
                 };
                 let is_next = (header.generation, header.sequence) == (*generation, at + 1)

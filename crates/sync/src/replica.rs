@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Origin, Record};
+use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Record, RecordOrigin};
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::order::{DeviceId, Order};
 use cerberus_record::time::Timestamp;
-use cerberus_store::journal::{self, Line, Position, Segment, rewrite};
+use cerberus_store::journal::{self, JournalLine, LinePosition, Segment, rewrite};
 use cerberus_store::project::opted_out::OptedOut;
 use cerberus_store::view::Store;
 use cerberus_store::view::fold;
@@ -73,7 +73,7 @@ impl Arriving<'_> {
         };
         let kind = gather::kind(self.space);
         if let Event::Forgotten(names) = &record.event {
-            let is_allowed = nowhere && kind == share::Space::Me;
+            let is_allowed = nowhere && kind == share::ShareAudience::Me;
             return is_allowed.then(|| self.tombstones(record, names, location)).flatten();
         }
         let arrival = Arrival {
@@ -111,7 +111,7 @@ impl Arriving<'_> {
             imported: false,
             heard_by: None,
             by_agent: false,
-            origin: Some(Origin { device, author: None }),
+            origin: Some(RecordOrigin { device, author: None }),
             session: Clean::word(""),
             location,
             event: Event::Forgotten(Forgotten { records, sessions, is_taken_back: names.is_taken_back }),
@@ -127,7 +127,7 @@ impl Arriving<'_> {
         let trimmed = |line: &[u8]| line.trim_ascii().to_vec();
         let wanted: HashSet<Vec<u8>> = lines.iter().map(|line| trimmed(line)).collect();
         let mut kept: HashSet<Vec<u8>> = HashSet::new();
-        let mut gone: Vec<Position> = Vec::new();
+        let mut gone: Vec<LinePosition> = Vec::new();
         self.each_line(|position, json| match wanted.contains(json) && kept.insert(json.to_vec()) {
             true => {}
             false => gone.push(position),
@@ -146,11 +146,11 @@ impl Arriving<'_> {
         Ok(rewrite::done(self.home)?)
     }
 
-    fn each_line(&self, mut look: impl FnMut(Position, &[u8])) -> Result<()> {
+    fn each_line(&self, mut look: impl FnMut(LinePosition, &[u8])) -> Result<()> {
         let (space, project) = (self.space.number, self.shared.number);
         journal::each_line(self.home, |position, line| {
             if journal::is_replica_of(&position.segment, space, project)
-                && let Line::Whole(sealed) = line
+                && let JournalLine::Whole(sealed) = line
                 && sealed.order.is_some_and(|order| order.device == self.device)
             {
                 look(position, sealed.json);

@@ -10,7 +10,7 @@ use cerberus_store::journal::forgotten;
 use cerberus_store::view::{RepositoryRow, Store};
 use serde::{Deserialize, Serialize};
 
-use super::chain::{Change, Keys, RECOVERY, State};
+use super::chain::{ChainChange, ChainState, Keys, RECOVERY};
 use super::code::{Code, SECRET_BYTES};
 use super::crypto::{self, Secrets, hex};
 use super::document::{REQUEST, SPACE_PLACE, Secret};
@@ -24,7 +24,7 @@ pub const CODE_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// What a device that asks to be let in says about itself.
 #[derive(Serialize, Deserialize)]
-pub struct Request {
+pub struct JoinRequest {
     pub keys: Keys,
     pub name: String,
     /// The keys for names of what it has forgotten, in hexadecimal digits.
@@ -39,10 +39,10 @@ fn names(home: &Home) -> Result<Vec<String>> {
 }
 
 /// The change that lets a device in.
-pub fn add(space: &Space, keys: Keys, name: &str, names: &[String], welcome: String) -> Result<Change> {
+pub fn add(space: &Space, keys: Keys, name: &str, names: &[String], welcome: String) -> Result<ChainChange> {
     let newest = space.key().ok_or(SyncError::Waiting)?;
     let key = keys::wrapped(&space.id, newest, &keys)?;
-    Ok(Change::Add { device: keys::added(&space.id, &newest.key, keys, name, names)?, key, welcome })
+    Ok(ChainChange::Add { device: keys::added(&space.id, &newest.key, keys, name, names)?, key, welcome })
 }
 
 /// Makes a space on a hub. Returns it with the recovery code.
@@ -71,7 +71,7 @@ pub fn init(
     let names = if team.is_none() { names(home)? } else { Vec::new() };
     let (recovery_keys, own_id) = (keys::public(&recovery)?, device.id.to_string());
     let to = [(own_id.as_str(), &own), (RECOVERY, &recovery_keys)];
-    let change = Change::Found {
+    let change = ChainChange::Found {
         first: keys::added(&id, &key.key, own.clone(), name, &names)?,
         epoch: keys::epoch(&id, key.clone(), to.into_iter(), String::new())?,
         sealed: keys::sealed_secret(&id, &key.key, &secret_of_all)?,
@@ -127,7 +127,7 @@ pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name
     spaces.spaces.retain(|known| known.id != code.space);
     let device = unused(&files, &mut spaces, &chain.state)?;
     let own = device.id.to_string();
-    let request = Request { keys: keys::public(&device.secrets)?, name: name.to_string(), names: names(home)? };
+    let request = JoinRequest { keys: keys::public(&device.secrets)?, name: name.to_string(), names: names(home)? };
     let request = serde_json::to_vec(&request).map_err(unreadable)?;
     let key = crypto::derive(&code.secret, b"", &[b"pair"]);
     let sealed = crypto::seal_with(&key, random()?, &[b"request", space.id.as_bytes(), own.as_bytes()], &request);
@@ -139,7 +139,7 @@ pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name
 }
 
 /// This device. If it was in the space before, it comes back as another: an id is used once.
-fn unused(files: &Files, spaces: &mut Spaces, state: &State) -> Result<Device> {
+fn unused(files: &Files, spaces: &mut Spaces, state: &ChainState) -> Result<Device> {
     let device = files.device()?;
     if state.is_known(&device.id.to_string()) { become_another(files, spaces) } else { Ok(device) }
 }
@@ -202,7 +202,7 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
 }
 
 /// The recovery key, if this is the recovery code of a space.
-pub fn recovery(space: &Space, state: &State, code: &str) -> Result<Secrets> {
+pub fn recovery(space: &Space, state: &ChainState, code: &str) -> Result<Secrets> {
     let code = Code::read(code).filter(|code| code.space == space.id).ok_or(SyncError::WrongCode)?;
     let secrets = Secrets::of(&code.secret);
     if keys::public(&secrets)? == state.recovery { Ok(secrets) } else { Err(SyncError::WrongCode) }
@@ -220,7 +220,7 @@ pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, ol
         let newest = keys.last().ok_or(SyncError::WrongCode)?;
         let confirmed = new.signature(&links::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
         let key = keys::wrapped(&space.id, newest, &keys::public(&new)?)?;
-        Ok(Some(Change::Recovery { recovery: keys::public(&new)?, key, confirmed }))
+        Ok(Some(ChainChange::Recovery { recovery: keys::public(&new)?, key, confirmed }))
     })?;
     Code { space: space.id.clone(), secret }.written().ok_or(SyncError::WrongCode)
 }
@@ -237,7 +237,7 @@ pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -
     links::append(hub, files, at, &mut chain, &signer, |state| {
         let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
         let last = keys.last().ok_or(SyncError::WrongCode)?;
-        Ok(Some(Change::Rotate(keys::next_epoch(&at.id, state, last, key, &BTreeSet::new())?)))
+        Ok(Some(ChainChange::Rotate(keys::next_epoch(&at.id, state, last, key, &BTreeSet::new())?)))
     })?;
     links::take_keys(space, &chain.state, &device)?;
     files.save_spaces(&spaces)
@@ -250,7 +250,9 @@ pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> 
         let own = device.id.to_string();
         let signer = Signer { id: &own, secrets: &device.secrets };
         match links::current(hub, files, space, &device, false) {
-            Ok(mut chain) => drop(links::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(Change::Leave)))?),
+            Ok(mut chain) => {
+                links::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(ChainChange::Leave)))?;
+            }
             // A container is not a member, whoever was removed has left already, and nobody is kept by a fork.
             Err(SyncError::Removed(_) | SyncError::Forked { .. } | SyncError::NotBelieved { .. }) => {}
             Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use cerberus_os::home::Home;
 use cerberus_record::id::ProjectId;
 use serde::{Deserialize, Serialize};
 
-use super::chain::Change;
+use super::chain::ChainChange;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::VERSION;
 use super::links::{self, Signer};
@@ -52,7 +52,7 @@ pub fn make(
     let signer = Signer { id: &own, secrets: &device.secrets };
     let name = format!("containers of {}", shared.name);
     links::append(hub, files, space, &mut chain, &signer, |_| {
-        Ok(Some(Change::Grant(keys::grant(space, sign, &shared.id, &name)?)))
+        Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?)))
     })?;
     let keys = space.project_keys(&shared.id).into_iter().map(|key| SpaceKey { epoch: key.epoch, key: key.key });
     let token = Token {

@@ -4,7 +4,7 @@
 //! not items.
 
 /// One line of a list: its indentation and its text.
-pub struct Item<'a> {
+pub struct ListItem<'a> {
     pub indent: usize,
     pub numbered: bool,
     pub text: &'a str,
@@ -23,16 +23,16 @@ pub fn prose(text: &str) -> Vec<&str> {
 }
 
 /// Parses `line` as an item with a bullet or number.
-pub fn item(line: &str) -> Option<Item<'_>> {
+pub fn item(line: &str) -> Option<ListItem<'_>> {
     let text = line.trim_start();
     let indent = line.len() - text.len();
     let bullet = text.strip_prefix(['-', '*', '•', '+', '–']).filter(|rest| rest.starts_with([' ', '\t']));
     if let Some(rest) = bullet {
-        return Some(Item { indent, numbered: false, text: rest.trim() });
+        return Some(ListItem { indent, numbered: false, text: rest.trim() });
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text[digits..].strip_prefix(['.', ')'])?;
-    ((1..=3).contains(&digits) && rest.starts_with([' ', '\t'])).then(|| Item {
+    ((1..=3).contains(&digits) && rest.starts_with([' ', '\t'])).then(|| ListItem {
         indent,
         numbered: true,
         text: rest.trim(),
@@ -118,15 +118,15 @@ pub fn plain(text: &str) -> String {
 }
 
 /// The top-level items of the list that `lines` begins with. Blank lines may separate them.
-pub fn items<'a>(lines: &[&'a str]) -> Vec<Item<'a>> {
-    let mut items: Vec<Item> = Vec::new();
+pub fn items<'a>(lines: &[&'a str]) -> Vec<ListItem<'a>> {
+    let mut items: Vec<ListItem> = Vec::new();
     let mut blank = false;
     for line in lines {
         if line.trim().is_empty() {
             blank = true;
             continue;
         }
-        let depth = items.first().map(|first: &Item| first.indent);
+        let depth = items.first().map(|first: &ListItem| first.indent);
         match (item(line), depth) {
             (Some(item), None) => items.push(item),
             (Some(item), Some(depth)) if item.indent <= depth + 1 => {

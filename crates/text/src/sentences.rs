@@ -10,7 +10,7 @@ use crate::outline;
 
 /// How surely a sentence ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum End {
+enum SentenceEnd {
     /// Somebody who writes no capitals may have begun another sentence.
     Likely,
     Sure,
@@ -20,13 +20,13 @@ enum End {
 /// a list item at its ends. They differ where no capital shows that a sentence begins.
 pub fn around(text: &str, place: &Range<usize>) -> [Range<usize>; 2] {
     let ends = ends(text);
-    let within = |least: End| {
+    let within = |least: SentenceEnd| {
         let ends = || ends.iter().filter(move |(_, end)| *end >= least).map(|(at, _)| *at);
         let start = ends().rfind(|at| *at <= place.start).unwrap_or(0);
         let end = ends().find(|at| *at >= place.end).unwrap_or(text.len());
         trimmed(text, introduced(text, start)..end)
     };
-    [within(End::Sure), within(End::Likely)]
+    [within(SentenceEnd::Sure), within(SentenceEnd::Likely)]
 }
 
 /// The sentence that ends where `place` begins.
@@ -63,24 +63,26 @@ pub fn all(text: &str) -> Vec<Range<usize>> {
 const ABBREVIATION_CHARS_MAX: usize = 3;
 
 /// Every place at which a sentence may end.
-fn ends(text: &str) -> Vec<(usize, End)> {
+fn ends(text: &str) -> Vec<(usize, SentenceEnd)> {
     let mut ends = Vec::new();
     for (at, c) in text.char_indices() {
         let (before, after) = (&text[..at], &text[at + c.len_utf8()..]);
         match c {
-            '。' | '！' | '？' => ends.push((at + c.len_utf8(), End::Sure)),
+            '。' | '！' | '？' => ends.push((at + c.len_utf8(), SentenceEnd::Sure)),
             '.' | '!' | '?' => {
                 let closing = after.len() - after.trim_start_matches(['"', '\'', ')', ']', '”', '’', '»']).len();
                 let rest = &after[closing..];
                 if rest.starts_with([' ', '\t']) {
                     let is_lower = rest.trim_start().starts_with(char::is_lowercase);
-                    let end = if is_lower && c == '.' { End::Likely } else { End::Sure };
-                    if end == End::Sure && !is_abbreviation(before, c) || end == End::Likely && !is_short(before) {
+                    let end = if is_lower && c == '.' { SentenceEnd::Likely } else { SentenceEnd::Sure };
+                    if end == SentenceEnd::Sure && !is_abbreviation(before, c)
+                        || end == SentenceEnd::Likely && !is_short(before)
+                    {
                         ends.push((at + 1 + closing, end));
                     }
                 }
             }
-            '\n' if ends_line(before, after) => ends.push((at + 1, End::Sure)),
+            '\n' if ends_line(before, after) => ends.push((at + 1, SentenceEnd::Sure)),
             _ => {}
         }
     }

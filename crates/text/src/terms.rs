@@ -23,11 +23,11 @@ const SIGILS: &[&str] = &[".", "-", "--", "@", "#", "$", "/", "./", "../", "~/"]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub text: String,
-    pub shape: Shape,
+    pub shape: TermShape,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum TermShape {
     /// One word, stemmed.
     Word,
     /// A name made of words and signs.
@@ -57,7 +57,7 @@ pub fn terms(text: &str) -> Vec<Term> {
 
 /// The stems of a text, in order.
 pub fn words(text: &str) -> Vec<String> {
-    terms(text).into_iter().filter(|term| term.shape == Shape::Word).map(|term| term.text).collect()
+    terms(text).into_iter().filter(|term| term.shape == TermShape::Word).map(|term| term.text).collect()
 }
 
 /// The number of edits between two words, if it is small enough for a misspelling. Two swapped letters are one edit.
@@ -143,10 +143,10 @@ fn each_word(word: &str, found: &mut impl FnMut(Term)) {
     let is_spaceless =
         |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
     if !word.contains(is_spaceless) {
-        return push(stem(base(word)), Shape::Word, found);
+        return push(stem(base(word)), TermShape::Word, found);
     }
     let letters: Vec<char> = word.chars().collect();
-    letters.windows(letters.len().min(2)).for_each(|pair| push(pair.iter().collect(), Shape::Word, found));
+    letters.windows(letters.len().min(2)).for_each(|pair| push(pair.iter().collect(), TermShape::Word, found));
 }
 
 fn whole(name: &str, found: &mut impl FnMut(Term)) {
@@ -155,10 +155,10 @@ fn whole(name: &str, found: &mut impl FnMut(Term)) {
         '!'..='~' if !c.is_ascii_alphanumeric() => char::from_u32(c as u32 + 0xfee0).unwrap_or(c),
         c => c,
     };
-    push(name.to_lowercase().chars().map(widen).collect(), Shape::Whole, found);
+    push(name.to_lowercase().chars().map(widen).collect(), TermShape::Whole, found);
 }
 
-fn push(text: String, shape: Shape, found: &mut impl FnMut(Term)) {
+fn push(text: String, shape: TermShape, found: &mut impl FnMut(Term)) {
     if !text.is_empty() && text.len() <= TERM_BYTES_MAX {
         found(Term { text, shape });
     }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use cerberus_recall::brief::AlreadyKnown;
 use cerberus_recall::brief::stopped::{Quotable, Turn};
-use cerberus_recall::brief::{Brief, CHARS_MAX, Known, Likely, Prompted, Request, compose, on_prompt};
+use cerberus_recall::brief::{Brief, BriefRequest, CHARS_MAX, KnownFact, Likely, PromptPosition, compose, on_prompt};
 use cerberus_recall::extract::extract;
 use cerberus_recall::extract::symbols::{self, Language};
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Keep, code, name};
 use cerberus_record::event::Event;
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::id::SessionId;
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::git;
@@ -27,9 +27,9 @@ const PREFIXES: [&str; 14] = [
 pub fn brief() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
         let text = String::from_utf8_lossy(input);
-        let facts: Vec<Known> = facts(&text).into_iter().enumerate().map(known).collect();
+        let facts: Vec<KnownFact> = facts(&text).into_iter().enumerate().map(known).collect();
         let budget_tokens = 50 + input.len() % 1_000;
-        let request = Request {
+        let request = BriefRequest {
             project: text.lines().next().unwrap_or_default(),
             facts: &facts,
             settlements: &[],
@@ -45,7 +45,7 @@ pub fn brief() -> anyhow::Result<Check> {
             worked: &[],
         };
         told(&compose(&request), budget_tokens)?;
-        told(&on_prompt(&request, &text, Prompted::First, &AlreadyKnown::default()), budget_tokens)
+        told(&on_prompt(&request, &text, PromptPosition::First, &AlreadyKnown::default()), budget_tokens)
     }))
 }
 
@@ -72,16 +72,20 @@ fn facts(text: &str) -> Vec<Fact> {
         facts.extend(extract(&event).facts);
     }
     for line in text.lines().take(20) {
-        facts.extend([Fact::file(Kind::File, line), Fact::file(Kind::Read, line), Fact::function(line, Some(line))]);
-        facts.extend([Kind::Next, Kind::Note, Kind::Objective].map(|kind| Fact::words(kind, line)));
+        facts.extend([
+            Fact::file(FactKind::File, line),
+            Fact::file(FactKind::Read, line),
+            Fact::function(line, Some(line)),
+        ]);
+        facts.extend([FactKind::Next, FactKind::Note, FactKind::Objective].map(|kind| Fact::words(kind, line)));
         facts.extend([Fact::decision(line, Some(text)), Fact::blocker(line, Some(text))]);
     }
     facts
 }
 
-fn known((place, fact): (usize, Fact)) -> Known {
+fn known((place, fact): (usize, Fact)) -> KnownFact {
     let at = Timestamp::from_millis(place as i64 * 1_000);
-    Known { fact, session: SessionId::new("20260122-133514"), at, event: place as i64 }
+    KnownFact { fact, session: SessionId::new("20260122-133514"), at, event: place as i64 }
 }
 
 fn told(brief: &Brief, budget_tokens: usize) -> Result<(), String> {

@@ -6,7 +6,7 @@ use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Location, MemoryChange, Record};
 use cerberus_record::id::{Agent, ProjectId};
-use cerberus_record::memory::{Background, Memory, Status};
+use cerberus_record::memory::{Background, Memory, MemoryStatus};
 use cerberus_record::time::Timestamp;
 use cerberus_store::journal;
 use cerberus_store::view::MemoryQuery;
@@ -61,7 +61,7 @@ fn learnt(number: usize, content: &'static str) -> Record<'static> {
     let word = Clean::word;
     let at = Timestamp::from_millis(number as i64);
     let memory = Memory {
-        status: Status::Approved,
+        status: MemoryStatus::Approved,
         content: word(content),
         category: word("rule"),
         scope: word("universal"),

@@ -4,19 +4,23 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cerberus_agents::install::{ALL, Scope, Surroundings};
-use cerberus_agents::settings::{self, Part, Target, Version};
+use cerberus_agents::install::{ALL, InstallScope, Surroundings};
+use cerberus_agents::settings::{self, InstallTarget, Part, ProgramVersion};
 
 use super::{Check, holds};
 
-const TARGET: Target<'_> =
-    Target { command: "/opt/bin/cerberus", client: Some(Version(2, 1, 50)), home: Some("/h"), checks: true };
+const TARGET: InstallTarget<'_> = InstallTarget {
+    command: "/opt/bin/cerberus",
+    client: Some(ProgramVersion(2, 1, 50)),
+    home: Some("/h"),
+    checks: true,
+};
 
 pub fn merger() -> anyhow::Result<Check> {
     let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/dev"));
     let surroundings = Surroundings::new(&variable, PathBuf::from("/p"));
     let of_agent = |profile: &&'static cerberus_agents::install::Profile| {
-        Scope::ALL
+        InstallScope::ALL
             .into_iter()
             .flat_map(|scope| (profile.files)(&surroundings, scope))
             .map(|file| file.parts)

@@ -1,7 +1,7 @@
 //! What a hub answers: batches, documents, codes. Anything may be in them; nothing of it is believed, and nothing panics.
 
 use cerberus_sync::batch::{self, Entry, Position, ProjectKey};
-use cerberus_sync::chain::{Chain, Link, Shown};
+use cerberus_sync::chain::{Chain, Link, ShownLink};
 use cerberus_sync::code::Code;
 use cerberus_sync::document::{self, Head};
 use cerberus_sync::transport::{Place, Stream};
@@ -23,7 +23,7 @@ pub fn sync() -> anyhow::Result<Check> {
         let _ = batch::inflated(input);
         let _ = document::claimed::<Head>(input);
         if let Ok(link) = document::claimed::<Link>(&[input, &[0; 64]].concat()) {
-            let shown = Shown { link, hash: [0; 32], bytes: input.to_vec() };
+            let shown = ShownLink { link, hash: [0; 32], bytes: input.to_vec() };
             let _ = Chain::read(vec![shown.clone(), shown], &|_, _| true);
         }
         let text = String::from_utf8_lossy(input);

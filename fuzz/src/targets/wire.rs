@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use cerberus_agents::transcripts;
 use cerberus_checks::decide::decide;
-use cerberus_checks::scene::{Past, Place, Scene, Sources};
-use cerberus_checks::{Level, Rule};
+use cerberus_checks::scene::{Past, Scene, SceneFolder, Sources};
+use cerberus_checks::{CheckLevel, Rule};
 use cerberus_recall::extract::extract;
 use cerberus_recall::learn::exchange::MemoryLine;
 use cerberus_record::clean::BUILT_IN;
@@ -29,7 +29,7 @@ pub fn payload(agent: Agent) -> anyhow::Result<Check> {
     let check = cerberus_checks::Check {
         id: String::new(),
         sentence: String::new(),
-        level: Level::Block,
+        level: CheckLevel::Block,
         rule,
         projects: None,
     };
@@ -48,9 +48,9 @@ pub fn payload(agent: Agent) -> anyhow::Result<Check> {
 struct Nowhere;
 
 impl Scene for Nowhere {
-    fn place(&self, folder: &str) -> Option<Place> {
+    fn place(&self, folder: &str) -> Option<SceneFolder> {
         let (project, folder) = (ProjectId::of_anchor(b"/p"), folder.to_string());
-        Some(Place { project, folder, branch: Some("main".to_string()), is_scratch: false })
+        Some(SceneFolder { project, folder, branch: Some("main".to_string()), is_scratch: false })
     }
 
     fn past(&self) -> Vec<Past> {

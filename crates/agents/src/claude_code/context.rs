@@ -7,7 +7,7 @@ use crate::stream::{Count, Speaker, StreamEvent};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct ContextLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     subtype: Text<'a>,
@@ -15,21 +15,21 @@ struct Line<'a> {
     session: Text<'a>,
     #[serde(rename = "isSidechain")]
     is_subagent: Flag,
-    message: Object<Message<'a>>,
+    message: Object<ContextMessage<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
+struct ContextMessage<'a> {
     /// The same in every line of one answer.
     id: Text<'a>,
     model: Text<'a>,
-    usage: Option<Object<Usage>>,
+    usage: Option<Object<ContextLineUsage>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct ContextLineUsage {
     input_tokens: Count,
     cache_creation_input_tokens: Count,
     cache_read_input_tokens: Count,
@@ -37,12 +37,12 @@ struct Usage {
 }
 
 pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<ContextLine>>(line) else { return Vec::new() };
     match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
         _ if line.is_subagent.0 => Vec::new(),
         (Some("system"), Some("compact_boundary")) => vec![StreamEvent::Compacted],
         (Some("assistant"), _) => {
-            let Object(Message { id, model, usage }) = line.message;
+            let Object(ContextMessage { id, model, usage }) = line.message;
             let Some(Object(usage)) = usage else { return Vec::new() };
             let cached = usage.cache_creation_input_tokens.0.saturating_add(usage.cache_read_input_tokens.0);
             // The answer is part of the context from then on.

@@ -12,11 +12,13 @@ use cerberus_os::platform::USER_FOLDER;
 use crate::claude_code;
 use crate::install::transcripts::{SessionQuery, TranscriptFiles, below, current_path};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
-use crate::install::{NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, Trust, folder_name, in_dir};
+use crate::install::{
+    HookTrust, InstallScope, NOTES_BY_FOLDER, Profile, SettingsFile, Surroundings, folder_name, in_dir,
+};
 use crate::settings::hooks::{CheckHook, HookStyle};
 use crate::settings::servers::{ServerStyle, command_and_args};
 use crate::settings::strict::Syntax;
-use crate::settings::{Json, Part, Version};
+use crate::settings::{Json, Part, ProgramVersion};
 
 pub const PROFILE: Profile = Profile {
     agent: claude_code::AGENT,
@@ -56,12 +58,12 @@ static HOOKS: HookStyle = HookStyle {
     ],
     // Read from the lists of events in the releases themselves. The others are known since 1.0.85.
     since: &[
-        ("SubagentStart", Version(2, 0, 44)),
-        ("PostToolUseFailure", Version(2, 0, 64)),
-        ("TaskCompleted", Version(2, 1, 33)),
-        ("PostCompact", Version(2, 1, 76)),
-        ("StopFailure", Version(2, 1, 78)),
-        ("TaskCreated", Version(2, 1, 84)),
+        ("SubagentStart", ProgramVersion(2, 0, 44)),
+        ("PostToolUseFailure", ProgramVersion(2, 0, 64)),
+        ("TaskCompleted", ProgramVersion(2, 1, 33)),
+        ("PostCompact", ProgramVersion(2, 1, 76)),
+        ("StopFailure", ProgramVersion(2, 1, 78)),
+        ("TaskCreated", ProgramVersion(2, 1, 84)),
     ],
     ..HookStyle::DEFAULT
 };
@@ -83,9 +85,9 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("CLAUDE_CONFIG_DIR").or_else(|| surroundings.in_home(".claude"))
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let settings = if surroundings.wants_status_line { SETTINGS_WITH_LINE } else { SETTINGS };
-    if scope == Scope::Project {
+    if scope == InstallScope::Project {
         let project = Some(surroundings.project.clone());
         let files = [(".claude/settings.json", settings, Syntax::Strict), (".mcp.json", SERVERS, Syntax::Strict)];
         return in_dir(project, &files);
@@ -115,14 +117,14 @@ fn read(settings: &Path) -> serde_json::Value {
 }
 
 /// It asks nobody, but the user or a project may have switched all hooks off. The settings that count most come first.
-fn trust(surroundings: &Surroundings, _: Scope) -> Trust {
+fn trust(surroundings: &Surroundings, _: InstallScope) -> HookTrust {
     const SETTING: &str = "disableAllHooks";
     let project = [".claude/settings.local.json", ".claude/settings.json"].map(|name| surroundings.project.join(name));
     let user = dir(surroundings).map(|dir| dir.join("settings.json"));
     let decided = project.into_iter().chain(user).find_map(|file| Some((read(&file)[SETTING].as_bool()?, file)));
     match decided {
-        Some((true, file)) => Trust::Disabled { setting: SETTING, file },
-        _ => Trust::NotNeeded,
+        Some((true, file)) => HookTrust::Disabled { setting: SETTING, file },
+        _ => HookTrust::NotNeeded,
     }
 }
 

@@ -12,10 +12,10 @@ mod typed;
 
 use cerberus_record::id::Agent;
 
-use super::before::Asking;
-use super::headless::{Headless, Input, Naming};
+use super::before::AskingTime;
+use super::headless::{Headless, SessionNaming, StandardInput};
 use super::host::{self, refusal};
-use super::{Limits, Profile};
+use super::{Profile, ReplyLimits};
 
 pub const AGENT: Agent = Agent::new("claude-code");
 
@@ -30,9 +30,9 @@ pub(super) static PROFILE: Profile = Profile {
     is_headless: typed::is_headless,
     reply: |occasion, context| host::reply(occasion, context, Some("PostToolUseFailure")),
     refuse: |meant, reason| Some(refusal(meant, reason)),
-    asking: Asking::If("CLAUDE_CODE_ENTRYPOINT", "cli"),
+    asking: AskingTime::If("CLAUDE_CODE_ENTRYPOINT", "cli"),
     // Claude Code shows the model only a preview of anything above 10,000 characters.
-    limits: Limits { chars_max: 9_500, ..Limits::NONE },
+    limits: ReplyLimits { chars_max: 9_500, ..ReplyLimits::NONE },
     shows_notice: true,
     reports_shell_edits: true,
     // A plan that was rejected only to clear the context: the next session implements it.
@@ -47,12 +47,12 @@ pub(super) static PROFILE: Profile = Profile {
 
 static HEADLESS: Headless = Headless {
     args: &["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
-    naming: Some(Naming {
+    naming: Some(SessionNaming {
         flag: "--session-id",
         users_own: &["--session-id", "--resume", "-r", "--continue", "-c", "--fork-session"],
     }),
     resume: None,
-    input: Input::Messages(stream::prompt),
+    input: StandardInput::Messages(stream::prompt),
     ask_window: Some(stream::ask_window),
     budget_flag: Some("--max-budget-usd"),
     read: stream::read,

@@ -11,7 +11,7 @@ use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::ours::without_handoff;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -26,7 +26,7 @@ use crate::{HookEvent, PayloadError, SubagentStart};
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a, Input: Default + Deserialize<'de>, Response: Default + Deserialize<'de>")]
-pub(crate) struct Payload<'a, Input, Response> {
+pub(crate) struct ClaudePayload<'a, Input, Response> {
     hook_event_name: Text<'a>,
     session_id: Text<'a>,
     transcript_path: Text<'a>,
@@ -78,7 +78,7 @@ impl BackgroundTask<'_> {
 }
 
 /// One tool use, as in the payload.
-pub(crate) struct Call<'a, Input, Response> {
+pub(crate) struct ClaudeHookCall<'a, Input, Response> {
     pub tool: Cow<'a, str>,
     pub input: Input,
     pub response: Response,
@@ -88,7 +88,7 @@ pub(crate) struct Call<'a, Input, Response> {
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let fields: Payload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
+    let fields: ClaudePayload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
     match crate::ALL.iter().find(|other| (other.is_sender)(&fields.marks())) {
         Some(sender) => (sender.parse)(cleaner, payload),
         None => hook_event(cleaner, AGENT, payload, fields, tool_use),
@@ -98,14 +98,14 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
 /// The subagent that a payload says has started; `None` if it says something else.
 pub(crate) fn subagent(payload: &[u8]) -> Option<SubagentStart<'_>> {
     const NAME: &str = "SubagentStart";
-    let fields: Payload<IgnoredAny, IgnoredAny> = serde_json::from_slice(payload).ok()?;
+    let fields: ClaudePayload<IgnoredAny, IgnoredAny> = serde_json::from_slice(payload).ok()?;
     let is_ours = !crate::ALL.iter().any(|other| (other.is_sender)(&fields.marks()));
     fields.hook_event_name.0.as_deref().filter(|name| is_ours && *name == NAME)?;
     Some(SubagentStart { session: fields.session_id.0?, cwd: fields.cwd.0? })
 }
 
 /// The fields that reveal which host sent a payload in this format.
-pub(crate) struct Marks<'a> {
+pub(crate) struct ClaudePromptMarks<'a> {
     pub transcript_name: Option<&'a str>,
     /// The folder that it is in.
     pub transcript_folder: Option<&'a str>,
@@ -114,10 +114,10 @@ pub(crate) struct Marks<'a> {
     pub has_conversation: bool,
 }
 
-impl<Input, Response> Payload<'_, Input, Response> {
-    fn marks(&self) -> Marks<'_> {
+impl<Input, Response> ClaudePayload<'_, Input, Response> {
+    fn marks(&self) -> ClaudePromptMarks<'_> {
         let mut parts = self.transcript_path.0.as_deref().map(|path| path.rsplit('/')).into_iter().flatten();
-        Marks {
+        ClaudePromptMarks {
             transcript_name: parts.next(),
             transcript_folder: parts.next(),
             has_turn: self.turn_id.0.is_some(),
@@ -126,9 +126,10 @@ impl<Input, Response> Payload<'_, Input, Response> {
         }
     }
 
-    fn untyped(&self) -> Option<Source> {
+    fn untyped(&self) -> Option<MemorySource> {
         let (turn_origin, prompt_source) = (self.turn_origin.0.as_deref(), self.prompt_source.0.as_deref());
-        typed::Marks { is_meta: self.is_meta.0, turn_origin, prompt_source, ..typed::Marks::default() }.untyped()
+        typed::PromptMarks { is_meta: self.is_meta.0, turn_origin, prompt_source, ..typed::PromptMarks::default() }
+            .untyped()
     }
 }
 
@@ -137,8 +138,8 @@ pub(crate) fn hook_event<'a, Input, Response>(
     cleaner: &'a Cleaner,
     agent: Agent,
     payload: &'a [u8],
-    mut fields: Payload<'a, Input, Response>,
-    tool_use: impl FnOnce(&'a Cleaner, Call<'a, Input, Response>) -> ToolUse<'a>,
+    mut fields: ClaudePayload<'a, Input, Response>,
+    tool_use: impl FnOnce(&'a Cleaner, ClaudeHookCall<'a, Input, Response>) -> ToolUse<'a>,
 ) -> Result<Option<HookEvent<'a>>, PayloadError> {
     let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
     let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
@@ -159,12 +160,12 @@ pub(crate) fn hook_event<'a, Input, Response>(
 fn event<'a, Input, Response>(
     cleaner: &'a Cleaner,
     name: &str,
-    fields: Payload<'a, Input, Response>,
-    tool_use: impl FnOnce(&'a Cleaner, Call<'a, Input, Response>) -> ToolUse<'a>,
+    fields: ClaudePayload<'a, Input, Response>,
+    tool_use: impl FnOnce(&'a Cleaner, ClaudeHookCall<'a, Input, Response>) -> ToolUse<'a>,
 ) -> Option<Event<'a>> {
-    let tool = |fields: Payload<'a, Input, Response>, outcome| {
+    let tool = |fields: ClaudePayload<'a, Input, Response>, outcome| {
         let (tool, error) = (fields.tool_name.0?, fields.error.0);
-        let call = Call { tool, input: fields.tool_input, response: fields.tool_response, error, outcome };
+        let call = ClaudeHookCall { tool, input: fields.tool_input, response: fields.tool_response, error, outcome };
         Some(Event::Tool(tool_use(cleaner, call)))
     };
     Some(match name {

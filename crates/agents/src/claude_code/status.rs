@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::loose::{Object, Raw, Text};
-use crate::status::Status;
+use crate::loose::{Object, RawJson, Text};
+use crate::status::AgentStatus;
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Payload<'a> {
+struct ClaudeStatusPayload<'a> {
     session_id: Text<'a>,
     cwd: Text<'a>,
     workspace: Object<Workspace<'a>>,
@@ -27,20 +27,21 @@ struct Workspace<'a> {
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
 struct Window<'a> {
-    used_percentage: Raw<'a>,
-    context_window_size: Raw<'a>,
+    used_percentage: RawJson<'a>,
+    context_window_size: RawJson<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
 struct Cost<'a> {
-    total_cost_usd: Raw<'a>,
+    total_cost_usd: RawJson<'a>,
 }
 
-pub(crate) fn read(payload: &[u8]) -> Option<Status> {
-    let Object(Payload { session_id, cwd, workspace, context_window, cost }) = serde_json::from_slice(payload).ok()?;
-    let number = |raw: Raw<'_>| raw.0.parse::<f64>().ok().filter(|number| number.is_finite());
-    Some(Status {
+pub(crate) fn read(payload: &[u8]) -> Option<AgentStatus> {
+    let Object(ClaudeStatusPayload { session_id, cwd, workspace, context_window, cost }) =
+        serde_json::from_slice(payload).ok()?;
+    let number = |raw: RawJson<'_>| raw.0.parse::<f64>().ok().filter(|number| number.is_finite());
+    Some(AgentStatus {
         session: Some(session_id.0?.into_owned()),
         // The hooks' folder follows the agent; the project's does not.
         cwd: workspace.0.project_dir.0.or(cwd.0).map(Cow::into_owned),

@@ -17,31 +17,31 @@ use serde_json::json;
 
 use crate::loose::{Entries, Flag, List, Object, Pairs, Text, TextOrList};
 use crate::stream::{
-    Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, Wait, http_status, subject, what,
+    Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, TokenUsage, Wait, http_status, subject, what,
 };
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct ClaudeStreamLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     subtype: Text<'a>,
     session_id: Text<'a>,
     model: Text<'a>,
     parent_tool_use_id: Text<'a>,
-    message: Object<Message<'a>>,
+    message: Object<ClaudeStreamMessage<'a>>,
     /// The kind of failure, if the message stands for one; for a retry, the cause.
     error: Text<'a>,
     error_status: Count,
     retry_delay_ms: Count,
-    rate_limit_info: Object<RateLimit<'a>>,
+    rate_limit_info: Object<ClaudeStreamRateLimit<'a>>,
     is_error: Flag,
     result: Text<'a>,
     terminal_reason: Text<'a>,
     permission_denials: List<Object<Denial<'a>>>,
     api_error_status: Count,
     total_cost_usd: Amount,
-    usage: Object<Usage>,
+    usage: Object<ClaudeStreamUsage>,
     #[serde(rename = "modelUsage")]
     model_usage: Entries<'a, Object<ModelUsage>>,
     response: Object<Reply<'a>>,
@@ -55,16 +55,16 @@ struct Denial<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
+struct ClaudeStreamMessage<'a> {
     id: Text<'a>,
     model: Text<'a>,
-    content: TextOrList<'a, Object<Block<'a>>>,
-    usage: Object<Usage>,
+    content: TextOrList<'a, Object<ClaudeStreamBlock<'a>>>,
+    usage: Object<ClaudeStreamUsage>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Block<'a> {
+struct ClaudeStreamBlock<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     text: Text<'a>,
@@ -74,7 +74,7 @@ struct Block<'a> {
     is_error: Flag,
 }
 
-impl Block<'_> {
+impl ClaudeStreamBlock<'_> {
     /// How much the model wrote, in bytes.
     fn written_bytes(&self) -> usize {
         let texts = [&self.text, &self.thinking].map(|text| text.0.as_deref().map_or(0, str::len));
@@ -84,21 +84,21 @@ impl Block<'_> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct ClaudeStreamUsage {
     input_tokens: Count,
     cache_creation_input_tokens: Count,
     cache_read_input_tokens: Count,
     output_tokens: Count,
 }
 
-impl Usage {
+impl ClaudeStreamUsage {
     fn context(&self) -> u64 {
         let cached = self.cache_creation_input_tokens.0.saturating_add(self.cache_read_input_tokens.0);
         self.input_tokens.0.saturating_add(cached)
     }
 
-    fn tokens(&self) -> Tokens {
-        Tokens {
+    fn tokens(&self) -> TokenUsage {
+        TokenUsage {
             input: self.input_tokens.0,
             cache_read: self.cache_read_input_tokens.0,
             cache_write: self.cache_creation_input_tokens.0,
@@ -120,7 +120,7 @@ struct ModelUsage {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct RateLimit<'a> {
+struct ClaudeStreamRateLimit<'a> {
     status: Text<'a>,
     #[serde(rename = "resetsAt")]
     resets_at: Count,
@@ -164,7 +164,9 @@ const BYTES_PER_TOKEN: u64 = 4;
 const SYNTHETIC: &str = "<synthetic>";
 
 pub fn read(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<ClaudeStreamLine>>(line) else {
+        return vec![StreamEvent::Unknown];
+    };
     let mut events = match line.kind.0.as_deref() {
         Some("system") => system(line),
         Some("assistant") => assistant(line),
@@ -180,7 +182,7 @@ pub fn read(line: &[u8]) -> Vec<StreamEvent> {
     events
 }
 
-fn system(line: Line) -> Vec<StreamEvent> {
+fn system(line: ClaudeStreamLine) -> Vec<StreamEvent> {
     match line.subtype.0.as_deref() {
         Some("init") => {
             let session = line.session_id.0.filter(|session| !session.is_empty());
@@ -204,7 +206,7 @@ fn system(line: Line) -> Vec<StreamEvent> {
     }
 }
 
-fn assistant(line: Line) -> Vec<StreamEvent> {
+fn assistant(line: ClaudeStreamLine) -> Vec<StreamEvent> {
     let message = line.message.0;
     // The client's own messages are repeated in the result.
     if message.model.0.as_deref() == Some(SYNTHETIC) {
@@ -215,7 +217,11 @@ fn assistant(line: Line) -> Vec<StreamEvent> {
     let blocks = match message.content {
         TextOrList::List(blocks) => blocks,
         TextOrList::Text(text) => {
-            vec![Object(Block { kind: Text(Some("text".into())), text: Text(Some(text)), ..Block::default() })]
+            vec![Object(ClaudeStreamBlock {
+                kind: Text(Some("text".into())),
+                text: Text(Some(text)),
+                ..ClaudeStreamBlock::default()
+            })]
         }
         TextOrList::Neither => Vec::new(),
     };
@@ -250,7 +256,7 @@ fn assistant(line: Line) -> Vec<StreamEvent> {
 }
 
 /// Tool results in the main conversation.
-fn tool_results(line: Line) -> Vec<StreamEvent> {
+fn tool_results(line: ClaudeStreamLine) -> Vec<StreamEvent> {
     let blocks = match line.message.0.content {
         TextOrList::List(blocks) if line.parent_tool_use_id.0.is_none() => blocks,
         _ => Vec::new(),
@@ -261,7 +267,7 @@ fn tool_results(line: Line) -> Vec<StreamEvent> {
         .collect()
 }
 
-fn rate_limit(limit: &RateLimit) -> Vec<StreamEvent> {
+fn rate_limit(limit: &ClaudeStreamRateLimit) -> Vec<StreamEvent> {
     if limit.status.0.as_deref() != Some("rejected") {
         return Vec::new();
     }
@@ -274,7 +280,7 @@ fn rate_limit(limit: &RateLimit) -> Vec<StreamEvent> {
     vec![StreamEvent::Waiting { wait, fault }]
 }
 
-fn result(line: Line) -> Vec<StreamEvent> {
+fn result(line: ClaudeStreamLine) -> Vec<StreamEvent> {
     let mut events = Vec::new();
     let mut tokens = 0u64;
     for (model, Object(used)) in line.model_usage.0 {

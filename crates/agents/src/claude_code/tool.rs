@@ -7,7 +7,7 @@ use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Outcome, TaskState, ToolUse};
 use serde::Deserialize;
 
-use super::payload::Call;
+use super::payload::ClaudeHookCall;
 use crate::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
 use crate::patch;
 use crate::tool::{self, Todo, Use, task, task_state};
@@ -20,7 +20,7 @@ pub(crate) struct ToolInput<'a> {
     pub content: Escaped<'a>,
     pub new_string: Escaped<'a>,
     pub new_source: Escaped<'a>,
-    pub edits: List<Object<Edit<'a>>>,
+    pub edits: List<Object<ClaudeEdit<'a>>>,
     pub command: Text<'a>,
     pub todos: Option<List<Object<Todo<'a>>>>,
     pub subject: Text<'a>,
@@ -32,7 +32,7 @@ pub(crate) struct ToolInput<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Edit<'a> {
+pub(crate) struct ClaudeEdit<'a> {
     pub new_string: Escaped<'a>,
 }
 
@@ -76,9 +76,9 @@ pub(crate) struct Hunk<'a> {
 /// What is kept of one tool use. `error` is the output of a failed one.
 pub(crate) fn tool_use<'a>(
     cleaner: &'a Cleaner,
-    call: Call<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>,
+    call: ClaudeHookCall<'a, Object<ToolInput<'a>>, Object<ToolResponse<'a>>>,
 ) -> ToolUse<'a> {
-    let Call { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
+    let ClaudeHookCall { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
     let mut used = Use::new(cleaner);
     used.outcome = outcome;
     match &*name {

@@ -11,21 +11,23 @@ use cerberus_record::clean::tag::without_private;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, Outcome};
 use cerberus_record::ours::without_handoff;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Deserializer};
 
-use super::payload::Call;
+use super::payload::ClaudeHookCall;
 use super::rewind::Rewinds;
 use super::tool::{ToolInput, ToolResponse, tool_use};
-use super::typed::Marks;
+use super::typed::PromptMarks;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, Flag, Object, Text, TextOrList};
-use crate::transcripts::{SeenPrompt, Transcript, TranscriptEvent, Unfinished, edit_in_flight, in_flight_key, titled};
+use crate::transcripts::{
+    SeenPrompt, Transcript, TranscriptEvent, UnfinishedCall, edit_in_flight, in_flight_key, titled,
+};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct ClaudeLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     uuid: Text<'a>,
@@ -55,7 +57,7 @@ struct Line<'a> {
     /// What the user typed while rejecting a tool use. The result of the use has it too, among words of the client.
     #[serde(rename = "userFeedback")]
     feedback: Text<'a>,
-    message: Object<Message<'a>>,
+    message: Object<ClaudeMessage<'a>>,
     #[serde(rename = "toolUseResult")]
     result: Option<Object<ToolResponse<'a>>>,
     summary: Text<'a>,
@@ -79,10 +81,10 @@ struct PromptOrigin<'a> {
     kind: Text<'a>,
 }
 
-impl Line<'_> {
+impl ClaudeLine<'_> {
     /// Where the prompt in it is from, if nobody typed it.
-    fn untyped(&self) -> Option<Source> {
-        let marks = Marks {
+    fn untyped(&self) -> Option<MemorySource> {
+        let marks = PromptMarks {
             is_meta: self.is_meta.0,
             is_wakeup: self.wakeup.0.is_some(),
             turn_origin: self.turn_origin.0.as_deref(),
@@ -117,13 +119,13 @@ impl<'a> Titles<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
-    content: TextOrList<'a, Object<Block<'a>>>,
+struct ClaudeMessage<'a> {
+    content: TextOrList<'a, Object<ClaudeBlock<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Block<'a> {
+struct ClaudeBlock<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     text: Escaped<'a>,
@@ -141,9 +143,9 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
     let (context, last_message) = (None, None);
     let rewinds = Rewinds::default();
     let mut reader =
-        Reader { cleaner, read, context, titles, rewinds, pending, uses: 0, last_message, is_at_work: false };
+        ClaudeReader { cleaner, read, context, titles, rewinds, pending, uses: 0, last_message, is_at_work: false };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        match serde_json::from_slice::<Line>(line) {
+        match serde_json::from_slice::<ClaudeLine>(line) {
             Ok(line) => reader.line(line),
             Err(_) => reader.read.damaged_lines += 1,
         }
@@ -160,21 +162,21 @@ struct LineContext<'a> {
 }
 
 /// A tool use that has no result yet.
-struct Pending<'a> {
+struct PendingCalls<'a> {
     number: usize,
     context: LineContext<'a>,
     tool: Cow<'a, str>,
     input: ToolInput<'a>,
 }
 
-struct Reader<'a> {
+struct ClaudeReader<'a> {
     cleaner: &'a Cleaner,
     read: Transcript<'a>,
     context: Option<LineContext<'a>>,
     titles: Titles<'a>,
     rewinds: Rewinds<'a>,
     /// By id.
-    pending: HashMap<Cow<'a, str>, Pending<'a>>,
+    pending: HashMap<Cow<'a, str>, PendingCalls<'a>>,
     uses: usize,
     /// The agent's last message of this turn, still escaped, with its line's id and context.
     last_message: Option<(&'a str, Cow<'a, str>, LineContext<'a>)>,
@@ -182,10 +184,10 @@ struct Reader<'a> {
     is_at_work: bool,
 }
 
-impl<'a> Reader<'a> {
-    fn line(&mut self, line: Line<'a>) {
+impl<'a> ClaudeReader<'a> {
+    fn line(&mut self, line: ClaudeLine<'a>) {
         let untyped = line.untyped();
-        let Line {
+        let ClaudeLine {
             kind,
             uuid,
             parent,
@@ -244,7 +246,7 @@ impl<'a> Reader<'a> {
 
     fn assistant_message(
         &mut self,
-        message: Message<'a>,
+        message: ClaudeMessage<'a>,
         uuid: Cow<'a, str>,
         context: LineContext<'a>,
         is_sidechain: bool,
@@ -257,7 +259,7 @@ impl<'a> Reader<'a> {
                         self.uses += 1;
                         self.is_at_work |= !is_sidechain;
                         let (number, context, input) = (self.uses, context.clone(), block.input.0);
-                        self.pending.insert(id, Pending { number, context, tool, input });
+                        self.pending.insert(id, PendingCalls { number, context, tool, input });
                     }
                 }
                 Some("text") if !is_sidechain && !block.text.0.is_empty() => {
@@ -272,7 +274,7 @@ impl<'a> Reader<'a> {
     /// Takes the tool results out of a user message and returns the user's text.
     fn results(
         &mut self,
-        message: Message<'a>,
+        message: ClaudeMessage<'a>,
         mut result: Option<Object<ToolResponse<'a>>>,
         context: &LineContext<'a>,
     ) -> Cow<'a, str> {
@@ -285,13 +287,14 @@ impl<'a> Reader<'a> {
         for Object(block) in blocks {
             match (block.kind.0.as_deref(), block.tool_use_id.0) {
                 (Some("tool_result"), Some(id)) => {
-                    let Some(Pending { tool, input, .. }) = self.pending.remove(&id) else { continue };
+                    let Some(PendingCalls { tool, input, .. }) = self.pending.remove(&id) else { continue };
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
                     // Without the client's own result, what the model was told is all there is.
                     let told = || Object(ToolResponse { stdout: block.content, ..ToolResponse::default() });
                     let response = result.take().unwrap_or_else(told);
-                    let used = tool_use(self.cleaner, Call { tool, input: Object(input), response, error, outcome });
+                    let used =
+                        tool_use(self.cleaner, ClaudeHookCall { tool, input: Object(input), response, error, outcome });
                     self.push(context, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
                 }
                 (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
@@ -307,7 +310,7 @@ impl<'a> Reader<'a> {
         words: Cow<'a, str>,
         uuid: &str,
         context: &LineContext<'a>,
-        untyped: Option<Source>,
+        untyped: Option<MemorySource>,
         is_meta: bool,
     ) {
         let words = without_handoff(words);
@@ -330,7 +333,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The turn goes on with what the user said instead.
-    fn feedback(&mut self, words: Cow<'a, str>, uuid: &str, context: &LineContext<'a>, source: Option<Source>) {
+    fn feedback(&mut self, words: Cow<'a, str>, uuid: &str, context: &LineContext<'a>, source: Option<MemorySource>) {
         if without_private(&words).trim().is_empty() {
             return;
         }
@@ -342,7 +345,7 @@ impl<'a> Reader<'a> {
         self.push(context, key, Event::Prompt { text });
     }
 
-    fn compacted(&mut self, message: Message<'a>, uuid: &str, context: &LineContext<'a>) {
+    fn compacted(&mut self, message: ClaudeMessage<'a>, uuid: &str, context: &LineContext<'a>) {
         let summary = match message.content {
             TextOrList::Text(text) => text,
             TextOrList::List(blocks) => blocks.into_iter().next().map_or(Cow::Borrowed(""), |b| b.0.text.unescaped()),
@@ -386,13 +389,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: Pending<'_>) -> Unfinished {
-    let Pending { context, tool, input, .. } = pending;
+fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: PendingCalls<'_>) -> UnfinishedCall {
+    let PendingCalls { context, tool, input, .. } = pending;
     let target = [&input.command, &input.file_path, &input.notebook_path].into_iter().find_map(|named| named.0.clone());
     let (target, name) = (target.map(Cow::into_owned), tool.to_string());
     let key = cleaner.clean(id, Keep::NAME).to_string();
     let (response, error, outcome) = (Object(ToolResponse::default()), None, Outcome::Done);
-    let used = tool_use(cleaner, Call { tool, input: Object(input), response, error, outcome }).into_owned();
+    let used = tool_use(cleaner, ClaudeHookCall { tool, input: Object(input), response, error, outcome }).into_owned();
     let clean = |text: Cow<'_, str>| cleaner.clean(text.into_owned(), Keep::NAME);
     let LineContext { at, session, branch } = context;
     let edit = edit_in_flight(used).map(|used| TranscriptEvent {
@@ -402,7 +405,7 @@ fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: Pending<'_>) -> Unfi
         branch: branch.map(clean),
         event: Event::Tool(used),
     });
-    Unfinished { key, began_at: at, tool: name, target, edit }
+    UnfinishedCall { key, began_at: at, tool: name, target, edit }
 }
 
 /// A rejected or interrupted use is marked as an error too; only its text shows the difference.

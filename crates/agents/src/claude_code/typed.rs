@@ -4,14 +4,14 @@
 //! `sdk` or `system`; newer versions add `origin.kind` and `turnOrigin`. The program that started the client is named in
 //! `entrypoint`, and in a variable that hooks inherit.
 
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 
 /// Programs other than SDKs that send prompts of their own.
 const PROGRAMS: [&str; 4] = ["mcp", "claude-code-github-action", "remote_trigger", "remote_cowork_trigger"];
 
 /// What a line or a payload says about its prompt.
 #[derive(Default)]
-pub(super) struct Marks<'a> {
+pub(super) struct PromptMarks<'a> {
     pub is_meta: bool,
     pub is_wakeup: bool,
     pub turn_origin: Option<&'a str>,
@@ -20,19 +20,19 @@ pub(super) struct Marks<'a> {
     pub entrypoint: Option<&'a str>,
 }
 
-impl Marks<'_> {
+impl PromptMarks<'_> {
     /// Where the prompt is from, if nobody typed it. Without marks it counts as typed.
-    pub fn untyped(&self) -> Option<Source> {
+    pub fn untyped(&self) -> Option<MemorySource> {
         let (turn, source) = (self.turn_origin, self.prompt_source);
         if self.is_wakeup || turn == Some("scheduled") {
-            return Some(Source::Scheduled);
+            return Some(MemorySource::Scheduled);
         }
         let is_clients = self.is_meta
             || !matches!(turn, None | Some("human" | "sdk" | "unknown"))
             || !matches!(source, None | Some("typed" | "queued" | "sdk"))
             || !matches!(self.origin, None | Some("human"));
         if is_clients {
-            return Some(Source::Client);
+            return Some(MemorySource::Client);
         }
         let is_sdk = turn == Some("sdk") || source == Some("sdk");
         let is_programs = match self.entrypoint {
@@ -40,7 +40,7 @@ impl Marks<'_> {
             // An editor or a desktop app uses the SDK to pass on what is typed there.
             Some(entrypoint) => is_program(entrypoint),
         };
-        is_programs.then_some(Source::Headless)
+        is_programs.then_some(MemorySource::Headless)
     }
 }
 
@@ -59,8 +59,8 @@ pub(super) fn is_headless(session: &str, variable: &dyn Fn(&str) -> Option<Strin
 mod tests {
     use super::*;
 
-    fn marks(words: &str) -> Marks<'_> {
-        let mut marks = Marks::default();
+    fn marks(words: &str) -> PromptMarks<'_> {
+        let mut marks = PromptMarks::default();
         for word in words.split_whitespace() {
             match word.split_once('=') {
                 Some(("turn", turn)) => marks.turn_origin = Some(turn),
@@ -83,25 +83,25 @@ mod tests {
             ("entry=cli source=typed", None),
             ("entry=cli source=typed origin=human turn=human", None),
             ("entry=cli source=queued origin=human turn=human", None),
-            ("entry=cli source=suggestion_accepted origin=human turn=human", Some(Source::Client)),
+            ("entry=cli source=suggestion_accepted origin=human turn=human", Some(MemorySource::Client)),
             // A scheduled prompt, as 2.1.326 marks it, and with each of its marks alone.
-            ("entry=cli source=system turn=scheduled meta wakeup", Some(Source::Scheduled)),
-            ("entry=cli turn=scheduled", Some(Source::Scheduled)),
-            ("entry=cli wakeup", Some(Source::Scheduled)),
-            ("entry=cli meta", Some(Source::Client)),
-            ("entry=cli source=system", Some(Source::Client)),
-            ("entry=cli source=system origin=task-notification turn=task_notification", Some(Source::Client)),
-            ("entry=cli origin=peer turn=peer", Some(Source::Client)),
-            ("entry=cli turn=auto_continuation", Some(Source::Client)),
-            ("entry=cli turn=something_new", Some(Source::Client)),
+            ("entry=cli source=system turn=scheduled meta wakeup", Some(MemorySource::Scheduled)),
+            ("entry=cli turn=scheduled", Some(MemorySource::Scheduled)),
+            ("entry=cli wakeup", Some(MemorySource::Scheduled)),
+            ("entry=cli meta", Some(MemorySource::Client)),
+            ("entry=cli source=system", Some(MemorySource::Client)),
+            ("entry=cli source=system origin=task-notification turn=task_notification", Some(MemorySource::Client)),
+            ("entry=cli origin=peer turn=peer", Some(MemorySource::Client)),
+            ("entry=cli turn=auto_continuation", Some(MemorySource::Client)),
+            ("entry=cli turn=something_new", Some(MemorySource::Client)),
             // `claude -p`, SDKs, an action.
-            ("entry=sdk-cli source=sdk turn=sdk", Some(Source::Headless)),
-            ("entry=sdk-cli", Some(Source::Headless)),
-            ("entry=sdk-ts source=sdk", Some(Source::Headless)),
-            ("entry=sdk-py source=sdk origin=human turn=human", Some(Source::Headless)),
-            ("entry=claude-code-github-action", Some(Source::Headless)),
-            ("entry=cli source=sdk turn=sdk", Some(Source::Headless)),
-            ("source=sdk", Some(Source::Headless)),
+            ("entry=sdk-cli source=sdk turn=sdk", Some(MemorySource::Headless)),
+            ("entry=sdk-cli", Some(MemorySource::Headless)),
+            ("entry=sdk-ts source=sdk", Some(MemorySource::Headless)),
+            ("entry=sdk-py source=sdk origin=human turn=human", Some(MemorySource::Headless)),
+            ("entry=claude-code-github-action", Some(MemorySource::Headless)),
+            ("entry=cli source=sdk turn=sdk", Some(MemorySource::Headless)),
+            ("source=sdk", Some(MemorySource::Headless)),
             // Typed into an editor or an app.
             ("entry=claude-vscode source=sdk turn=sdk", None),
             ("entry=claude-desktop", None),

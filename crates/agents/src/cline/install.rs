@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::cline;
 use crate::install::transcripts::{PathHints, TranscriptFiles, below, current_path, plain_name};
-use crate::install::{Profile, Scope, SettingsFile, Surroundings, in_dir};
+use crate::install::{InstallScope, Profile, SettingsFile, Surroundings, in_dir};
 use crate::settings::servers::ServerStyle;
 use crate::settings::strict::Syntax;
 use crate::settings::{Part, WholeFile};
@@ -41,14 +41,14 @@ fn data(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("CLINE_DATA_DIR").or_else(|| Some(dir(surroundings)?.join("data")))
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let plugin = |dir| in_dir(dir, &[("plugins/cerberus.js", PLUGINS, Syntax::Lenient)]);
     match scope {
-        Scope::User => {
+        InstallScope::User => {
             let server = ("settings/cline_mcp_settings.json", SERVERS, Syntax::Strict);
             [plugin(dir(surroundings)), in_dir(data(surroundings), &[server])].concat()
         }
-        Scope::Project => plugin(Some(surroundings.project.join(".cline"))),
+        InstallScope::Project => plugin(Some(surroundings.project.join(".cline"))),
     }
 }
 
@@ -63,7 +63,7 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
 /// What is needed of the file about a session.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Session {
+struct ClineSessionFile {
     cwd: Option<String>,
 }
 
@@ -73,7 +73,7 @@ fn path_hints(path: &Path) -> PathHints {
         let folder = path.parent()?;
         let name = format!("{}.json", folder.file_name()?.to_str()?);
         let text = outside::text(&folder.join(name), SESSION_BYTES_MAX).ok()?;
-        serde_json::from_slice::<Session>(text.as_bytes()).ok()
+        serde_json::from_slice::<ClineSessionFile>(text.as_bytes()).ok()
     };
     PathHints { cwd: about().unwrap_or_default().cwd.filter(|cwd| !cwd.is_empty()), parent: None }
 }

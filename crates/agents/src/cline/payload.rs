@@ -12,15 +12,15 @@ use cerberus_record::event::{Outcome, ToolUse, Touch};
 use serde::Deserialize;
 
 use super::AGENT;
-use crate::loose::{List, Object, Raw, Text};
-use crate::opencode::payload::{Message, parse_message};
-use crate::transcripts::tools::{self, Answer, Arguments};
+use crate::loose::{List, Object, RawJson, Text};
+use crate::opencode::payload::{OpencodeHookMessage, parse_message};
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::{HookEvent, PayloadError};
 
 /// The arguments of `read_files`.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Reads<'a> {
+struct ClineHookReads<'a> {
     files: List<Object<ReadFile<'a>>>,
 }
 
@@ -32,7 +32,7 @@ struct ReadFile<'a> {
 
 /// Parses one message. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    parse_message(cleaner, AGENT, payload, |cleaner, fields: Message<Raw>| {
+    parse_message(cleaner, AGENT, payload, |cleaner, fields: OpencodeHookMessage<RawJson>| {
         let result = fields.output.0.unwrap_or_default();
         Some(tool_use(cleaner, &fields.tool.0?, fields.args.0, &result, fields.error.0.as_deref()))
     })
@@ -46,22 +46,24 @@ pub(super) fn tool_use(
     result: &str,
     error: Option<&str>,
 ) -> ToolUse<'static> {
-    let mut arguments = Arguments::read(input);
+    let mut arguments = ToolArguments::read(input);
     let answer = match (tool, error) {
         ("run_commands", _) => ending(result, error),
-        (_, Some(error)) => Answer { outcome: Outcome::Failed, output: Cow::Borrowed(error), ..Answer::default() },
+        (_, Some(error)) => {
+            ToolAnswer { outcome: Outcome::Failed, output: Cow::Borrowed(error), ..ToolAnswer::default() }
+        }
         ("editor", None) => {
             if result.starts_with("File created") {
                 arguments.content = std::mem::take(&mut arguments.new_text);
             }
-            Answer { diff: Cow::Owned(unified(result)), ..Answer::default() }
+            ToolAnswer { diff: Cow::Owned(unified(result)), ..ToolAnswer::default() }
         }
-        ("ask_question", None) => Answer { chosen: vec![Cow::Borrowed(result)], ..Answer::default() },
-        _ => Answer::default(),
+        ("ask_question", None) => ToolAnswer { chosen: vec![Cow::Borrowed(result)], ..ToolAnswer::default() },
+        _ => ToolAnswer::default(),
     };
     let mut used = tools::tool_use(cleaner, tool, &arguments, &answer);
     if tool == "read_files" && error.is_none() {
-        let Object(Reads { files }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
+        let Object(ClineHookReads { files }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
         for path in files.0.iter().filter_map(|Object(file)| file.path.0.as_deref()) {
             tools::touched(cleaner, &mut used, path, Touch::Read, Vec::new());
         }
@@ -70,14 +72,14 @@ pub(super) fn tool_use(
 }
 
 /// A failing command starts with its exit code: `[Command exited with code 3]`. Without one, it was stopped.
-fn ending<'a>(result: &'a str, error: Option<&'a str>) -> Answer<'a> {
+fn ending<'a>(result: &'a str, error: Option<&'a str>) -> ToolAnswer<'a> {
     let coded = result.strip_prefix("[Command exited with code ").and_then(|rest| rest.split_once(']'));
     match (coded.and_then(|(code, output)| Some((code.parse().ok()?, output))), error) {
-        (Some((code, output)), _) => Answer::exited(code, Cow::Borrowed(output.trim_start_matches('\n'))),
+        (Some((code, output)), _) => ToolAnswer::exited(code, Cow::Borrowed(output.trim_start_matches('\n'))),
         (None, Some(error)) => {
-            Answer { outcome: Outcome::Interrupted, output: Cow::Borrowed(error), ..Answer::default() }
+            ToolAnswer { outcome: Outcome::Interrupted, output: Cow::Borrowed(error), ..ToolAnswer::default() }
         }
-        (None, None) => Answer::exited(0, Cow::Borrowed(result)),
+        (None, None) => ToolAnswer::exited(0, Cow::Borrowed(result)),
     }
 }
 

@@ -10,40 +10,40 @@ use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use super::payload::{tool_use, typed};
-use crate::loose::{Flag, List, Object, Raw, Text};
-use crate::transcripts::tools::Arguments;
+use crate::loose::{Flag, List, Object, RawJson, Text};
+use crate::transcripts::tools::ToolArguments;
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct File<'a> {
+struct ClineFile<'a> {
     #[serde(rename = "sessionId")]
     session: Text<'a>,
-    origin: Object<Origin<'a>>,
-    messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+    origin: Object<ClineOrigin<'a>>,
+    messages: List<Object<ClineMessage<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Origin<'a> {
+struct ClineOrigin<'a> {
     #[serde(rename = "parentThreadId")]
     parent: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
+struct ClineMessage<'a> {
     id: Text<'a>,
     role: Text<'a>,
-    content: List<Object<Block<'a>>>,
+    content: List<Object<ClineBlock<'a>>>,
     #[serde(rename = "ts")]
     at: Text<'a>,
-    metadata: Object<Metadata<'a>>,
+    metadata: Object<ClineMetadata<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Metadata<'a> {
+struct ClineMetadata<'a> {
     /// How many prompts the message stands for; `0` if the client or a hook wrote it.
     #[serde(rename = "userRunSpan")]
     prompts: Text<'a>,
@@ -51,23 +51,23 @@ struct Metadata<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Block<'a> {
+struct ClineBlock<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     text: Text<'a>,
     id: Text<'a>,
     name: Text<'a>,
-    input: Raw<'a>,
+    input: RawJson<'a>,
     #[serde(rename = "tool_use_id")]
     answers: Text<'a>,
-    content: Raw<'a>,
+    content: RawJson<'a>,
     is_error: Flag,
 }
 
 /// The result of a tool, or of one command.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Outcome<'a> {
+struct ClineOutcome<'a> {
     /// The command.
     query: Text<'a>,
     result: Text<'a>,
@@ -76,12 +76,12 @@ struct Outcome<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Commands<'a> {
+struct ClineCommands<'a> {
     commands: List<Text<'a>>,
 }
 
 /// A tool use whose result has not been read yet.
-struct Call<'a> {
+struct ClineCall<'a> {
     id: Cow<'a, str>,
     name: Cow<'a, str>,
     input: &'a str,
@@ -96,7 +96,7 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
     }
 }
 
-fn session<'a>(cleaner: &'a Cleaner, file: File<'a>) -> Transcript<'a> {
+fn session<'a>(cleaner: &'a Cleaner, file: ClineFile<'a>) -> Transcript<'a> {
     let parent = file.origin.0.parent.0;
     let is_subagent = parent.is_some();
     let session = parent.or(file.session.0);
@@ -116,7 +116,7 @@ fn session<'a>(cleaner: &'a Cleaner, file: File<'a>) -> Transcript<'a> {
                 }
                 Some("tool_use") => {
                     let (Some(id), Some(name)) = (block.id.0, block.name.0) else { continue };
-                    calls.push(Call { id, name, input: block.input.0, at: builder.at });
+                    calls.push(ClineCall { id, name, input: block.input.0, at: builder.at });
                     is_at_work = true;
                 }
                 Some("tool_result") => answered(&mut builder, &mut calls, &block),
@@ -141,12 +141,13 @@ fn session<'a>(cleaner: &'a Cleaner, file: File<'a>) -> Transcript<'a> {
     builder.read
 }
 
-fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<Call<'a>>, block: &Block<'a>) {
+fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<ClineCall<'a>>, block: &ClineBlock<'a>) {
     let Some(index) = calls.iter().position(|call| Some(&call.id) == block.answers.0.as_ref()) else { return };
-    let Call { id, name, input, .. } = calls.remove(index);
+    let ClineCall { id, name, input, .. } = calls.remove(index);
     let content = block.content.0;
     if name == "run_commands" && content.starts_with('[') {
-        let List(outcomes) = serde_json::from_slice::<List<Object<Outcome>>>(content.as_bytes()).unwrap_or_default();
+        let List(outcomes) =
+            serde_json::from_slice::<List<Object<ClineOutcome>>>(content.as_bytes()).unwrap_or_default();
         for (index, Object(outcome)) in outcomes.iter().enumerate() {
             let input = command_input(outcome.query.0.as_deref().unwrap_or_default());
             let result = outcome.result.0.as_deref().unwrap_or_default();
@@ -158,22 +159,22 @@ fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<Call<'a>>, 
     // The result of one tool is an object inside a string; an answer of the user is plain text.
     let Text(text) = serde_json::from_slice(content.as_bytes()).unwrap_or_default();
     let text = text.unwrap_or_default();
-    let Object(outcome) = serde_json::from_slice::<Object<Outcome>>(text.as_bytes()).unwrap_or_default();
+    let Object(outcome) = serde_json::from_slice::<Object<ClineOutcome>>(text.as_bytes()).unwrap_or_default();
     let result = outcome.result.0.as_deref().unwrap_or(&text);
     let error = outcome.error.0.as_deref().or(block.is_error.0.then_some(&*text));
     let used = tool_use(builder.cleaner, &name, input, result, error);
     builder.tool(UseKey::Id(id), used);
 }
 
-fn unanswered<'a>(builder: &mut TranscriptBuilder<'a>, call: Call<'a>) {
-    let Call { id, name, input, at } = call;
-    let Object(Commands { commands }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
+fn unanswered<'a>(builder: &mut TranscriptBuilder<'a>, call: ClineCall<'a>) {
+    let ClineCall { id, name, input, at } = call;
+    let Object(ClineCommands { commands }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
     for (index, command) in commands.0.into_iter().filter_map(|command| command.0).enumerate() {
         let input = command_input(&command);
-        builder.in_flight(UseKey::Id(numbered(&id, index)), at, &name, &Arguments::read(&input));
+        builder.in_flight(UseKey::Id(numbered(&id, index)), at, &name, &ToolArguments::read(&input));
     }
     if name != "run_commands" {
-        builder.in_flight(UseKey::Id(id), at, &name, &Arguments::read(input));
+        builder.in_flight(UseKey::Id(id), at, &name, &ToolArguments::read(input));
     }
 }
 

@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::script;
 use crate::code;
-use crate::loose::{Entries, Flag, List, Object, Raw, Text, TextOrList};
-use crate::transcripts::tools::{self, Answer, Arguments, tool_use};
+use crate::loose::{Entries, Flag, List, Object, RawJson, Text, TextOrList};
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{TranscriptBuilder, UseKey};
 
 /// Longer than any output of which we keep the ends.
@@ -21,7 +21,7 @@ const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// What the client reported about a finished tool use.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub struct Ended<'a> {
+pub struct CodexEnded<'a> {
     command: TextOrList<'a, Text<'a>>,
     cwd: Text<'a>,
     parsed_cmd: List<Object<ParsedCommand<'a>>>,
@@ -29,7 +29,7 @@ pub struct Ended<'a> {
     exit_code: Text<'a>,
     status: Text<'a>,
     stderr: Text<'a>,
-    changes: Entries<'a, Object<Change<'a>>>,
+    changes: Entries<'a, Object<CodexChange<'a>>>,
     success: Option<Flag>,
 }
 
@@ -43,7 +43,7 @@ struct ParsedCommand<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Change<'a> {
+struct CodexChange<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     unified_diff: Text<'a>,
@@ -51,7 +51,7 @@ struct Change<'a> {
     move_path: Text<'a>,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> CodexEnded<'a> {
     fn exit(&self) -> Option<i64> {
         self.exit_code.0.as_deref()?.parse().ok()
     }
@@ -82,13 +82,13 @@ impl<'a> Ended<'a> {
 }
 
 #[derive(Default)]
-struct Call<'a> {
+struct CodexCall<'a> {
     number: usize,
     began_at: Option<Timestamp>,
     tool: Cow<'a, str>,
     /// JSON of an object, or a patch.
     arguments: Cow<'a, str>,
-    ended: Option<Ended<'a>>,
+    ended: Option<CodexEnded<'a>>,
     /// The output so far, if it runs in the background.
     output: String,
     /// A script whose commands the client reports itself.
@@ -98,16 +98,16 @@ struct Call<'a> {
 #[derive(Default)]
 pub struct Calls<'a> {
     begun: usize,
-    open: HashMap<Cow<'a, str>, Call<'a>>,
+    open: HashMap<Cow<'a, str>, CodexCall<'a>>,
     /// Commands running in the background, by the client's name for them, with their id.
-    running: HashMap<String, (Cow<'a, str>, Call<'a>)>,
+    running: HashMap<String, (Cow<'a, str>, CodexCall<'a>)>,
     /// Scripts that poll such a command and are waited for themselves: the name of the script and that of the command.
     polling: HashMap<String, String>,
     emitted: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Calls<'a> {
-    pub fn begin(&mut self, began_at: Option<Timestamp>, id: Cow<'a, str>, name: Cow<'a, str>, arguments: Raw<'a>) {
+    pub fn begin(&mut self, began_at: Option<Timestamp>, id: Cow<'a, str>, name: Cow<'a, str>, arguments: RawJson<'a>) {
         // The name that the hooks use.
         let arguments = tools::unpacked(&arguments);
         let tool = match &*name {
@@ -117,11 +117,11 @@ impl<'a> Calls<'a> {
             _ => name,
         };
         self.begun += 1;
-        self.open.insert(id, Call { number: self.begun, began_at, tool, arguments, ..Call::default() });
+        self.open.insert(id, CodexCall { number: self.begun, began_at, tool, arguments, ..CodexCall::default() });
     }
 
     /// The client reported how a use ended. Its output may come before or after.
-    pub fn ended(&mut self, builder: &mut TranscriptBuilder<'a>, id: Option<Cow<'a, str>>, ended: Ended<'a>) {
+    pub fn ended(&mut self, builder: &mut TranscriptBuilder<'a>, id: Option<Cow<'a, str>>, ended: CodexEnded<'a>) {
         let Some(id) = id else { return };
         if let Some(call) = self.open.get_mut(&id) {
             call.ended = Some(ended);
@@ -129,18 +129,18 @@ impl<'a> Calls<'a> {
         }
         let name = self.running.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| name.clone());
         let call = match name.and_then(|name| self.running.remove(&name)) {
-            Some((_, call)) => Call { ended: Some(ended), ..call },
+            Some((_, call)) => CodexCall { ended: Some(ended), ..call },
             None if self.emitted.contains(&id) => return,
             None => {
                 let running = self.running.values_mut().map(|(_, call)| call);
                 self.open.values_mut().chain(running).for_each(|call| call.is_told = true);
                 let tool = Cow::Borrowed(if ended.changes.0.is_empty() { "Bash" } else { "apply_patch" });
                 let arguments = Cow::Borrowed("{}");
-                Call { tool, arguments, ended: Some(ended), ..Call::default() }
+                CodexCall { tool, arguments, ended: Some(ended), ..CodexCall::default() }
             }
         };
         let output = Cow::Owned(call.output.clone());
-        self.emit(builder, id, call, Answer { output, ..Answer::default() });
+        self.emit(builder, id, call, ToolAnswer { output, ..ToolAnswer::default() });
     }
 
     pub fn answered(&mut self, builder: &mut TranscriptBuilder<'a>, id: &str, output: Cow<'a, str>) {
@@ -149,10 +149,10 @@ impl<'a> Calls<'a> {
         {
             return self.script_answered(builder, id, call, answered);
         }
-        let printed = Printed::read(&output);
+        let printed = CodexPrinted::read(&output);
         match (&*call.tool, printed.running) {
             ("write_stdin", _) => {
-                let name = Arguments::read(&call.arguments).session_id.0.unwrap_or_default().into_owned();
+                let name = ToolArguments::read(&call.arguments).session_id.0.unwrap_or_default().into_owned();
                 self.polled(builder, name, &printed);
             }
             ("Bash", Some(name)) if call.ended.is_none() => {
@@ -161,26 +161,26 @@ impl<'a> Calls<'a> {
             }
             _ => {
                 let answer = match printed.exit {
-                    Some(code) => Answer::exited(code, Cow::Borrowed(&*printed.output)),
+                    Some(code) => ToolAnswer::exited(code, Cow::Borrowed(&*printed.output)),
                     None => {
                         let outcome = outcome(&output, &call.tool);
-                        Answer { outcome, output: Cow::Borrowed(&*output), ..Answer::default() }
+                        ToolAnswer { outcome, output: Cow::Borrowed(&*output), ..ToolAnswer::default() }
                     }
                 };
-                self.emit(builder, id, call, Answer { chosen: chosen(&output), ..answer });
+                self.emit(builder, id, call, ToolAnswer { chosen: chosen(&output), ..answer });
             }
         }
     }
 
     /// A later poll of a background command: more output, perhaps its end.
-    fn polled(&mut self, builder: &mut TranscriptBuilder<'a>, name: String, printed: &Printed<'_>) {
+    fn polled(&mut self, builder: &mut TranscriptBuilder<'a>, name: String, printed: &CodexPrinted<'_>) {
         let Some((id, mut command)) = self.running.remove(&name) else { return };
         let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
         // The result is at the end of the output.
         command.output.push_str(clip_front(&printed.output, room));
         match printed.exit {
             Some(code) => {
-                let answer = Answer::exited(code, Cow::Owned(std::mem::take(&mut command.output)));
+                let answer = ToolAnswer::exited(code, Cow::Owned(std::mem::take(&mut command.output)));
                 self.emit(builder, id, command, answer);
             }
             None => drop(self.running.insert(name, (id, command))),
@@ -192,13 +192,13 @@ impl<'a> Calls<'a> {
         &mut self,
         builder: &mut TranscriptBuilder<'a>,
         id: Cow<'a, str>,
-        call: Call<'a>,
-        answered: script::Answered<'_>,
+        call: CodexCall<'a>,
+        answered: script::ScriptAnswer<'_>,
     ) {
         let cell = |name: &str| format!("cell {name}");
         let waited = match &*call.tool {
             "wait" => {
-                let name = cell(&Arguments::read(&call.arguments).cell_id.0.unwrap_or_default());
+                let name = cell(&ToolArguments::read(&call.arguments).cell_id.0.unwrap_or_default());
                 Some(self.polling.remove(&name).unwrap_or(name))
             }
             "write_stdin" => script::polled(&call.arguments),
@@ -213,20 +213,22 @@ impl<'a> Calls<'a> {
         let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
         command.output.push_str(clip_front(&answered.output, room));
         let name = match (answered.state, answered.exit, answered.session) {
-            (script::State::Running(name), ..) if is_poll => {
+            (script::ScriptState::Running(name), ..) if is_poll => {
                 let command = waited.unwrap_or_default();
                 self.polling.insert(cell(name), command.clone());
                 Some(command)
             }
-            (script::State::Running(name), ..) => Some(cell(name)),
+            (script::ScriptState::Running(name), ..) => Some(cell(name)),
             (_, None, Some(session)) => Some(session),
-            (script::State::Completed, None, None) if is_poll => waited,
+            (script::ScriptState::Completed, None, None) if is_poll => waited,
             (state, exit, _) => {
                 let output = Cow::Owned(std::mem::take(&mut command.output));
                 let answer = match (exit, state) {
-                    (Some(code), _) => Answer::exited(code, output),
-                    (None, script::State::Failed) => Answer { outcome: Outcome::Failed, output, ..Answer::default() },
-                    (None, _) => Answer { outcome: Outcome::Unknown, output, ..Answer::default() },
+                    (Some(code), _) => ToolAnswer::exited(code, output),
+                    (None, script::ScriptState::Failed) => {
+                        ToolAnswer { outcome: Outcome::Failed, output, ..ToolAnswer::default() }
+                    }
+                    (None, _) => ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() },
                 };
                 return self.emit(builder, id, command, answer);
             }
@@ -240,36 +242,42 @@ impl<'a> Calls<'a> {
         running.sort_by_key(|(_, call)| call.number);
         for (id, mut call) in running {
             let output = Cow::Owned(std::mem::take(&mut call.output));
-            self.emit(builder, id, call, Answer { outcome: Outcome::Unknown, output, ..Answer::default() });
+            self.emit(builder, id, call, ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() });
         }
         let mut open: Vec<_> = self.open.drain().collect();
         open.sort_by_key(|(_, call)| call.number);
         for (id, call) in open {
             match call.ended {
-                Some(_) => self.emit(builder, id, call, Answer::default()),
+                Some(_) => self.emit(builder, id, call, ToolAnswer::default()),
                 None => {
-                    let arguments = Arguments::read(&call.arguments);
+                    let arguments = ToolArguments::read(&call.arguments);
                     builder.in_flight(UseKey::Id(id), call.began_at, &call.tool, &arguments);
                 }
             }
         }
     }
 
-    fn emit(&mut self, builder: &mut TranscriptBuilder<'a>, id: Cow<'a, str>, call: Call<'a>, answer: Answer<'_>) {
+    fn emit(
+        &mut self,
+        builder: &mut TranscriptBuilder<'a>,
+        id: Cow<'a, str>,
+        call: CodexCall<'a>,
+        answer: ToolAnswer<'_>,
+    ) {
         if self.emitted.insert(id.clone()) {
             builder.tool(UseKey::Id(id), call.used(builder.cleaner, answer));
         }
     }
 }
 
-impl Call<'_> {
-    fn used(mut self, cleaner: &Cleaner, answer: Answer<'_>) -> ToolUse<'static> {
-        let mut arguments = Arguments::read(&self.arguments);
+impl CodexCall<'_> {
+    fn used(mut self, cleaner: &Cleaner, answer: ToolAnswer<'_>) -> ToolUse<'static> {
+        let mut arguments = ToolArguments::read(&self.arguments);
         let mut ended = self.ended.take().unwrap_or_default();
         let answer = match (ended.exit(), ended.outcome()) {
-            (Some(code), _) => Answer::exited(code, ended.aggregated_output.0.take().unwrap_or(answer.output)),
+            (Some(code), _) => ToolAnswer::exited(code, ended.aggregated_output.0.take().unwrap_or(answer.output)),
             (None, Outcome::Done) => answer,
-            (None, outcome) => Answer { outcome, output: ended.stderr.0.take().unwrap_or(answer.output), ..answer },
+            (None, outcome) => ToolAnswer { outcome, output: ended.stderr.0.take().unwrap_or(answer.output), ..answer },
         };
         if arguments.command_line().is_none() {
             arguments.command = std::mem::take(&mut ended.command);
@@ -281,7 +289,7 @@ impl Call<'_> {
         let folder = arguments.workdir.0.take().or(ended.cwd.0.take());
         let mut used = match patch_in_shell(&arguments, &answer) {
             _ if answer.outcome == Outcome::Done && !ended.changes.0.is_empty() => ended.change(cleaner),
-            Some(patch) => tool_use(cleaner, "apply_patch", &Arguments::read(&patch), &answer),
+            Some(patch) => tool_use(cleaner, "apply_patch", &ToolArguments::read(&patch), &answer),
             None => tool_use(cleaner, &self.tool, &arguments, &answer),
         };
         if answer.outcome == Outcome::Done {
@@ -300,14 +308,14 @@ impl Call<'_> {
 }
 
 /// A patch that was applied through the shell.
-fn patch_in_shell(arguments: &Arguments<'_>, answer: &Answer<'_>) -> Option<String> {
+fn patch_in_shell(arguments: &ToolArguments<'_>, answer: &ToolAnswer<'_>) -> Option<String> {
     let line = arguments.command_line().filter(|line| line.contains("*** Begin Patch"))?;
     answer.output.contains("Success. Updated the following files").then(|| line.into_owned())
 }
 
 /// The output as the model saw it: a few lines of metadata, then what was printed.
 #[derive(Default)]
-struct Printed<'a> {
+struct CodexPrinted<'a> {
     exit: Option<i64>,
     /// The command continues in the background under this name.
     running: Option<&'a str>,
@@ -327,24 +335,24 @@ struct OlderMetadata<'a> {
     exit_code: Text<'a>,
 }
 
-impl<'a> Printed<'a> {
-    fn read(text: &'a str) -> Printed<'a> {
+impl<'a> CodexPrinted<'a> {
+    fn read(text: &'a str) -> CodexPrinted<'a> {
         if text.starts_with("{\"output\"")
             && let Ok(OlderOutput { output, metadata }) = serde_json::from_slice(text.as_bytes())
         {
             let exit = metadata.0.exit_code.0.and_then(|code| code.parse().ok());
-            return Printed { exit, output: output.0.unwrap_or_default(), ..Printed::default() };
+            return CodexPrinted { exit, output: output.0.unwrap_or_default(), ..CodexPrinted::default() };
         }
         let is_described =
             ["Chunk ID:", "Wall time:", "Exit code:", "Process "].iter().any(|word| text.starts_with(word));
         let Some((head, output)) = text.split_once("Output:\n").filter(|_| is_described) else {
-            return Printed { output: Cow::Borrowed(text), ..Printed::default() };
+            return CodexPrinted { output: Cow::Borrowed(text), ..CodexPrinted::default() };
         };
         let after = |words: &[&str]| {
             head.lines().find_map(|line| words.iter().find_map(|word| line.strip_prefix(word))).map(str::trim)
         };
         let exit = after(&["Process exited with code ", "Exit code:"]).and_then(|code| code.parse().ok());
-        Printed { exit, running: after(&["Process running with session ID "]), output: Cow::Borrowed(output) }
+        CodexPrinted { exit, running: after(&["Process running with session ID "]), output: Cow::Borrowed(output) }
     }
 }
 
@@ -364,7 +372,7 @@ fn outcome(message: &str, tool: &str) -> Outcome {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Chosen<'a> {
+struct ChosenAnswer<'a> {
     answers: Entries<'a, Object<ChosenOne<'a>>>,
 }
 
@@ -379,7 +387,7 @@ fn chosen(output: &str) -> Vec<Cow<'_, str>> {
     if !output.starts_with("{\"answers\"") {
         return Vec::new();
     }
-    let chosen: Chosen = serde_json::from_slice(output.as_bytes()).unwrap_or_default();
+    let chosen: ChosenAnswer = serde_json::from_slice(output.as_bytes()).unwrap_or_default();
     let joined = |one: ChosenOne| one.answers.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
     chosen.answers.0.into_iter().map(|(_, Object(one))| Cow::Owned(joined(one))).collect()
 }

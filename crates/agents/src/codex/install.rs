@@ -14,7 +14,8 @@ use crate::codex;
 use crate::install::transcripts::{SessionQuery, TranscriptFiles, below};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
-    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, Trust, TrustedHooks, in_dir,
+    FileEntry, HookTrust, InstallScope, NotesFile, Profile, SessionFile, SettingsFile, Surroundings, TrustedHooks,
+    in_dir,
 };
 use crate::settings::hooks::{CheckHook, HookStyle};
 use crate::settings::strict::Syntax;
@@ -69,14 +70,14 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("CODEX_HOME").or_else(|| surroundings.in_home(".codex"))
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let own = dir(surroundings);
     let dir = match scope {
-        Scope::User => own.clone(),
-        Scope::Project => Some(surroundings.project.join(".codex")),
+        InstallScope::User => own.clone(),
+        InstallScope::Project => Some(surroundings.project.join(".codex")),
     };
     let mut files = in_dir(dir, FILES);
-    if scope == Scope::Project {
+    if scope == InstallScope::Project {
         files.extend(in_dir(own, &[(CONFIG_FILE, &[], Syntax::Lenient)]));
     }
     // Consent is stored in the user's own file, wherever the hooks themselves are.
@@ -94,19 +95,19 @@ fn trust_key(path: &Path, hook: &WiredHook) -> String {
     format!("{}:{}:{entry}:{handler}", path.display(), snake_case(&hook.event))
 }
 
-fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
+fn trust(surroundings: &Surroundings, scope: InstallScope) -> HookTrust {
     let file = files(surroundings, scope).into_iter().find(|file| file.path.ends_with(HOOKS_FILE));
     let (Some(file), Some(dir)) = (file, dir(surroundings)) else {
-        return Trust::Unknown("no home folder was found".to_string());
+        return HookTrust::Unknown("no home folder was found".to_string());
     };
     let config = dir.join(CONFIG_FILE);
     let text = match outside::text(&config, SETTINGS_BYTES_MAX) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Trust::Unknown(format!("{}: {error}", config.display())),
+        Err(error) => return HookTrust::Unknown(format!("{}: {error}", config.display())),
         Ok(text) => text,
     };
     match settings::trusted_hooks(&text, &file.path.to_string_lossy()) {
-        Err(error) => Trust::Unknown(format!("{}: {error}", config.display())),
+        Err(error) => HookTrust::Unknown(format!("{}: {error}", config.display())),
         Ok(trusted) => {
             let is_trusted = |event: &&str| trusted.iter().any(|known| *known == snake_case(event));
             // The hook for rules is there only while one is enforced.
@@ -119,7 +120,7 @@ fn trust(surroundings: &Surroundings, scope: Scope) -> Trust {
                 .map(|(event, _)| *event)
                 .chain(settings::check_events(HOOK_PARTS).filter(is_wired))
                 .collect();
-            Trust::Given { events: all.iter().filter(|event| is_trusted(event)).count(), of: all.len() }
+            HookTrust::Given { events: all.iter().filter(|event| is_trusted(event)).count(), of: all.len() }
         }
     }
 }

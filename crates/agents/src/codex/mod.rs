@@ -11,10 +11,10 @@ pub(super) mod transcript;
 
 use cerberus_record::id::Agent;
 
-use super::before::Refusal;
+use super::before::HookRefusal;
 use super::headless::Headless;
 use super::host::{self, refusal};
-use super::{Limits, Profile};
+use super::{Profile, ReplyLimits};
 
 pub const AGENT: Agent = Agent::new("codex");
 
@@ -31,9 +31,9 @@ pub(super) static PROFILE: Profile = Profile {
     transcript: Some(transcript::read),
     prompt_lines: &["\"session_meta\"", "_started\"", "\"user_message\"", "\"UserMessage\""],
     reply: |occasion, context| host::reply(occasion, context, Some("PostToolUse")),
-    refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
+    refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| refusal(meant, reason)),
     // Codex truncates at about 2,500 tokens by its own count.
-    limits: Limits { chars_max: 8_000, tokens_max: 2_000 },
+    limits: ReplyLimits { chars_max: 8_000, tokens_max: 2_000 },
     shows_notice: true,
     unreported_tool: Some("update_plan"),
     command_variables: &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"],

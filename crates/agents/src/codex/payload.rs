@@ -10,29 +10,32 @@ use cerberus_record::event::ToolUse;
 use serde::Deserialize;
 
 use super::AGENT;
-use crate::claude_code::payload::{Call, Payload, hook_event};
+use crate::claude_code::payload::{ClaudeHookCall, ClaudePayload, hook_event};
 use crate::loose::{Escaped, List, Object, Text};
-use crate::tool::{self, Exit, Question, Todo, Use};
+use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
 use crate::{HookEvent, PayloadError, patch};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Input<'a> {
+struct CodexHookInput<'a> {
     /// A shell command, or a patch.
     command: Escaped<'a>,
     workdir: Text<'a>,
     plan: List<Object<Todo<'a>>>,
-    questions: List<Object<Question<'a>>>,
+    questions: List<Object<UserQuestion<'a>>>,
 }
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let fields: Payload<Object<Input>, Escaped> = serde_json::from_slice(payload)?;
+    let fields: ClaudePayload<Object<CodexHookInput>, Escaped> = serde_json::from_slice(payload)?;
     hook_event(cleaner, AGENT, payload, fields, tool_use)
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<'a>>) -> ToolUse<'a> {
-    let Call { tool: name, input: Object(input), response, .. } = call;
+fn tool_use<'a>(
+    cleaner: &'a Cleaner,
+    call: ClaudeHookCall<'a, Object<CodexHookInput<'a>>, Escaped<'a>>,
+) -> ToolUse<'a> {
+    let ClaudeHookCall { tool: name, input: Object(input), response, .. } = call;
     let mut used = Use::new(cleaner);
     match &*name {
         "Bash" => {
@@ -41,7 +44,7 @@ fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<
             tool::shell_with_exit(&mut used, Text(Some(input.command.unescaped())), exit, output);
         }
         "apply_patch" => match ending(response.unescaped()) {
-            (Exit::Code(code), output) if code != 0 => tool::failed(&mut used, output),
+            (CommandExit::Code(code), output) if code != 0 => tool::failed(&mut used, output),
             _ => patch::apply_patch(&mut used, input.command),
         },
         "update_plan" => {
@@ -54,26 +57,26 @@ fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Escaped<
 }
 
 /// Exit code and output of a command. The exit code is above an `Output:` line, but not always present.
-fn ending(response: Cow<'_, str>) -> (Exit, Cow<'_, str>) {
+fn ending(response: Cow<'_, str>) -> (CommandExit, Cow<'_, str>) {
     const HEAD_LINES_MAX: usize = 8;
-    let mut exit = Exit::Unknown;
+    let mut exit = CommandExit::Unknown;
     let mut end = 0;
     for line in response.split_inclusive('\n').take(HEAD_LINES_MAX) {
         end += line.len();
         let line = line.trim_end();
-        if line == "Output:" && exit != Exit::Unknown {
+        if line == "Output:" && exit != CommandExit::Unknown {
             return (exit, Cow::Owned(response[end..].to_string()));
         }
         let code = line.strip_prefix("Exit code: ").or(line.strip_prefix("Process exited with code "));
         if let Some(code) = code.and_then(|code| code.parse().ok()) {
-            exit = Exit::Code(code);
+            exit = CommandExit::Code(code);
         }
     }
-    (Exit::Unknown, response)
+    (CommandExit::Unknown, response)
 }
 
 /// `{"answers":{"ID":{"answers":["…"]}}}`, one entry per question id.
-fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, response: &str) {
+fn answers<'a>(used: &mut Use<'a>, questions: List<Object<UserQuestion<'a>>>, response: &str) {
     let parsed: serde_json::Value = serde_json::from_slice(response.as_bytes()).unwrap_or_default();
     let answered = questions.0.into_iter().filter_map(|Object(question)| {
         let given = parsed["answers"][&*question.id.0?]["answers"].as_array()?;

@@ -7,19 +7,19 @@ use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use crate::loose::{Object, Text};
-use crate::stream::{Amount, Bill, Count, Fault, Speaker, StreamEvent, Tokens, Wait};
+use crate::stream::{Amount, Bill, Count, Fault, Speaker, StreamEvent, TokenUsage, Wait};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct RolloutLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
-    payload: Object<Payload<'a>>,
+    payload: Object<RolloutPayload<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Payload<'a> {
+struct RolloutPayload<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     model: Text<'a>,
@@ -32,13 +32,13 @@ struct Payload<'a> {
 struct RateLimits<'a> {
     /// Which limit was reached; `None` if none was.
     rate_limit_reached_type: Text<'a>,
-    primary: Object<RateLimit>,
-    secondary: Object<RateLimit>,
+    primary: Object<RolloutRateLimit>,
+    secondary: Object<RolloutRateLimit>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct RateLimit {
+struct RolloutRateLimit {
     used_percent: Amount,
     resets_at: Count,
 }
@@ -46,14 +46,14 @@ struct RateLimit {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TokenInfo {
-    total_token_usage: Object<Counted>,
-    last_token_usage: Object<Counted>,
+    total_token_usage: Object<RolloutCounted>,
+    last_token_usage: Object<RolloutCounted>,
     model_context_window: Count,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Counted {
+struct RolloutCounted {
     /// Cached tokens included.
     input_tokens: Count,
     cached_input_tokens: Count,
@@ -61,16 +61,16 @@ struct Counted {
     total_tokens: Count,
 }
 
-impl Counted {
-    fn tokens(&self) -> Tokens {
+impl RolloutCounted {
+    fn tokens(&self) -> TokenUsage {
         let cache_read = self.cached_input_tokens.0.min(self.input_tokens.0);
-        Tokens { input: self.input_tokens.0 - cache_read, cache_read, cache_write: 0, output: self.output_tokens.0 }
+        TokenUsage { input: self.input_tokens.0 - cache_read, cache_read, cache_write: 0, output: self.output_tokens.0 }
     }
 }
 
 /// What this line reports about the context; usually nothing.
 pub fn read(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<RolloutLine>>(line) else { return Vec::new() };
     match (line.kind.0.as_deref(), line.payload.0.kind.0.as_deref()) {
         (Some("compacted"), _) | (Some("event_msg"), Some("context_compacted")) => vec![StreamEvent::Compacted],
         (Some("turn_context"), _) => {

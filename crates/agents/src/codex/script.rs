@@ -9,8 +9,8 @@ use crate::loose::Text;
 
 /// What the model was told about a script.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answered<'a> {
-    pub state: State<'a>,
+pub struct ScriptAnswer<'a> {
+    pub state: ScriptState<'a>,
     /// What the script printed.
     pub output: Cow<'a, str>,
     /// The exit code of its command, if the script printed it.
@@ -20,7 +20,7 @@ pub struct Answered<'a> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum State<'a> {
+pub enum ScriptState<'a> {
     /// Under this name.
     Running(&'a str),
     Completed,
@@ -30,28 +30,28 @@ pub enum State<'a> {
 /// The result of a command, printed as it is.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Printed<'a> {
+struct ScriptPrinted<'a> {
     output: Text<'a>,
     exit_code: Text<'a>,
     session_id: Text<'a>,
 }
 
 /// Reads the answer to a script, or to a wait for one; `None` if it is another answer.
-pub fn read(text: &str) -> Option<Answered<'_>> {
+pub fn read(text: &str) -> Option<ScriptAnswer<'_>> {
     let (head, rest) = text.split_once('\n').unwrap_or((text, ""));
     let state = match (head.trim_end(), head.strip_prefix("Script running with cell ID ")) {
-        (_, Some(cell)) => State::Running(cell.trim()),
-        ("Script completed", _) => State::Completed,
-        ("Script failed" | "Script terminated", _) => State::Failed,
+        (_, Some(cell)) => ScriptState::Running(cell.trim()),
+        ("Script completed", _) => ScriptState::Completed,
+        ("Script failed" | "Script terminated", _) => ScriptState::Failed,
         _ => return None,
     };
     let output = rest.split_once("Output:\n").map_or("", |(_, output)| output).trim_start_matches('\n');
     if output.starts_with('{')
-        && let Ok(Printed { output, exit_code, session_id }) = serde_json::from_slice(output.as_bytes())
+        && let Ok(ScriptPrinted { output, exit_code, session_id }) = serde_json::from_slice(output.as_bytes())
     {
         let exit = exit_code.0.and_then(|code| code.parse().ok());
         let session = session_id.0.map(Cow::into_owned);
-        return Some(Answered { state, output: output.0.unwrap_or_default(), exit, session });
+        return Some(ScriptAnswer { state, output: output.0.unwrap_or_default(), exit, session });
     }
     // Models print these as they like.
     let value = |names: &[&str]| {
@@ -63,7 +63,7 @@ pub fn read(text: &str) -> Option<Answered<'_>> {
         output.lines().rev().find_map(of)
     };
     let (exit, session) = (value(&["exit", "exit_code"]), value(&["session_id"]).map(|id| id.to_string()));
-    Some(Answered { state, output: Cow::Borrowed(output), exit, session })
+    Some(ScriptAnswer { state, output: Cow::Borrowed(output), exit, session })
 }
 
 /// The session that a script polls, if it does nothing else.
@@ -82,31 +82,31 @@ mod tests {
     #[test]
     fn answers_of_scripts_are_read() {
         let answer = |state, output: &'static str, exit, session: Option<&str>| {
-            Some(Answered { state, output: Cow::Borrowed(output), exit, session: session.map(str::to_string) })
+            Some(ScriptAnswer { state, output: Cow::Borrowed(output), exit, session: session.map(str::to_string) })
         };
         for (text, expected) in [
             (
                 "Script running with cell ID 7\nWall time 10.0 seconds\nOutput:\n",
-                answer(State::Running("7"), "", None, None),
+                answer(ScriptState::Running("7"), "", None, None),
             ),
             (
                 "Script completed\nWall time 0.2 seconds\nOutput:\n\nok\n\nexit=0",
-                answer(State::Completed, "ok\n\nexit=0", Some(0), None),
+                answer(ScriptState::Completed, "ok\n\nexit=0", Some(0), None),
             ),
             (
                 "Script completed\nWall time 0.2 seconds\nOutput:\n\nSESSION_ID=5\nexit=undefined",
-                answer(State::Completed, "SESSION_ID=5\nexit=undefined", None, Some("5")),
+                answer(ScriptState::Completed, "SESSION_ID=5\nexit=undefined", None, Some("5")),
             ),
             (
                 "Script completed\nWall time 0.2 seconds\nOutput:\n\n{\"exit_code\":2,\"output\":\"a\\nb\"}",
-                answer(State::Completed, "a\nb", Some(2), None),
+                answer(ScriptState::Completed, "a\nb", Some(2), None),
             ),
             (
                 "Script completed\nOutput:\n{\n  \"session_id\": 54507,\n  \"output\": \"\"\n}",
-                answer(State::Completed, "", None, Some("54507")),
+                answer(ScriptState::Completed, "", None, Some("54507")),
             ),
-            ("Script failed\nWall time 0.0 seconds\nOutput:\nbad", answer(State::Failed, "bad", None, None)),
-            ("Script completed", answer(State::Completed, "", None, None)),
+            ("Script failed\nWall time 0.0 seconds\nOutput:\nbad", answer(ScriptState::Failed, "bad", None, None)),
+            ("Script completed", answer(ScriptState::Completed, "", None, None)),
             ("Exit code: 0\nOutput:\nScript completed", None),
             ("", None),
         ] {

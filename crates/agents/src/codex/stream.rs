@@ -9,25 +9,25 @@ use crate::stream::{Count, Fault, Finish, StreamEvent, Wait, http_status, what};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct CodexStreamLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     thread_id: Text<'a>,
-    item: Object<Item<'a>>,
-    usage: Object<Usage>,
-    error: Object<Problem<'a>>,
+    item: Object<CodexStreamItem<'a>>,
+    usage: Object<CodexStreamUsage>,
+    error: Object<CodexStreamProblem<'a>>,
     message: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Item<'a> {
+struct CodexStreamItem<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     text: Text<'a>,
     message: Text<'a>,
     command: Text<'a>,
-    changes: List<Object<Change<'a>>>,
+    changes: List<Object<CodexStreamChange<'a>>>,
     server: Text<'a>,
     tool: Text<'a>,
     query: Text<'a>,
@@ -36,25 +36,27 @@ struct Item<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Change<'a> {
+struct CodexStreamChange<'a> {
     path: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct CodexStreamUsage {
     input_tokens: Count,
     output_tokens: Count,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Problem<'a> {
+struct CodexStreamProblem<'a> {
     message: Text<'a>,
 }
 
 pub fn read(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<CodexStreamLine>>(line) else {
+        return vec![StreamEvent::Unknown];
+    };
     let events = match line.kind.0.as_deref() {
         Some("thread.started") => {
             let session = line.thread_id.0.filter(|thread| !thread.is_empty());
@@ -86,7 +88,7 @@ pub fn read(line: &[u8]) -> Vec<StreamEvent> {
     if events.is_empty() { vec![StreamEvent::Unknown] } else { events }
 }
 
-fn started(item: &Item) -> Option<StreamEvent> {
+fn started(item: &CodexStreamItem) -> Option<StreamEvent> {
     let (name, on) = match item.kind.0.as_deref()? {
         "command_execution" => ("command", item.command.0.as_deref().unwrap_or_default().to_string()),
         "mcp_tool_call" => {
@@ -99,7 +101,7 @@ fn started(item: &Item) -> Option<StreamEvent> {
     Some(StreamEvent::Tool { name: name.to_string(), what: what(&on) })
 }
 
-fn completed(item: Item) -> Option<StreamEvent> {
+fn completed(item: CodexStreamItem) -> Option<StreamEvent> {
     match item.kind.0.as_deref()? {
         "agent_message" => {
             let text = item.text.0.filter(|text| !text.trim().is_empty())?;

@@ -10,21 +10,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use cerberus_record::clean::Cleaner;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 
-use super::calls::{Calls, Ended};
-use crate::loose::{List, Object, Raw, Text, TextOrList};
+use super::calls::{Calls, CodexEnded};
+use crate::loose::{List, Object, RawJson, Text, TextOrList};
 use crate::transcripts::{Transcript, TranscriptBuilder, each_line};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct CodexLine<'a> {
     timestamp: Text<'a>,
     ordinal: Text<'a>,
     #[serde(rename = "type")]
     kind: Text<'a>,
-    payload: Raw<'a>,
+    payload: RawJson<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -35,21 +35,21 @@ struct SessionMeta<'a> {
     parent_thread_id: Text<'a>,
     thread_source: Text<'a>,
     /// `cli`, `vscode`, `exec`, …, or an object for a subagent.
-    source: Raw<'a>,
+    source: RawJson<'a>,
     subagent_history_start_ordinal: Text<'a>,
     cwd: Text<'a>,
-    git: Object<Git<'a>>,
+    git: Object<CodexGit<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
 struct SubagentSource<'a> {
-    subagent: Raw<'a>,
+    subagent: RawJson<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Spawned<'a> {
+struct SpawnedAgent<'a> {
     thread_spawn: Object<Spawn<'a>>,
 }
 
@@ -61,14 +61,14 @@ struct Spawn<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Git<'a> {
+struct CodexGit<'a> {
     branch: Text<'a>,
 }
 
 /// An `event_msg` of any kind.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
+struct CodexMessage<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     turn_id: Text<'a>,
@@ -77,7 +77,7 @@ struct Message<'a> {
     last_agent_message: Text<'a>,
     thread_name: Text<'a>,
     call_id: Text<'a>,
-    item: Raw<'a>,
+    item: RawJson<'a>,
     turn_attribution: Object<Attribution<'a>>,
 }
 
@@ -90,7 +90,7 @@ struct Attribution<'a> {
 /// The newer form of the same.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Item<'a> {
+struct CodexItem<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     id: Text<'a>,
@@ -111,19 +111,19 @@ struct ResponseItem<'a> {
     kind: Text<'a>,
     call_id: Text<'a>,
     name: Text<'a>,
-    arguments: Raw<'a>,
-    input: Raw<'a>,
-    action: Raw<'a>,
+    arguments: RawJson<'a>,
+    input: RawJson<'a>,
+    action: RawJson<'a>,
     output: TextOrList<'a, Object<Piece<'a>>>,
 }
 
-fn parsed<'a, T: Deserialize<'a> + Default>(raw: Raw<'a>) -> T {
+fn parsed<'a, T: Deserialize<'a> + Default>(raw: RawJson<'a>) -> T {
     serde_json::from_slice::<Object<T>>(raw.0.as_bytes()).map(|found| found.0).unwrap_or_default()
 }
 
 /// Parses a whole rollout.
 pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader {
+    let mut reader = CodexReader {
         builder: TranscriptBuilder::new(cleaner),
         thread: None,
         first_ordinal: 0,
@@ -143,12 +143,12 @@ const HEADLESS: [&str; 2] = ["\"exec\"", "\"mcp\""];
 
 /// The form in which a prompt was reported.
 #[derive(Clone, Copy)]
-enum Form {
+enum CodexForm {
     Message,
     Item,
 }
 
-struct Reader<'a> {
+struct CodexReader<'a> {
     builder: TranscriptBuilder<'a>,
     thread: Option<Cow<'a, str>>,
     /// Lines before this one were copied from the parent session.
@@ -161,8 +161,8 @@ struct Reader<'a> {
     calls: Calls<'a>,
 }
 
-impl<'a> Reader<'a> {
-    fn line(&mut self, line: Line<'a>) {
+impl<'a> CodexReader<'a> {
+    fn line(&mut self, line: CodexLine<'a>) {
         let ordinal = line.ordinal.0.and_then(|ordinal| ordinal.parse().ok());
         let is_copied = ordinal.is_some_and(|ordinal: u64| ordinal < self.first_ordinal);
         let kind = line.kind.0.unwrap_or_default();
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
             "response_item" => self.response(parsed(line.payload)),
             "compacted" => {
                 let key = self.time_key();
-                self.builder.compacted(parsed::<Message>(line.payload).message.0.unwrap_or_default(), &key);
+                self.builder.compacted(parsed::<CodexMessage>(line.payload).message.0.unwrap_or_default(), &key);
             }
             _ => {}
         }
@@ -186,9 +186,9 @@ impl<'a> Reader<'a> {
     fn session(&mut self, meta: SessionMeta<'a>) {
         if self.thread.is_none() {
             self.is_headless = HEADLESS.contains(&meta.source.0);
-            self.builder.untyped = self.is_headless.then_some(Source::Headless);
+            self.builder.untyped = self.is_headless.then_some(MemorySource::Headless);
             let source: SubagentSource = parsed(meta.source);
-            let spawned: Spawned = parsed(source.subagent);
+            let spawned: SpawnedAgent = parsed(source.subagent);
             let parent = meta.parent_thread_id.0.or(spawned.thread_spawn.0.parent_thread_id.0);
             let is_subagent = parent.is_some()
                 || !matches!(source.subagent.0, "" | "null")
@@ -207,28 +207,28 @@ impl<'a> Reader<'a> {
     }
 
     /// Newer versions say of each turn what began it: a session can go on in another program.
-    fn untyped(&self, trigger: Option<&str>) -> Option<Source> {
+    fn untyped(&self, trigger: Option<&str>) -> Option<MemorySource> {
         match trigger {
-            None => self.is_headless.then_some(Source::Headless),
+            None => self.is_headless.then_some(MemorySource::Headless),
             Some("user") => None,
-            Some("exec") => Some(Source::Headless),
-            Some(_) => Some(Source::Client),
+            Some("exec") => Some(MemorySource::Headless),
+            Some(_) => Some(MemorySource::Client),
         }
     }
 
-    fn turn_context(&mut self, context: Message<'a>) {
+    fn turn_context(&mut self, context: CodexMessage<'a>) {
         self.builder.set_cwd(context.cwd.0);
         self.turn = context.turn_id.0.or(self.turn.take());
     }
 
-    fn message(&mut self, message: Message<'a>, whole: Raw<'a>) {
+    fn message(&mut self, message: CodexMessage<'a>, whole: RawJson<'a>) {
         match message.kind.0.as_deref() {
             Some("task_started" | "turn_started") => {
                 self.builder.finish_turn();
                 self.builder.untyped = self.untyped(message.turn_attribution.0.turn_trigger.0.as_deref());
                 self.turn = message.turn_id.0;
             }
-            Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), Form::Message),
+            Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), CodexForm::Message),
             Some("agent_message") => self.agent_message(message.message.0),
             Some("task_complete" | "turn_complete") => {
                 self.turn = message.turn_id.0.or(self.turn.take());
@@ -242,12 +242,12 @@ impl<'a> Reader<'a> {
                 self.calls.ended(&mut self.builder, message.call_id.0, parsed(whole));
             }
             Some("item_completed") => {
-                let item: Item = parsed(message.item);
+                let item: CodexItem = parsed(message.item);
                 match item.kind.0.as_deref() {
-                    Some("UserMessage") => self.prompt(text_of(item.content.0), Form::Item),
+                    Some("UserMessage") => self.prompt(text_of(item.content.0), CodexForm::Item),
                     Some("AgentMessage") => self.agent_message(Some(text_of(item.content.0))),
                     Some("CommandExecution" | "FileChange") => {
-                        let ended: Ended = parsed(message.item);
+                        let ended: CodexEnded = parsed(message.item);
                         self.calls.ended(&mut self.builder, item.id.0, ended);
                     }
                     _ => {}
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn prompt(&mut self, words: Cow<'a, str>, form: Form) {
+    fn prompt(&mut self, words: Cow<'a, str>, form: CodexForm) {
         let counts = self.prompts.entry(words.clone()).or_default();
         let before = counts[0].max(counts[1]);
         counts[form as usize] += 1;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::copilot;
 use crate::install::transcripts::{TranscriptFiles, below, current_path};
-use crate::install::{FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir};
+use crate::install::{FileEntry, InstallScope, Profile, SettingsFile, Surroundings, in_dir};
 use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
 use crate::settings::servers::{ServerStyle, command_and_args};
 use crate::settings::strict::Syntax;
@@ -55,10 +55,10 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("COPILOT_HOME").or_else(|| surroundings.in_home(".copilot"))
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     match scope {
-        Scope::User => in_dir(dir(surroundings), &[HOOKS_FILE, SERVERS_FILE]),
-        Scope::Project => in_dir(Some(surroundings.project.join(".github")), &[HOOKS_FILE]),
+        InstallScope::User => in_dir(dir(surroundings), &[HOOKS_FILE, SERVERS_FILE]),
+        InstallScope::Project => in_dir(Some(surroundings.project.join(".github")), &[HOOKS_FILE]),
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::json;
 
-use super::before::{Asking, Refusal};
+use super::before::{AskingTime, HookRefusal};
 use super::{Profile, host};
 
 pub const AGENT: Agent = Agent::new("copilot");
@@ -28,12 +28,12 @@ pub(super) static PROFILE: Profile = Profile {
     reply: host::bare_reply,
     refuse: |meant, reason| {
         Some(match meant {
-            Refusal::GoOn => json!({"decision": "block", "reason": reason}),
-            Refusal::Deny => json!({"permissionDecision": "deny", "permissionDecisionReason": reason}),
-            Refusal::Ask => json!({"permissionDecision": "ask", "permissionDecisionReason": reason}),
+            HookRefusal::GoOn => json!({"decision": "block", "reason": reason}),
+            HookRefusal::Deny => json!({"permissionDecision": "deny", "permissionDecisionReason": reason}),
+            HookRefusal::Ask => json!({"permissionDecision": "ask", "permissionDecisionReason": reason}),
         })
     },
-    asking: Asking::Always,
+    asking: AskingTime::Always,
     reports_words: false,
     forgets_when_resumed: true,
     has_exact_starts: true,

@@ -18,13 +18,13 @@ use serde_json::value::RawValue;
 use super::{AGENT, todos};
 use crate::key::prompt_key_prefix;
 use crate::loose::{Escaped, Object, Text, TextOrList};
-use crate::tool::{self, Exit, Use};
+use crate::tool::{self, CommandExit, Use};
 use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Payload<'a> {
+struct CopilotPayload<'a> {
     #[serde(rename = "sessionId", alias = "session_id")]
     session: Text<'a>,
     /// Milliseconds, or RFC 3339.
@@ -56,7 +56,7 @@ struct ToolResult<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Input<'a> {
+struct CopilotHookInput<'a> {
     path: Text<'a>,
     command: Text<'a>,
     file_text: Escaped<'a>,
@@ -70,7 +70,7 @@ struct Input<'a> {
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let mut fields: CopilotPayload = serde_json::from_slice(payload)?;
     let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionId"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
     let millis = fields.timestamp.0.take().and_then(|at| match at.parse() {
@@ -95,7 +95,7 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
 }
 
 /// Each event is recognised by a field that no other event has.
-fn event<'a>(cleaner: &'a Cleaner, fields: Payload<'a>, input: &'a str) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, fields: CopilotPayload<'a>, input: &'a str) -> Option<Event<'a>> {
     let failed = fields.error.0;
     match (fields.tool.0, fields.result, failed) {
         (Some(tool), Some(Object(result)), _) => return Some(Event::Tool(tool_use(cleaner, tool, input, result))),
@@ -138,7 +138,7 @@ fn own_name(tool: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result: ToolResult<'a>) -> ToolUse<'a> {
-    let Object(input): Object<Input> = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
+    let Object(input): Object<CopilotHookInput> = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
     let name = own_name(name);
     let mut used = Use::new(cleaner);
     match (&*name, result.kind.0.as_deref()) {
@@ -164,13 +164,13 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result
 }
 
 /// Exit code and output of a command; the last line is `<shellId: 1 completed with exit code 3>`.
-fn ending(text: &str) -> (Exit, String) {
+fn ending(text: &str) -> (CommandExit, String) {
     let text = text.trim_end();
     let (output, last) = text.rsplit_once('\n').unwrap_or(("", text));
     let code = last.strip_prefix('<').and_then(|last| last.strip_suffix('>')?.rsplit_once("exit code "));
     match code.and_then(|(_, code)| code.parse().ok()) {
-        Some(code) => (Exit::Code(code), output.to_string()),
-        None => (Exit::Unknown, text.to_string()),
+        Some(code) => (CommandExit::Code(code), output.to_string()),
+        None => (CommandExit::Unknown, text.to_string()),
     }
 }
 

@@ -15,23 +15,23 @@ const TABLE: &str = "todos";
 const COLUMNS: [&str; 4] = ["id", "title", "description", "status"];
 
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum TodoToken {
     /// A keyword, a name or a number, in lower case.
     Word(String),
     Text(String),
     Sign(char),
 }
 
-impl Token {
+impl TodoToken {
     fn is_word(&self, word: &str) -> bool {
-        matches!(self, Token::Word(found) if found == word)
+        matches!(self, TodoToken::Word(found) if found == word)
     }
 }
 
 /// Adds the tasks that a query adds or changes.
 pub(crate) fn changed(used: &mut Use<'_>, query: &str) {
     let tokens = tokens(query);
-    let tasks: Vec<_> = tokens.split(|token| *token == Token::Sign(';')).flat_map(statement).collect();
+    let tasks: Vec<_> = tokens.split(|token| *token == TodoToken::Sign(';')).flat_map(statement).collect();
     let tasks = tasks.into_iter().take(TODOS_MAX);
     used.tasks = tasks.filter_map(|(id, title, state)| clean(used, id, title, state)).collect();
 }
@@ -40,9 +40,9 @@ fn clean(used: &Use<'_>, id: Option<String>, title: Option<String>, state: TaskS
     task(used.cleaner, id.map(Cow::Owned), title.map(Cow::Owned), state)
 }
 
-type Change = (Option<String>, Option<String>, TaskState);
+type TodoChange = (Option<String>, Option<String>, TaskState);
 
-fn statement(tokens: &[Token]) -> Vec<Change> {
+fn statement(tokens: &[TodoToken]) -> Vec<TodoChange> {
     let Some(table) = tokens.iter().position(|token| token.is_word(TABLE)) else { return Vec::new() };
     let (before, after) = (&tokens[..table], &tokens[table + 1..]);
     match before {
@@ -58,7 +58,7 @@ fn statement(tokens: &[Token]) -> Vec<Change> {
 }
 
 /// `(id, title) VALUES ('a', 'First'), ('b', 'Second')`
-fn inserted(tokens: &[Token]) -> Vec<Change> {
+fn inserted(tokens: &[TodoToken]) -> Vec<TodoChange> {
     let Some(values) = tokens.iter().position(|token| token.is_word("values")) else { return Vec::new() };
     let named: Vec<&str> = tokens[..values].iter().filter_map(word).collect();
     let columns = if named.is_empty() { &COLUMNS[..] } else { &named[..] };
@@ -74,26 +74,26 @@ fn inserted(tokens: &[Token]) -> Vec<Change> {
 }
 
 /// The rows in parentheses; a value that is not a text is `None`.
-fn rows(tokens: &[Token]) -> Vec<Vec<Option<String>>> {
+fn rows(tokens: &[TodoToken]) -> Vec<Vec<Option<String>>> {
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
     let mut depth = 0;
     for token in tokens {
         match token {
-            Token::Sign('(') => {
+            TodoToken::Sign('(') => {
                 depth += 1;
                 if depth == 1 {
                     rows.push(vec![None]);
                 }
             }
-            Token::Sign(')') => depth -= 1,
-            Token::Sign(',') if depth == 1 => rows.iter_mut().last().into_iter().for_each(|row| row.push(None)),
-            Token::Text(text) if depth == 1 => {
+            TodoToken::Sign(')') => depth -= 1,
+            TodoToken::Sign(',') if depth == 1 => rows.iter_mut().last().into_iter().for_each(|row| row.push(None)),
+            TodoToken::Text(text) if depth == 1 => {
                 if let Some(value) = rows.last_mut().and_then(|row| row.last_mut()) {
                     *value = Some(text.clone());
                 }
             }
             // After the values comes what to do about a conflict.
-            Token::Word(_) if depth == 0 => break,
+            TodoToken::Word(_) if depth == 0 => break,
             _ => {}
         }
     }
@@ -101,11 +101,11 @@ fn rows(tokens: &[Token]) -> Vec<Vec<Option<String>>> {
 }
 
 /// `SET status = 'done' WHERE id = 'a'`
-fn updated(tokens: &[Token]) -> Vec<Change> {
+fn updated(tokens: &[TodoToken]) -> Vec<TodoChange> {
     let Some(condition) = tokens.iter().position(|token| token.is_word("where")) else { return Vec::new() };
     let (set, condition) = tokens.split_at(condition);
     let status = set.windows(3).find_map(|window| match window {
-        [column, Token::Sign('='), Token::Text(status)] if column.is_word("status") => Some(status.as_str()),
+        [column, TodoToken::Sign('='), TodoToken::Text(status)] if column.is_word("status") => Some(status.as_str()),
         _ => None,
     });
     match status.map(|status| state(Some(status))) {
@@ -115,11 +115,12 @@ fn updated(tokens: &[Token]) -> Vec<Change> {
 }
 
 /// The ids in a condition: `id = 'a'` or `id IN ('a', 'b')`.
-fn named_ids(condition: &[Token]) -> impl Iterator<Item = String> {
+fn named_ids(condition: &[TodoToken]) -> impl Iterator<Item = String> {
     let start = condition.iter().position(|token| token.is_word("id")).map_or(condition.len(), |at| at + 1);
-    let is_of_list = |token: &&Token| matches!(token, Token::Text(_) | Token::Sign(_)) || token.is_word("in");
+    let is_of_list =
+        |token: &&TodoToken| matches!(token, TodoToken::Text(_) | TodoToken::Sign(_)) || token.is_word("in");
     let listed = condition[start..].iter().take_while(is_of_list);
-    listed.filter_map(|token| if let Token::Text(id) = token { Some(id.clone()) } else { None })
+    listed.filter_map(|token| if let TodoToken::Text(id) = token { Some(id.clone()) } else { None })
 }
 
 fn state(status: Option<&str>) -> TaskState {
@@ -130,28 +131,28 @@ fn state(status: Option<&str>) -> TaskState {
     }
 }
 
-fn word(token: &Token) -> Option<&str> {
-    if let Token::Word(word) = token { Some(word) } else { None }
+fn word(token: &TodoToken) -> Option<&str> {
+    if let TodoToken::Word(word) = token { Some(word) } else { None }
 }
 
-fn tokens(query: &str) -> Vec<Token> {
+fn tokens(query: &str) -> Vec<TodoToken> {
     let mut tokens = Vec::new();
     let mut rest = query.trim_start();
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\'' => {
                 let (text, length) = quoted(rest);
-                tokens.push(Token::Text(text));
+                tokens.push(TodoToken::Text(text));
                 length
             }
             '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
             _ if is_of_word(first) => {
                 let length = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-                tokens.push(Token::Word(rest[..length].trim_matches(['"', '`']).to_lowercase()));
+                tokens.push(TodoToken::Word(rest[..length].trim_matches(['"', '`']).to_lowercase()));
                 length
             }
             _ => {
-                tokens.push(Token::Sign(first));
+                tokens.push(TodoToken::Sign(first));
                 first.len_utf8()
             }
         };

@@ -8,17 +8,17 @@ use std::collections::HashMap;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::Outcome;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
-use crate::loose::{Flag, Object, Raw, Text};
-use crate::transcripts::tools::{Answer, Arguments, tool_use, unpacked};
+use crate::loose::{Flag, Object, RawJson, Text};
+use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use, unpacked};
 use crate::transcripts::{Transcript, TranscriptBuilder, UseKey, each_line};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct CopilotLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     id: Text<'a>,
@@ -26,15 +26,15 @@ struct Line<'a> {
     /// The subagent, if the event is not the main agent's.
     #[serde(rename = "agentId")]
     agent: Text<'a>,
-    data: Object<Data<'a>>,
+    data: Object<CopilotData<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Data<'a> {
+struct CopilotData<'a> {
     #[serde(rename = "sessionId")]
     session: Text<'a>,
-    context: Object<Context<'a>>,
+    context: Object<CopilotContext<'a>>,
     // Changes to the context are beside the other fields.
     cwd: Text<'a>,
     branch: Text<'a>,
@@ -51,7 +51,7 @@ struct Data<'a> {
     parent_call: Text<'a>,
     #[serde(rename = "toolName")]
     tool: Text<'a>,
-    arguments: Raw<'a>,
+    arguments: RawJson<'a>,
     success: Flag,
     result: Object<Outcomes<'a>>,
     error: Object<Error<'a>>,
@@ -59,7 +59,7 @@ struct Data<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Context<'a> {
+struct CopilotContext<'a> {
     cwd: Text<'a>,
     #[serde(rename = "gitRoot")]
     root: Text<'a>,
@@ -83,38 +83,38 @@ struct Error<'a> {
 
 /// Parses a whole session.
 pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), uses: 0 };
+    let mut reader = CopilotReader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), uses: 0 };
     let damaged_lines = each_line(bytes, |line| reader.line(line));
     reader.finish(damaged_lines)
 }
 
 /// Where a message of the user is from, if nobody typed it.
-fn untyped(source: Option<&str>, is_continuation: bool) -> Option<Source> {
+fn untyped(source: Option<&str>, is_continuation: bool) -> Option<MemorySource> {
     match source {
-        _ if is_continuation => Some(Source::Client),
+        _ if is_continuation => Some(MemorySource::Client),
         None | Some("user") => None,
-        Some(source) if source.starts_with("schedule") => Some(Source::Scheduled),
-        Some(_) => Some(Source::Client),
+        Some(source) if source.starts_with("schedule") => Some(MemorySource::Scheduled),
+        Some(_) => Some(MemorySource::Client),
     }
 }
 
-struct Reader<'a> {
+struct CopilotReader<'a> {
     builder: TranscriptBuilder<'a>,
     /// By id.
-    open: HashMap<Cow<'a, str>, Open<'a>>,
+    open: HashMap<Cow<'a, str>, CopilotOpen<'a>>,
     uses: usize,
 }
 
 /// A tool use that has no result yet.
-struct Open<'a> {
+struct CopilotOpen<'a> {
     number: usize,
     tool: Cow<'a, str>,
-    given: Raw<'a>,
+    given: RawJson<'a>,
     began_at: Option<Timestamp>,
 }
 
-impl<'a> Reader<'a> {
-    fn line(&mut self, line: Line<'a>) {
+impl<'a> CopilotReader<'a> {
+    fn line(&mut self, line: CopilotLine<'a>) {
         let data = line.data.0;
         let is_own = line.agent.0.is_none() && data.parent_call.0.is_none();
         let id = line.id.0.unwrap_or_default();
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
                 if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
                     self.uses += 1;
                     let (number, began_at) = (self.uses, self.builder.at);
-                    self.open.insert(call, Open { number, tool, given: data.arguments, began_at });
+                    self.open.insert(call, CopilotOpen { number, tool, given: data.arguments, began_at });
                 }
             }
             Some("tool.execution_complete") => self.answered(data),
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn session(&mut self, data: Data<'a>) {
+    fn session(&mut self, data: CopilotData<'a>) {
         self.builder.session = self.builder.session.take().or(data.session.0);
         let context = data.context.0;
         self.builder.read.cwd = self.builder.read.cwd.take().or(context.root.0);
@@ -164,31 +164,34 @@ impl<'a> Reader<'a> {
         self.builder.set_branch(context.branch.0);
     }
 
-    fn answered(&mut self, data: Data<'a>) {
-        let Some((id, Open { tool, given, .. })) = data.call.0.and_then(|call| self.open.remove_entry(&call)) else {
+    fn answered(&mut self, data: CopilotData<'a>) {
+        let Some((id, CopilotOpen { tool, given, .. })) = data.call.0.and_then(|call| self.open.remove_entry(&call))
+        else {
             return;
         };
         let content = data.result.0.content.0.unwrap_or_default();
         let answer = match data.success.0 {
             true => {
                 let ended = match exit(&content) {
-                    Some((code, output)) => Answer::exited(code, Cow::Borrowed(output)),
-                    None if matches!(&*tool, "bash" | "powershell") => {
-                        Answer { outcome: Outcome::Unknown, output: Cow::Borrowed(&*content), ..Answer::default() }
-                    }
-                    None => Answer::default(),
+                    Some((code, output)) => ToolAnswer::exited(code, Cow::Borrowed(output)),
+                    None if matches!(&*tool, "bash" | "powershell") => ToolAnswer {
+                        outcome: Outcome::Unknown,
+                        output: Cow::Borrowed(&*content),
+                        ..ToolAnswer::default()
+                    },
+                    None => ToolAnswer::default(),
                 };
                 let chosen = content.strip_prefix("User responded: ").map(Cow::Borrowed);
                 let diff = data.result.0.detailed.0.unwrap_or_default();
-                Answer { diff, chosen: chosen.into_iter().collect(), ..ended }
+                ToolAnswer { diff, chosen: chosen.into_iter().collect(), ..ended }
             }
             false => {
                 let is_stopped = matches!(data.error.0.code.0.as_deref(), Some("rejected" | "denied" | "aborted"));
                 let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
-                Answer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..Answer::default() }
+                ToolAnswer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..ToolAnswer::default() }
             }
         };
-        let used = tool_use(self.builder.cleaner, &tool, &Arguments::read(&unpacked(&given)), &answer);
+        let used = tool_use(self.builder.cleaner, &tool, &ToolArguments::read(&unpacked(&given)), &answer);
         self.builder.tool(UseKey::Given { arguments: given.0, id }, used);
     }
 
@@ -196,9 +199,9 @@ impl<'a> Reader<'a> {
         self.builder.finish();
         let mut open: Vec<_> = self.open.into_iter().collect();
         open.sort_by_key(|(_, call)| call.number);
-        for (id, Open { tool, given, began_at, .. }) in open {
+        for (id, CopilotOpen { tool, given, began_at, .. }) in open {
             let key = UseKey::Given { arguments: given.0, id };
-            self.builder.in_flight(key, began_at, &tool, &Arguments::read(&unpacked(&given)));
+            self.builder.in_flight(key, began_at, &tool, &ToolArguments::read(&unpacked(&given)));
         }
         Transcript { damaged_lines, ..self.builder.read }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cursor;
-use crate::install::{FileEntry, Profile, Scope, SettingsFile, Surroundings, in_dir};
+use crate::install::{FileEntry, InstallScope, Profile, SettingsFile, Surroundings, in_dir};
 use crate::settings::hooks::{CheckHook, HookStyle, Nesting};
 use crate::settings::servers::ServerStyle;
 use crate::settings::strict::Syntax;
@@ -43,10 +43,10 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.in_home(".cursor")
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let dir = match scope {
-        Scope::User => dir(surroundings),
-        Scope::Project => Some(surroundings.project.join(".cursor")),
+        InstallScope::User => dir(surroundings),
+        InstallScope::Project => Some(surroundings.project.join(".cursor")),
     };
     in_dir(dir, FILES)
 }

@@ -6,7 +6,7 @@ pub(super) mod payload;
 use cerberus_record::id::Agent;
 use serde_json::{Value, json};
 
-use super::before::Refusal;
+use super::before::HookRefusal;
 use super::{Occasion, Profile};
 
 pub const AGENT: Agent = Agent::new("cursor");
@@ -20,7 +20,8 @@ pub(super) static PROFILE: Profile = Profile {
     is_sender: |marks| marks.has_conversation,
     reply,
     refuse: |meant, reason| {
-        (meant == Refusal::Deny).then(|| json!({"permission": "deny", "user_message": reason, "agent_message": reason}))
+        (meant == HookRefusal::Deny)
+            .then(|| json!({"permission": "deny", "user_message": reason, "agent_message": reason}))
     },
     command_variables: &["CURSOR_AGENT"],
     ..Profile::DEFAULT

@@ -15,12 +15,12 @@ use serde::Deserialize;
 use super::AGENT;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, Flag, List, Object, Text};
-use crate::tool::{self, Exit, Todo, Use};
+use crate::tool::{self, CommandExit, Todo, Use};
 use crate::{HookEvent, PayloadError};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Payload<'a> {
+struct CursorPayload<'a> {
     hook_event_name: Text<'a>,
     conversation_id: Text<'a>,
     session_id: Text<'a>,
@@ -32,7 +32,7 @@ struct Payload<'a> {
     prompt: Text<'a>,
     tool_name: Text<'a>,
     tool_use_id: Text<'a>,
-    tool_input: Object<Input<'a>>,
+    tool_input: Object<CursorHookInput<'a>>,
     /// JSON in a string.
     tool_output: Escaped<'a>,
     error_message: Text<'a>,
@@ -45,7 +45,7 @@ struct Payload<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Input<'a> {
+struct CursorHookInput<'a> {
     command: Text<'a>,
     working_directory: Text<'a>,
     cwd: Text<'a>,
@@ -60,7 +60,7 @@ struct Input<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Printed<'a> {
+struct CursorHookPrinted<'a> {
     #[serde(rename = "exitCode")]
     exit_code: Text<'a>,
     stdout: Text<'a>,
@@ -70,7 +70,7 @@ struct Printed<'a> {
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let mut fields: CursorPayload = serde_json::from_slice(payload)?;
     let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
     let session = fields.conversation_id.0.take().or(fields.session_id.0.take()).filter(|id| !id.is_empty());
     let session = session.ok_or(PayloadError::Missing("conversation_id"))?;
@@ -95,7 +95,7 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
     Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event, untyped: None }))
 }
 
-fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: CursorPayload<'a>) -> Option<Event<'a>> {
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
         "sessionStart" | "SessionStart" => Event::Start {
@@ -129,7 +129,7 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Ev
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, fields: Payload<'a>) -> Option<ToolUse<'a>> {
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: CursorPayload<'a>) -> Option<ToolUse<'a>> {
     let (name, Object(input)) = (fields.tool_name.0?, fields.tool_input);
     let path = Text(input.file_path.0.or(input.path.0).or(input.target_file.0));
     let mut used = Use::new(cleaner);
@@ -154,11 +154,11 @@ fn tool_use<'a>(cleaner: &'a Cleaner, fields: Payload<'a>) -> Option<ToolUse<'a>
 }
 
 /// Exit code and output of a command. Anything that is not JSON is all output.
-fn ending(tool_output: &str) -> (Exit, String) {
-    let Ok(Object(printed)) = serde_json::from_slice::<Object<Printed>>(tool_output.as_bytes()) else {
-        return (Exit::Unknown, tool_output.to_string());
+fn ending(tool_output: &str) -> (CommandExit, String) {
+    let Ok(Object(printed)) = serde_json::from_slice::<Object<CursorHookPrinted>>(tool_output.as_bytes()) else {
+        return (CommandExit::Unknown, tool_output.to_string());
     };
-    let exit = printed.exit_code.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
+    let exit = printed.exit_code.0.and_then(|code| code.parse().ok()).map_or(CommandExit::Unknown, CommandExit::Code);
     let texts = [printed.stdout, printed.output, printed.stderr];
     let texts: Vec<Cow<str>> = texts.into_iter().filter_map(|text| text.0).filter(|text| !text.is_empty()).collect();
     (exit, texts.join("\n"))

@@ -13,7 +13,7 @@ use crate::gemini;
 use crate::install::transcripts::{PathHints, SessionQuery, TranscriptFiles, below, plain_name};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
-    FileEntry, NotesFile, Profile, Scope, SessionFile, SettingsFile, Surroundings, first_lines, in_dir,
+    FileEntry, InstallScope, NotesFile, Profile, SessionFile, SettingsFile, Surroundings, first_lines, in_dir,
 };
 use crate::settings::hooks::{CheckHook, HookStyle};
 use crate::settings::servers::ServerStyle;
@@ -73,10 +73,10 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     }
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let dir = match scope {
-        Scope::User => dir(surroundings),
-        Scope::Project => Some(surroundings.project.join(".gemini")),
+        InstallScope::User => dir(surroundings),
+        InstallScope::Project => Some(surroundings.project.join(".gemini")),
     };
     in_dir(dir, FILES)
 }

@@ -8,8 +8,8 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::{Value, json};
 
-use super::before::Refusal;
-use super::headless::{Headless, Naming};
+use super::before::HookRefusal;
+use super::headless::{Headless, SessionNaming};
 use super::host::for_event;
 use super::{Occasion, Profile};
 
@@ -27,7 +27,7 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply,
-    refuse: |meant, reason| (meant != Refusal::Ask).then(|| json!({"decision": "deny", "reason": reason})),
+    refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| json!({"decision": "deny", "reason": reason})),
     shows_notice: true,
     // Its headless mode puts a start's context before the prompt in one message, and a resumed session drops messages
     // that begin with context. A prompt's context follows the prompt.
@@ -40,7 +40,10 @@ pub(super) static PROFILE: Profile = Profile {
 
 static HEADLESS: Headless = Headless {
     args: &["--output-format", "stream-json"],
-    naming: Some(Naming { flag: "--session-id", users_own: &["--session-id", "--session-file", "--resume", "-r"] }),
+    naming: Some(SessionNaming {
+        flag: "--session-id",
+        users_own: &["--session-id", "--session-file", "--resume", "-r"],
+    }),
     resume: Some("--resume"),
     read: stream::read,
     ..Headless::DEFAULT

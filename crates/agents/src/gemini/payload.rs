@@ -14,14 +14,14 @@ use serde::Deserialize;
 
 use super::AGENT;
 use crate::key::prompt_key;
-use crate::loose::{Escaped, List, Object, Pairs, Raw, Text};
-use crate::tool::{self, Exit, Question, Todo, Use};
+use crate::loose::{Escaped, List, Object, Pairs, RawJson, Text};
+use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
 use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Payload<'a> {
+struct GeminiPayload<'a> {
     hook_event_name: Text<'a>,
     session_id: Text<'a>,
     transcript_path: Text<'a>,
@@ -32,13 +32,13 @@ struct Payload<'a> {
     prompt: Text<'a>,
     prompt_response: Text<'a>,
     tool_name: Text<'a>,
-    tool_input: Object<Input<'a>>,
-    tool_response: Object<Response<'a>>,
+    tool_input: Object<GeminiHookInput<'a>>,
+    tool_response: Object<GeminiHookResponse<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Input<'a> {
+pub(crate) struct GeminiHookInput<'a> {
     pub file_path: Text<'a>,
     /// The name in older versions.
     pub absolute_path: Text<'a>,
@@ -50,30 +50,30 @@ pub(crate) struct Input<'a> {
     pub dir_path: Text<'a>,
     pub directory: Text<'a>,
     pub todos: List<Object<Todo<'a>>>,
-    pub questions: List<Object<Question<'a>>>,
+    pub questions: List<Object<UserQuestion<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Response<'a> {
+pub(crate) struct GeminiHookResponse<'a> {
     #[serde(rename = "llmContent")]
     pub for_model: Escaped<'a>,
     #[serde(rename = "returnDisplay")]
-    pub shown: Object<Shown<'a>>,
-    error: Option<Object<Failure<'a>>>,
+    pub shown: Object<ShownEdit<'a>>,
+    error: Option<Object<GeminiHookFailure<'a>>>,
 }
 
 /// What the user sees of an edit.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Shown<'a> {
+pub(crate) struct ShownEdit<'a> {
     #[serde(rename = "fileDiff")]
     pub diff: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Failure<'a> {
+struct GeminiHookFailure<'a> {
     message: Text<'a>,
 }
 
@@ -81,16 +81,16 @@ struct Failure<'a> {
 pub(crate) fn key_of_arguments(cleaner: &Cleaner, payload: &[u8]) -> Result<Clean<'static>, PayloadError> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound = "'de: 'a")]
-    struct Given<'a> {
-        tool_input: Raw<'a>,
+    struct GeminiHookGiven<'a> {
+        tool_input: RawJson<'a>,
     }
-    let given: Given = serde_json::from_slice(payload)?;
+    let given: GeminiHookGiven = serde_json::from_slice(payload)?;
     Ok(use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload))))
 }
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let mut fields: Payload = serde_json::from_slice(payload)?;
+    let mut fields: GeminiPayload = serde_json::from_slice(payload)?;
     let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
     let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
@@ -106,7 +106,7 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
     Ok(Some(HookEvent { agent: AGENT, session, cwd, key, event, untyped: None }))
 }
 
-fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: Payload<'a>) -> Option<Event<'a>> {
+fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: GeminiPayload<'a>) -> Option<Event<'a>> {
     Some(match name {
         "SessionStart" => Event::Start {
             source: fields.source.0.and_then(|source| StartSource::from_word(&source)).unwrap_or(StartSource::Startup),
@@ -163,7 +163,12 @@ pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, response: Response<'a>) -> ToolUse<'a> {
+fn tool_use<'a>(
+    cleaner: &'a Cleaner,
+    name: Cow<'a, str>,
+    input: GeminiHookInput<'a>,
+    response: GeminiHookResponse<'a>,
+) -> ToolUse<'a> {
     let mut used = Use::new(cleaner);
     match (&*name, response.error) {
         ("run_shell_command", _) => {
@@ -194,18 +199,18 @@ fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: Input<'a>, resp
 }
 
 /// Exit code and output of a command: `Output: …`, then labelled lines, some of which may be missing.
-fn ending(for_model: &str) -> (Exit, String) {
+fn ending(for_model: &str) -> (CommandExit, String) {
     let text = for_model.trim().trim_start_matches("<untrusted_context>").trim_end_matches("</untrusted_context>");
     let Some(text) = text.trim().strip_prefix("Output: ") else {
         let is_cancelled = text.trim().starts_with("Command was") && text.contains("cancelled");
-        return (if is_cancelled { Exit::Interrupted } else { Exit::Unknown }, text.trim().to_string());
+        return (if is_cancelled { CommandExit::Interrupted } else { CommandExit::Unknown }, text.trim().to_string());
     };
-    let mut exit = Exit::Code(0);
+    let mut exit = CommandExit::Code(0);
     let mut output = text;
     while let Some((before, last)) = output.rsplit_once('\n') {
         match last.split_once(": ") {
-            Some(("Exit Code", code)) => exit = code.parse().map_or(Exit::Unknown, Exit::Code),
-            Some(("Signal", _)) => exit = Exit::Interrupted,
+            Some(("Exit Code", code)) => exit = code.parse().map_or(CommandExit::Unknown, CommandExit::Code),
+            Some(("Signal", _)) => exit = CommandExit::Interrupted,
             Some(("Process Group PGID" | "Background PIDs", _)) => {}
             _ => break,
         }
@@ -215,7 +220,7 @@ fn ending(for_model: &str) -> (Exit, String) {
 }
 
 /// `{"answers":{"0":"…"}}`, by question number.
-fn answers<'a>(used: &mut Use<'a>, questions: List<Object<Question<'a>>>, for_model: &str) {
+fn answers<'a>(used: &mut Use<'a>, questions: List<Object<UserQuestion<'a>>>, for_model: &str) {
     #[derive(Default, Deserialize)]
     #[serde(default, bound = "'de: 'b")]
     struct Given<'b> {

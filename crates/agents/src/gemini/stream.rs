@@ -5,12 +5,12 @@
 
 use serde::Deserialize;
 
-use crate::loose::{List, Object, Pairs, Raw, Text};
-use crate::stream::{Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, Wait, http_status, subject, what};
+use crate::loose::{List, Object, Pairs, RawJson, Text};
+use crate::stream::{Bill, Count, Fault, Finish, Speaker, StreamEvent, TokenUsage, Wait, http_status, subject, what};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct GeminiStreamLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     session_id: Text<'a>,
@@ -20,13 +20,13 @@ struct Line<'a> {
     status: Text<'a>,
     severity: Text<'a>,
     message: Text<'a>,
-    error: Object<Problem<'a>>,
-    stats: Object<Stats>,
+    error: Object<GeminiStreamProblem<'a>>,
+    stats: Object<GeminiStreamStats>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Problem<'a> {
+struct GeminiStreamProblem<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     message: Text<'a>,
@@ -34,7 +34,7 @@ struct Problem<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Stats {
+struct GeminiStreamStats {
     total_tokens: Count,
     /// Cached ones included.
     input_tokens: Count,
@@ -42,7 +42,9 @@ struct Stats {
 }
 
 pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<GeminiStreamLine>>(line) else {
+        return vec![StreamEvent::Unknown];
+    };
     let events = match line.kind.0.as_deref() {
         Some("init") => {
             let session = line.session_id.0.filter(|session| !session.is_empty());
@@ -69,12 +71,12 @@ pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
     if events.is_empty() { vec![StreamEvent::Unknown] } else { events }
 }
 
-fn result(line: Line) -> Vec<StreamEvent> {
+fn result(line: GeminiStreamLine) -> Vec<StreamEvent> {
     let (stats, mut events) = (line.stats.0, Vec::new());
     if stats.total_tokens.0 > 0 {
         let cache_read = stats.cached.0.min(stats.input_tokens.0);
         let output = stats.total_tokens.0.saturating_sub(stats.input_tokens.0);
-        let tokens = Tokens { input: stats.input_tokens.0 - cache_read, cache_read, cache_write: 0, output };
+        let tokens = TokenUsage { input: stats.input_tokens.0 - cache_read, cache_read, cache_write: 0, output };
         events.push(StreamEvent::Spent { tokens: stats.total_tokens.0, cost_usd: None });
         events.push(StreamEvent::Billed(Bill { tokens, ..Bill::default() }));
     }
@@ -101,7 +103,7 @@ struct ChatLine<'a> {
     content: Text<'a>,
     model: Text<'a>,
     #[serde(rename = "toolCalls")]
-    calls: List<Raw<'a>>,
+    calls: List<RawJson<'a>>,
     tokens: Object<ChatTokens>,
 }
 
@@ -128,7 +130,7 @@ pub fn chat(line: &[u8]) -> Vec<StreamEvent> {
         let (message, model) = (line.id.0.map(Into::into), line.model.0.map(Into::into));
         let (context, output) = (counted.total.0, counted.total.0.saturating_sub(counted.input.0));
         let cache_read = counted.cached.0.min(counted.input.0);
-        let tokens = Tokens { input: counted.input.0 - cache_read, cache_read, cache_write: 0, output };
+        let tokens = TokenUsage { input: counted.input.0 - cache_read, cache_read, cache_write: 0, output };
         let usage = StreamEvent::Usage { message: Option::clone(&message), context, output: 0, own: Speaker::Main };
         events.push(usage);
         events.push(StreamEvent::Billed(Bill { message, model, tokens, ..Bill::default() }));

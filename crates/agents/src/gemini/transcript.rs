@@ -13,93 +13,93 @@ use cerberus_record::event::Outcome;
 use serde::Deserialize;
 
 use super::payload::without_context;
-use crate::loose::{List, Object, Raw, Text, TextOrList};
-use crate::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::loose::{List, Object, RawJson, Text, TextOrList};
+use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct GeminiLine<'a> {
     #[serde(rename = "sessionId")]
     session: Text<'a>,
     kind: Text<'a>,
     directories: List<Text<'a>>,
-    messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+    messages: List<Object<GeminiMessage<'a>>, MESSAGES_MAX>,
     /// The title of the chat.
     summary: Text<'a>,
     #[serde(rename = "$set")]
-    set: Object<Change<'a>>,
+    set: Object<GeminiChange<'a>>,
     // A message on a line of its own.
     id: Text<'a>,
     timestamp: Text<'a>,
     #[serde(rename = "type")]
     role: Text<'a>,
-    content: Raw<'a>,
+    content: RawJson<'a>,
     #[serde(rename = "displayContent")]
-    shown: Raw<'a>,
+    shown: RawJson<'a>,
     #[serde(rename = "toolCalls")]
-    calls: List<Object<Call<'a>>>,
+    calls: List<Object<GeminiCall<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Change<'a> {
+struct GeminiChange<'a> {
     summary: Text<'a>,
-    messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+    messages: List<Object<GeminiMessage<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
+struct GeminiMessage<'a> {
     id: Text<'a>,
     timestamp: Text<'a>,
     #[serde(rename = "type")]
     role: Text<'a>,
-    content: Raw<'a>,
+    content: RawJson<'a>,
     #[serde(rename = "displayContent")]
-    shown: Raw<'a>,
+    shown: RawJson<'a>,
     #[serde(rename = "toolCalls")]
-    calls: List<Object<Call<'a>>>,
+    calls: List<Object<GeminiCall<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Call<'a> {
+struct GeminiCall<'a> {
     id: Text<'a>,
     name: Text<'a>,
-    args: Raw<'a>,
+    args: RawJson<'a>,
     status: Text<'a>,
     timestamp: Text<'a>,
-    result: TextOrList<'a, Object<Part<'a>>>,
+    result: TextOrList<'a, Object<GeminiPart<'a>>>,
     #[serde(rename = "resultDisplay")]
-    display: Object<Display<'a>>,
+    display: Object<GeminiDisplay<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Part<'a> {
+struct GeminiPart<'a> {
     text: Text<'a>,
     #[serde(rename = "functionResponse")]
-    response: Object<FunctionResponse<'a>>,
+    response: Object<GeminiFunctionResponse<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct FunctionResponse<'a> {
+pub(crate) struct GeminiFunctionResponse<'a> {
     pub id: Text<'a>,
-    pub response: Object<Response<'a>>,
+    pub response: Object<GeminiResponse<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Response<'a> {
+pub(crate) struct GeminiResponse<'a> {
     pub output: Text<'a>,
     pub error: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub(crate) struct Display<'a> {
+pub(crate) struct GeminiDisplay<'a> {
     #[serde(rename = "fileDiff")]
     pub diff: Text<'a>,
 }
@@ -109,9 +109,10 @@ const SUMMARY: &str = "summary";
 
 /// Parses a whole chat.
 pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), messages: Vec::new(), known: HashMap::new() };
+    let mut reader =
+        GeminiReader { builder: TranscriptBuilder::new(cleaner), messages: Vec::new(), known: HashMap::new() };
     // An older file is one object, often over many lines.
-    let damaged_lines = match serde_json::from_slice::<Object<Line>>(bytes) {
+    let damaged_lines = match serde_json::from_slice::<Object<GeminiLine>>(bytes) {
         Ok(Object(whole)) => {
             reader.line(whole);
             0
@@ -121,17 +122,29 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
     reader.finish(damaged_lines)
 }
 
-struct Reader<'a> {
+struct GeminiReader<'a> {
     builder: TranscriptBuilder<'a>,
     /// In the order in which they started, each in its latest version.
-    messages: Vec<Message<'a>>,
+    messages: Vec<GeminiMessage<'a>>,
     known: HashMap<Cow<'a, str>, usize>,
 }
 
-impl<'a> Reader<'a> {
-    fn line(&mut self, line: Line<'a>) {
-        let Line { session, kind, directories, messages, summary, set, id, timestamp, role, content, shown, calls } =
-            line;
+impl<'a> GeminiReader<'a> {
+    fn line(&mut self, line: GeminiLine<'a>) {
+        let GeminiLine {
+            session,
+            kind,
+            directories,
+            messages,
+            summary,
+            set,
+            id,
+            timestamp,
+            role,
+            content,
+            shown,
+            calls,
+        } = line;
         self.builder.set_title(summary.0);
         self.builder.set_title(set.0.summary.0);
         self.builder.session = self.builder.session.take().or(session.0);
@@ -139,10 +152,10 @@ impl<'a> Reader<'a> {
         self.builder.set_cwd(directories.0.into_iter().find_map(|folder| folder.0));
         set.0.messages.0.into_iter().for_each(|rewritten| self.rewritten(rewritten.0));
         messages.0.into_iter().for_each(|message| self.message(message.0));
-        self.message(Message { id, timestamp, role, content, shown, calls });
+        self.message(GeminiMessage { id, timestamp, role, content, shown, calls });
     }
 
-    fn message(&mut self, message: Message<'a>) {
+    fn message(&mut self, message: GeminiMessage<'a>) {
         let Some(id) = message.id.0.clone() else { return };
         match self.known.get(&id) {
             Some(known) => self.messages[*known] = message,
@@ -153,10 +166,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn rewritten(&mut self, message: Message<'a>) {
+    fn rewritten(&mut self, message: GeminiMessage<'a>) {
         let words = text_of(message.content);
         if words.contains("<state_snapshot>") && message.id.0.as_ref().is_some_and(|id| !self.known.contains_key(id)) {
-            self.message(Message { role: Text(Some(Cow::Borrowed(SUMMARY))), ..message });
+            self.message(GeminiMessage { role: Text(Some(Cow::Borrowed(SUMMARY))), ..message });
         } else if self.builder.cwd.is_none() && words.trim_start().starts_with("<session_context>") {
             self.builder.set_cwd(workspace(&words).map(Cow::Owned));
         }
@@ -193,10 +206,10 @@ impl<'a> Reader<'a> {
         Transcript { damaged_lines, ..self.builder.read }
     }
 
-    fn call(&mut self, call: Call<'a>) {
+    fn call(&mut self, call: GeminiCall<'a>) {
         let (Some(id), Some(name)) = (call.id.0, call.name.0) else { return };
         self.builder.set_time(call.timestamp.0);
-        let arguments = Arguments::read(call.args.0);
+        let arguments = ToolArguments::read(call.args.0);
         let printed = match call.result {
             TextOrList::Text(text) => text,
             TextOrList::List(parts) => parts.into_iter().find_map(|part| part.0.printed()).unwrap_or_default(),
@@ -205,13 +218,13 @@ impl<'a> Reader<'a> {
         let answer = match call.status.0.as_deref() {
             Some("success") => {
                 let (exit, output) = exit(&printed);
-                Answer {
+                ToolAnswer {
                     diff: call.display.0.diff.0.unwrap_or_default(),
-                    ..Answer::exited(exit, Cow::Borrowed(output))
+                    ..ToolAnswer::exited(exit, Cow::Borrowed(output))
                 }
             }
-            Some("error") => Answer { outcome: Outcome::Failed, output: printed, ..Answer::default() },
-            Some("cancelled") => Answer { outcome: Outcome::Interrupted, output: printed, ..Answer::default() },
+            Some("error") => ToolAnswer { outcome: Outcome::Failed, output: printed, ..ToolAnswer::default() },
+            Some("cancelled") => ToolAnswer { outcome: Outcome::Interrupted, output: printed, ..ToolAnswer::default() },
             _ => {
                 let key = UseKey::Given { arguments: call.args.0, id };
                 return self.builder.in_flight(key, self.builder.at, &name, &arguments);
@@ -222,7 +235,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> GeminiPart<'a> {
     fn printed(self) -> Option<Cow<'a, str>> {
         let response = self.response.0.response.0;
         response.output.0.or(response.error.0).or(self.text.0)
@@ -230,13 +243,13 @@ impl<'a> Part<'a> {
 }
 
 /// The text of a message: a string, a part with a text, or a list of either.
-fn text_of(content: Raw<'_>) -> Cow<'_, str> {
+fn text_of(content: RawJson<'_>) -> Cow<'_, str> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound = "'de: 'a")]
     struct TextPart<'a> {
         text: Text<'a>,
     }
-    match serde_json::from_slice::<TextOrList<Raw>>(content.0.as_bytes()) {
+    match serde_json::from_slice::<TextOrList<RawJson>>(content.0.as_bytes()) {
         Ok(TextOrList::Text(text)) => text,
         Ok(TextOrList::List(parts)) => {
             let mut texts = parts.into_iter().map(text_of).filter(|text| !text.is_empty());

@@ -49,11 +49,11 @@ pub struct Profile {
     /// Where its program may be besides on PATH.
     pub programs: fn(&Surroundings) -> Vec<PathBuf>,
     /// The settings files that we are installed into.
-    pub files: fn(&Surroundings, Scope) -> Vec<SettingsFile>,
+    pub files: fn(&Surroundings, InstallScope) -> Vec<SettingsFile>,
     /// What the user still has to do after installing.
     pub afterwards: Option<&'static str>,
     /// Whether the agent itself has accepted the installed hooks.
-    pub trust: fn(&Surroundings, Scope) -> Trust,
+    pub trust: fn(&Surroundings, InstallScope) -> HookTrust,
     /// Whether we are installed as a plugin, which brings the same hooks.
     pub has_plugin: fn(&Surroundings) -> bool,
     /// The names of the instruction files that it reads in a project's folders.
@@ -104,7 +104,7 @@ pub struct SessionFile {
 words! {
     /// Which sessions we are installed for.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Scope {
+    pub enum InstallScope {
         /// All sessions of the user.
         User = "user",
         /// The sessions in this project.
@@ -134,7 +134,7 @@ pub struct TrustedHooks {
 
 /// Whether an agent runs the hooks in its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum HookTrust {
     /// It runs them without asking the user.
     NotNeeded,
     /// The user accepted `events` of our `of` hook events.
@@ -154,7 +154,7 @@ impl Profile {
         programs: |_| Vec::new(),
         files: |_, _| Vec::new(),
         afterwards: None,
-        trust: |_, _| Trust::NotNeeded,
+        trust: |_, _| HookTrust::NotNeeded,
         has_plugin: |_| false,
         guides: &[],
         user_guides: &[],

@@ -5,19 +5,25 @@ use std::path::Path;
 
 use cerberus_os::home::Home;
 
-use super::wiring::{Change, Repair, WiringError, plan_uninstall};
+use super::wiring::{Repair, SettingsChange, WiringError, plan_uninstall};
 use super::*;
-use crate::settings::{Target, Version, strict};
+use crate::settings::{InstallTarget, ProgramVersion, strict};
 
 const COMMAND: &str = "/usr/local/bin/cerberus";
-const TARGET: Target<'_> = Target { command: COMMAND, client: Some(Version(2, 1, 325)), home: None, checks: false };
+const TARGET: InstallTarget<'_> =
+    InstallTarget { command: COMMAND, client: Some(ProgramVersion(2, 1, 325)), home: None, checks: false };
 
-fn plan_install(home: &Home, agent: Agent, file: &SettingsFile, target: &Target<'_>) -> Result<Change, WiringError> {
+fn plan_install(
+    home: &Home,
+    agent: Agent,
+    file: &SettingsFile,
+    target: &InstallTarget<'_>,
+) -> Result<SettingsChange, WiringError> {
     wiring::plan_install(home, agent, file, target, Repair::No)
 }
 
 /// Every agent with its files, in a home and a project below `root`.
-fn files(root: &Path, scope: Scope) -> Vec<(&'static Profile, SettingsFile)> {
+fn files(root: &Path, scope: InstallScope) -> Vec<(&'static Profile, SettingsFile)> {
     let home = root.join("user");
     let variable = |name: &str| (name == "HOME").then(|| OsString::from(&home));
     let surroundings = Surroundings::new(&variable, root.join("project"));
@@ -69,7 +75,7 @@ fn original_texts(file: &SettingsFile) -> Vec<Option<&'static str>> {
 #[test]
 fn install_and_uninstall_leave_every_file_of_every_agent_as_it_was() {
     let mut checked = 0;
-    for scope in Scope::ALL {
+    for scope in InstallScope::ALL {
         let dir = tempfile::tempdir().unwrap();
         for (profile, file) in files(dir.path(), scope) {
             for before in original_texts(&file) {
@@ -112,7 +118,7 @@ fn invalid_and_read_only_files_are_left_alone() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
-    for (profile, file) in files(dir.path(), Scope::User) {
+    for (profile, file) in files(dir.path(), InstallScope::User) {
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
         let broken: &[&[u8]] = match (is_whole(&file), is_toml(&file)) {
             (true, _) => &[b"export const mine = 1\n", b"\xff\xfe"],
@@ -140,7 +146,7 @@ fn invalid_and_read_only_files_are_left_alone() {
 fn links_are_kept_and_concurrent_changes_are_not_lost() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
-    let (profile, file) = files(dir.path(), Scope::User).remove(0);
+    let (profile, file) = files(dir.path(), InstallScope::User).remove(0);
     let real = dir.path().join("dotfiles.json");
     fs::create_dir_all(file.path.parent().unwrap()).unwrap();
     fs::write(&real, "{}\n").unwrap();
@@ -160,7 +166,7 @@ fn links_are_kept_and_concurrent_changes_are_not_lost() {
 fn a_link_is_never_removed() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
-    for (index, (profile, file)) in files(dir.path(), Scope::User).into_iter().enumerate() {
+    for (index, (profile, file)) in files(dir.path(), InstallScope::User).into_iter().enumerate() {
         let real = dir.path().join(format!("real-{index}.json"));
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(&real, &file.path).unwrap();
@@ -192,7 +198,7 @@ fn a_file_that_its_agent_ignores_is_left_alone_or_repaired() {
     let text = "{\n  // mine\n  \"a\": 1,\n}\n";
     let mut refusing = Vec::new();
     for (profile, file) in
-        files(dir.path(), Scope::User).into_iter().filter(|(_, file)| !is_toml(file) && !is_whole(file))
+        files(dir.path(), InstallScope::User).into_iter().filter(|(_, file)| !is_toml(file) && !is_whole(file))
     {
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
         fs::write(&file.path, text).unwrap();
@@ -221,7 +227,7 @@ fn a_file_that_its_agent_ignores_is_left_alone_or_repaired() {
 fn a_file_created_after_uninstalling_is_not_removed() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path().join("home"));
-    for (profile, file) in files(dir.path(), Scope::User) {
+    for (profile, file) in files(dir.path(), InstallScope::User) {
         plan_install(&home, profile.agent, &file, &TARGET).unwrap().apply(&home).unwrap();
         plan_uninstall(&home, profile.agent, &file).unwrap().apply(&home).unwrap();
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
@@ -236,7 +242,7 @@ fn the_installed_text_never_changes() {
     // Codex trusts a hook by a hash of this text: a change here makes every user accept the hooks again.
     let dir = tempfile::tempdir().unwrap();
     let (_, file) =
-        files(dir.path(), Scope::User).into_iter().find(|(_, f)| f.path.ends_with(".codex/hooks.json")).unwrap();
+        files(dir.path(), InstallScope::User).into_iter().find(|(_, f)| f.path.ends_with(".codex/hooks.json")).unwrap();
     let text = crate::settings::install(file.parts, "", &TARGET).unwrap();
     let written: serde_json::Value = serde_json::from_str(&text).unwrap();
     let handler = |timeout: u32| serde_json::json!([{"hooks": [{"type": "command", "command": "/usr/local/bin/cerberus hook codex", "timeout": timeout}]}]);
@@ -266,11 +272,15 @@ fn environment_variables_move_an_agents_folder() {
         };
         let surroundings = Surroundings::new(&ask, PathBuf::from("/project"));
         let profile = Profile::of(Agent::from_name(agent).unwrap()).unwrap();
-        let paths: Vec<_> = (profile.files)(&surroundings, Scope::User).into_iter().map(|file| file.path).collect();
+        let paths: Vec<_> =
+            (profile.files)(&surroundings, InstallScope::User).into_iter().map(|file| file.path).collect();
         assert_eq!(paths, expected.map(PathBuf::from));
     }
     let nowhere = Surroundings::new(&|_| None, PathBuf::from("/project"));
-    assert!(ALL.iter().all(|profile| (profile.files)(&nowhere, Scope::User).is_empty() && !profile.is_found(&nowhere)));
+    assert!(
+        ALL.iter()
+            .all(|profile| (profile.files)(&nowhere, InstallScope::User).is_empty() && !profile.is_found(&nowhere))
+    );
     let agents: BTreeSet<_> = ALL.iter().map(|profile| profile.agent.name()).collect();
     assert_eq!(agents, crate::ALL.iter().map(|profile| profile.agent.name()).collect());
     assert!(ALL.iter().all(|profile| !profile.program().is_empty()));

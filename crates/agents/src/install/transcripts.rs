@@ -50,7 +50,7 @@ pub struct PathHints {
 }
 
 /// Opens a database of sessions. The duration limits the wait for a lock that the agent holds.
-pub type OpenDatabase = fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>;
+pub type OpenDatabase = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
 /// The session whose transcript is looked for.
 #[derive(Debug)]
@@ -98,17 +98,17 @@ pub fn current_path(path: &Path) -> Option<PathBuf> {
 /// A read-only database of many sessions.
 pub trait Database {
     /// The ids of all sessions, oldest first.
-    fn sessions(&self) -> Result<Vec<String>, DatabaseError>;
+    fn sessions(&self) -> Result<Vec<String>, TranscriptDatabaseError>;
 
     /// A session with all its messages. A subagent's export names the top-level session.
-    fn export(&self, session: &str) -> Result<Exported, DatabaseError>;
+    fn export(&self, session: &str) -> Result<ExportedSession, TranscriptDatabaseError>;
 
     /// The newest messages of a session and its subagents, as consecutive exports.
-    fn ending(&self, session: &str, bytes_max: usize) -> Result<Exported, DatabaseError>;
+    fn ending(&self, session: &str, bytes_max: usize) -> Result<ExportedSession, TranscriptDatabaseError>;
 }
 
 /// One session, in the agent's own export format.
-pub struct Exported {
+pub struct ExportedSession {
     pub json: Vec<u8>,
     pub damaged_rows: usize,
     /// Nothing was left out to stay within the size limit.
@@ -117,7 +117,7 @@ pub struct Exported {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{name}'s database {path}: {source}")]
-pub struct DatabaseError {
+pub struct TranscriptDatabaseError {
     pub name: &'static str,
     pub path: String,
     pub source: Box<dyn std::error::Error + Send + Sync>,

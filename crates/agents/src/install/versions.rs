@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cerberus_os::output::read_until;
-use cerberus_os::platform::{self, End, is_program};
+use cerberus_os::platform::{self, ProcessEnd, is_program};
 use cerberus_record::clean::text::line;
 
 use super::{Profile, Surroundings};
-use crate::settings::Version;
+use crate::settings::ProgramVersion;
 
 /// A program that does not print its version within this time is not waited for.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -21,20 +21,20 @@ const PROGRAMS_MAX: usize = 8;
 
 /// A program of an agent.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct AgentProgram {
     pub path: PathBuf,
     /// The first line that it prints when asked for its version.
     pub printed: Option<String>,
 }
 
-impl Program {
-    pub fn version(&self) -> Option<Version> {
-        Version::find(self.printed.as_deref()?)
+impl AgentProgram {
+    pub fn version(&self) -> Option<ProgramVersion> {
+        ProgramVersion::find(self.printed.as_deref()?)
     }
 }
 
 /// Asks every program of the agent, on PATH and elsewhere. Two names of one file are one program.
-pub fn programs(profile: &Profile, surroundings: &Surroundings) -> Vec<Program> {
+pub fn programs(profile: &Profile, surroundings: &Surroundings) -> Vec<AgentProgram> {
     let elsewhere = (profile.programs)(surroundings).into_iter().filter(|path| is_program(path));
     let mut seen: Vec<PathBuf> = Vec::new();
     let mut found = surroundings.all_on_path(profile.program());
@@ -46,17 +46,17 @@ pub fn programs(profile: &Profile, surroundings: &Surroundings) -> Vec<Program> 
         is_new
     });
     found.truncate(PROGRAMS_MAX);
-    found.into_iter().map(|path| Program { printed: ask(&path, ANSWER_MAX), path }).collect()
+    found.into_iter().map(|path| AgentProgram { printed: ask(&path, ANSWER_MAX), path }).collect()
 }
 
 /// The oldest version decides what may be installed; `None` if no program says which version it is.
-pub fn oldest(programs: &[Program]) -> Option<Version> {
-    programs.iter().filter_map(Program::version).min()
+pub fn oldest(programs: &[AgentProgram]) -> Option<ProgramVersion> {
+    programs.iter().filter_map(AgentProgram::version).min()
 }
 
 /// What one program says when asked for its version.
-pub fn version_of(program: &Path) -> Option<Version> {
-    Version::find(&ask(program, ANSWER_MAX)?)
+pub fn version_of(program: &Path) -> Option<ProgramVersion> {
+    ProgramVersion::find(&ask(program, ANSWER_MAX)?)
 }
 
 fn ask(program: &Path, limit: Duration) -> Option<String> {
@@ -65,7 +65,7 @@ fn ask(program: &Path, limit: Duration) -> Option<String> {
     let mut child = platform::in_own_group(&mut command).spawn().ok()?;
     let printed = read_until(&mut child, Instant::now() + limit, PRINTED_BYTES_MAX);
     // With everything that it started: nothing of it is needed any more.
-    platform::end_group(child.id(), End::Kill);
+    platform::end_group(child.id(), ProcessEnd::Kill);
     let _ = child.wait();
     let printed = String::from_utf8_lossy(&printed.ok()?).into_owned();
     printed.lines().next().map(|first| line(first, PRINTED_CHARS_MAX)).filter(|first| !first.is_empty())
@@ -120,9 +120,9 @@ mod tests {
         make(&first.join("claude"), "exit 3");
         assert_eq!(decides(), None, "it does not answer");
         make(&second.join("claude"), "echo '2.1.325 (Claude Code)'");
-        assert_eq!(decides(), Some(Version(2, 1, 325)));
+        assert_eq!(decides(), Some(ProgramVersion(2, 1, 325)));
         make(&home.join(".claude/local/claude"), "echo '2.1.50 (Claude Code)'");
-        assert_eq!(decides(), Some(Version(2, 1, 50)));
+        assert_eq!(decides(), Some(ProgramVersion(2, 1, 50)));
         fs::create_dir_all(home.join(".local/bin")).unwrap();
         std::os::unix::fs::symlink(second.join("claude"), home.join(".local/bin/claude")).unwrap();
         assert_eq!(programs(profile, &surroundings).len(), 3);

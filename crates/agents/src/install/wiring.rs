@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SettingsFile;
 use crate::settings::strict::{self, Extra};
-use crate::settings::{self, Position, SettingsError, Target, Version, Wiring, diff};
+use crate::settings::{self, EditorPosition, InstallTarget, ProgramVersion, SettingsError, Wiring, diff};
 
 /// Some agents keep more than settings in these files. Real ones are far smaller.
 pub(crate) const SETTINGS_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -30,7 +30,7 @@ pub enum WiringError {
     #[error("{path} was left alone: it is read-only")]
     ReadOnly { path: PathBuf },
     #[error("{path} was left alone: {at}: {extra} is not strict JSON, so the agent ignores the whole file")]
-    Ignored { path: PathBuf, at: Position, extra: Extra },
+    Ignored { path: PathBuf, at: EditorPosition, extra: Extra },
     #[error("{path} was left alone: another program changed it at the same time")]
     Outrun { path: PathBuf },
     #[error("cannot {doing} {path}: {source}")]
@@ -39,7 +39,7 @@ pub enum WiringError {
 
 /// A planned change to a settings file.
 #[derive(Debug)]
-pub struct Change {
+pub struct SettingsChange {
     pub path: PathBuf,
     before: Option<String>,
     after: Option<String>,
@@ -73,10 +73,10 @@ struct Backup {
     is_link: bool,
 }
 
-impl Change {
-    fn of(path: &Path, before: Option<String>, after: Option<String>, backup_path: PathBuf) -> Change {
+impl SettingsChange {
+    fn of(path: &Path, before: Option<String>, after: Option<String>, backup_path: PathBuf) -> SettingsChange {
         let path = path.to_path_buf();
-        Change { path, before, after, backup_path, backup: None, unrepaired: None, dirs_to_remove: Vec::new() }
+        SettingsChange { path, before, after, backup_path, backup: None, unrepaired: None, dirs_to_remove: Vec::new() }
     }
 
     pub fn is_none(&self) -> bool {
@@ -126,9 +126,9 @@ pub fn plan_install(
     home: &Home,
     agent: Agent,
     file: &SettingsFile,
-    target: &Target<'_>,
+    target: &InstallTarget<'_>,
     repair: Repair,
-) -> Result<Change, WiringError> {
+) -> Result<SettingsChange, WiringError> {
     let path = &file.path;
     let before = read(path)?;
     let settings_error = |source| WiringError::Settings { path: path.clone(), source };
@@ -153,11 +153,11 @@ pub fn plan_install(
         is_link: path.is_symlink(),
     });
     let backup_path = backup_path(home, agent, path);
-    check_writable(Change { backup, unrepaired, ..Change::of(path, before, Some(after), backup_path) })
+    check_writable(SettingsChange { backup, unrepaired, ..SettingsChange::of(path, before, Some(after), backup_path) })
 }
 
 /// Plans to remove what was installed, and the user's trust in it.
-pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<Change, WiringError> {
+pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<SettingsChange, WiringError> {
     let path = &file.path;
     let backup_path = backup_path(home, agent, path);
     let before = read(path)?;
@@ -173,7 +173,7 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
         text.contains("cerberus") && !settings::installed(file.parts, text, None).map_err(settings_error)?.is_empty();
     if !is_wired {
         let after = before.as_ref().map(|_| untrusted);
-        return check_writable(Change::of(path, before, after, backup_path));
+        return check_writable(SettingsChange::of(path, before, after, backup_path));
     }
     let backup = home.text(&backup_path, 2 * SETTINGS_BYTES_MAX).ok();
     let backup: Option<Backup> = backup.and_then(|text| serde_json::from_slice(text.as_bytes()).ok());
@@ -188,7 +188,7 @@ pub fn plan_uninstall(home: &Home, agent: Agent, file: &SettingsFile) -> Result<
     let is_gone = is_empty && !is_moved;
     let dirs_to_remove = backup.filter(|_| is_gone).map_or_else(Vec::new, |backup| backup.made_dirs);
     let after = (!is_gone).then_some(after);
-    check_writable(Change { dirs_to_remove, ..Change::of(path, before, after, backup_path) })
+    check_writable(SettingsChange { dirs_to_remove, ..SettingsChange::of(path, before, after, backup_path) })
 }
 
 /// The keys of the user's trust in our hooks.
@@ -200,7 +200,7 @@ fn trusted_keys(file: &SettingsFile) -> Vec<String> {
 }
 
 /// What is installed now, as this version of the agent reads it.
-pub fn wiring(file: &SettingsFile, client: Option<Version>) -> Result<Wiring, WiringError> {
+pub fn wiring(file: &SettingsFile, client: Option<ProgramVersion>) -> Result<Wiring, WiringError> {
     let text = read(&file.path)?.unwrap_or_default();
     let settings_error = |source| WiringError::Settings { path: file.path.clone(), source };
     let wiring = settings::installed(file.parts, &text, client).map_err(settings_error)?;
@@ -270,7 +270,7 @@ fn check_syntax(file: &SettingsFile, text: &str) -> Result<(), WiringError> {
 }
 
 /// Fails early if the file is read-only.
-fn check_writable(change: Change) -> Result<Change, WiringError> {
+fn check_writable(change: SettingsChange) -> Result<SettingsChange, WiringError> {
     if !change.is_none() && change.before.is_some() && !is_writable(&change.path) {
         return Err(WiringError::ReadOnly { path: change.path });
     }

@@ -1,18 +1,18 @@
 //! What the user of an interactive session is told when its context passes the soft redline.
 
 use super::redline::{Fill, Redline};
-use crate::meter::{Certainty, Measure, Meter, Reading, Windows};
+use crate::meter::{Certainty, Measure, Meter, MeterReading, Windows};
 use crate::stream::StreamEvent;
 
 /// How full the context is, by the end of its transcript.
-pub fn reading(events: &[StreamEvent], known: Windows) -> Reading {
+pub fn reading(events: &[StreamEvent], known: Windows) -> MeterReading {
     let mut meter = Meter::new(Measure::Usage, known, None);
     events.iter().for_each(|event| meter.observe(event));
     meter.reading()
 }
 
 /// `None` below the redline. A fill above the window means that the window was assumed too small.
-pub fn notice(reading: &Reading, redline: &Redline) -> Option<String> {
+pub fn notice(reading: &MeterReading, redline: &Redline) -> Option<String> {
     let (percent, tokens, window) = (reading.percent?, reading.tokens?, reading.window?);
     if redline.judge(reading) == Fill::Below || percent > 100.0 {
         return None;

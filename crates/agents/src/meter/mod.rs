@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::meter::price::Prices;
-use crate::stream::{Bill, Speaker, StreamEvent, Tokens};
+use crate::stream::{Bill, Speaker, StreamEvent, TokenUsage};
 
 words! {
     /// How certain a reading is, the most certain first.
@@ -33,7 +33,7 @@ words! {
 
 /// A reading of the meter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct MeterReading {
     pub tokens: Option<u64>,
     pub window: Option<u64>,
     /// `None` if tokens or window are unknown.
@@ -51,15 +51,15 @@ const MODELS_MAX: usize = 200;
 
 impl Windows {
     /// Stores the window of a model, and returns whether it is new.
-    pub fn learn(&mut self, model: &str, tokens: u64) -> Learned {
+    pub fn learn(&mut self, model: &str, tokens: u64) -> MeterNews {
         if model.is_empty() || tokens == 0 || self.0.get(model) == Some(&tokens) {
-            return Learned::Nothing;
+            return MeterNews::Nothing;
         }
         if self.0.len() >= MODELS_MAX && !self.0.contains_key(model) {
-            return Learned::Nothing;
+            return MeterNews::Nothing;
         }
         self.0.insert(model.to_string(), tokens);
-        Learned::New
+        MeterNews::New
     }
 
     pub fn of(&self, model: &str) -> Option<u64> {
@@ -72,7 +72,7 @@ impl Windows {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learned {
+pub enum MeterNews {
     New,
     Nothing,
 }
@@ -123,7 +123,7 @@ pub struct Meter {
 #[derive(Clone, Debug, Default)]
 struct Unpaid {
     model: Option<String>,
-    tokens: Tokens,
+    tokens: TokenUsage,
     written: u64,
     cost_usd: Option<f64>,
 }
@@ -201,7 +201,7 @@ impl Meter {
         self.text_bytes = self.text_bytes.saturating_add(bytes as u64);
     }
 
-    pub fn reading(&self) -> Reading {
+    pub fn reading(&self) -> MeterReading {
         let (tokens, tokens_certainty) = match self.measure {
             Measure::Usage => (self.context, Certainty::Direct),
             Measure::Output => (Some(self.text_bytes / BYTES_PER_TOKEN), Certainty::Estimated),
@@ -216,7 +216,7 @@ impl Meter {
             (Some(_), Some((_, certainty))) => certainty.max(tokens_certainty),
             (Some(_), None) => tokens_certainty,
         };
-        Reading { tokens, window: window.map(|(window, _)| window), percent, certainty }
+        MeterReading { tokens, window: window.map(|(window, _)| window), percent, certainty }
     }
 
     /// What the session has spent: tokens, including cached ones and subagents, and the cost if reported.
@@ -274,8 +274,8 @@ impl Meter {
 }
 
 impl Unpaid {
-    fn counted(&self) -> Tokens {
-        Tokens { output: self.tokens.output.max(self.written), ..self.tokens }
+    fn counted(&self) -> TokenUsage {
+        TokenUsage { output: self.tokens.output.max(self.written), ..self.tokens }
     }
 }
 
@@ -423,7 +423,7 @@ mod tests {
             "dear = { input = 10.0, output = 100.0 }\ncheap = { input = 1.0, output = 10.0, cache_read = 0.1 }";
         let new = || Meter::new(Measure::Usage, Windows::default(), None).with_prices(toml::from_str(prices).unwrap());
         let bill = |message: &str, model: &str, input, output, written| {
-            let tokens = Tokens { input, output, ..Tokens::default() };
+            let tokens = TokenUsage { input, output, ..TokenUsage::default() };
             let (message, model) = (Some(message.to_string()), Some(model.to_string()));
             StreamEvent::Billed(Bill { message, model, tokens, written, cost_usd: None })
         };
@@ -451,7 +451,7 @@ mod tests {
         // A session that reports its tokens so far, and its model separately.
         let mut meter = new();
         let total = |input, cache_read| {
-            let tokens = Tokens { input, cache_read, ..Tokens::default() };
+            let tokens = TokenUsage { input, cache_read, ..TokenUsage::default() };
             StreamEvent::Billed(Bill { tokens, ..Bill::default() })
         };
         meter.observe(&StreamEvent::Model("cheap-2".to_string()));
@@ -479,10 +479,10 @@ mod tests {
     #[test]
     fn windows_are_stored_by_model_and_only_new_ones_are_news() {
         let mut windows = Windows::default();
-        assert_eq!(windows.learn("m", 10), Learned::New);
-        assert_eq!(windows.learn("m", 10), Learned::Nothing);
-        assert_eq!(windows.learn("m", 20), Learned::New);
-        assert_eq!(windows.learn("", 20), Learned::Nothing);
+        assert_eq!(windows.learn("m", 10), MeterNews::New);
+        assert_eq!(windows.learn("m", 10), MeterNews::Nothing);
+        assert_eq!(windows.learn("m", 20), MeterNews::New);
+        assert_eq!(windows.learn("", 20), MeterNews::Nothing);
         let kept: Windows = serde_json::from_str(&serde_json::to_string(&windows).unwrap()).unwrap();
         assert_eq!((kept.of("m"), kept.of("n")), (Some(20), None));
     }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stream::Tokens;
+use crate::stream::TokenUsage;
 
 const TABLE: &str = include_str!("prices.txt");
 
@@ -33,7 +33,7 @@ impl Price {
         (!all.into_iter().flatten().all(is_price)).then_some("a price must be zero or more")
     }
 
-    pub fn of(&self, tokens: &Tokens) -> f64 {
+    pub fn of(&self, tokens: &TokenUsage) -> f64 {
         let cost = |count: u64, price: f64| count as f64 * price / 1_000_000.0;
         cost(tokens.input, self.input)
             + cost(tokens.output, self.output)
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn cached_tokens_have_their_own_price() {
-        let tokens = Tokens { input: 1_000_000, cache_read: 2_000_000, cache_write: 1_000_000, output: 100_000 };
+        let tokens = TokenUsage { input: 1_000_000, cache_read: 2_000_000, cache_write: 1_000_000, output: 100_000 };
         let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
         assert!((price.of(&tokens) - 8.85).abs() < 1e-9);
         let plain = Price { cache_read: None, cache_write: None, ..price };

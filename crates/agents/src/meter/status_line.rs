@@ -1,7 +1,7 @@
 //! The line below an agent's prompt: what the session was told, what waits for review, how full its context is.
 
 use super::redline::{Fill, Redline};
-use crate::meter::Reading;
+use crate::meter::MeterReading;
 
 /// Everything that the line shows.
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ pub struct StatusLine<'a> {
     /// The number of lines and tokens that the session was told.
     pub told: (usize, usize),
     pub proposals: usize,
-    pub reading: Reading,
+    pub reading: MeterReading,
     pub redline: Redline,
     pub cost_usd: Option<f64>,
 }
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn the_line_says_what_is_known() {
         let line = |told, proposals, percent, cost_usd| {
-            let reading = Reading { tokens: None, window: None, percent, certainty: Certainty::Direct };
+            let reading = MeterReading { tokens: None, window: None, percent, certainty: Certainty::Direct };
             let redline = Redline::default();
             StatusLine { project: "hydra", told, proposals, reading, redline, cost_usd }.text()
         };

@@ -5,7 +5,7 @@
 use cerberus_os::home::{Home, create_dir};
 use cerberus_os::replace::replace;
 
-use crate::meter::{Learned, Windows};
+use crate::meter::{MeterNews, Windows};
 
 const WINDOWS_BYTES_MAX: u64 = 64 * 1024;
 
@@ -15,7 +15,7 @@ pub fn load(home: &Home) -> Windows {
 }
 
 pub fn learn(home: &Home, known: &mut Windows, told: &Windows) {
-    let is_new = told.iter().filter(|(model, tokens)| known.learn(model, *tokens) == Learned::New).count() > 0;
+    let is_new = told.iter().filter(|(model, tokens)| known.learn(model, *tokens) == MeterNews::New).count() > 0;
     if is_new && let Ok(bytes) = serde_json::to_vec(known) {
         let _ = create_dir(&home.loops_dir()).and_then(|()| replace(&path(home), &bytes, 0o600));
     }

@@ -8,7 +8,7 @@ pub(super) mod transcript;
 use cerberus_record::id::Agent;
 use serde_json::json;
 
-use super::before::Refusal;
+use super::before::HookRefusal;
 use super::headless::Headless;
 use super::{Profile, host};
 
@@ -22,7 +22,7 @@ pub(super) static PROFILE: Profile = Profile {
     parse: payload::parse,
     transcript: Some(transcript::read),
     reply: host::bare_reply,
-    refuse: |meant, reason| (meant == Refusal::Deny).then(|| json!({"deny": reason})),
+    refuse: |meant, reason| (meant == HookRefusal::Deny).then(|| json!({"deny": reason})),
     has_exact_starts: true,
     command_variables: &["OPENCODE"],
     headless: Some(&HEADLESS),

@@ -11,19 +11,19 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
 use cerberus_record::id::{Agent, fnv1a};
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 
 use super::AGENT;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, Flag, List, Object, Text};
-use crate::tool::{self, Exit, Question, Todo, Use};
+use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
 use crate::{HookEvent, PayloadError, patch};
 
 /// A message of one of our plugins. The type of tool arguments differs by agent.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a, Args: Default + Deserialize<'de>")]
-pub(crate) struct Message<'a, Args> {
+pub(crate) struct OpencodeHookMessage<'a, Args> {
     event: Text<'a>,
     #[serde(rename = "sessionID")]
     session: Text<'a>,
@@ -46,7 +46,7 @@ pub(crate) struct Message<'a, Args> {
 /// The arguments of opencode's tools, under its own names.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Args<'a> {
+struct OpencodeHookArgs<'a> {
     command: Text<'a>,
     workdir: Text<'a>,
     #[serde(rename = "filePath")]
@@ -57,7 +57,7 @@ struct Args<'a> {
     #[serde(rename = "patchText")]
     patch_text: Escaped<'a>,
     todos: List<Object<Todo<'a>>>,
-    questions: List<Object<Question<'a>>>,
+    questions: List<Object<UserQuestion<'a>>>,
 }
 
 /// Parses one message. Returns `None` for events we do not capture.
@@ -66,7 +66,7 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
 }
 
 /// Reads the tool use in a message.
-type ReadUse<'a, Args> = fn(&'a Cleaner, Message<'a, Args>) -> Option<ToolUse<'a>>;
+type ReadUse<'a, Args> = fn(&'a Cleaner, OpencodeHookMessage<'a, Args>) -> Option<ToolUse<'a>>;
 
 /// Parses one message of the plugin for `agent`.
 pub(crate) fn parse_message<'a, Args: Default + Deserialize<'a>>(
@@ -75,12 +75,12 @@ pub(crate) fn parse_message<'a, Args: Default + Deserialize<'a>>(
     payload: &'a [u8],
     tool_use: ReadUse<'a, Args>,
 ) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let mut fields: Message<Args> = serde_json::from_slice(payload)?;
+    let mut fields: OpencodeHookMessage<Args> = serde_json::from_slice(payload)?;
     let name = fields.event.0.take().ok_or(PayloadError::Missing("event"))?;
     let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionID"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
     let id = fields.id.0.take().filter(|id| !id.is_empty());
-    let untyped = fields.headless.0.then_some(Source::Headless);
+    let untyped = fields.headless.0.then_some(MemorySource::Headless);
     let Some(event) = event(cleaner, &name, fields, tool_use) else { return Ok(None) };
     let key = match (&event, id) {
         (Event::Prompt { text }, Some(id)) => prompt_key(text, id.as_bytes()),
@@ -95,7 +95,7 @@ pub(crate) fn parse_message<'a, Args: Default + Deserialize<'a>>(
 fn event<'a, Args>(
     cleaner: &'a Cleaner,
     name: &str,
-    fields: Message<'a, Args>,
+    fields: OpencodeHookMessage<'a, Args>,
     tool_use: ReadUse<'a, Args>,
 ) -> Option<Event<'a>> {
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
@@ -117,12 +117,15 @@ fn event<'a, Args>(
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, fields: Message<'a, Object<Args<'a>>>) -> Option<ToolUse<'a>> {
+fn tool_use<'a>(
+    cleaner: &'a Cleaner,
+    fields: OpencodeHookMessage<'a, Object<OpencodeHookArgs<'a>>>,
+) -> Option<ToolUse<'a>> {
     let (name, Object(args)) = (fields.tool.0?, fields.args);
     let mut used = Use::new(cleaner);
     match &*name {
         "bash" => {
-            let exit = fields.exit.0.and_then(|code| code.parse().ok()).map_or(Exit::Unknown, Exit::Code);
+            let exit = fields.exit.0.and_then(|code| code.parse().ok()).map_or(CommandExit::Unknown, CommandExit::Code);
             tool::in_folder(&mut used, args.workdir);
             tool::shell_with_exit(&mut used, args.command, exit, fields.output.0.unwrap_or_default());
         }

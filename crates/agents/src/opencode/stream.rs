@@ -5,28 +5,28 @@
 use serde::Deserialize;
 
 use crate::loose::{Object, Pairs, Text};
-use crate::stream::{Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, Tokens, http_status, subject, what};
+use crate::stream::{Amount, Bill, Count, Fault, Finish, Speaker, StreamEvent, TokenUsage, http_status, subject, what};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct OpencodeStreamLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     #[serde(rename = "sessionID")]
     session: Text<'a>,
-    part: Object<Part<'a>>,
-    error: Object<Problem<'a>>,
+    part: Object<OpencodeStreamPart<'a>>,
+    error: Object<OpencodeStreamProblem<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Part<'a> {
+struct OpencodeStreamPart<'a> {
     id: Text<'a>,
     tool: Text<'a>,
     state: Object<ToolState<'a>>,
     text: Text<'a>,
     reason: Text<'a>,
-    tokens: Object<Counted>,
+    tokens: Object<OpencodeStreamCounted>,
     cost: Amount,
 }
 
@@ -39,23 +39,23 @@ struct ToolState<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Counted {
+struct OpencodeStreamCounted {
     input: Count,
     output: Count,
     reasoning: Count,
-    cache: Object<Cached>,
+    cache: Object<CachedCount>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Cached {
+struct CachedCount {
     read: Count,
     write: Count,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Problem<'a> {
+struct OpencodeStreamProblem<'a> {
     name: Text<'a>,
     data: Object<ProblemData<'a>>,
 }
@@ -69,7 +69,9 @@ struct ProblemData<'a> {
 }
 
 pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return vec![StreamEvent::Unknown] };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<OpencodeStreamLine>>(line) else {
+        return vec![StreamEvent::Unknown];
+    };
     let part = line.part.0;
     let events = match line.kind.0.as_deref() {
         Some("step_start") => {
@@ -103,9 +105,9 @@ pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
     if events.is_empty() { vec![StreamEvent::Unknown] } else { events }
 }
 
-fn step_finish(part: Part) -> Vec<StreamEvent> {
+fn step_finish(part: OpencodeStreamPart) -> Vec<StreamEvent> {
     let (counted, message) = (part.tokens.0, part.id.0.map(Into::into));
-    let tokens = Tokens {
+    let tokens = TokenUsage {
         input: counted.input.0,
         cache_read: counted.cache.0.read.0,
         cache_write: counted.cache.0.write.0,

@@ -9,20 +9,20 @@ use cerberus_record::event::Outcome;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
-use crate::loose::{Flag, List, Object, Raw, Text};
-use crate::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::loose::{Flag, List, Object, RawJson, Text};
+use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Export<'a> {
-    info: Object<Session<'a>>,
-    messages: List<Object<Message<'a>>, MESSAGES_MAX>,
+struct OpencodeExport<'a> {
+    info: Object<OpencodeSession<'a>>,
+    messages: List<Object<OpencodeMessage<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Session<'a> {
+struct OpencodeSession<'a> {
     id: Text<'a>,
     #[serde(rename = "parentID")]
     parent: Text<'a>,
@@ -32,11 +32,11 @@ struct Session<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
+struct OpencodeMessage<'a> {
     /// Set if `info` does not contain it.
     id: Text<'a>,
     info: Object<Info<'a>>,
-    parts: List<Object<Part<'a>>>,
+    parts: List<Object<OpencodePart<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,7 +58,7 @@ struct Times<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Part<'a> {
+struct OpencodePart<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     text: Text<'a>,
@@ -68,23 +68,23 @@ struct Part<'a> {
     #[serde(rename = "callID")]
     call: Text<'a>,
     tool: Text<'a>,
-    state: Object<State<'a>>,
+    state: Object<OpencodeState<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct State<'a> {
+struct OpencodeState<'a> {
     status: Text<'a>,
-    input: Raw<'a>,
+    input: RawJson<'a>,
     output: Text<'a>,
     error: Text<'a>,
-    metadata: Object<Metadata<'a>>,
+    metadata: Object<OpencodeMetadata<'a>>,
     time: Object<Times<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Metadata<'a> {
+struct OpencodeMetadata<'a> {
     exit: Text<'a>,
     diff: Text<'a>,
     answers: List<List<Text<'a>>>,
@@ -93,7 +93,7 @@ struct Metadata<'a> {
 /// Parses one or more exported sessions.
 pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
     let mut read = Transcript::default();
-    for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<Export>>() {
+    for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<OpencodeExport>>() {
         match export {
             Ok(Object(export)) => {
                 let one = session(cleaner, export);
@@ -107,8 +107,8 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
     read
 }
 
-fn session<'a>(cleaner: &'a Cleaner, export: Export<'a>) -> Transcript<'a> {
-    let Session { id, parent, directory, title } = export.info.0;
+fn session<'a>(cleaner: &'a Cleaner, export: OpencodeExport<'a>) -> Transcript<'a> {
+    let OpencodeSession { id, parent, directory, title } = export.info.0;
     let is_subagent = parent.0.is_some();
     let mut builder = TranscriptBuilder { session: parent.0.or(id.0), is_subagent, ..TranscriptBuilder::new(cleaner) };
     builder.set_cwd(directory.0);
@@ -172,10 +172,10 @@ fn set_time(builder: &mut TranscriptBuilder<'_>, millis: &Text<'_>) {
     builder.at = at.or(builder.at);
 }
 
-fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: Part<'a>) {
+fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: OpencodePart<'a>) {
     let (Some(call), Some(tool)) = (part.call.0, part.tool.0) else { return };
     let state = part.state.0;
-    let arguments = Arguments::read(state.input.0);
+    let arguments = ToolArguments::read(state.input.0);
     let answer = match state.status.0.as_deref() {
         Some("completed") => {
             let exit = state.metadata.0.exit.0.and_then(|code| code.parse().ok()).unwrap_or(0);
@@ -183,13 +183,13 @@ fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: Part<'a>) {
                 |texts: List<Text>| texts.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
             let chosen = state.metadata.0.answers.0.into_iter().map(|texts| Cow::Owned(joined(texts))).collect();
             let diff = state.metadata.0.diff.0.unwrap_or_default();
-            Answer { diff, chosen, ..Answer::exited(exit, state.output.0.unwrap_or_default()) }
+            ToolAnswer { diff, chosen, ..ToolAnswer::exited(exit, state.output.0.unwrap_or_default()) }
         }
         Some("error") => {
             let error = state.error.0.unwrap_or_default();
             let is_stopped = error.starts_with("The user rejected") || error.contains("aborted");
             let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
-            Answer { outcome, output: error, ..Answer::default() }
+            ToolAnswer { outcome, output: error, ..ToolAnswer::default() }
         }
         _ => return builder.in_flight(UseKey::Id(call), builder.at, &tool, &arguments),
     };

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::install::transcripts::{SessionQuery, TranscriptFiles, below};
-use crate::install::{FileEntry, NOTES_BY_FOLDER, Profile, Scope, SettingsFile, Surroundings, in_dir};
+use crate::install::{FileEntry, InstallScope, NOTES_BY_FOLDER, Profile, SettingsFile, Surroundings, in_dir};
 use crate::qwen_code;
 use crate::settings::hooks::{CheckHook, HookStyle};
 use crate::settings::servers::ServerStyle;
@@ -55,10 +55,10 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.folder("QWEN_HOME").or_else(|| surroundings.in_home(".qwen"))
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let dir = match scope {
-        Scope::User => dir(surroundings),
-        Scope::Project => Some(surroundings.project.join(".qwen")),
+        InstallScope::User => dir(surroundings),
+        InstallScope::Project => Some(surroundings.project.join(".qwen")),
     };
     in_dir(dir, FILES)
 }

@@ -6,7 +6,7 @@ pub(super) mod transcript;
 
 use cerberus_record::id::Agent;
 
-use super::before::Refusal;
+use super::before::HookRefusal;
 use super::host::{self, refusal};
 use super::{Occasion, Profile};
 
@@ -25,7 +25,7 @@ pub(super) static PROFILE: Profile = Profile {
     },
     transcript: Some(transcript::read),
     reply: |occasion, context| host::reply(occasion, context, None),
-    refuse: |meant, reason| (meant != Refusal::Ask).then(|| refusal(meant, reason)),
+    refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| refusal(meant, reason)),
     shows_notice: true,
     // Older versions send no start from a headless session.
     brief_occasion: Occasion::Prompt,

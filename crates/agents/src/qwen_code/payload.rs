@@ -10,15 +10,15 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::event::{Event, FileTouch, Outcome, ToolUse};
 
 use super::AGENT;
-use crate::claude_code::payload::{Call, Payload, hook_event};
-use crate::gemini::payload::{Input, Response, key_of_arguments};
+use crate::claude_code::payload::{ClaudeHookCall, ClaudePayload, hook_event};
+use crate::gemini::payload::{GeminiHookInput, GeminiHookResponse, key_of_arguments};
 use crate::loose::{Object, Text};
-use crate::tool::{self, Exit, Use};
+use crate::tool::{self, CommandExit, Use};
 use crate::{HookEvent, PayloadError, patch};
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let fields: Payload<Object<Input>, Object<Response>> = serde_json::from_slice(payload)?;
+    let fields: ClaudePayload<Object<GeminiHookInput>, Object<GeminiHookResponse>> = serde_json::from_slice(payload)?;
     let mut hook_event = hook_event(cleaner, AGENT, payload, fields, tool_use)?;
     if let Some(HookEvent { key, event: Event::Tool(_), .. }) = &mut hook_event {
         *key = key_of_arguments(cleaner, payload)?;
@@ -26,14 +26,17 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
     Ok(hook_event)
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Object<Response<'a>>>) -> ToolUse<'a> {
-    let Call { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
+fn tool_use<'a>(
+    cleaner: &'a Cleaner,
+    call: ClaudeHookCall<'a, Object<GeminiHookInput<'a>>, Object<GeminiHookResponse<'a>>>,
+) -> ToolUse<'a> {
+    let ClaudeHookCall { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
     let mut used = Use::new(cleaner);
     used.outcome = outcome;
     match &*name {
         "run_shell_command" => {
             let (exit, output) = ending(&error.unwrap_or_else(|| response.for_model.unescaped()));
-            let exit = if outcome == Outcome::Interrupted { Exit::Interrupted } else { exit };
+            let exit = if outcome == Outcome::Interrupted { CommandExit::Interrupted } else { exit };
             tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
             tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
         }
@@ -52,19 +55,21 @@ fn tool_use<'a>(cleaner: &'a Cleaner, call: Call<'a, Object<Input<'a>>, Object<R
 }
 
 /// Exit code and output of a command: labelled lines around `Output: …`.
-pub(super) fn ending(for_model: &str) -> (Exit, String) {
+pub(super) fn ending(for_model: &str) -> (CommandExit, String) {
     let Some((_, text)) = for_model.split_once("\nOutput: ") else {
         let is_cancelled = for_model.starts_with("Command was cancelled");
-        return (if is_cancelled { Exit::Interrupted } else { Exit::Unknown }, for_model.to_string());
+        return (if is_cancelled { CommandExit::Interrupted } else { CommandExit::Unknown }, for_model.to_string());
     };
-    let mut exit = Exit::Unknown;
+    let mut exit = CommandExit::Unknown;
     let mut output = text;
     while let Some((before, last)) = output.rsplit_once('\n') {
         match last.split_once(": ") {
-            Some(("Exit Code", code)) if exit == Exit::Unknown => exit = code.parse().map_or(exit, Exit::Code),
+            Some(("Exit Code", code)) if exit == CommandExit::Unknown => {
+                exit = code.parse().map_or(exit, CommandExit::Code)
+            }
             // A command that was not stopped by a signal has none, or 0.
             Some(("Signal", "(none)" | "0")) => {}
-            Some(("Signal", _)) => exit = Exit::Interrupted,
+            Some(("Signal", _)) => exit = CommandExit::Interrupted,
             Some(("Exit Code" | "Process Group PGID" | "Background PIDs", _)) => {}
             Some(("Error", _)) => {
                 output = before;

@@ -11,16 +11,16 @@ use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use super::payload::ending;
-use crate::gemini::transcript::{Display, FunctionResponse, Response};
-use crate::loose::{Flag, List, Object, Raw, Text};
+use crate::gemini::transcript::{GeminiDisplay, GeminiFunctionResponse, GeminiResponse};
+use crate::loose::{Flag, List, Object, RawJson, Text};
 use crate::stream::{Count, Speaker, StreamEvent};
-use crate::tool::Exit;
-use crate::transcripts::tools::{Answer, Arguments, tool_use};
+use crate::tool::CommandExit;
+use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Line<'a> {
+struct QwenLine<'a> {
     uuid: Text<'a>,
     #[serde(rename = "sessionId")]
     session: Text<'a>,
@@ -33,20 +33,20 @@ struct Line<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     subtype: Text<'a>,
-    message: Object<Message<'a>>,
+    message: Object<QwenMessage<'a>>,
     #[serde(rename = "systemPayload")]
     details: Object<Details<'a>>,
     #[serde(rename = "toolCallResult")]
     result: Object<CallResult<'a>>,
     #[serde(rename = "usageMetadata")]
-    usage: Object<Usage>,
+    usage: Object<QwenUsage>,
     #[serde(rename = "contextWindowSize")]
     window: Count,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct QwenUsage {
     #[serde(rename = "promptTokenCount")]
     prompt: Count,
     #[serde(rename = "candidatesTokenCount")]
@@ -55,27 +55,27 @@ struct Usage {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Message<'a> {
-    parts: List<Object<Part<'a>>>,
+struct QwenMessage<'a> {
+    parts: List<Object<QwenPart<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Part<'a> {
+struct QwenPart<'a> {
     text: Text<'a>,
     thought: Flag,
     #[serde(rename = "functionCall")]
-    call: Object<Call<'a>>,
+    call: Object<QwenCall<'a>>,
     #[serde(rename = "functionResponse")]
-    response: Object<FunctionResponse<'a>>,
+    response: Object<GeminiFunctionResponse<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-struct Call<'a> {
+struct QwenCall<'a> {
     id: Text<'a>,
     name: Text<'a>,
-    args: Raw<'a>,
+    args: RawJson<'a>,
 }
 
 /// What the client knows about a line beside the message.
@@ -87,7 +87,7 @@ struct Details<'a> {
     typed: Text<'a>,
     /// The messages that remain after compaction; the first holds the summary.
     #[serde(rename = "compressedHistory")]
-    remaining: List<Object<Message<'a>>, MESSAGES_MAX>,
+    remaining: List<Object<QwenMessage<'a>>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
@@ -95,17 +95,17 @@ struct Details<'a> {
 struct CallResult<'a> {
     status: Text<'a>,
     #[serde(rename = "resultDisplay")]
-    display: Object<Display<'a>>,
+    display: Object<GeminiDisplay<'a>>,
 }
 
 /// Parses a whole chat.
 pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = Reader { builder: TranscriptBuilder::new(cleaner), open: Vec::new() };
+    let mut reader = QwenReader { builder: TranscriptBuilder::new(cleaner), open: Vec::new() };
     let damaged_lines = each_line(bytes, |Object(line)| reader.line(line));
     for (call, began_at) in std::mem::take(&mut reader.open) {
         let (Some(id), Some(name)) = (call.id.0, call.name.0) else { continue };
         let key = UseKey::Given { arguments: call.args.0, id };
-        reader.builder.in_flight(key, began_at, &name, &Arguments::read(call.args.0));
+        reader.builder.in_flight(key, began_at, &name, &ToolArguments::read(call.args.0));
     }
     reader.builder.finish();
     Transcript { damaged_lines, ..reader.builder.read }
@@ -113,12 +113,12 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
 
 /// What a line says about the size of the context. A subagent has a context of its own.
 pub(crate) fn context(line: &[u8]) -> Vec<StreamEvent> {
-    let Ok(Object(line)) = serde_json::from_slice::<Object<Line>>(line) else { return Vec::new() };
+    let Ok(Object(line)) = serde_json::from_slice::<Object<QwenLine>>(line) else { return Vec::new() };
     match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
         _ if line.is_subagent.0 => Vec::new(),
         (Some("system"), Some("chat_compression")) => vec![StreamEvent::Compacted],
         (Some("assistant"), _) if line.usage.0.prompt.0 > 0 => {
-            let Object(Usage { prompt, answer }) = line.usage;
+            let Object(QwenUsage { prompt, answer }) = line.usage;
             let context = prompt.0.saturating_add(answer.0);
             let usage = StreamEvent::Usage { message: None, context, output: answer.0, own: Speaker::Main };
             let window = StreamEvent::Window { model: String::new(), tokens: line.window.0 };
@@ -128,14 +128,14 @@ pub(crate) fn context(line: &[u8]) -> Vec<StreamEvent> {
     }
 }
 
-struct Reader<'a> {
+struct QwenReader<'a> {
     builder: TranscriptBuilder<'a>,
     /// Calls without a result, and when they began.
-    open: Vec<(Call<'a>, Option<Timestamp>)>,
+    open: Vec<(QwenCall<'a>, Option<Timestamp>)>,
 }
 
-impl<'a> Reader<'a> {
-    fn line(&mut self, line: Line<'a>) {
+impl<'a> QwenReader<'a> {
+    fn line(&mut self, line: QwenLine<'a>) {
         let builder = &mut self.builder;
         builder.session = line.session.0.or(builder.session.take());
         builder.set_time(line.timestamp.0);
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         builder.set_branch(line.branch.0);
         builder.is_subagent = line.is_subagent.0;
         let id = line.uuid.0.unwrap_or_default();
-        let Object(Message { parts }) = line.message;
+        let Object(QwenMessage { parts }) = line.message;
         match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
             (Some("user"), None) => {
                 let words = line.details.0.typed.0.unwrap_or_else(|| typed(parts));
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn assistant(&mut self, parts: List<Object<Part<'a>>>, id: Cow<'a, str>) {
+    fn assistant(&mut self, parts: List<Object<QwenPart<'a>>>, id: Cow<'a, str>) {
         let (calls, texts): (Vec<_>, Vec<_>) =
             parts.0.into_iter().partition(|Object(part)| part.call.0.name.0.is_some());
         self.builder.agent_message(spoken(List(texts)), id);
@@ -173,46 +173,48 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn results(&mut self, parts: List<Object<Part<'a>>>, result: &CallResult<'a>) {
+    fn results(&mut self, parts: List<Object<QwenPart<'a>>>, result: &CallResult<'a>) {
         for Object(part) in parts.0 {
             let Object(response) = part.response;
             let Some(at) = self.open.iter().position(|(call, _)| call.id.0 == response.id.0) else { continue };
             let (call, _) = self.open.remove(at);
             let (Some(id), Some(name)) = (call.id.0, call.name.0) else { continue };
-            let Object(Response { output, error }) = response.response;
+            let Object(GeminiResponse { output, error }) = response.response;
             let printed = output.0.or(error.0).unwrap_or_default();
             let answer = match (result.status.0.as_deref(), &*name) {
                 (Some("cancelled"), _) => {
-                    Answer { outcome: Outcome::Interrupted, output: printed, ..Answer::default() }
+                    ToolAnswer { outcome: Outcome::Interrupted, output: printed, ..ToolAnswer::default() }
                 }
                 (_, "run_shell_command") => match ending(&printed) {
-                    (Exit::Code(code), output) => Answer::exited(code, Cow::Owned(output)),
-                    (Exit::Interrupted, output) => {
-                        Answer { outcome: Outcome::Interrupted, output: Cow::Owned(output), ..Answer::default() }
-                    }
-                    (Exit::Unknown, output) => {
-                        Answer { outcome: Outcome::Unknown, output: Cow::Owned(output), ..Answer::default() }
+                    (CommandExit::Code(code), output) => ToolAnswer::exited(code, Cow::Owned(output)),
+                    (CommandExit::Interrupted, output) => ToolAnswer {
+                        outcome: Outcome::Interrupted,
+                        output: Cow::Owned(output),
+                        ..ToolAnswer::default()
+                    },
+                    (CommandExit::Unknown, output) => {
+                        ToolAnswer { outcome: Outcome::Unknown, output: Cow::Owned(output), ..ToolAnswer::default() }
                     }
                 },
-                (Some("error"), _) => Answer { outcome: Outcome::Failed, output: printed, ..Answer::default() },
+                (Some("error"), _) => ToolAnswer { outcome: Outcome::Failed, output: printed, ..ToolAnswer::default() },
                 _ => {
                     let diff = result.display.0.diff.0.clone().unwrap_or_default();
-                    Answer { output: printed, diff, ..Answer::default() }
+                    ToolAnswer { output: printed, diff, ..ToolAnswer::default() }
                 }
             };
-            let used = tool_use(self.builder.cleaner, &name, &Arguments::read(call.args.0), &answer);
+            let used = tool_use(self.builder.cleaner, &name, &ToolArguments::read(call.args.0), &answer);
             self.builder.tool(UseKey::Given { arguments: call.args.0, id }, used);
         }
     }
 }
 
 /// What the agent said, without what it thought.
-fn spoken<'a>(parts: List<Object<Part<'a>>>) -> Cow<'a, str> {
+fn spoken<'a>(parts: List<Object<QwenPart<'a>>>) -> Cow<'a, str> {
     joined(parts.0.into_iter().filter(|Object(part)| !part.thought.0).filter_map(|Object(part)| part.text.0))
 }
 
 /// What the user typed, without what the client and hooks put beside it.
-fn typed<'a>(parts: List<Object<Part<'a>>>) -> Cow<'a, str> {
+fn typed<'a>(parts: List<Object<QwenPart<'a>>>) -> Cow<'a, str> {
     let is_beside = |text: &Cow<str>| text.starts_with("<system-reminder>") || text.starts_with("<qwen:");
     joined(parts.0.into_iter().filter_map(|Object(part)| part.text.0).filter(|text| !is_beside(text)))
 }

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::Kind;
+use super::JsonKind;
 use super::json::{Item, Node, is_whitespace, same_line_end};
 
 /// The longest indentation that is copied, because it is repeated on every new line.
@@ -37,15 +37,15 @@ enum Layout {
 
 /// The style of a file, which new text follows.
 #[derive(Debug)]
-struct Style {
+struct FileStyle {
     newline: &'static str,
     indent_unit: String,
     /// A space follows colons, and commas within a line.
     is_spaced: bool,
 }
 
-impl Style {
-    fn of(text: &str, root: &Node) -> Style {
+impl FileStyle {
+    fn of(text: &str, root: &Node) -> FileStyle {
         let newline = match text.find('\n') {
             Some(at) if text[..at].ends_with('\r') => "\r\n",
             _ => "\n",
@@ -61,7 +61,7 @@ impl Style {
             let before_value = text[..item.value.span.start].bytes().next_back();
             Some(before_value.is_some_and(is_whitespace))
         });
-        Style {
+        FileStyle {
             newline,
             indent_unit: indent_unit.unwrap_or_else(|| "  ".to_owned()),
             is_spaced: is_spaced.unwrap_or(true),
@@ -123,13 +123,13 @@ impl Style {
 #[derive(Debug)]
 pub(super) struct Editor<'a> {
     text: &'a str,
-    style: Style,
+    style: FileStyle,
     changes: Vec<(Range<usize>, String)>,
 }
 
 impl<'a> Editor<'a> {
     pub fn new(text: &'a str, root: &Node) -> Self {
-        Editor { text, style: Style::of(text, root), changes: Vec::new() }
+        Editor { text, style: FileStyle::of(text, root), changes: Vec::new() }
     }
 
     /// The changed text. Changes must not overlap; callers never change anything inside what they remove.
@@ -273,7 +273,7 @@ fn quoted(text: &str) -> String {
 
 /// The range between the brackets.
 fn inside(container: &Node) -> Range<usize> {
-    debug_assert!(matches!(container.kind, Kind::Object | Kind::Array), "only containers have an inside");
+    debug_assert!(matches!(container.kind, JsonKind::Object | JsonKind::Array), "only containers have an inside");
     container.span.start + 1..container.span.end - 1
 }
 
@@ -301,7 +301,7 @@ mod tests {
         let mut editor = Editor::new(text, &root);
         let value = Json::Array(vec![Json::Number(1)]);
         match root.kind {
-            Kind::Array => editor.append(&root, &Json::Array(vec![value.clone(), value])),
+            JsonKind::Array => editor.append(&root, &Json::Array(vec![value.clone(), value])),
             _ => editor.append(&root, &Json::Object(vec![("y", value.clone()), ("z", value)])),
         }
         editor.finish()

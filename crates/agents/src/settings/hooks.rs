@@ -10,7 +10,7 @@ use cerberus_record::id::Agent;
 use super::edit::{Editor, Json};
 use super::json::{self, Item, Node, expect_kind};
 use super::program::{is_program, shell_line, shell_program};
-use super::{Kind, SettingsError, Target, Version, WiredHook, Wiring};
+use super::{InstallTarget, JsonKind, ProgramVersion, SettingsError, WiredHook, Wiring};
 
 /// How an agent writes hooks.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct HookStyle {
     pub checks: Option<CheckHook>,
     /// The events that only newer versions of the agent know, each with the first version that does. They come last
     /// in `events`, in this order, so that adding them later gives the same text.
-    pub since: &'static [(&'static str, Version)],
+    pub since: &'static [(&'static str, ProgramVersion)],
     pub nesting: Nesting,
     /// The key of a handler's command.
     pub command_key: &'static str,
@@ -74,12 +74,12 @@ impl HookStyle {
     }
 
     /// The events that this version of the agent knows.
-    pub fn events_for(&self, client: Option<Version>) -> impl Iterator<Item = &'static (&'static str, u32)> {
+    pub fn events_for(&self, client: Option<ProgramVersion>) -> impl Iterator<Item = &'static (&'static str, u32)> {
         self.events.iter().filter(move |(event, _)| self.is_known(event, client))
     }
 
     /// Whether this version knows the event, as far as we can tell.
-    fn is_known(&self, event: &str, client: Option<Version>) -> bool {
+    fn is_known(&self, event: &str, client: Option<ProgramVersion>) -> bool {
         let since = self.since.iter().find(|(newer, _)| *newer == event);
         since.is_none_or(|(_, since)| client.is_some_and(|client| client >= *since))
     }
@@ -100,7 +100,7 @@ impl HookStyle {
     }
 
     /// The events to install, each with its entry.
-    fn entries<'a>(&self, command: &'a str, target: &Target<'_>) -> Vec<(&'static str, Json<'a>)> {
+    fn entries<'a>(&self, command: &'a str, target: &InstallTarget<'_>) -> Vec<(&'static str, Json<'a>)> {
         let plain =
             self.events_for(target.client).map(|(event, timeout)| (*event, self.entry(command, *timeout, None)));
         let check = self.checks.iter().filter(|_| target.checks);
@@ -109,14 +109,14 @@ impl HookStyle {
     }
 
     /// Whether this event is only used while rules are enforced, and they are not.
-    fn is_idle(&self, event: &str, target: &Target<'_>) -> bool {
+    fn is_idle(&self, event: &str, target: &InstallTarget<'_>) -> bool {
         !target.checks && self.checks.as_ref().is_some_and(|hook| hook.event == event)
     }
 }
 
 /// Existing hooks of ours are updated in place to run `program`; a program with `args` becomes a shell line. Other
 /// members (such as a changed timeout) stay; duplicates are removed.
-pub(super) fn install(style: &HookStyle, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
+pub(super) fn install(style: &HookStyle, text: &str, target: &InstallTarget<'_>) -> Result<String, SettingsError> {
     let text = &json::or_empty_object(text);
     let text = &without_unused_events(style, text, target)?;
     let command = style.command(target.command);
@@ -139,7 +139,7 @@ pub(super) fn install(style: &HookStyle, text: &str, target: &Target<'_>) -> Res
 }
 
 /// An event that a client does not know can make it ignore the whole file. One for rules costs time at every tool use.
-fn without_unused_events(style: &HookStyle, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
+fn without_unused_events(style: &HookStyle, text: &str, target: &InstallTarget<'_>) -> Result<String, SettingsError> {
     let root = json::parse(text)?;
     let mut editor = Editor::new(text, &root);
     if let Some((_, hooks)) = hooks_of(text, &root)? {
@@ -178,7 +178,7 @@ pub(super) fn uninstall(style: &HookStyle, text: &str) -> Result<String, Setting
 pub(super) fn installed(
     style: &HookStyle,
     text: &str,
-    client: Option<Version>,
+    client: Option<ProgramVersion>,
     wiring: &mut Wiring,
 ) -> Result<(), SettingsError> {
     let mut ours = Vec::new();
@@ -217,11 +217,11 @@ struct OurHandler<'a> {
 
 /// The `hooks` object and its index in the root.
 fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>, SettingsError> {
-    expect_kind(text, root, "the file", Kind::Object)?;
+    expect_kind(text, root, "the file", JsonKind::Object)?;
     let Some((index, hooks)) = root.member(text, "hooks")? else {
         return Ok(None);
     };
-    expect_kind(text, &hooks.value, "`hooks`", Kind::Object)?;
+    expect_kind(text, &hooks.value, "`hooks`", JsonKind::Object)?;
     Ok(Some((index, &hooks.value)))
 }
 
@@ -229,7 +229,7 @@ fn hooks_of<'a>(text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>,
 fn find_ours<'a>(style: &HookStyle, text: &str, hooks: &'a Node) -> Result<Vec<OurHandler<'a>>, SettingsError> {
     for (event, _) in style.events {
         if let Some((_, item)) = hooks.member(text, event)? {
-            expect_kind(text, &item.value, &format!("`hooks.{event}`"), Kind::Array)?;
+            expect_kind(text, &item.value, &format!("`hooks.{event}`"), JsonKind::Array)?;
         }
     }
     let mut found = Vec::new();
@@ -265,7 +265,7 @@ fn handlers<'a>(style: &HookStyle, text: &str, entry: &'a Node) -> Result<Vec<Ha
 }
 
 fn elements(node: &Node) -> impl Iterator<Item = (usize, &Item)> {
-    let items = if node.kind == Kind::Array { &node.items[..] } else { &[] };
+    let items = if node.kind == JsonKind::Array { &node.items[..] } else { &[] };
     items.iter().enumerate()
 }
 
@@ -284,7 +284,7 @@ fn recognise(style: &HookStyle, text: &str, handler: &Node) -> Result<Option<(St
         return Ok(None);
     };
     let args = match handler.member(text, "args")? {
-        Some((_, args)) if args.value.kind != Kind::Array => return Ok(None),
+        Some((_, args)) if args.value.kind != JsonKind::Array => return Ok(None),
         Some((_, args)) => args.value.items.iter().map(|item| item.value.string(text)).collect(),
         None => Vec::new(),
     };
@@ -302,7 +302,7 @@ fn wire(
     text: &str,
     hooks: &Node,
     command: &str,
-    target: &Target<'_>,
+    target: &InstallTarget<'_>,
 ) -> Result<(), SettingsError> {
     let ours = find_ours(style, text, hooks)?;
     let mut seen = BTreeSet::new();

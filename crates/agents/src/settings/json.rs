@@ -9,14 +9,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{DEPTH_MAX, Kind, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES};
+use super::{DEPTH_MAX, EditorPosition, JsonKind, SettingsError, SyntaxProblem, TEXT_MAX_BYTES};
 
 pub(super) const BOM: &str = "\u{feff}";
 
 /// A value and its position.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub kind: Kind,
+    pub kind: JsonKind,
     /// The whole value, including brackets.
     pub span: Range<usize>,
     /// Members or elements in source order; empty for scalars.
@@ -63,7 +63,7 @@ impl Node {
 
     /// The decoded string, if this is one.
     pub fn string(&self, text: &str) -> Option<String> {
-        (self.kind == Kind::String).then(|| decode(&text[self.span.clone()]))
+        (self.kind == JsonKind::String).then(|| decode(&text[self.span.clone()]))
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn or_empty_object(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{bom}{{}}{newline}"))
 }
 
-pub(super) fn expect_kind(text: &str, node: &Node, path: &str, expected: Kind) -> Result<(), SettingsError> {
+pub(super) fn expect_kind(text: &str, node: &Node, path: &str, expected: JsonKind) -> Result<(), SettingsError> {
     if node.kind == expected {
         return Ok(());
     }
@@ -92,10 +92,10 @@ pub(super) fn expect_kind(text: &str, node: &Node, path: &str, expected: Kind) -
 }
 
 /// Line and column of a byte offset.
-pub(super) fn position(text: &str, offset: usize) -> Position {
+pub(super) fn position(text: &str, offset: usize) -> EditorPosition {
     let before = &text[..offset];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Position {
+    EditorPosition {
         line: 1 + before.bytes().filter(|&byte| byte == b'\n').count(),
         column: 1 + before[line_start..].trim_start_matches(BOM).chars().count(),
     }
@@ -213,23 +213,23 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Node, SettingsError> {
         match self.peek() {
-            Some(b'{') => self.container(Kind::Object, depth),
-            Some(b'[') => self.container(Kind::Array, depth),
+            Some(b'{') => self.container(JsonKind::Object, depth),
+            Some(b'[') => self.container(JsonKind::Array, depth),
             Some(b'"') => {
                 let span = self.string()?;
-                Ok(scalar(Kind::String, span))
+                Ok(scalar(JsonKind::String, span))
             }
             Some(_) => self.word(),
             None => Err(self.unexpected()),
         }
     }
 
-    fn container(&mut self, kind: Kind, depth: usize) -> Result<Node, SettingsError> {
+    fn container(&mut self, kind: JsonKind, depth: usize) -> Result<Node, SettingsError> {
         if depth == DEPTH_MAX {
             return Err(SettingsError::TooDeep { at: position(self.text, self.at) });
         }
         let start = self.at;
-        let close = if kind == Kind::Object { b'}' } else { b']' };
+        let close = if kind == JsonKind::Object { b'}' } else { b']' };
         let mut items: Vec<Item> = Vec::new();
         let mut has_comments = false;
         self.at += 1;
@@ -258,10 +258,10 @@ impl Parser<'_> {
         Ok(Node { kind, span: start..self.at, items, fresh_line: false, has_comments })
     }
 
-    fn item(&mut self, kind: Kind, depth: usize, before: &Trivia) -> Result<Item, SettingsError> {
+    fn item(&mut self, kind: JsonKind, depth: usize, before: &Trivia) -> Result<Item, SettingsError> {
         let start = self.at;
         let mut key = None;
-        if kind == Kind::Object {
+        if kind == JsonKind::Object {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected());
             }
@@ -314,16 +314,16 @@ impl Parser<'_> {
         let word = &self.text[start..self.at];
         let kind = match word {
             "" => return Err(self.unexpected()),
-            "null" => Kind::Null,
-            "true" | "false" => Kind::Bool,
-            _ if serde_json::from_slice::<serde::de::IgnoredAny>(word.as_bytes()).is_ok() => Kind::Number,
+            "null" => JsonKind::Null,
+            "true" | "false" => JsonKind::Bool,
+            _ if serde_json::from_slice::<serde::de::IgnoredAny>(word.as_bytes()).is_ok() => JsonKind::Number,
             _ => return Err(self.fail(start, SyntaxProblem::BadWord)),
         };
         Ok(scalar(kind, start..self.at))
     }
 }
 
-fn scalar(kind: Kind, span: Range<usize>) -> Node {
+fn scalar(kind: JsonKind, span: Range<usize>) -> Node {
     Node { kind, span, items: Vec::new(), fresh_line: false, has_comments: false }
 }
 
@@ -393,7 +393,7 @@ mod tests {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(parse(&nested(DEPTH_MAX)).is_ok());
         let column = DEPTH_MAX + 1;
-        let too_deep = SettingsError::TooDeep { at: Position { line: 1, column } };
+        let too_deep = SettingsError::TooDeep { at: EditorPosition { line: 1, column } };
         assert_eq!(parse(&nested(DEPTH_MAX + 1)).err(), Some(too_deep.clone()));
         assert_eq!(parse(&nested(100_000)).err(), Some(too_deep.clone()));
         assert_eq!(parse(&"[".repeat(100_000)).err(), Some(too_deep));
@@ -420,7 +420,7 @@ mod tests {
         let root = parse(text).unwrap();
         assert_eq!(root.member(text, "hooks").unwrap().map(|(index, _)| index), Some(0));
         let twice = "{\"a\": 1,\n \"a\": 2}";
-        let at = Position { line: 2, column: 2 };
+        let at = EditorPosition { line: 2, column: 2 };
         let error = parse(twice).unwrap().member(twice, "a").map(|found| found.is_some());
         assert_eq!(error, Err(SettingsError::DuplicateKey { at, key: "a".to_owned() }));
     }

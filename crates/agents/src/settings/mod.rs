@@ -34,7 +34,7 @@ pub use hooks::HookStyle;
 pub use program::shell_word;
 pub use servers::ServerStyle;
 pub use trust::{trusted_hooks, without_trust};
-pub use version::Version;
+pub use version::ProgramVersion;
 pub use whole::WholeFile;
 
 /// The deepest accepted nesting of objects and arrays.
@@ -65,7 +65,7 @@ impl Part {
     }
 
     /// What it is, in a few words, as installed for this version of the agent.
-    pub fn describe(&self, client: Option<Version>) -> String {
+    pub fn describe(&self, client: Option<ProgramVersion>) -> String {
         match self {
             Part::Hooks(style) => format!("{} hooks", style.events_for(client).count()),
             Part::Server(_) | Part::TomlServer(_) => "MCP server".to_owned(),
@@ -75,7 +75,7 @@ impl Part {
     }
 
     /// The versions of the agent from which on more can be installed.
-    fn thresholds(&self) -> impl Iterator<Item = Version> {
+    fn thresholds(&self) -> impl Iterator<Item = ProgramVersion> {
         let since = if let Part::Hooks(style) = self { style.since } else { &[] };
         since.iter().map(|(_, version)| *version)
     }
@@ -96,22 +96,22 @@ pub fn check_events(parts: &[Part]) -> impl Iterator<Item = &'static str> {
 
 /// What the installed entries run, and who will read them.
 #[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
+pub struct InstallTarget<'a> {
     /// An unquoted path to `cerberus`.
     pub command: &'a str,
     /// The oldest version of the agent that reads the file. If it is unknown, only what every version accepts is
     /// written.
-    pub client: Option<Version>,
+    pub client: Option<ProgramVersion>,
     /// The data folder that the server is told, because some agents do not pass on their environment.
     pub home: Option<&'a str>,
     /// Whether rules of the user are enforced, for which agents must ask before they use a tool.
     pub checks: bool,
 }
 
-impl<'a> Target<'a> {
+impl<'a> InstallTarget<'a> {
     /// This program, for a client of unknown version, with the default data folder.
-    pub fn program(command: &'a str) -> Target<'a> {
-        Target { command, client: None, home: None, checks: false }
+    pub fn program(command: &'a str) -> InstallTarget<'a> {
+        InstallTarget { command, client: None, home: None, checks: false }
     }
 }
 
@@ -169,7 +169,7 @@ impl Wiring {
 ///
 /// Existing entries are updated in place, and hooks for events that the client does not know are removed. A blank file
 /// counts as empty.
-pub fn install(parts: &[Part], text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
+pub fn install(parts: &[Part], text: &str, target: &InstallTarget<'_>) -> Result<String, SettingsError> {
     if !program::is_program(target.command) {
         return Err(SettingsError::NotCerberus { command: target.command.to_owned() });
     }
@@ -216,7 +216,7 @@ pub fn uninstall(parts: &[Part], text: &str, before: Option<&str>) -> Result<Str
 }
 
 /// Which of our parts the text has, and which are missing for this version of the agent.
-pub fn installed(parts: &[Part], text: &str, client: Option<Version>) -> Result<Wiring, SettingsError> {
+pub fn installed(parts: &[Part], text: &str, client: Option<ProgramVersion>) -> Result<Wiring, SettingsError> {
     let mut wiring = Wiring::default();
     for part in parts {
         match part {
@@ -246,10 +246,10 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
         return false;
     }
     let home = wiring.servers.iter().find_map(|server| server.home.as_deref());
-    let versions: BTreeSet<Version> = parts.iter().flat_map(Part::thresholds).collect();
+    let versions: BTreeSet<ProgramVersion> = parts.iter().flat_map(Part::thresholds).collect();
     let clients = versions.into_iter().rev().map(Some).chain([None]);
     let checks = check_events(parts).any(|event| wiring.hooks.iter().any(|hook| hook.event == event));
-    let mut targets = clients.map(|client| Target { command, client, home, checks });
+    let mut targets = clients.map(|client| InstallTarget { command, client, home, checks });
     targets.any(|target| install(&as_then, before, &target).is_ok_and(|after| after == text))
 }
 
@@ -257,16 +257,16 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     #[error("{at}: {problem}")]
-    Syntax { at: Position, problem: SyntaxProblem },
+    Syntax { at: EditorPosition, problem: SyntaxProblem },
     #[error("{at}: nested deeper than {DEPTH_MAX} levels")]
-    TooDeep { at: Position },
+    TooDeep { at: EditorPosition },
     #[error("the file has {bytes} bytes, but a settings file may have at most {TEXT_MAX_BYTES}")]
     TooLarge { bytes: usize },
     /// Only keys that we follow are checked: which of two `hooks` counts would be a guess.
     #[error("{at}: the key {key:?} appears twice in one object")]
-    DuplicateKey { at: Position, key: String },
+    DuplicateKey { at: EditorPosition, key: String },
     #[error("{at}: {path} should be {expected}, but is {found}")]
-    WrongType { at: Position, path: String, expected: Kind, found: Kind },
+    WrongType { at: EditorPosition, path: String, expected: JsonKind, found: JsonKind },
     /// A server with our name that runs something else belongs to the user.
     #[error("{path} already exists and runs something else")]
     Taken { path: String },
@@ -274,7 +274,7 @@ pub enum SettingsError {
     #[error("{path} is written in a way that cannot be changed safely; edit it by hand")]
     Entangled { path: String },
     #[error("{at}: {problem}")]
-    Toml { at: Position, problem: String },
+    Toml { at: EditorPosition, problem: String },
     #[error("the file was not written by Cerberus")]
     Foreign,
     /// Under another name it could not be found again or removed.
@@ -303,12 +303,12 @@ pub enum SyntaxProblem {
 
 /// A position as shown in an editor: both counted from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
+pub struct EditorPosition {
     pub line: usize,
     pub column: usize,
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for EditorPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -316,7 +316,7 @@ impl fmt::Display for Position {
 
 /// The type of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     Null,
     Bool,
     Number,
@@ -325,15 +325,15 @@ pub enum Kind {
     Object,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for JsonKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Null => "null",
-            Kind::Bool => "a boolean",
-            Kind::Number => "a number",
-            Kind::String => "a string",
-            Kind::Array => "an array",
-            Kind::Object => "an object",
+            JsonKind::Null => "null",
+            JsonKind::Bool => "a boolean",
+            JsonKind::Number => "a number",
+            JsonKind::String => "a string",
+            JsonKind::Array => "an array",
+            JsonKind::Object => "an object",
         })
     }
 }

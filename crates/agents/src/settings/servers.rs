@@ -6,7 +6,7 @@
 use super::edit::{Editor, Json};
 use super::json::{self, Node, expect_kind};
 use super::program::is_program;
-use super::{Kind, SettingsError, Target, WiredServer, Wiring};
+use super::{InstallTarget, JsonKind, SettingsError, WiredServer, Wiring};
 
 /// The name of our server in the list.
 pub const NAME: &str = "cerberus";
@@ -22,7 +22,7 @@ pub const HOME_VARIABLE: &str = "CERBERUS_HOME";
 pub struct ServerStyle {
     /// The key of the list of servers.
     pub list: &'static str,
-    pub form: Form,
+    pub form: ServerForm,
     /// The key of a server's environment variables.
     pub env: &'static str,
     /// Builds the entry that runs this program.
@@ -33,14 +33,14 @@ impl ServerStyle {
     /// As in most agents.
     pub const DEFAULT: ServerStyle = ServerStyle {
         list: "mcpServers",
-        form: Form::CommandAndArgs,
+        form: ServerForm::CommandAndArgs,
         env: "env",
         server: |program| Json::Object(command_and_args(program).to_vec()),
     };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ServerForm {
     /// `command` is the program, `args` are its arguments.
     CommandAndArgs,
     /// `command` is a list of the program and its arguments.
@@ -52,7 +52,7 @@ pub fn command_and_args(program: &str) -> [(&'static str, Json<'_>); 2] {
     [("command", Json::Text(program)), ("args", Json::Array(ARGS.map(Json::Text).to_vec()))]
 }
 
-pub(super) fn install(style: &ServerStyle, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
+pub(super) fn install(style: &ServerStyle, text: &str, target: &InstallTarget<'_>) -> Result<String, SettingsError> {
     let text = &json::or_empty_object(text);
     let root = json::parse(text)?;
     let mut editor = Editor::new(text, &root);
@@ -76,7 +76,7 @@ pub(super) fn install(style: &ServerStyle, text: &str, target: &Target<'_>) -> R
     with_home(style, &editor.finish(), target.home)
 }
 
-fn new_server<'a>(style: &ServerStyle, target: &Target<'a>) -> Json<'a> {
+fn new_server<'a>(style: &ServerStyle, target: &InstallTarget<'a>) -> Json<'a> {
     let mut server = (style.server)(target.command);
     if let (Some(home), Json::Object(members)) = (target.home, &mut server) {
         members.push((style.env, home_variable(home)));
@@ -99,7 +99,7 @@ fn with_home(style: &ServerStyle, text: &str, home: Option<&str>) -> Result<Stri
             editor.append(server.node, &Json::Object(Vec::from_iter(variables)));
             continue;
         };
-        expect_kind(text, env, &format!("`{}.{NAME}.{}`", style.list, style.env), Kind::Object)?;
+        expect_kind(text, env, &format!("`{}.{NAME}.{}`", style.list, style.env), JsonKind::Object)?;
         match (server.home_item, home) {
             (Some((_, item)), Some(home)) => editor.replace(item, &Json::Text(home)),
             (None, Some(home)) => editor.append(env, &home_variable(home)),
@@ -150,11 +150,11 @@ pub(super) fn installed(style: &ServerStyle, text: &str, wiring: &mut Wiring) ->
 
 /// The object with the servers, and its index in the root.
 fn list_of<'a>(style: &ServerStyle, text: &str, root: &'a Node) -> Result<Option<(usize, &'a Node)>, SettingsError> {
-    expect_kind(text, root, "the file", Kind::Object)?;
+    expect_kind(text, root, "the file", JsonKind::Object)?;
     let Some((index, list)) = root.member(text, style.list)? else {
         return Ok(None);
     };
-    expect_kind(text, &list.value, &format!("`{}`", style.list), Kind::Object)?;
+    expect_kind(text, &list.value, &format!("`{}`", style.list), JsonKind::Object)?;
     Ok(Some((index, &list.value)))
 }
 
@@ -185,8 +185,10 @@ fn find_ours<'a>(style: &ServerStyle, text: &str, list: &'a Node) -> Result<Vec<
         };
         let command = &command.value;
         let (program, args) = match style.form {
-            Form::CommandAndArgs => (Some(command), node.member(text, "args")?.map(|(_, args)| &args.value.items[..])),
-            Form::CommandList => match command.items.split_first() {
+            ServerForm::CommandAndArgs => {
+                (Some(command), node.member(text, "args")?.map(|(_, args)| &args.value.items[..]))
+            }
+            ServerForm::CommandList => match command.items.split_first() {
                 Some((first, rest)) => (Some(&first.value), Some(rest)),
                 None => (None, None),
             },

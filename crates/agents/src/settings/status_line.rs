@@ -6,7 +6,7 @@
 use super::edit::{Editor, Json};
 use super::json::{self, Node, expect_kind};
 use super::program::{is_program, shell_line, shell_word, words};
-use super::{Kind, SettingsError};
+use super::{JsonKind, SettingsError};
 
 const KEY: &str = "statusLine";
 
@@ -74,7 +74,7 @@ fn find(text: &str) -> Result<Option<Ours>, SettingsError> {
         return Ok(None);
     }
     let root = json::parse(text)?;
-    expect_kind(text, &root, "the file", Kind::Object)?;
+    expect_kind(text, &root, "the file", JsonKind::Object)?;
     let Some((index, found)) = root.member(text, KEY)? else { return Ok(None) };
     let Some((_, command)) = found.value.member(text, "command")? else { return Ok(None) };
     let words = command.value.string(text).and_then(|line| words(&line)).unwrap_or_default();
@@ -92,17 +92,17 @@ fn find(text: &str) -> Result<Option<Ours>, SettingsError> {
 
 /// The command of the status line; an error if there is a line without one.
 fn command_of<'a>(text: &str, root: &'a Node) -> Result<Option<&'a Node>, SettingsError> {
-    expect_kind(text, root, "the file", Kind::Object)?;
+    expect_kind(text, root, "the file", JsonKind::Object)?;
     let Some((_, found)) = root.member(text, KEY)? else { return Ok(None) };
     let taken = || SettingsError::Taken { path: format!("`{KEY}`") };
     let (_, command) = found.value.member(text, "command")?.ok_or_else(taken)?;
-    expect_kind(text, &command.value, &format!("`{KEY}.command`"), Kind::String)?;
+    expect_kind(text, &command.value, &format!("`{KEY}.command`"), JsonKind::String)?;
     Ok(Some(&command.value))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Part, Target, install as install_for, installed, uninstall as uninstall_all};
+    use super::super::{InstallTarget, Part, install as install_for, installed, uninstall as uninstall_all};
     use super::*;
 
     const WANTED: &[Part] = &[Part::StatusLine { is_wanted: true }];
@@ -110,7 +110,7 @@ mod tests {
     const PROGRAM: &str = "/opt/my tools/cerberus";
 
     fn install_all(parts: &[Part], text: &str, command: &str) -> Result<String, SettingsError> {
-        install_for(parts, text, &Target::program(command))
+        install_for(parts, text, &InstallTarget::program(command))
     }
 
     #[test]

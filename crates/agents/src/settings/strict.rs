@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::{Position, SettingsError, json};
+use super::{EditorPosition, SettingsError, json};
 
 /// What an agent accepts in its JSON files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Syntax {
 }
 
 /// The first thing in the text that the agent refuses.
-pub fn refused(text: &str, syntax: Syntax) -> Result<Option<(Position, Extra)>, SettingsError> {
+pub fn refused(text: &str, syntax: Syntax) -> Result<Option<(EditorPosition, Extra)>, SettingsError> {
     if syntax == Syntax::Lenient || json::is_blank(text) {
         return Ok(None);
     }

@@ -10,8 +10,8 @@ use super::hooks::{HookStyle, Nesting};
 use super::servers::{self, ServerStyle, command_and_args};
 use super::strict::{Syntax, refused, repair};
 use super::{
-    Json, Kind, Part, Position, SettingsError, SyntaxProblem, TEXT_MAX_BYTES, Target, Version, WiredServer, Wiring,
-    json as reader,
+    EditorPosition, InstallTarget, Json, JsonKind, Part, ProgramVersion, SettingsError, SyntaxProblem, TEXT_MAX_BYTES,
+    WiredServer, Wiring, json as reader,
 };
 use crate::{claude_code, codex, copilot};
 
@@ -66,14 +66,14 @@ static FLAT: HookStyle = HookStyle {
 
 static SERVER: ServerStyle = ServerStyle {
     list: "mcpServers",
-    form: servers::Form::CommandAndArgs,
+    form: servers::ServerForm::CommandAndArgs,
     env: "env",
     server: |program| Json::Object([&command_and_args(program)[..], &[("alwaysLoad", Json::Bool(true))]].concat()),
 };
 
 static LISTED: ServerStyle = ServerStyle {
     list: "mcp",
-    form: servers::Form::CommandList,
+    form: servers::ServerForm::CommandList,
     env: "environment",
     server: |program| {
         Json::Object(vec![
@@ -94,7 +94,7 @@ const ALL: &[&[Part]] = &[
 ];
 
 fn install(text: &str, command: &str) -> Result<String, SettingsError> {
-    super::install(&PARTS, text, &Target::program(command))
+    super::install(&PARTS, text, &InstallTarget::program(command))
 }
 
 fn uninstall(text: &str, before: Option<&str>) -> Result<String, SettingsError> {
@@ -216,9 +216,9 @@ const FOREIGN: &[&str] = &[
 fn foreign_files_come_back_byte_for_byte() {
     for &parts in ALL {
         for &text in FOREIGN {
-            let after = super::install(parts, text, &Target::program("/o'pt/a b/cerberus")).unwrap();
+            let after = super::install(parts, text, &InstallTarget::program("/o'pt/a b/cerberus")).unwrap();
             assert_eq!(
-                super::install(parts, &after, &Target::program("/o'pt/a b/cerberus")).unwrap(),
+                super::install(parts, &after, &InstallTarget::program("/o'pt/a b/cerberus")).unwrap(),
                 after,
                 "twice into {text:?}"
             );
@@ -247,9 +247,10 @@ fn every_style_is_written_as_its_agent_reads_it() {
         (ALL[3], json!({"mcpServers": server})),
         (ALL[4], json!({"mcp": {"cerberus": {"type": "local", "command": [COMMAND, "mcp"]}}})),
     ] {
-        assert_eq!(value_of(&super::install(parts, "", &Target::program(COMMAND)).unwrap()), expected);
+        assert_eq!(value_of(&super::install(parts, "", &InstallTarget::program(COMMAND)).unwrap()), expected);
         assert_eq!(
-            super::uninstall(parts, &super::install(parts, "", &Target::program(COMMAND)).unwrap(), None).unwrap(),
+            super::uninstall(parts, &super::install(parts, "", &InstallTarget::program(COMMAND)).unwrap(), None)
+                .unwrap(),
             "{}\n"
         );
     }
@@ -259,7 +260,7 @@ fn every_style_is_written_as_its_agent_reads_it() {
 fn a_flat_list_keeps_foreign_entries() {
     let parts = ALL[2];
     let text = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}, {"bash": "/old/cerberus hook copilot", "timeoutSec": 3}], "x": []}}"#;
-    let after = super::install(parts, text, &Target::program(COMMAND)).unwrap();
+    let after = super::install(parts, text, &InstallTarget::program(COMMAND)).unwrap();
     assert!(after.starts_with(&text.replace("/old/cerberus", COMMAND)[..text.len() - 10]), "{after}");
     let cleaned = r#"{"version": 1, "hooks": {"Stop": [{"bash": "beep"}], "x": []}}"#;
     assert_eq!(super::uninstall(parts, &after, None).unwrap(), cleaned);
@@ -270,7 +271,10 @@ fn a_flat_list_keeps_foreign_entries() {
 fn a_server_of_ours_is_updated_and_a_foreign_one_of_our_name_is_left_alone() {
     let parts = ALL[3];
     let text = r#"{"mcpServers": {"memory": {"args": ["mcp"], "command": "/old/cerberus", "env": {}}}, "b": 1}"#;
-    assert_eq!(super::install(parts, text, &Target::program(COMMAND)).unwrap(), text.replace("/old/cerberus", COMMAND));
+    assert_eq!(
+        super::install(parts, text, &InstallTarget::program(COMMAND)).unwrap(),
+        text.replace("/old/cerberus", COMMAND)
+    );
     assert_eq!(super::uninstall(parts, text, None).unwrap(), r#"{"b": 1}"#);
     for server in [
         r#"{"command": "npx", "args": ["mcp"]}"#,
@@ -281,10 +285,10 @@ fn a_server_of_ours_is_updated_and_a_foreign_one_of_our_name_is_left_alone() {
     ] {
         let text = format!(r#"{{"mcpServers": {{"cerberus": {server}}}}}"#);
         let taken = SettingsError::Taken { path: "`mcpServers.cerberus`".to_owned() };
-        assert_eq!(super::install(parts, &text, &Target::program(COMMAND)), Err(taken), "{server}");
+        assert_eq!(super::install(parts, &text, &InstallTarget::program(COMMAND)), Err(taken), "{server}");
         assert_eq!(super::uninstall(parts, &text, None).unwrap(), text);
     }
-    let wrong = super::install(parts, r#"{"mcpServers": []}"#, &Target::program(COMMAND)).unwrap_err();
+    let wrong = super::install(parts, r#"{"mcpServers": []}"#, &InstallTarget::program(COMMAND)).unwrap_err();
     assert_eq!(wrong.to_string(), "line 1, column 16: `mcpServers` should be an object, but is an array");
 }
 
@@ -409,7 +413,7 @@ fn program_and_arguments_become_a_shell_line() {
 /// As [`CLAUDE`], but some events came later.
 static GROWING: HookStyle = HookStyle {
     checks: None,
-    since: &[("Stop", Version(2, 0, 0)), ("SessionEnd", Version(2, 1, 76))],
+    since: &[("Stop", ProgramVersion(2, 0, 0)), ("SessionEnd", ProgramVersion(2, 1, 76))],
     agent: CLAUDE.agent,
     events: CLAUDE.events,
     nesting: CLAUDE.nesting,
@@ -425,18 +429,18 @@ fn only_events_that_the_client_knows_are_installed() {
         let wiring = super::installed(parts, text, client).unwrap();
         wiring.hooks.into_iter().filter(|hook| !hook.is_unknown).map(|hook| hook.event).collect()
     };
-    let target = |client| Target { client, ..Target::program(COMMAND) };
+    let target = |client| InstallTarget { client, ..InstallTarget::program(COMMAND) };
     let all = ["SessionStart", "PostToolUse", "Stop", "SessionEnd"];
     let foreign = r#"{"hooks": {"SessionEnd": [{"hooks": [{"command": "beep"}]}]}, "a": 1}"#;
     for before in ["{}", "", "{\n  \"hooks\": {}\n}\n", foreign] {
-        let full = super::install(parts, before, &target(Some(Version(2, 1, 325)))).unwrap();
+        let full = super::install(parts, before, &target(Some(ProgramVersion(2, 1, 325)))).unwrap();
         let mut grown = before.to_owned();
         for (client, count) in [
             (None, 2),
-            (Some(Version(1, 9, 9)), 2),
-            (Some(Version(2, 0, 0)), 3),
-            (Some(Version(2, 1, 75)), 3),
-            (Some(Version(2, 1, 76)), 4),
+            (Some(ProgramVersion(1, 9, 9)), 2),
+            (Some(ProgramVersion(2, 0, 0)), 3),
+            (Some(ProgramVersion(2, 1, 75)), 3),
+            (Some(ProgramVersion(2, 1, 76)), 4),
         ] {
             let fresh = super::install(parts, before, &target(client)).unwrap();
             assert_eq!(
@@ -466,7 +470,7 @@ fn only_events_that_the_client_knows_are_installed() {
 fn a_server_is_told_the_data_folder() {
     for (parts, env) in [(ALL[3], "env"), (ALL[4], "environment")] {
         let install = |text: &str, home| {
-            let text = super::install(parts, text, &Target { home, ..Target::program(COMMAND) }).unwrap();
+            let text = super::install(parts, text, &InstallTarget { home, ..InstallTarget::program(COMMAND) }).unwrap();
             let servers = super::installed(parts, &text, None).unwrap().servers;
             assert_eq!(servers, [WiredServer { command: COMMAND.to_owned(), home: home.map(str::to_owned) }]);
             text
@@ -486,7 +490,8 @@ fn a_server_is_told_the_data_folder() {
         );
         assert_eq!(super::uninstall(parts, &with, Some("{\n  \"a\": 1\n}\n")).unwrap(), "{\n  \"a\": 1\n}\n");
         let strange = without.replace("\"command\"", &format!("\"{env}\": 5, \"command\""));
-        let error = super::install(parts, &strange, &Target { home: Some("/h"), ..Target::program(COMMAND) });
+        let error =
+            super::install(parts, &strange, &InstallTarget { home: Some("/h"), ..InstallTarget::program(COMMAND) });
         assert!(matches!(error, Err(SettingsError::WrongType { .. })), "{error:?}");
     }
 }
@@ -509,25 +514,27 @@ fn duplicates_of_our_hooks_are_reduced_to_one_per_matcher() {
 #[test]
 fn an_invalid_file_is_rejected_with_the_position() {
     let wrong = |line, column, path: &str, expected, found| SettingsError::WrongType {
-        at: Position { line, column },
+        at: EditorPosition { line, column },
         path: path.to_owned(),
         expected,
         found,
     };
-    let twice =
-        |line, column, key: &str| SettingsError::DuplicateKey { at: Position { line, column }, key: key.to_owned() };
+    let twice = |line, column, key: &str| SettingsError::DuplicateKey {
+        at: EditorPosition { line, column },
+        key: key.to_owned(),
+    };
     for (text, error) in [
-        ("[]", wrong(1, 1, "the file", Kind::Object, Kind::Array)),
-        ("null", wrong(1, 1, "the file", Kind::Object, Kind::Null)),
-        ("{\"hooks\": []}", wrong(1, 11, "`hooks`", Kind::Object, Kind::Array)),
-        ("{\n  \"hooks\": null}", wrong(2, 12, "`hooks`", Kind::Object, Kind::Null)),
-        ("{\"hooks\": {\"Stop\": {}}}", wrong(1, 20, "`hooks.Stop`", Kind::Array, Kind::Object)),
+        ("[]", wrong(1, 1, "the file", JsonKind::Object, JsonKind::Array)),
+        ("null", wrong(1, 1, "the file", JsonKind::Object, JsonKind::Null)),
+        ("{\"hooks\": []}", wrong(1, 11, "`hooks`", JsonKind::Object, JsonKind::Array)),
+        ("{\n  \"hooks\": null}", wrong(2, 12, "`hooks`", JsonKind::Object, JsonKind::Null)),
+        ("{\"hooks\": {\"Stop\": {}}}", wrong(1, 20, "`hooks.Stop`", JsonKind::Array, JsonKind::Object)),
         ("{\"hooks\": {},\n\"hooks\": {}}", twice(2, 1, "hooks")),
         ("{\"hooks\": {\"Stop\": [], \"Stop\": []}}", twice(1, 24, "Stop")),
         ("{\"hooks\": {\"X\": [{\"hooks\": [{\"command\": 1, \"command\": 2}]}]}}", twice(1, 44, "command")),
         (
             "{\"a\": 1",
-            SettingsError::Syntax { at: Position { line: 1, column: 8 }, problem: SyntaxProblem::UnexpectedEnd },
+            SettingsError::Syntax { at: EditorPosition { line: 1, column: 8 }, problem: SyntaxProblem::UnexpectedEnd },
         ),
     ] {
         assert_eq!(install(text, COMMAND), Err(error.clone()), "{text}");
@@ -565,7 +572,7 @@ fn a_result_that_could_not_be_read_again_is_not_written() {
 #[test]
 fn the_hook_for_rules_comes_and_goes_without_a_trace() {
     let parts: &[Part] = &[Part::Hooks(&CLAUDE)];
-    let with = |checks| Target { checks, ..Target::program(COMMAND) };
+    let with = |checks| InstallTarget { checks, ..InstallTarget::program(COMMAND) };
     for before in
         ["", "{}", "{\n  \"a\": 1\n}\n", "{\"hooks\": {\"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": []}]}}"]
     {

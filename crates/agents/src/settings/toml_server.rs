@@ -12,11 +12,11 @@ use toml::{Spanned, Table, Value};
 use super::json::{self, BOM};
 use super::program::is_program;
 use super::servers::{ARGS, HOME_VARIABLE, NAME};
-use super::{SettingsError, TEXT_MAX_BYTES, Target, WiredServer, Wiring};
+use super::{InstallTarget, SettingsError, TEXT_MAX_BYTES, WiredServer, Wiring};
 
 const ENV: &str = "env";
 
-pub(super) fn install(list: &str, text: &str, target: &Target<'_>) -> Result<String, SettingsError> {
+pub(super) fn install(list: &str, text: &str, target: &InstallTarget<'_>) -> Result<String, SettingsError> {
     let root = parse(text)?;
     let program = target.command;
     let mut ours = find_ours(list, root.get_ref());
@@ -256,9 +256,10 @@ mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
     use super::*;
-    use crate::settings::{Part, Position, Target, WiredServer, install, installed, uninstall};
+    use crate::settings::{EditorPosition, InstallTarget, Part, WiredServer, install, installed, uninstall};
 
-    const COMMAND: Target<'_> = Target { command: "/opt/bin/cerberus", client: None, home: None, checks: false };
+    const COMMAND: InstallTarget<'_> =
+        InstallTarget { command: "/opt/bin/cerberus", client: None, home: None, checks: false };
     const PARTS: [Part; 1] = [Part::TomlServer("mcp_servers")];
     const BLOCK: &str = "[mcp_servers.cerberus]\ncommand = \"/opt/bin/cerberus\"\nargs = [\"mcp\"]\n";
 
@@ -339,7 +340,9 @@ mod tests {
         );
         for (text, line) in [("a = 1\nb = = 2\n", 2), ("[a]\n[a]\n", 2), ("\u{e9} = \n", 1), ("a = \"x", 1)] {
             match install(&PARTS, text, &COMMAND) {
-                Err(SettingsError::Toml { at: Position { line: found, .. }, .. }) => assert_eq!(found, line, "{text}"),
+                Err(SettingsError::Toml { at: EditorPosition { line: found, .. }, .. }) => {
+                    assert_eq!(found, line, "{text}")
+                }
                 other => panic!("{text:?} gave {other:?}"),
             }
         }
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn the_data_folder_is_written_updated_and_removed() {
-        let at = |home| Target { home, ..COMMAND };
+        let at = |home| InstallTarget { home, ..COMMAND };
         let with = |home: &str| format!("{BLOCK}env = {{ CERBERUS_HOME = \"{home}\" }}\n");
         let own = "[mcp_servers.cerberus]\nargs = [\"mcp\"]\ncommand = \"/opt/bin/cerberus\"\n";
         let inline = "mcp_servers = {cerberus = {command = \"/opt/bin/cerberus\", args = [\"mcp\"]}}\n";

@@ -63,7 +63,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Part, Target, install, installed, uninstall};
+    use crate::settings::{InstallTarget, Part, install, installed, uninstall};
 
     static FILE: WholeFile = WholeFile {
         text: "// Cerberus for an editor\nconst CERBERUS = \"cerberus\"\nrun(CERBERUS)\n",
@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn the_file_is_written_found_and_removed() {
         for command in ["/opt/cerberus", "/a \"b\"/cerberus"] {
-            let after = install(&PARTS, "", &Target::program(command)).unwrap();
+            let after = install(&PARTS, "", &InstallTarget::program(command)).unwrap();
             assert!(after.contains(&format!("const CERBERUS = {}\n", quoted(command))), "{after}");
-            assert_eq!(install(&PARTS, &after, &Target::program(command)).unwrap(), after);
+            assert_eq!(install(&PARTS, &after, &InstallTarget::program(command)).unwrap(), after);
             let wiring = installed(&PARTS, &after, None).unwrap();
             assert_eq!(
                 (wiring.commands().into_iter().collect::<Vec<_>>(), &wiring.missing[..]),
@@ -92,9 +92,9 @@ mod tests {
     fn an_older_one_is_replaced_and_a_foreign_one_is_not() {
         let older = "// Cerberus for an editor\nrun(\"cerberus\")\n";
         assert_eq!(installed(&PARTS, older, None).unwrap().missing, ["plugin"]);
-        assert!(install(&PARTS, older, &Target::program("/x/cerberus")).unwrap().contains("/x/cerberus"));
+        assert!(install(&PARTS, older, &InstallTarget::program("/x/cerberus")).unwrap().contains("/x/cerberus"));
         let foreign = "// mine\nrun(\"cerberus\")\n";
-        assert_eq!(install(&PARTS, foreign, &Target::program("/x/cerberus")), Err(SettingsError::Foreign));
+        assert_eq!(install(&PARTS, foreign, &InstallTarget::program("/x/cerberus")), Err(SettingsError::Foreign));
         assert_eq!(uninstall(&PARTS, foreign, None).unwrap(), foreign);
         assert!(installed(&PARTS, foreign, None).unwrap().is_empty());
     }

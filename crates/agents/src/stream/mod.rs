@@ -75,7 +75,7 @@ pub struct Bill {
     pub message: Option<String>,
     /// `None` is the model that is running.
     pub model: Option<String>,
-    pub tokens: Tokens,
+    pub tokens: TokenUsage,
     /// An estimate of the answer in this line. Some agents count the output only when the whole turn is over.
     pub written: u64,
     /// What the agent itself says that it costs.
@@ -84,17 +84,17 @@ pub struct Bill {
 
 /// Tokens by price class; each is in one class only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
+pub struct TokenUsage {
     pub input: u64,
     pub cache_read: u64,
     pub cache_write: u64,
     pub output: u64,
 }
 
-impl Tokens {
+impl TokenUsage {
     /// The larger count of each class.
-    pub fn max(&self, other: &Tokens) -> Tokens {
-        Tokens {
+    pub fn max(&self, other: &TokenUsage) -> TokenUsage {
+        TokenUsage {
             input: self.input.max(other.input),
             cache_read: self.cache_read.max(other.cache_read),
             cache_write: self.cache_write.max(other.cache_write),

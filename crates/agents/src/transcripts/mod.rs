@@ -19,10 +19,10 @@ use cerberus_record::event::{CompactStage, Event, Outcome, ToolUse, Touch};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::path;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 
-use self::tools::{Answer, Arguments};
+use self::tools::{ToolAnswer, ToolArguments};
 use crate::key::prompt_key;
 
 /// More than any session has.
@@ -45,7 +45,7 @@ pub struct Transcript<'a> {
     /// The folder where the session started.
     pub cwd: Option<Cow<'a, str>>,
     /// Tool uses without a result, newest last.
-    pub in_flight: Vec<Unfinished>,
+    pub in_flight: Vec<UnfinishedCall>,
     /// Lines that are not JSON.
     pub damaged_lines: usize,
     /// Every prompt, in order; also those that the client sent and that are no event.
@@ -58,7 +58,7 @@ pub struct SeenPrompt<'a> {
     pub session: Clean<'a>,
     pub key: Clean<'a>,
     /// Where it is from, if nobody typed it.
-    pub source: Option<Source>,
+    pub source: Option<MemorySource>,
     /// The user took it back and went on from before it.
     pub is_undone: bool,
     /// No hook reports it: the user typed it while rejecting a tool use.
@@ -71,7 +71,7 @@ pub enum Sender {
     /// A person, or nothing says otherwise.
     Person,
     /// Nobody typed it.
-    Untyped(Source),
+    Untyped(MemorySource),
     /// It is not in the transcript.
     Unseen,
 }
@@ -114,7 +114,7 @@ fn matched<'k, 's, 'a>(reported: &[&'k str], seen: &'s [SeenPrompt<'a>]) -> Vec<
 
 /// A tool use that has no result in the transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unfinished {
+pub struct UnfinishedCall {
     /// The key its event would have.
     pub key: String,
     pub began_at: Timestamp,
@@ -125,7 +125,7 @@ pub struct Unfinished {
     pub edit: Option<TranscriptEvent<'static>>,
 }
 
-impl Unfinished {
+impl UnfinishedCall {
     /// A transcript lags behind the hooks: `known` holds the keys of the session's events, and when they happened.
     pub fn is_finished(&self, known: &HashMap<String, Timestamp>) -> bool {
         match shared_part(&self.key) {
@@ -237,7 +237,7 @@ pub(crate) struct TranscriptBuilder<'a> {
     pub(crate) cwd: Option<Cow<'a, str>>,
     pub(crate) is_subagent: bool,
     /// Where the next prompts are from, if nobody types them.
-    pub(crate) untyped: Option<Source>,
+    pub(crate) untyped: Option<MemorySource>,
     /// The agent's last message of this turn, its time and its key.
     pub(crate) last_message: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
     /// It used a tool after its last message, so its turn goes on.
@@ -358,9 +358,15 @@ impl<'a> TranscriptBuilder<'a> {
     }
 
     /// A tool use that has no result, and when it began.
-    pub(crate) fn in_flight(&mut self, key: UseKey<'a>, began_at: Option<Timestamp>, tool: &str, given: &Arguments) {
+    pub(crate) fn in_flight(
+        &mut self,
+        key: UseKey<'a>,
+        began_at: Option<Timestamp>,
+        tool: &str,
+        given: &ToolArguments,
+    ) {
         let key = key.clean(self.cleaner).to_string();
-        let edit = edit_in_flight(tools::tool_use(self.cleaner, tool, given, &Answer::default()));
+        let edit = edit_in_flight(tools::tool_use(self.cleaner, tool, given, &ToolAnswer::default()));
         let edit = edit.zip(began_at).zip(self.session.clone()).map(|((mut used, at), session)| {
             if let Some(cwd) = self.cwd.as_deref() {
                 tools::resolve_paths(self.cleaner, &mut used, cwd);
@@ -372,7 +378,7 @@ impl<'a> TranscriptBuilder<'a> {
         });
         let (began_at, tool) = (began_at.unwrap_or(Timestamp::EPOCH), tool.to_string());
         let target = given.target(&tool);
-        self.read.in_flight.push(Unfinished { key, began_at, tool, target, edit });
+        self.read.in_flight.push(UnfinishedCall { key, began_at, tool, target, edit });
     }
 
     pub(crate) fn push(&mut self, key: Clean<'a>, event: Event<'a>) {

@@ -462,7 +462,7 @@ fn a_tool_use_without_an_id_is_matched_by_its_arguments() {
 fn a_use_that_a_hook_reported_is_not_in_flight() {
     let began_at = Timestamp::parse("2026-02-03T09:00:10Z").unwrap();
     let open =
-        |key: &str| Unfinished { key: key.to_string(), began_at, tool: "x".to_string(), target: None, edit: None };
+        |key: &str| UnfinishedCall { key: key.to_string(), began_at, tool: "x".to_string(), target: None, edit: None };
     let earlier = Timestamp::parse("2026-02-03T09:00:09Z").unwrap();
     for (key, known, at, is_finished) in [
         ("call_1", "call_1", earlier, true),
@@ -688,7 +688,7 @@ fn sources(agent: Agent, lines: &[Value], words: &[&str]) -> Vec<(String, Option
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let read = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
     let named = |key: &str| words.iter().find(|words| key.starts_with(&crate::key::prompt_key_prefix(words)));
-    let shown = |seen: &SeenPrompt| (named(&seen.key).unwrap().to_string(), seen.source.map(Source::word));
+    let shown = |seen: &SeenPrompt| (named(&seen.key).unwrap().to_string(), seen.source.map(MemorySource::word));
     assert!(read.prompts.iter().all(|seen| &*seen.session == "s"));
     read.prompts.iter().map(shown).collect()
 }
@@ -783,8 +783,8 @@ fn copilot_marks_schedules_skills_and_continuations() {
 #[test]
 fn prompts_with_the_same_words_are_told_apart_by_their_order() {
     let key = |words: &str, number: usize| crate::key::prompt_key(words, number.to_string().as_bytes());
-    let (typed, cron) = (None, Some(Source::Scheduled));
-    let (person, untyped, unseen) = (Sender::Person, Sender::Untyped(Source::Scheduled), Sender::Unseen);
+    let (typed, cron) = (None, Some(MemorySource::Scheduled));
+    let (person, untyped, unseen) = (Sender::Person, Sender::Untyped(MemorySource::Scheduled), Sender::Unseen);
     for (seen, reported, verdicts) in [
         (&[typed, cron, cron][..], 3, &[person, untyped, untyped][..]),
         // Hooks were installed after the first one.
@@ -794,7 +794,7 @@ fn prompts_with_the_same_words_are_told_apart_by_their_order() {
         (&[typed], 2, &[person, unseen]),
         (&[], 1, &[unseen]),
     ] {
-        let prompt = |(number, source): (usize, &Option<Source>)| SeenPrompt {
+        let prompt = |(number, source): (usize, &Option<MemorySource>)| SeenPrompt {
             session: Clean::word("s"),
             key: key("Use tabs", 100 + number),
             source: *source,

@@ -10,8 +10,8 @@ use cerberus_record::event::{Outcome, ToolUse, Touch};
 use cerberus_record::path;
 use serde::Deserialize;
 
-use crate::loose::{Escaped, List, Object, Raw, Text, TextOrList};
-use crate::tool::{Question, Todo, Use};
+use crate::loose::{Escaped, List, Object, RawJson, Text, TextOrList};
+use crate::tool::{Todo, Use, UserQuestion};
 use crate::{copilot, patch, tool};
 
 /// What a tool does.
@@ -45,7 +45,7 @@ fn verb(tool: &str) -> Verb {
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub struct Arguments<'a> {
+pub struct ToolArguments<'a> {
     pub command: TextOrList<'a, Text<'a>>,
     pub cmd: Text<'a>,
     pub workdir: Text<'a>,
@@ -75,15 +75,15 @@ pub struct Arguments<'a> {
     query: Text<'a>,
     summary: Text<'a>,
     question: Text<'a>,
-    questions: List<Object<Question<'a>>>,
+    questions: List<Object<UserQuestion<'a>>>,
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> ToolArguments<'a> {
     /// `json` is an object, or the content of a string that holds one. Anything else is taken as a patch.
-    pub fn read(json: &'a str) -> Arguments<'a> {
+    pub fn read(json: &'a str) -> ToolArguments<'a> {
         match serde_json::from_slice(json.as_bytes()) {
             Ok(Object(arguments)) => arguments,
-            Err(_) => Arguments { input: Text(Some(Cow::Borrowed(json))), ..Arguments::default() },
+            Err(_) => ToolArguments { input: Text(Some(Cow::Borrowed(json))), ..ToolArguments::default() },
         }
     }
 
@@ -134,7 +134,7 @@ impl<'a> Arguments<'a> {
 }
 
 /// The arguments of a tool call: an object, or a string that holds one.
-pub fn unpacked<'a>(arguments: &Raw<'a>) -> Cow<'a, str> {
+pub fn unpacked<'a>(arguments: &RawJson<'a>) -> Cow<'a, str> {
     match arguments.0.starts_with('"') {
         true => serde_json::from_slice(arguments.0.as_bytes()).map_or(Cow::Borrowed(""), Cow::Owned),
         false => Cow::Borrowed(arguments.0),
@@ -143,7 +143,7 @@ pub fn unpacked<'a>(arguments: &Raw<'a>) -> Cow<'a, str> {
 
 /// The result of a tool use.
 #[derive(Default)]
-pub struct Answer<'a> {
+pub struct ToolAnswer<'a> {
     pub outcome: Outcome,
     pub output: Cow<'a, str>,
     /// The change to its one file.
@@ -152,19 +152,24 @@ pub struct Answer<'a> {
     pub chosen: Vec<Cow<'a, str>>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ToolAnswer<'a> {
     /// A command that exited. A failure starts with its exit code, as in the agents' own messages.
-    pub fn exited(code: i64, output: Cow<'a, str>) -> Answer<'a> {
+    pub fn exited(code: i64, output: Cow<'a, str>) -> ToolAnswer<'a> {
         let (outcome, output) = match code {
             0 => (Outcome::Done, output),
             _ => (Outcome::Failed, Cow::Owned(format!("Exit code {code}\n{output}"))),
         };
-        Answer { outcome, output, ..Answer::default() }
+        ToolAnswer { outcome, output, ..ToolAnswer::default() }
     }
 }
 
 /// What is kept of one tool use.
-pub fn tool_use(cleaner: &Cleaner, name: &str, arguments: &Arguments<'_>, answer: &Answer<'_>) -> ToolUse<'static> {
+pub fn tool_use(
+    cleaner: &Cleaner,
+    name: &str,
+    arguments: &ToolArguments<'_>,
+    answer: &ToolAnswer<'_>,
+) -> ToolUse<'static> {
     let (new_texts, diff) = (arguments.new_texts().map(escaped).collect::<Vec<_>>(), escaped(&answer.diff));
     let patch_text = escaped(arguments.patch_text().unwrap_or_default());
     let path = Text(arguments.touched_path().map(Cow::Borrowed));
@@ -231,7 +236,7 @@ fn escaped(text: &str) -> String {
     quoted.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or_default().to_string()
 }
 
-fn todos<'a>(used: &mut Use<'a>, arguments: &'a Arguments<'_>) {
+fn todos<'a>(used: &mut Use<'a>, arguments: &'a ToolArguments<'_>) {
     for list in [&arguments.todos, &arguments.plan] {
         match list {
             TextOrList::List(items) => {

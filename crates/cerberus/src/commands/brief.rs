@@ -6,13 +6,13 @@ use anyhow::Context as _;
 use cerberus_agents::install::Surroundings;
 use cerberus_os::outside;
 use cerberus_recall::brief::rank::weights::LEARNED_MIN;
-use cerberus_recall::brief::usage::Usage;
-use cerberus_recall::brief::{CHARS_MAX, Item};
+use cerberus_recall::brief::usage::ToldFileUsage;
+use cerberus_recall::brief::{BriefLine, CHARS_MAX};
 use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
-use cerberus_store::brief::recall::{self, Briefing, Budget, Question, Summarized};
+use cerberus_store::brief::recall::{self, Briefing, Budget, Question, SummarizedSession};
 use cerberus_store::brief::usage;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::find::Recent;
@@ -26,11 +26,11 @@ use super::stats;
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Show what the next session would be told
 #[derive(clap::Args)]
-pub struct BriefCommand {
+pub struct BriefArgs {
     /// Rank the brief as if this prompt were already known
     #[arg(long, value_name = "TEXT", conflicts_with = "prompt_file")]
     prompt: Option<String>,
@@ -70,17 +70,17 @@ fn formats() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| Format::from_word(&name).ok_or(format!("{name:?} is not a format")))
 }
 
-impl BriefCommand {
+impl BriefArgs {
     /// The brief of a session that starts with this prompt, or without one.
-    pub fn for_start(prompt: Option<String>) -> BriefCommand {
+    pub fn for_start(prompt: Option<String>) -> BriefArgs {
         let (prompt_file, budget, format) = (None, None, None);
-        BriefCommand { prompt, prompt_file, source: StartSource::Startup, budget, format, explain: false }
+        BriefArgs { prompt, prompt_file, source: StartSource::Startup, budget, format, explain: false }
     }
 
     /// As for a session whose context was cleared.
     #[cfg(feature = "loop")]
-    pub fn after_clear() -> BriefCommand {
-        BriefCommand { source: StartSource::Clear, ..BriefCommand::for_start(None) }
+    pub fn after_clear() -> BriefArgs {
+        BriefArgs { source: StartSource::Clear, ..BriefArgs::for_start(None) }
     }
 
     pub fn run(self, context: &Context) -> Result<()> {
@@ -191,7 +191,7 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
         "text": brief.text, "tokens": brief.tokens, "chars": brief.text.chars().count(), "budget": budget_tokens,
         "project": briefing.project, "items": items, "dropped": dropped,
     });
-    if let Some(Summarized { session, row }) = &briefing.summary {
+    if let Some(SummarizedSession { session, row }) = &briefing.summary {
         let (text, at, provider) = (&row.text, row.at.to_string(), &row.provider);
         value["summary"] = json!({"session": session, "text": text, "at": at, "provider": provider});
     }
@@ -203,8 +203,8 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
 }
 
 /// How useful a file was to the sessions that were told about it.
-fn usefulness(usage: &Usage, item: &Item) -> String {
-    let file = item.path.as_deref().filter(|_| matches!(item.kind, Kind::File | Kind::Read));
+fn usefulness(usage: &ToldFileUsage, item: &BriefLine) -> String {
+    let file = item.path.as_deref().filter(|_| matches!(item.kind, FactKind::File | FactKind::Read));
     match file.map(|path| usage.of_file(path)).filter(|file| file.told > 0) {
         Some(file) => format!("; told to {}, {} of them touched it", render::count(file.told, "session"), file.used),
         None => String::new(),
@@ -228,11 +228,11 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_pro
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
     }
-    if let Some(Summarized { session, row }) = &briefing.summary {
+    if let Some(SummarizedSession { session, row }) = &briefing.summary {
         render::line(&format!(
             "{}  summary of {session}, written {} by {}",
             row.text,
-            Local::new(context.clock.now).when(row.at),
+            LocalTime::new(context.clock.now).when(row.at),
             row.provider
         ));
     }

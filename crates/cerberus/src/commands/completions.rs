@@ -1,4 +1,4 @@
-use cerberus_record::memory::Status;
+use cerberus_record::memory::MemoryStatus;
 use cerberus_record::time::Timestamp;
 use clap_complete::Shell;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::render;
 ///
 /// For bash: cerberus completions bash > ~/.local/share/bash-completion/completions/cerberus
 #[derive(clap::Args)]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL", required_unless_present = "ids")]
     shell: Option<Shell>,
@@ -58,7 +58,7 @@ complete -c cerberus -n "__fish_seen_subcommand_from show resume complete recove
 complete -c cerberus -n "__fish_seen_subcommand_from session-status" -l id -r -f -a "(cerberus completions --ids 2>/dev/null)"
 "#;
 
-impl Completions {
+impl CompletionsArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let Some(shell) = self.shell else { return print_ids(context) };
         let mut script = Vec::new();
@@ -93,7 +93,7 @@ fn print_ids(context: &Context) -> Result<()> {
     let (store, now) = (context.view()?, context.clock.now);
     let sessions = store.sessions(&[], Timestamp::EPOCH, now)?;
     sessions.iter().rev().take(IDS_MAX).for_each(|session| render::line(session.id.as_str()));
-    for status in [Status::Proposed, Status::Approved] {
+    for status in [MemoryStatus::Proposed, MemoryStatus::Approved] {
         let memories = store.memories(status, now)?;
         memories.iter().rev().take(IDS_MAX).for_each(|memory| render::line(memory.id.as_str()));
     }

@@ -3,16 +3,16 @@ use cerberus_recall::forget::ForgetRequest;
 use cerberus_record::clean::glob::Glob;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::find;
-use cerberus_store::erase::forget::{self, Forgotten};
-use cerberus_store::same_project::joined::{Joined, joined};
+use cerberus_store::erase::forget::{self, ForgetMatches};
+use cerberus_store::same_project::joined::{JoinedProject, joined};
 use cerberus_store::view::{SessionRow, Store};
 use serde_json::json;
 
-use super::memory::forget::Forget as ForgetMemories;
-use super::project::{self, Folders};
+use super::memory::forget::MemoryForgetArgs as ForgetMemories;
+use super::project::{self, ProjectFolders};
 use crate::capabilities;
 use crate::context::{Context, the_one};
-use crate::failure::{DOCTOR, Failure, Hint, Result};
+use crate::failure::{CommandFailure, DOCTOR, Hint, Result};
 use crate::render;
 
 /// Permanently delete captured data: from the journal, the view, the index, receipts and free pages
@@ -22,7 +22,7 @@ use crate::render;
 /// approved. This cannot be undone.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
-pub struct Forget {
+pub struct ForgetArgs {
     /// A session with everything captured from it, by our id or the agent's own; may be repeated
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
     pub(super) session: Vec<String>,
@@ -60,7 +60,7 @@ fn glob(pattern: &str) -> std::result::Result<Glob, String> {
     Glob::parse_exact(pattern).map_err(|wrong| format!("{wrong}; to forget a whole project, use --project"))
 }
 
-impl Forget {
+impl ForgetArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         if !self.memory.is_empty() {
             return self.memories(context);
@@ -99,18 +99,18 @@ impl Forget {
         if !self.project {
             return Ok(Vec::new());
         }
-        let folders = Folders::load(context, store, &context.located())?;
+        let folders = ProjectFolders::load(context, store, &context.located())?;
         Ok(folders.joined.iter().map(|member| project::path(member).to_string()).collect())
     }
 
     fn request(&self, context: &Context, store: &Store) -> Result<ForgetRequest> {
         let located = context.located();
-        let Joined { ids, names } = joined(store, &located, context.clock.now)?;
+        let JoinedProject { ids, names } = joined(store, &located, context.clock.now)?;
         if self.project {
             return Ok(ForgetRequest::Projects { ids: ids.into_iter().collect(), names: names.into_iter().collect() });
         }
         if let Some(glob) = &self.path {
-            return forget::of_paths(store, &ids, glob.clone()).map_err(Failure::from);
+            return forget::of_paths(store, &ids, glob.clone()).map_err(CommandFailure::from);
         }
         if self.session.is_empty() {
             let (since, until) = (self.since.unwrap_or(Timestamp::EPOCH), self.until.unwrap_or(END));
@@ -123,7 +123,8 @@ impl Forget {
         let store = context.store()?;
         let now = context.clock.now;
         let rows = self.memory.iter().map(|id| super::memory::find(&store, id, now)).collect::<Result<Vec<_>>>()?;
-        let meant = Forgotten { memories: rows.into_iter().map(|row| row.id).collect(), ..Forgotten::default() };
+        let meant =
+            ForgetMatches { memories: rows.into_iter().map(|row| row.id).collect(), ..ForgetMatches::default() };
         if !self.dry_run {
             drop(store);
             render::confirm(&format!("Permanently forget {}?", said(&meant)), self.yes)?;
@@ -133,7 +134,7 @@ impl Forget {
         self.tell(context, &meant, &[])
     }
 
-    fn tell(&self, context: &Context, meant: &Forgotten, folders: &[String]) -> Result<()> {
+    fn tell(&self, context: &Context, meant: &ForgetMatches, folders: &[String]) -> Result<()> {
         if context.json {
             render::json(&json!({
                 "sessions": meant.sessions, "records": meant.records, "rewritten": meant.rewritten,
@@ -191,11 +192,11 @@ const SAME_PROJECT: &str = "includes the same project in ";
 /// Later than any record.
 const END: Timestamp = Timestamp::LAST;
 
-fn is_nothing(meant: &Forgotten) -> bool {
+fn is_nothing(meant: &ForgetMatches) -> bool {
     meant.records == 0 && meant.rewritten == 0 && meant.memories.is_empty() && meant.checkpoints == 0
 }
 
-fn said(meant: &Forgotten) -> String {
+fn said(meant: &ForgetMatches) -> String {
     let mut parts = Vec::new();
     if meant.records > 0 {
         let sessions = render::count(meant.sessions, "session");

@@ -4,13 +4,13 @@ use cerberus_agents::install::Surroundings;
 use cerberus_loop::handoff::written;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::Note;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_store::sessions::find::live_session;
 use cerberus_store::sessions::recover;
 use cerberus_store::view::recorder::Recorder;
 use serde_json::json;
 
-use crate::commands::brief::BriefCommand;
+use crate::commands::brief::BriefArgs;
 use crate::commands::record;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -23,7 +23,7 @@ use crate::render;
 /// the session's transcript has beyond its hooks. Then shows what the next session will be told. Without input, only the
 /// transcript is read.
 #[derive(clap::Args)]
-pub struct HandoffCommand {
+pub struct HandoffArgs {
     /// Print the form of a handoff
     #[arg(long)]
     form: bool,
@@ -31,7 +31,7 @@ pub struct HandoffCommand {
 
 const HANDOFF_BYTES_MAX: u64 = 256 * 1024;
 
-impl HandoffCommand {
+impl HandoffArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         if self.form {
             render::block(&written::request());
@@ -42,7 +42,7 @@ impl HandoffCommand {
         let notes = notes(context)?;
         complete_live_session(context)?;
         let recorded = record::append(context, notes, false)?;
-        let briefing = BriefCommand::after_clear().briefing(context)?;
+        let briefing = BriefArgs::after_clear().briefing(context)?;
         let text = briefing.brief.text;
         if context.json {
             let codes: Vec<&str> = recorded.iter().map(|one| one.code.as_str()).collect();
@@ -74,7 +74,7 @@ fn notes(context: &Context) -> Result<Vec<Note<'static>>> {
     let written = written::read(&text).ok_or_else(|| anyhow::anyhow!("no handoff was found in the text"));
     let written = written.hint("`cerberus handoff --form` prints the form")?;
     let objective = written.objective.as_deref().map(|text| Note {
-        kind: Kind::Objective,
+        kind: FactKind::Objective,
         text: context.home.cleaner().clean(text.to_string(), Keep::SUBJECT),
         why: None,
         sort: None,

@@ -7,7 +7,7 @@ use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_store::brief::learn;
 use cerberus_store::browse::{overview, page};
-use cerberus_store::import::{self, Report, TakeForgotten, files};
+use cerberus_store::import::{self, ImportReport, TakeForgotten, files};
 use cerberus_store::memory::distill;
 use cerberus_store::project::identity;
 use cerberus_store::sessions::caller::CalledBy;
@@ -22,7 +22,7 @@ use crate::render;
 use crate::render::page as pager;
 use crate::render::progress::Progress;
 use crate::render::style::Screen;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Import past sessions from the transcripts that agents keep
 ///
@@ -31,7 +31,7 @@ use crate::render::time::Local;
 /// approved automatically. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
 /// events are skipped too, unless `--forgotten` is given.
 #[derive(clap::Args)]
-pub struct Import {
+pub struct ImportArgs {
     #[arg(value_name = "AGENT", value_parser = agent)]
     #[arg(help = format!("The agent: {} [default: all agents with transcripts on this machine]", names()))]
     pub(super) agent: Option<Agent>,
@@ -68,13 +68,13 @@ fn agent(name: &str) -> std::result::Result<Agent, String> {
 
 /// What was imported from one agent.
 #[derive(Default)]
-struct Tally {
+struct ImportTally {
     files: usize,
-    report: Report,
+    report: ImportReport,
     unreadable: Vec<String>,
 }
 
-impl Import {
+impl ImportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = self.files(context)?;
         let project = match &self.project {
@@ -92,11 +92,11 @@ impl Import {
         let mut store = context.store()?;
         let by_agent = context.called_by(&store)? == CalledBy::Agent;
         let user = context.agent_surroundings().user();
-        let mut tallies: Vec<(Agent, Tally)> = Vec::new();
+        let mut tallies: Vec<(Agent, ImportTally)> = Vec::new();
         let mut progress = Progress::new("transcripts");
         for (index, (agent, file)) in files.iter().enumerate() {
             if tallies.last().is_none_or(|(last, _)| last != agent) {
-                tallies.push((*agent, Tally::default()));
+                tallies.push((*agent, ImportTally::default()));
             }
             let Some((_, tally)) = tallies.last_mut() else { continue };
             tally.files += 1;
@@ -152,8 +152,8 @@ impl Import {
         Ok(found)
     }
 
-    fn tell(&self, context: &Context, store: &mut Store, tallies: &[(Agent, Tally)]) -> Result<()> {
-        let mut total = Tally::default();
+    fn tell(&self, context: &Context, store: &mut Store, tallies: &[(Agent, ImportTally)]) -> Result<()> {
+        let mut total = ImportTally::default();
         for (_, tally) in tallies {
             total.files += tally.files;
             total.report.add(tally.report);
@@ -203,7 +203,7 @@ fn picture(context: &Context, store: &Store) -> Result<()> {
     }
     let to_review = store.count_proposals(context.clock.now)?;
     let screen = Screen::of_stdout();
-    let local = Local::new(context.clock.now);
+    let local = LocalTime::new(context.clock.now);
     pager::page(&screen, &render::overview::lines(&screen, &local, &overview, &left, to_review));
     Ok(())
 }
@@ -227,7 +227,7 @@ fn known_json(context: &Context, store: &Store) -> Result<Value> {
 const LEFT_PROJECTS: usize = 3;
 const LEFT_ITEMS: usize = 2;
 
-impl Tally {
+impl ImportTally {
     fn json(&self) -> Value {
         json!({
             "files": self.files, "sessions": self.report.sessions, "events": self.report.new_events,

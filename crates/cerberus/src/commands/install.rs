@@ -1,16 +1,16 @@
 use std::env;
 
-use cerberus_agents::install::wiring::{self, Change, Repair, WiringError};
-use cerberus_agents::install::{self, Profile, Scope, SettingsFile, Surroundings, versions};
+use cerberus_agents::install::wiring::{self, Repair, SettingsChange, WiringError};
+use cerberus_agents::install::{self, InstallScope, Profile, SettingsFile, Surroundings, versions};
 use cerberus_agents::names;
-use cerberus_agents::settings::{Part, Target, Version, depends_on_version};
+use cerberus_agents::settings::{InstallTarget, Part, ProgramVersion, depends_on_version};
 use cerberus_record::id::Agent;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 use crate::commands::check::wire::is_enforcing;
 use crate::context::Context;
-use crate::failure::{Failure, Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
 
 /// Install Cerberus into the agents on this machine
@@ -20,9 +20,9 @@ use crate::render;
 /// is left alone. Running the command again changes nothing, unless an agent was upgraded: then it adds what the new
 /// version supports.
 #[derive(clap::Args)]
-pub struct Install {
+pub struct InstallArgs {
     #[command(flatten)]
-    pub(super) selection: Selection,
+    pub(super) selection: SelectionArgs,
 
     /// Remove comments and trailing commas from a settings file that its agent ignores because of them; the file as it
     /// was is kept in the backups
@@ -39,13 +39,13 @@ pub struct Install {
 /// A file that was not changed since the installation is restored byte for byte. Files that were created for Cerberus
 /// are deleted. Captured data is kept.
 #[derive(clap::Args)]
-pub struct Uninstall {
+pub struct UninstallArgs {
     #[command(flatten)]
-    pub(super) selection: Selection,
+    pub(super) selection: SelectionArgs,
 }
 
 #[derive(clap::Args)]
-pub(super) struct Selection {
+pub(super) struct SelectionArgs {
     #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
     #[arg(help = format!("The agents: {} [default: every agent found]", names(|_| true)))]
     #[arg(value_parser = PossibleValuesParser::new(install::ALL.map(|profile| profile.agent.name())))]
@@ -61,18 +61,18 @@ pub(super) struct Selection {
 }
 
 /// The result for one file.
-struct Outcome {
+struct FileOutcome {
     profile: &'static Profile,
     file: SettingsFile,
     /// The oldest version of the agent, if it matters for this file and is known.
-    client: Option<Version>,
-    change: std::result::Result<Change, WiringError>,
+    client: Option<ProgramVersion>,
+    change: std::result::Result<SettingsChange, WiringError>,
 }
 
 /// How often to try again if another program changes a file at the same time.
 const TRIES_MAX: usize = 5;
 
-impl Install {
+impl InstallArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut surroundings = context.agent_surroundings();
         surroundings.wants_status_line = self.statusline;
@@ -87,8 +87,8 @@ impl Install {
         let home = server_home(context);
         let repair = if self.repair_json { Repair::Yes } else { Repair::No };
         let checks = is_enforcing(context);
-        let plan = |profile: &'static Profile, file: &SettingsFile, client: Option<Version>| {
-            let target = Target { command: &command, client, home: home.as_deref(), checks };
+        let plan = |profile: &'static Profile, file: &SettingsFile, client: Option<ProgramVersion>| {
+            let target = InstallTarget { command: &command, client, home: home.as_deref(), checks };
             wiring::plan_install(&context.home, profile.agent, file, &target, repair)
         };
         let clients: Vec<_> =
@@ -107,7 +107,7 @@ impl Install {
         if !context.json && !selection.dry_run {
             print_next_steps(&outcomes, &command);
         }
-        let is_ignored = |outcome: &Outcome| matches!(outcome.change, Err(WiringError::Ignored { .. }));
+        let is_ignored = |outcome: &FileOutcome| matches!(outcome.change, Err(WiringError::Ignored { .. }));
         let hint = match outcomes.iter().any(is_ignored) {
             true => "fix the lines, or let `cerberus install --repair-json` remove comments and trailing commas",
             false => "fix the files, then run `cerberus install` again",
@@ -116,11 +116,11 @@ impl Install {
     }
 }
 
-impl Uninstall {
+impl UninstallArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let surroundings = context.agent_surroundings();
         let selection = &self.selection;
-        let plan = |profile: &'static Profile, file: &SettingsFile, _: Option<Version>| {
+        let plan = |profile: &'static Profile, file: &SettingsFile, _: Option<ProgramVersion>| {
             wiring::plan_uninstall(&context.home, profile.agent, file)
         };
         let has_home = !selection.dry_run && context.home.root().is_dir();
@@ -133,7 +133,7 @@ impl Uninstall {
             let _ = wiring::set_uninstalled(&context.home, profile.agent, true);
         }
         // Files without entries of ours are not reported.
-        outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(Change::is_none));
+        outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(SettingsChange::is_none));
         selection.report(context, &outcomes, "");
         if !context.json && outcomes.is_empty() {
             render::line("Cerberus was not found in the agents' settings");
@@ -146,7 +146,7 @@ impl Uninstall {
     }
 }
 
-impl Selection {
+impl SelectionArgs {
     /// The agents that were named, or all agents if none was.
     fn named(&self) -> Vec<&'static Profile> {
         let is_named =
@@ -158,21 +158,25 @@ impl Selection {
         !self.agents.is_empty() || profile.is_found(surroundings)
     }
 
-    fn scope(&self) -> Scope {
-        Scope::from_word(&self.scope).unwrap_or(Scope::User)
+    fn scope(&self) -> InstallScope {
+        InstallScope::from_word(&self.scope).unwrap_or(InstallScope::User)
     }
 
     /// Plans a change of every file.
     fn plan(
         &self,
         surroundings: &Surroundings,
-        profiles: impl Iterator<Item = (&'static Profile, Option<Version>)>,
-        plan: impl Fn(&'static Profile, &SettingsFile, Option<Version>) -> std::result::Result<Change, WiringError>,
-    ) -> Result<Vec<Outcome>> {
+        profiles: impl Iterator<Item = (&'static Profile, Option<ProgramVersion>)>,
+        plan: impl Fn(
+            &'static Profile,
+            &SettingsFile,
+            Option<ProgramVersion>,
+        ) -> std::result::Result<SettingsChange, WiringError>,
+    ) -> Result<Vec<FileOutcome>> {
         let mut outcomes = Vec::new();
         for (profile, client) in profiles {
             for file in (profile.files)(surroundings, self.scope()) {
-                outcomes.push(Outcome { profile, change: plan(profile, &file, client), file, client });
+                outcomes.push(FileOutcome { profile, change: plan(profile, &file, client), file, client });
             }
         }
         if outcomes.is_empty() {
@@ -185,8 +189,12 @@ impl Selection {
     fn apply(
         &self,
         context: &Context,
-        outcomes: &mut [Outcome],
-        plan: impl Fn(&'static Profile, &SettingsFile, Option<Version>) -> std::result::Result<Change, WiringError>,
+        outcomes: &mut [FileOutcome],
+        plan: impl Fn(
+            &'static Profile,
+            &SettingsFile,
+            Option<ProgramVersion>,
+        ) -> std::result::Result<SettingsChange, WiringError>,
     ) {
         for outcome in outcomes.iter_mut().filter(|_| !self.dry_run) {
             for attempt in 1..=TRIES_MAX {
@@ -202,12 +210,12 @@ impl Selection {
         }
     }
 
-    fn report(&self, context: &Context, outcomes: &[Outcome], command: &str) {
+    fn report(&self, context: &Context, outcomes: &[FileOutcome], command: &str) {
         if context.json {
             let agents: Vec<Value> = outcomes.iter().map(|outcome| self.as_json(outcome, command)).collect();
             return render::json(&json!({ "agents": agents }));
         }
-        for Outcome { profile, file, change, client } in outcomes {
+        for FileOutcome { profile, file, change, client } in outcomes {
             let (agent, path) = (profile.agent, file.path.display());
             let change = match change {
                 Err(error) => {
@@ -231,8 +239,8 @@ impl Selection {
         }
     }
 
-    fn as_json(&self, outcome: &Outcome, command: &str) -> Value {
-        let Outcome { profile, file, change, client } = outcome;
+    fn as_json(&self, outcome: &FileOutcome, command: &str) -> Value {
+        let FileOutcome { profile, file, change, client } = outcome;
         let mut value = json!({"agent": profile.agent, "path": render::path(&file.path), "changed": false, "dry_run": self.dry_run,
             "diff": "", "command": command});
         match change {
@@ -249,9 +257,9 @@ impl Selection {
     }
 }
 
-fn print_next_steps(outcomes: &[Outcome], command: &str) {
+fn print_next_steps(outcomes: &[FileOutcome], command: &str) {
     let mut shown: Vec<Agent> = Vec::new();
-    for Outcome { profile, change, file, client } in outcomes {
+    for FileOutcome { profile, change, file, client } in outcomes {
         let agent = profile.agent;
         let Ok(change) = change else { continue };
         if let Some(left) = file.parts.iter().find_map(|part| left_out(part, *client)) {
@@ -283,7 +291,7 @@ fn print_next_steps(outcomes: &[Outcome], command: &str) {
 }
 
 /// What was not installed because of the agent's version.
-fn left_out(part: &Part, client: Option<Version>) -> Option<String> {
+fn left_out(part: &Part, client: Option<ProgramVersion>) -> Option<String> {
     let Part::Hooks(style) = part else { return None };
     let (used, all) = (style.events_for(client).count(), style.events.len());
     let again = "run `cerberus install` again";
@@ -297,7 +305,7 @@ fn left_out(part: &Part, client: Option<Version>) -> Option<String> {
 }
 
 /// The oldest version of the agent, if its settings depend on it.
-pub fn client(profile: &Profile, surroundings: &Surroundings, scope: Scope) -> Option<Version> {
+pub fn client(profile: &Profile, surroundings: &Surroundings, scope: InstallScope) -> Option<ProgramVersion> {
     let files = (profile.files)(surroundings, scope);
     let is_asked = files.iter().any(|file| depends_on_version(file.parts));
     versions::oldest(&if is_asked { versions::programs(profile, surroundings) } else { Vec::new() })
@@ -309,12 +317,12 @@ fn server_home(context: &Context) -> Option<String> {
     context.home.root().to_str().map(str::to_string)
 }
 
-fn all_succeeded(outcomes: &[Outcome], hint: &str) -> Result<()> {
+fn all_succeeded(outcomes: &[FileOutcome], hint: &str) -> Result<()> {
     match outcomes.iter().filter(|outcome| outcome.change.is_err()).count() {
         0 => Ok(()),
         failed => {
             let error = anyhow::anyhow!("{} could not be changed", render::count(failed, "file"));
-            Err(Failure { error, hint: hint.to_string() })
+            Err(CommandFailure { error, hint: hint.to_string() })
         }
     }
 }

@@ -4,7 +4,7 @@ use cerberus_record::id::ProjectId;
 use cerberus_record::span::Span;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::find;
-use cerberus_store::browse::log::{self, Listed, LogFilter};
+use cerberus_store::browse::log::{self, ListedSession, LogFilter};
 use cerberus_store::project::identity;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::Store;
@@ -15,14 +15,14 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::style::{Line, Screen};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 use crate::render::{page, sessions};
 
 /// List sessions of all projects, newest first
 ///
 /// Shows the last ten. With --json, lists all of them unless -n is given.
 #[derive(clap::Args)]
-pub struct Log {
+pub struct LogArgs {
     /// Only sessions in which these words occur
     #[arg(value_name = "WORD")]
     words: Vec<String>,
@@ -32,7 +32,7 @@ pub struct Log {
     limit: Option<usize>,
 
     #[command(flatten)]
-    only: Only,
+    only: SessionFilter,
 
     /// Only sessions that edited this file, given by its path or the end of it
     #[arg(long, value_name = "PATH")]
@@ -45,7 +45,7 @@ pub struct Log {
 
 /// Filters that `log` and `search` share.
 #[derive(clap::Args)]
-pub struct Only {
+pub struct SessionFilter {
     /// Only this project: its name, or a folder inside it (. is the current one)
     #[arg(long, value_name = "NAME|DIR")]
     pub project: Option<String>,
@@ -75,7 +75,7 @@ pub fn since(text: &str) -> std::result::Result<Since, String> {
     span.map(|span| Since::Before(span.0)).ok_or_else(|| "write it as 7d, 12h or 2026-01-22".to_string())
 }
 
-impl Only {
+impl SessionFilter {
     /// The ids and names of the project; empty if all projects are meant.
     pub fn projects(&self, context: &Context, store: &Store) -> Result<(Vec<ProjectId>, Vec<String>)> {
         let Some(project) = &self.project else { return Ok((Vec::new(), Vec::new())) };
@@ -121,7 +121,7 @@ pub struct ListedJson<'a> {
 }
 
 impl ListedJson<'_> {
-    pub fn of(listed: &Listed) -> ListedJson<'_> {
+    pub fn of(listed: &ListedSession) -> ListedJson<'_> {
         let session = &listed.session;
         ListedJson {
             id: session.id.as_str(),
@@ -142,7 +142,7 @@ impl ListedJson<'_> {
 /// How many lines a list has unless more are asked for.
 pub const SHOWN: usize = 10;
 
-impl Log {
+impl LogArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;
         let filter = LogFilter {
@@ -166,7 +166,7 @@ impl Log {
         }
         let screen = Screen::of_stdout();
         let ids = find::id_lengths(&store, context.clock.now)?;
-        let mut lines = sessions::list(&screen, &Local::new(context.clock.now), &found.sessions, &ids);
+        let mut lines = sessions::list(&screen, &LocalTime::new(context.clock.now), &found.sessions, &ids);
         if found.total > found.sessions.len() {
             let more = format!("{} of {}; -n {} shows all", found.sessions.len(), found.total, found.total);
             lines.push(Line::new().faint(more));

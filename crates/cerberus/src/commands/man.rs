@@ -11,7 +11,7 @@ use crate::render;
 ///
 /// To read it: cerberus man | man -l -. To install it: cerberus man > ~/.local/share/man/man1/cerberus.1
 #[derive(clap::Args)]
-pub struct ManPage {
+pub struct ManPageArgs {
     /// The command, for example: memory search
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
@@ -77,7 +77,7 @@ const LOOP_EXITS: &[(&str, &str)] = &[
     ("7", "Another runner is active."),
 ];
 
-impl ManPage {
+impl ManPageArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         const BUG: &str = "this is a bug; please report it";
         let mut program = super::program();

@@ -8,9 +8,9 @@ use crate::mcp;
 /// mcp`. It works without hooks, serves the project of the folder it is started in (or --cwd), and exits when its input
 /// ends.
 #[derive(clap::Args)]
-pub struct Mcp {}
+pub struct McpArgs {}
 
-impl Mcp {
+impl McpArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         mcp::serve(context)
     }

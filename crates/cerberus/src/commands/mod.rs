@@ -86,16 +86,16 @@ use crate::tui;
 /// Without a command, `cerberus` opens a screen to look around, if it runs in a terminal.
 #[derive(Parser)]
 #[command(name = "cerberus", version, max_term_width = 100, arg_required_else_help = true)]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
 }
 
 /// The arguments that every command has.
 #[derive(clap::Args)]
-struct Common {
+struct CommonArgs {
     /// Use this time instead of the current one (RFC 3339); anything recorded later is ignored
     #[arg(long, global = true, value_name = "TIME", value_parser = Timestamp::parse)]
     now: Option<Timestamp>,
@@ -111,57 +111,57 @@ struct Common {
 
 commands! {
     enum Command {
-        Status(status::Status),
-        Log(log::Log),
-        Show(show::Show),
-        Search(search::Search),
-        Resume(resume::Resume),
-        Stats(stats::Stats),
-        Report(report::ReportCommand),
-        Brief(brief::BriefCommand),
-        Record(record::RecordCommand),
-        Quote(quote::QuoteCommand),
-        Learn(memory::learn::Learn),
-        Review(memory::review::Review),
-        Check(check::Check),
-        Forget(forget::Forget),
-        Install(install::Install),
-        Import(import::Import),
-        Doctor(doctor::Doctor),
-        Try(try_out::Try),
+        Status(status::StatusArgs),
+        Log(log::LogArgs),
+        Show(show::ShowArgs),
+        Search(search::SearchArgs),
+        Resume(resume::ResumeArgs),
+        Stats(stats::StatsArgs),
+        Report(report::ReportArgs),
+        Brief(brief::BriefArgs),
+        Record(record::RecordArgs),
+        Quote(quote::QuoteArgs),
+        Learn(memory::learn::MemoryLearnArgs),
+        Review(memory::review::MemoryReviewArgs),
+        Check(check::CheckArgs),
+        Forget(forget::ForgetArgs),
+        Install(install::InstallArgs),
+        Import(import::ImportArgs),
+        Doctor(doctor::DoctorArgs),
+        Try(try_out::TryArgs),
         #[cfg(feature = "loop")]
-        Loop(loops::Loop),
-        Run(run::Run),
+        Loop(loops::LoopArgs),
+        Run(run::RunArgs),
         #[cfg(feature = "loop")]
-        Handoff(handoff::HandoffCommand),
-        Memory(memory::Memory),
-        Session(session::Session),
-        Project(project::Project),
-        Summarize(summarize::Summarize),
+        Handoff(handoff::HandoffArgs),
+        Memory(memory::MemoryArgs),
+        Session(session::SessionArgs),
+        Project(project::ProjectArgs),
+        Summarize(summarize::SummarizeArgs),
         #[cfg(feature = "sync")]
-        Sync(sync::Sync),
+        Sync(sync::SyncArgs),
         #[cfg(feature = "sync")]
-        Share(sync::Share),
+        Share(sync::ShareArgs),
         #[command(hide = true)]
         #[cfg(feature = "sync")]
-        Unshare(sync::Unshare),
-        Pause(pause::PauseCommand),
-        Unpause(pause::Unpause),
-        Uninstall(install::Uninstall),
+        Unshare(sync::UnshareArgs),
+        Pause(pause::PauseArgs),
+        Unpause(pause::UnpauseArgs),
+        Uninstall(install::UninstallArgs),
         #[command(hide = true)]
-        Hook(Hook),
+        Hook(HookArgs),
         #[command(hide = true)]
-        Mcp(mcp::Mcp),
+        Mcp(mcp::McpArgs),
         #[command(name = "statusline", hide = true)]
-        StatusLine(statusline::StatusLineCommand),
+        StatusLine(statusline::StatusLineArgs),
         #[command(hide = true)]
-        Watch(watch::Watch),
+        Watch(watch::WatchArgs),
         #[command(hide = true)]
-        Scan(scan::Scan),
+        Scan(scan::ScanArgs),
         #[command(hide = true)]
-        Completions(completions::Completions),
+        Completions(completions::CompletionsArgs),
         #[command(hide = true)]
-        Man(man::ManPage),
+        Man(man::ManPageArgs),
     }
 }
 
@@ -196,12 +196,12 @@ impl Command {
 /// Always exits with 0. Prints nothing, or exactly the reply that the agent expects. Errors are shown by
 /// `cerberus doctor`.
 #[derive(clap::Args)]
-struct Hook {
+struct HookArgs {
     #[arg(value_name = "AGENT", help = format!("The calling agent: {}", names(|_| true)))]
     _agent: String,
 }
 
-impl Hook {
+impl HookArgs {
     /// `main` handles every call that names an agent; clap has rejected the others.
     fn run(self, _: &Context) -> Result<()> {
         Ok(())
@@ -225,7 +225,7 @@ pub fn run() -> ExitCode {
         Err(help_or_version) => help_or_version.exit(),
         Ok(arguments) => arguments,
     };
-    let Common { now, cwd, json } = arguments.common;
+    let CommonArgs { now, cwd, json } = arguments.common;
     let run = || -> Result<()> {
         let context = Context::new(now, cwd, json)?;
         if arguments.command.needs_home() {
@@ -260,28 +260,28 @@ fn is_called_by_old_hook() -> bool {
 
 /// The program as clap knows it.
 fn program() -> clap::Command {
-    tree::grouped(Arguments::command())
+    tree::grouped(CommandLine::command())
 }
 
-fn parsed(typed: impl Iterator<Item = impl Into<OsString>>) -> std::result::Result<Arguments, clap::Error> {
+fn parsed(typed: impl Iterator<Item = impl Into<OsString>>) -> std::result::Result<CommandLine, clap::Error> {
     let typed: Vec<OsString> = typed.map(Into::into).collect();
     if let Some(arguments) = typed.get(1).filter(|command| *command == BRIEF).and_then(|_| as_brief(&typed)) {
         return Ok(arguments);
     }
     let matches = program().try_get_matches_from(typed)?;
-    Arguments::from_arg_matches(&matches)
+    CommandLine::from_arg_matches(&matches)
 }
 
 const BRIEF: &str = "brief";
 
 /// Describing all commands to the parser takes a tenth of the time of a brief, so `brief` is described alone. For help and
 /// mistakes, all of them are.
-fn as_brief(typed: &[OsString]) -> Option<Arguments> {
-    let brief = brief::BriefCommand::augment_args(clap::Command::new(BRIEF));
-    let program = Common::augment_args(clap::Command::new("cerberus")).subcommand(brief);
+fn as_brief(typed: &[OsString]) -> Option<CommandLine> {
+    let brief = brief::BriefArgs::augment_args(clap::Command::new(BRIEF));
+    let program = CommonArgs::augment_args(clap::Command::new("cerberus")).subcommand(brief);
     let matches = program.try_get_matches_from(typed).ok()?;
-    let command = brief::BriefCommand::from_arg_matches(matches.subcommand()?.1).ok()?;
-    Some(Arguments { command: Command::Brief(command), common: Common::from_arg_matches(&matches).ok()? })
+    let command = brief::BriefArgs::from_arg_matches(matches.subcommand()?.1).ok()?;
+    Some(CommandLine { command: Command::Brief(command), common: CommonArgs::from_arg_matches(&matches).ok()? })
 }
 
 /// How it is used. What was typed is repeated, and may have been taken from anywhere: so it is read once more, harmless.

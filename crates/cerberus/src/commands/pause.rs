@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::time::{Local, rough};
+use crate::render::time::{LocalTime, rough};
 
 /// Stop storing anything and briefing sessions for a while
 ///
@@ -19,7 +19,7 @@ use crate::render::time::{Local, rough};
 /// it. The agents still write their own transcripts, so a later `import` can include that time. Checks are off during a
 /// pause, and if any are on, the pause itself is recorded. An agent cannot pause.
 #[derive(clap::Args)]
-pub struct PauseCommand {
+pub struct PauseArgs {
     /// How long: 30m, 2h, 1d [default: until `cerberus unpause`]
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     span: Option<Duration>,
@@ -33,7 +33,7 @@ pub struct PauseCommand {
 ///
 /// Lifts all pauses; with --project, only the pause of this project.
 #[derive(clap::Args)]
-pub struct Unpause {
+pub struct UnpauseArgs {
     /// Lift only the pause of this project
     #[arg(long)]
     project: bool,
@@ -54,7 +54,7 @@ fn reach(is_project: bool) -> PauseScope {
 
 const RETRY: &str = "free disk space or fix the folder's permissions, then try again";
 
-impl PauseCommand {
+impl PauseArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let (now, located) = (context.clock.now, context.located());
         let until = self.span.map(|span| now.plus(span));
@@ -65,7 +65,7 @@ impl PauseCommand {
     }
 }
 
-impl Unpause {
+impl UnpauseArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let (now, located) = (context.clock.now, context.located());
         let was_paused = context.home.paused().exists();
@@ -82,7 +82,8 @@ impl Unpause {
 pub fn storing(context: &Context, shut: &StorageBlock) -> String {
     match shut {
         StorageBlock::Paused { scope, until: Some(until) } => {
-            let (local, forever) = (Local::new(context.clock.now), StorageBlock::Paused { scope: *scope, until: None });
+            let (local, forever) =
+                (LocalTime::new(context.clock.now), StorageBlock::Paused { scope: *scope, until: None });
             let left = rough(until.since(context.clock.now));
             format!("{forever} until {} ({left})", local.when(*until))
         }
@@ -113,7 +114,7 @@ pub const CHECKS_ON: &str = "on";
 
 /// `paused 16 Nov 10:00 in all projects`.
 pub fn line(context: &Context, pause: &PauseRow) -> String {
-    let local = Local::new(context.clock.now);
+    let local = LocalTime::new(context.clock.now);
     let place = match &pause.project {
         None => "in all projects".to_string(),
         Some(project) if *project == context.located().project => "in this project".to_string(),

@@ -11,19 +11,19 @@ use cerberus_store::sessions::caller::{self, CalledBy};
 
 use super::Command;
 use super::check::CheckCommand;
-use super::forget::{self, Forget};
-use super::import::Import;
-use super::install::{Install, Selection, Uninstall};
+use super::forget::{self, ForgetArgs};
+use super::import::ImportArgs;
+use super::install::{InstallArgs, SelectionArgs, UninstallArgs};
 #[cfg(feature = "loop")]
 use super::loops::LoopCommand;
 use super::memory::MemoryCommand;
 use super::project::ProjectCommand;
-use super::resume::Resume;
-use super::scan::Scan;
+use super::resume::ResumeArgs;
+use super::scan::ScanArgs;
 use super::session::SessionCommand;
-use super::summarize::Summarize;
+use super::summarize::SummarizeArgs;
 #[cfg(feature = "sync")]
-use super::sync::{Share, Sync, SyncCommand, Unshare};
+use super::sync::{ShareArgs, SyncArgs, SyncCommand, UnshareArgs};
 use crate::context::{Context, only_the_user};
 use crate::failure::Result;
 
@@ -33,12 +33,12 @@ pub enum Permission<'a> {
     Anyone,
     /// An agent may do this with the session that it runs in and with no other.
     OwnSession(&'a [String]),
-    NotAnAgent(Only),
+    NotAnAgent(UserOnly),
 }
 
 /// What only the user can do, and why. `what` completes "only the user can …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Only {
+pub struct UserOnly {
     pub what: &'static str,
     pub why: &'static str,
 }
@@ -46,7 +46,7 @@ pub struct Only {
 use Permission::{Anyone, NotAnAgent, OwnSession};
 
 const fn only(what: &'static str, why: &'static str) -> Permission<'static> {
-    NotAnAgent(Only { what, why })
+    NotAnAgent(UserOnly { what, why })
 }
 
 /// For a command that changes nothing if it is only asked what it would do.
@@ -54,8 +54,8 @@ fn unless<'a>(is_harmless: bool, permission: Permission<'a>) -> Permission<'a> {
     if is_harmless { Anyone } else { permission }
 }
 
-const OWN: Only = Only { what: "forget this session", why: "an agent may forget only the one that it runs in" };
-const FORGET: Only = Only { what: "forget this", why: "it is deleted for good, on all devices" };
+const OWN: UserOnly = UserOnly { what: "forget this session", why: "an agent may forget only the one that it runs in" };
+const FORGET: UserOnly = UserOnly { what: "forget this", why: "it is deleted for good, on all devices" };
 
 impl Command {
     pub(super) fn permission(&self) -> Permission<'_> {
@@ -72,35 +72,37 @@ impl Command {
             // What agents themselves call. The tools of `mcp` do nothing that this table refuses.
             Command::Hook(_) | Command::Mcp(_) => Anyone,
             // They start what an agent can start itself, and give it nothing more.
-            Command::Run(_) | Command::Resume(Resume { .. }) => Anyone,
+            Command::Run(_) | Command::Resume(ResumeArgs { .. }) => Anyone,
             // Agents are asked to install things. It adds our own entries and keeps the others.
-            Command::Install(Install { selection, repair_json: true, statusline: _ }) => {
+            Command::Install(InstallArgs { selection, repair_json: true, statusline: _ }) => {
                 unless(selection.dry_run, only("repair a settings file", "it changes more than our own entries"))
             }
-            Command::Install(Install { selection: _, repair_json: false, statusline: _ }) => Anyone,
-            Command::Uninstall(Uninstall { selection: Selection { dry_run, agents: _, scope: _ } }) => {
+            Command::Install(InstallArgs { selection: _, repair_json: false, statusline: _ }) => Anyone,
+            Command::Uninstall(UninstallArgs { selection: SelectionArgs { dry_run, agents: _, scope: _ } }) => {
                 unless(*dry_run, only("uninstall Cerberus", "nothing would be recorded or checked any more"))
             }
-            Command::Import(Import { forgotten: false, agent: _, project: _, paths: _ }) => Anyone,
-            Command::Import(Import { forgotten: true, agent: _, project: _, paths: _ }) => {
+            Command::Import(ImportArgs { forgotten: false, agent: _, project: _, paths: _ }) => Anyone,
+            Command::Import(ImportArgs { forgotten: true, agent: _, project: _, paths: _ }) => {
                 only("bring back what was forgotten", "the user had it deleted")
             }
             Command::Forget(command) => forget(command),
             Command::Review(_) => only("review proposals", DECIDES),
-            Command::Summarize(Summarize { detached: false, id: _ }) => {
+            Command::Summarize(SummarizeArgs { detached: false, id: _ }) => {
                 only("have a session summarized", "its facts are sent to a provider")
             }
             // Hooks start it below the agent, once for the same facts.
-            Command::Summarize(Summarize { detached: true, id: _ }) => Anyone,
-            Command::Scan(Scan { redact }) => {
+            Command::Summarize(SummarizeArgs { detached: true, id: _ }) => Anyone,
+            Command::Scan(ScanArgs { redact }) => {
                 unless(!*redact, only("redact what is stored", "it is changed for good, in every file"))
             }
             Command::Pause(_) => only("pause Cerberus", "nothing is recorded or checked during a pause"),
             Command::Unpause(_) => only("lift a pause", "the user wants nothing recorded until then"),
             #[cfg(feature = "sync")]
-            Command::Share(Share { dry_run, team: _ }) => unless(*dry_run, only("share a project", LEAVES)),
+            Command::Share(ShareArgs { dry_run, team: _ }) => unless(*dry_run, only("share a project", LEAVES)),
             #[cfg(feature = "sync")]
-            Command::Unshare(Unshare { team: _ }) => only("stop sharing a project", "other devices lose what was sent"),
+            Command::Unshare(UnshareArgs { team: _ }) => {
+                only("stop sharing a project", "other devices lose what was sent")
+            }
             #[cfg(feature = "sync")]
             Command::Sync(command) => sync(command),
             Command::Check(command) => check(&command.command),
@@ -118,8 +120,8 @@ const LEAVES: &str = "from then on, its sessions leave this machine";
 const DECIDES: &str = "sessions are told what is approved, as the user's own words";
 const BINDS: &str = "a check holds because agents cannot change it";
 
-fn forget(command: &Forget) -> Permission<'_> {
-    let Forget { session, project, path, since, until, memory, dry_run, yes: _ } = command;
+fn forget(command: &ForgetArgs) -> Permission<'_> {
+    let ForgetArgs { session, project, path, since, until, memory, dry_run, yes: _ } = command;
     let is_more = *project || path.is_some() || since.is_some() || until.is_some() || !memory.is_empty();
     match is_more {
         _ if *dry_run => Anyone,
@@ -129,8 +131,8 @@ fn forget(command: &Forget) -> Permission<'_> {
 }
 
 #[cfg(feature = "sync")]
-fn sync(command: &Sync) -> Permission<'_> {
-    let Sync { command, for_project, detached } = command;
+fn sync(command: &SyncArgs) -> Permission<'_> {
+    let SyncArgs { command, for_project, detached } = command;
     match command {
         Some(SyncCommand::Init(_)) => only("set up sync", LEAVES),
         Some(SyncCommand::Pair(_)) => only("let devices in", "whoever has the code reads what is shared"),
@@ -232,7 +234,7 @@ fn project(command: Option<&ProjectCommand>) -> Permission<'static> {
 
 /// Fails if an agent runs a command that it may not.
 pub fn require(context: &Context, permission: Permission) -> Result<()> {
-    let Only { what, why } = match permission {
+    let UserOnly { what, why } = match permission {
         Anyone => return Ok(()),
         NotAnAgent(only) => only,
         OwnSession(_) => OWN,

@@ -15,7 +15,7 @@ use crate::render;
 /// the first commit. They share sessions and memories. If it is unclear, for example for a fork, `status` asks once.
 /// Your last answer counts, and you can change it at any time.
 #[derive(clap::Args)]
-pub struct Project {
+pub struct ProjectArgs {
     #[command(subcommand)]
     pub(super) command: Option<ProjectCommand>,
 }
@@ -36,7 +36,7 @@ pub(super) enum ProjectCommand {
     },
 }
 
-impl Project {
+impl ProjectArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.command {
             None => show(context),
@@ -51,7 +51,7 @@ fn show(context: &Context) -> Result<()> {
     context.record_repository(&mut store, Effort::ForceGit)?;
     let located = context.located();
     let projects = Projects::load(&store, context.clock.now)?;
-    let folders = Folders::of(&store, &projects, &located)?;
+    let folders = ProjectFolders::of(&store, &projects, &located)?;
     let repository = projects.repository(&located.project);
     let known = |what: fn(&cerberus_store::view::RepositoryRow) -> Option<&String>| repository.and_then(what);
     let origin = known(|row| row.origin.as_ref());
@@ -88,7 +88,7 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
     }
     joined::answer(&context.home, &context.clock, &mut store, &located, &other, is_same)
         .hint("free disk space or fix the folder's permissions, then try again")?;
-    let folders = Folders::load(context, &store, &located)?;
+    let folders = ProjectFolders::load(context, &store, &located)?;
     context.answer(&folders.json(), || {
         let what = if is_same { "joined with" } else { "kept apart from" };
         render::line(&format!("{} is {what} {meant}", located.name));
@@ -97,20 +97,20 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
 }
 
 /// The other folders of a project, and folders that may hold the same project.
-pub struct Folders {
+pub struct ProjectFolders {
     pub joined: Vec<Member>,
     questions: Vec<Member>,
 }
 
-impl Folders {
-    pub fn load(context: &Context, store: &Store, located: &Located) -> Result<Folders> {
-        Folders::of(store, &Projects::load(store, context.clock.now)?, located)
+impl ProjectFolders {
+    pub fn load(context: &Context, store: &Store, located: &Located) -> Result<ProjectFolders> {
+        ProjectFolders::of(store, &Projects::load(store, context.clock.now)?, located)
     }
 
-    fn of(store: &Store, projects: &Projects, located: &Located) -> Result<Folders> {
+    fn of(store: &Store, projects: &Projects, located: &Located) -> Result<ProjectFolders> {
         let joined = projects.joined(store, &located.project)?;
         let questions = projects.questions(store, &located.project)?;
-        Ok(Folders { joined, questions })
+        Ok(ProjectFolders { joined, questions })
     }
 
     pub fn json(&self) -> Value {

@@ -1,5 +1,5 @@
 use cerberus_record::quotation::QuoteKind;
-use cerberus_store::memory::quote::{Outcome, Quoted, quote};
+use cerberus_store::memory::quote::{KeptQuote, QuoteOutcome, quote};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::render;
 /// refused. A rule that says that it lasts, or that the user said before in another session, is told from the next
 /// session on; any other rule waits for the user's decision.
 #[derive(clap::Args)]
-pub struct QuoteCommand {
+pub struct QuoteArgs {
     /// What the words are: rule, decision, next or blocker
     #[arg(long, default_value = "rule", value_parser = kinds(), hide_possible_values = true)]
     pub kind: QuoteKind,
@@ -46,7 +46,7 @@ pub struct QuotedWords {
     pub text: String,
 }
 
-impl QuoteCommand {
+impl QuoteArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let quoted = self.quote(context)?;
         context.answer(&json!(quoted), || render::line(&quoted.line()))
@@ -62,12 +62,12 @@ impl QuoteCommand {
         let keeper = context.keeper(&located);
         let (surroundings, why) = (context.agent_surroundings(), self.why.as_deref());
         let found = quote(&keeper, &surroundings, &mut store, self.kind, &self.words, why);
-        let Quoted { outcome, text } = found.hint("nothing was recorded; run `cerberus doctor`")?;
+        let KeptQuote { outcome, text } = found.hint("nothing was recorded; run `cerberus doctor`")?;
         let status = match outcome {
-            Outcome::Told => "told",
-            Outcome::Waits => "waits",
-            Outcome::Rejected => "rejected",
-            Outcome::Refused(refusal) => {
+            QuoteOutcome::Told => "told",
+            QuoteOutcome::Waits => "waits",
+            QuoteOutcome::Rejected => "rejected",
+            QuoteOutcome::Refused(refusal) => {
                 return Err(anyhow::anyhow!("{}", refusal.message())).hint(refusal.advice());
             }
         };

@@ -1,6 +1,6 @@
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Event, Note, Record, Severity};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_store::journal;
 use cerberus_store::journal::own_record;
@@ -20,10 +20,10 @@ use crate::render;
 ///
 /// The fact is added to the project's live session. If there is none, a manual session is started.
 #[derive(clap::Args)]
-pub struct RecordCommand {
+pub struct RecordArgs {
     /// done, next, decision, blocker, file, function, objective or note
-    #[arg(value_parser = words_of(KINDS.map(Kind::word)).try_map(|word| kind(&word)), hide_possible_values = true)]
-    pub kind: Kind,
+    #[arg(value_parser = words_of(KINDS.map(FactKind::word)).try_map(|word| kind(&word)), hide_possible_values = true)]
+    pub kind: FactKind,
 
     /// The text of the fact
     pub text: String,
@@ -52,37 +52,45 @@ pub struct RecordCommand {
 
 /// The code of the recorded fact, and the session it was added to.
 #[derive(Serialize)]
-pub struct Recorded {
+pub struct RecordedFact {
     /// The code as a brief shows it, or `resolved`
     pub code: String,
     pub agent: String,
     pub agent_session_id: String,
 }
 
-pub const KINDS: [Kind; 8] =
-    [Kind::Done, Kind::Next, Kind::Decision, Kind::Blocker, Kind::File, Kind::Function, Kind::Objective, Kind::Note];
+pub const KINDS: [FactKind; 8] = [
+    FactKind::Done,
+    FactKind::Next,
+    FactKind::Decision,
+    FactKind::Blocker,
+    FactKind::File,
+    FactKind::Function,
+    FactKind::Objective,
+    FactKind::Note,
+];
 
 fn words_of<const N: usize>(words: [&'static str; N]) -> PossibleValuesParser {
     PossibleValuesParser::new(words)
 }
 
-pub fn kind(text: &str) -> std::result::Result<Kind, String> {
-    let names = || KINDS.map(Kind::word).join(", ");
-    Kind::from_word(text).filter(|kind| KINDS.contains(kind)).ok_or_else(|| format!("expected one of {}", names()))
+pub fn kind(text: &str) -> std::result::Result<FactKind, String> {
+    let names = || KINDS.map(FactKind::word).join(", ");
+    FactKind::from_word(text).filter(|kind| KINDS.contains(kind)).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 pub fn severity(text: &str) -> std::result::Result<Severity, String> {
     Severity::from_word(text).ok_or_else(|| format!("expected one of {}", Severity::ALL.map(Severity::word).join(", ")))
 }
 
-impl RecordCommand {
+impl RecordArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let recorded = self.record(context, false)?;
         context.answer(&json!(recorded), || render::line(&recorded.code))
     }
 
     /// `is_mcp`: an agent records it, whoever started this process.
-    pub fn record(self, context: &Context, is_mcp: bool) -> Result<Recorded> {
+    pub fn record(self, context: &Context, is_mcp: bool) -> Result<RecordedFact> {
         if self.text.trim().is_empty() {
             return Err(anyhow::anyhow!("the text is empty")).hint("give the text after the kind, in quotes");
         }
@@ -90,14 +98,15 @@ impl RecordCommand {
         context.may_store(&located)?;
         let clean = |text: &str| context.home.cleaner().clean(text.to_string(), Keep::SUBJECT);
         let text = match self.kind {
-            Kind::File => identity::relative(&located, &context.cwd, &self.text),
+            FactKind::File => identity::relative(&located, &context.cwd, &self.text),
             _ => self.text.clone(),
         };
-        if self.kind == Kind::File && context.home.privacy_rules().is_private(&text) {
+        if self.kind == FactKind::File && context.home.privacy_rules().is_private(&text) {
             return Err(anyhow::anyhow!("this file is private"))
                 .hint("to make an exception, add its pattern with a leading `!` to private.paths in config.toml");
         }
-        if self.kind == Kind::File && OptedOut::new(&context.home).is_shut(&located.root, &located.root.join(&text)) {
+        if self.kind == FactKind::File && OptedOut::new(&context.home).is_shut(&located.root, &located.root.join(&text))
+        {
             return Err(anyhow::anyhow!("nothing is stored about the project of this file"))
                 .hint("change that setting, or record another file");
         }
@@ -117,7 +126,7 @@ impl RecordCommand {
 const BUG: &str = "this is a bug; please report it";
 
 /// Appends notes to the project's live session; when there is none, a manual one is opened.
-pub fn append(context: &Context, notes: Vec<Note<'static>>, is_mcp: bool) -> Result<Vec<Recorded>> {
+pub fn append(context: &Context, notes: Vec<Note<'static>>, is_mcp: bool) -> Result<Vec<RecordedFact>> {
     let (located, store) = (context.located(), context.store()?);
     let by_agent = is_mcp || context.called_by(&store)? == CalledBy::Agent;
     let live = live_session(&store, &located, &context.clock)?;
@@ -138,7 +147,7 @@ pub fn append(context: &Context, notes: Vec<Note<'static>>, is_mcp: bool) -> Res
         let event = Event::Note(note);
         let facts = cerberus_recall::extract::extract(&event).facts;
         let code = facts.first().map_or("resolved", |fact| fact.code.as_str()).to_string();
-        recorded.push(Recorded { code, agent: agent.name().to_string(), agent_session_id: session.clone() });
+        recorded.push(RecordedFact { code, agent: agent.name().to_string(), agent_session_id: session.clone() });
         let record = own_record(&context.home, &context.clock, agent, &session, location.clone(), key, event);
         records.push(Record { by_agent, ..record });
     }

@@ -11,9 +11,9 @@ use crate::failure::{Hint, Result};
 use crate::platform::OPENER;
 use crate::render;
 use crate::render::progress::Progress;
-use crate::render::time::Local;
-use crate::report::gather::{self, Sources};
-use crate::report::{Prompts, html};
+use crate::render::time::LocalTime;
+use crate::report::gather::{self, ReportSources};
+use crate::report::{PromptsShown, html};
 
 /// Draw the last 26 weeks as one HTML file
 ///
@@ -21,7 +21,7 @@ use crate::report::{Prompts, html};
 /// told and used, memories, loops with their cost. The file needs no server and no network, contains no script, and
 /// only you can read it. Private projects are not in it.
 #[derive(clap::Args)]
-pub struct ReportCommand {
+pub struct ReportArgs {
     /// Show it in the browser
     #[arg(long)]
     open: bool,
@@ -35,15 +35,15 @@ pub struct ReportCommand {
     no_prompts: bool,
 }
 
-impl ReportCommand {
+impl ReportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         context.require_privacy_rules()?;
         let output = self.output.as_ref().map(|file| absolute(context, file)).transpose()?;
         let redline = context.config()?.redline();
         let store = context.swept_store()?;
-        let local = Local::new(context.clock.now);
+        let local = LocalTime::new(context.clock.now);
         let (surroundings, day) = (context.agent_surroundings(), |at| local.day_number(at));
-        let sources = Sources {
+        let sources = ReportSources {
             home: &context.home,
             store: &store,
             clock: &context.clock,
@@ -54,7 +54,7 @@ impl ReportCommand {
         let mut progress = Progress::new("sessions");
         let report = gather::report(&sources, |done, of| progress.at(done, of))?;
         drop(progress);
-        let prompts = if self.no_prompts { Prompts::Hidden } else { Prompts::Shown };
+        let prompts = if self.no_prompts { PromptsShown::Hidden } else { PromptsShown::Shown };
         let page = html(&report, &local, prompts);
         let file = write(context, output, page.as_bytes())?;
         if context.json {

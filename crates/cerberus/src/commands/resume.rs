@@ -15,7 +15,7 @@ use crate::render;
 ///
 /// Starts the agent in the folder of the session, with the flag that resumes it.
 #[derive(clap::Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     /// The session: the beginning of its id, or words of its title [default: the newest session of this project]
     #[arg(value_name = "ID")]
     id: Vec<String>,
@@ -25,9 +25,9 @@ pub struct Resume {
     print: bool,
 }
 
-impl Resume {
-    pub fn of(id: String) -> Resume {
-        Resume { id: vec![id], print: false }
+impl ResumeArgs {
+    pub fn of(id: String) -> ResumeArgs {
+        ResumeArgs { id: vec![id], print: false }
     }
 
     /// Does not return if the agent was started.

@@ -17,7 +17,7 @@ use crate::platform::{self, Signals};
 
 /// Run any program as a session that ends when the program exits
 #[derive(clap::Args)]
-pub struct Run {
+pub struct RunArgs {
     /// The program and its arguments, after --
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<std::ffi::OsString>,
@@ -27,7 +27,7 @@ pub struct Run {
 /// idle.
 const PULSE: Duration = Duration::from_secs(10 * 60);
 
-impl Run {
+impl RunArgs {
     /// Does not return if the program was started: exits with the program's exit code.
     pub fn run(self, context: &Context) -> Result<()> {
         context.may_store(&context.located())?;

@@ -12,14 +12,14 @@ use crate::render;
 /// Prints the kinds of secrets and where they are, never the secrets themselves. Exits with 0 if none is left, with 1 if
 /// some were found and not redacted.
 #[derive(clap::Args)]
-pub struct Scan {
+pub struct ScanArgs {
     /// Redact them in place: in the journal, in the view including its free pages, in backups and outputs of loops; remove
     /// checkpoints with a secret
     #[arg(long)]
     pub(super) redact: bool,
 }
 
-impl Scan {
+impl ScanArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         context.require_privacy_rules()?;
         const AGAIN: &str = "nothing else was changed; fix the problem and run the command again";

@@ -2,17 +2,17 @@ use cerberus_recall::search::entry;
 use cerberus_recall::search::query::Query;
 use cerberus_record::memory::Scope;
 use cerberus_store::browse::find;
-use cerberus_store::browse::search::{self, Hit, SearchQuery};
+use cerberus_store::browse::search::{self, SearchHit, SearchQuery};
 use serde::Serialize;
 use serde_json::json;
 
-use super::log::Only;
+use super::log::SessionFilter;
 use crate::context::Context;
-use crate::failure::{Failure, Result};
+use crate::failure::{CommandFailure, Result};
 use crate::render;
 use crate::render::progress::Progress;
 use crate::render::style::Screen;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 use crate::render::{page, sessions};
 
 /// Search everything kept, best match first
@@ -20,7 +20,7 @@ use crate::render::{page, sessions};
 /// Titles, prompts, closing words, decisions, blockers, files, functions, commands, commits and memories. Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *
 /// matches any ending. `cerberus memory search` searches memories only.
 #[derive(clap::Args)]
-pub struct Search {
+pub struct SearchArgs {
     /// What to search for
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Search {
     kind: Option<String>,
 
     #[command(flatten)]
-    only: Only,
+    only: SessionFilter,
 }
 
 pub const LIMIT: u16 = 20;
@@ -64,7 +64,7 @@ pub const KINDS: [&str; 18] = [
 
 /// A result.
 #[derive(Serialize)]
-pub struct Found {
+pub struct SearchResult {
     pub kind: String,
     pub text: String,
     /// The id of its session; a memory has none
@@ -86,15 +86,15 @@ pub struct Found {
     pub author: Option<String>,
 }
 
-impl Found {
-    pub fn of(hit: Hit) -> Found {
+impl SearchResult {
+    pub fn of(hit: SearchHit) -> SearchResult {
         let project = match (&hit.session, Scope::parse(&hit.project)) {
             (None, _) if hit.memory.is_none() => hit.project,
             (None, Some(Scope::Project(name))) => name,
             (None, _) => String::new(),
             (Some(_), _) => hit.project,
         };
-        Found {
+        SearchResult {
             kind: hit.kind,
             text: hit.text,
             session: hit.session.map(|session| session.id.to_string()),
@@ -108,12 +108,12 @@ impl Found {
     }
 }
 
-impl Search {
+impl SearchArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let text = self.query.join(" ");
         let hits = hits(context, &text, self.limit, self.kind.as_deref(), &self.only)?;
         if context.json {
-            render::json(&json!(hits.into_iter().map(Found::of).collect::<Vec<_>>()));
+            render::json(&json!(hits.into_iter().map(SearchResult::of).collect::<Vec<_>>()));
             return Ok(());
         }
         if hits.is_empty() {
@@ -122,14 +122,20 @@ impl Search {
         }
         let screen = Screen::of_stdout();
         let ids = find::id_lengths(&context.view()?, context.clock.now)?;
-        let local = Local::new(context.clock.now);
+        let local = LocalTime::new(context.clock.now);
         page::page(&screen, &sessions::hits(&screen, &local, &Query::parse(&text), &hits, &ids));
         Ok(())
     }
 }
 
 /// Best first.
-pub fn hits(context: &Context, text: &str, limit: u16, kind: Option<&str>, only: &Only) -> Result<Vec<Hit>> {
+pub fn hits(
+    context: &Context,
+    text: &str,
+    limit: u16,
+    kind: Option<&str>,
+    only: &SessionFilter,
+) -> Result<Vec<SearchHit>> {
     let mut store = context.view()?;
     let (projects, names) = only.projects(context, &store)?;
     let mut scopes: Vec<String> = names.into_iter().map(|name| Scope::Project(name).to_string()).collect();
@@ -147,19 +153,19 @@ pub fn hits(context: &Context, text: &str, limit: u16, kind: Option<&str>, only:
     };
     let mut progress = Progress::new("sessions indexed");
     search::search(&mut store, &query, context.clock.now, |done, left| progress.at(done, done + left))
-        .map_err(Failure::from)
+        .map_err(CommandFailure::from)
 }
 
 #[cfg(test)]
 mod tests {
-    use cerberus_record::fact::Kind;
+    use cerberus_record::fact::FactKind;
 
     use super::*;
 
     #[test]
     fn the_kinds_of_facts_can_be_asked_for() {
-        let only_in_briefs = [Kind::Last, Kind::Asked, Kind::Said, Kind::Git, Kind::Live];
-        for kind in Kind::ALL.into_iter().filter(|kind| !only_in_briefs.contains(kind)) {
+        let only_in_briefs = [FactKind::Last, FactKind::Asked, FactKind::Said, FactKind::Git, FactKind::Live];
+        for kind in FactKind::ALL.into_iter().filter(|kind| !only_in_briefs.contains(kind)) {
             assert!(KINDS.contains(&kind.word()), "{kind:?}");
         }
     }

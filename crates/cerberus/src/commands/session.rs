@@ -5,7 +5,7 @@ use cerberus_recall::brief::Section;
 use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
 use cerberus_record::seed::{SeedExport, SeedMetadata, SeedSummary};
-use cerberus_record::session::Status;
+use cerberus_record::session::SessionStatus;
 use cerberus_store::brief::recall::{self, Briefing, Budget, Question};
 use cerberus_store::project::guides::UserFolders;
 use cerberus_store::same_project::joined::joined;
@@ -13,13 +13,13 @@ use cerberus_store::sessions::{find, legacy, lifecycle};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::failure::{Failure, Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Complete, export or import what a project carries over from session to session
 #[derive(clap::Args)]
-pub struct Session {
+pub struct SessionArgs {
     #[command(subcommand)]
     pub(super) command: SessionCommand,
 }
@@ -55,7 +55,7 @@ pub(super) enum SessionCommand {
     },
 }
 
-impl Session {
+impl SessionArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.command {
             SessionCommand::Complete { id, undo: true, .. } => reopen(context, id),
@@ -75,7 +75,7 @@ fn complete(context: &Context, id: Option<String>, is_confirmed: bool) -> Result
             recent.retain(|session| session.state.status.carries_over());
             // It can be undone, so a script need not confirm it.
             if !recent.is_empty() && std::io::stdin().is_terminal() {
-                let local = Local::new(context.clock.now);
+                let local = LocalTime::new(context.clock.now);
                 for session in &recent {
                     let title = store.title(session, context.clock.now)?;
                     render::talk(&format!("{}  {}  {title}", session.id, local.when(session.started_at)));
@@ -109,7 +109,8 @@ fn reopen(context: &Context, id: Option<String>) -> Result<()> {
             store.last_completed(&projects, context.clock.now)?
         }
     };
-    let completed: Vec<_> = completed.into_iter().filter(|session| session.state.status == Status::Completed).collect();
+    let completed: Vec<_> =
+        completed.into_iter().filter(|session| session.state.status == SessionStatus::Completed).collect();
     if completed.is_empty() {
         return Err(anyhow::anyhow!("no completed session was found"))
             .hint("`cerberus log` lists the sessions and their states");
@@ -135,7 +136,7 @@ fn carried_over(context: &Context, format: Format) -> Result<Briefing> {
         reminder: false,
         session: None,
     };
-    recall::brief(&context.store()?, &context.located(), &question, None).map_err(Failure::from)
+    recall::brief(&context.store()?, &context.located(), &question, None).map_err(CommandFailure::from)
 }
 
 fn export(context: &Context, is_seed: bool) -> Result<()> {

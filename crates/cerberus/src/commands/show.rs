@@ -6,20 +6,20 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::style::Screen;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 use crate::render::{page as pager, sessions};
 
 /// Show one session: asked, done, decided, left, files, tests
 ///
 /// Also its commits, what it had been told, and what of that it used.
 #[derive(clap::Args)]
-pub struct Show {
+pub struct ShowArgs {
     /// The session: the beginning of its id, or words of its title [default: the newest session of this project]
     #[arg(value_name = "ID")]
     id: Vec<String>,
 }
 
-impl Show {
+impl ShowArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;
         let session = context.session_or_newest(&mut store, &self.id.join(" "))?;
@@ -29,7 +29,7 @@ impl Show {
             return Ok(());
         }
         let screen = Screen::of_stdout();
-        pager::page(&screen, &sessions::page(&screen, &Local::new(context.clock.now), &page));
+        pager::page(&screen, &sessions::page(&screen, &LocalTime::new(context.clock.now), &page));
         Ok(())
     }
 }
@@ -40,7 +40,7 @@ fn as_json(page: &Page) -> Value {
         .iter()
         .map(|work| json!({"path": work.path, "edits": work.edits, "reads": work.reads, "functions": work.functions}));
     let (listed, tests) = (&page.listed, &page.tests);
-    let texts = |said: &[page::Said]| said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
+    let texts = |said: &[page::SaidEntry]| said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
     let told = |is_meant: fn(&page::ToldLine) -> bool| {
         page.told.iter().filter(|line| is_meant(line)).map(|line| line.code.clone()).collect::<Vec<_>>()
     };

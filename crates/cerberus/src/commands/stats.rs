@@ -1,6 +1,6 @@
 use cerberus_checks::enforce;
-use cerberus_recall::brief::usage::Usage;
-use cerberus_store::brief::usage::{self, Told};
+use cerberus_recall::brief::usage::ToldFileUsage;
+use cerberus_store::brief::usage::{self, ToldSessions};
 use cerberus_store::same_project::joined::joined;
 use serde_json::{Value, json};
 
@@ -15,9 +15,9 @@ use crate::render;
 /// or read. Also what checks prevented, what agents overrode, and whether they obeyed afterwards. Nothing is sent
 /// anywhere.
 #[derive(clap::Args)]
-pub struct Stats {}
+pub struct StatsArgs {}
 
-impl Stats {
+impl StatsArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let (located, now) = (context.located(), context.clock.now);
@@ -56,7 +56,7 @@ impl Stats {
 }
 
 /// `12 files told to 3 sessions, 5 of them touched (42 %); of 9 files touched, 5 had been told (56 %)`.
-pub fn files_line(usage: &Usage) -> String {
+pub fn files_line(usage: &ToldFileUsage) -> String {
     if usage.sessions == 0 {
         return "no session was told about files and then worked on any".to_string();
     }
@@ -73,7 +73,7 @@ pub fn files_line(usage: &Usage) -> String {
     )
 }
 
-fn as_json(told: &Told) -> Value {
+fn as_json(told: &ToldSessions) -> Value {
     let files = &told.files;
     json!({
         "sessions": told.sessions, "lines": told.lines, "tokens": told.tokens,

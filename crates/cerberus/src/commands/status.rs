@@ -3,13 +3,13 @@ use std::collections::BTreeMap;
 use cerberus_os::clock::Clock;
 use cerberus_os::failures::{self, Failure};
 use cerberus_record::clean::text;
-use cerberus_record::memory::Status as MemoryStatus;
+use cerberus_record::memory::MemoryStatus;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::overview::{self, Overview};
 use cerberus_store::browse::page::{self, Page};
 use cerberus_store::config::StoreConfig;
-use cerberus_store::erase::retention::{self, Stored};
+use cerberus_store::erase::retention::{self, StoredAmount};
 use cerberus_store::project::identity::Located;
 use cerberus_store::project::privacy::{self, StorageBlock};
 use cerberus_store::same_project::joined::joined;
@@ -19,19 +19,19 @@ use serde_json::{Value, json};
 
 use super::log::ListedJson;
 use super::pause::{self, storing};
-use super::project::Folders;
+use super::project::ProjectFolders;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::page::page as page_of;
 use crate::render::style::{Line, Screen, Style};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Show this project at a glance: sessions, facts, health
 #[derive(clap::Args)]
-pub struct Status {}
+pub struct StatusArgs {}
 
-impl Status {
+impl StatusArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.swept_store()?;
         let glance = Glance::of(context, &store)?;
@@ -57,8 +57,8 @@ struct Glance {
     elsewhere: Option<Overview>,
     approved: usize,
     proposed: usize,
-    kept: Kept,
-    folders: Folders,
+    kept: KeptAmount,
+    folders: ProjectFolders,
     shut: Option<StorageBlock>,
     /// Whether the user's checks are enforced here; `None` if there are none.
     checks: Option<String>,
@@ -100,8 +100,8 @@ impl Glance {
             elsewhere,
             approved: count(MemoryStatus::Approved),
             proposed: count(MemoryStatus::Proposed),
-            kept: Kept::of(context, store)?,
-            folders: Folders::load(context, store, &located)?,
+            kept: KeptAmount::of(context, store)?,
+            folders: ProjectFolders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
             checks: pause::checks(context),
             settings_problem: context.settings_problem(),
@@ -135,7 +135,7 @@ impl Glance {
     }
 
     fn print(&self, context: &Context) {
-        let (screen, local) = (Screen::of_stdout(), Local::new(context.clock.now));
+        let (screen, local) = (Screen::of_stdout(), LocalTime::new(context.clock.now));
         let branch = self.located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
         let head = Line::of(Style::Strong, format!("{}{branch}", self.located.name));
         let mut lines = vec![head.faint(format!("  ({})", self.located.root.display()))];
@@ -148,7 +148,7 @@ impl Glance {
     }
 
     /// What was worked on, here or elsewhere.
-    fn work(&self, local: &Local) -> Vec<(&'static str, String)> {
+    fn work(&self, local: &LocalTime) -> Vec<(&'static str, String)> {
         let mut lines = vec![("sessions", listed(&self.by_status))];
         if let Some(page) = &self.newest {
             let ago = local.ago(page.listed.session.last_activity);
@@ -174,7 +174,7 @@ impl Glance {
         lines
     }
 
-    fn upkeep(&self, context: &Context, local: &Local) -> Vec<(&'static str, String)> {
+    fn upkeep(&self, context: &Context, local: &LocalTime) -> Vec<(&'static str, String)> {
         let waiting = match self.proposed {
             0 => String::new(),
             proposed => format!(", {proposed} proposed: `cerberus review`"),
@@ -201,17 +201,17 @@ const LEFT_MAX: usize = 3;
 const LEFT_CHARS_MAX: usize = 100;
 
 /// How much is stored, for how long, and how many sessions are due for deletion.
-struct Kept {
-    stored: Stored,
+struct KeptAmount {
+    stored: StoredAmount,
     config: StoreConfig,
     due: usize,
 }
 
-impl Kept {
-    fn of(context: &Context, store: &Store) -> Result<Kept> {
+impl KeptAmount {
+    fn of(context: &Context, store: &Store) -> Result<KeptAmount> {
         let config = context.config().map(|config| config.store).unwrap_or_default();
         let due = retention::due(&context.home, store, config, context.clock.now)?.len();
-        Ok(Kept { stored: retention::stored(&context.home)?, config, due })
+        Ok(KeptAmount { stored: retention::stored(&context.home)?, config, due })
     }
 
     fn json(&self) -> Value {
@@ -224,7 +224,7 @@ impl Kept {
 
     fn line(&self) -> String {
         let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-        let Stored { journal_bytes, view_bytes } = self.stored;
+        let StoredAmount { journal_bytes, view_bytes } = self.stored;
         let mut parts = vec![format!("journal {}, view {}", mib(journal_bytes), mib(view_bytes))];
         match (self.config.retention, self.config.max_size) {
             (None, None) => parts.push("everything is kept".to_string()),

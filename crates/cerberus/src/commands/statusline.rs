@@ -15,7 +15,7 @@ use crate::render;
 /// Reads the agent's state as JSON on standard input. Shows the project, what the session was told, what waits for
 /// review, and how full the context is. Always exits 0. `cerberus install --statusline` sets it up.
 #[derive(clap::Args)]
-pub struct StatusLineCommand {
+pub struct StatusLineArgs {
     /// Also run this shell command with the same input, and print its output first
     #[arg(long, value_name = "COMMAND")]
     wrap: Option<String>,
@@ -27,7 +27,7 @@ const INPUT_BYTES_MAX: u64 = 1024 * 1024;
 const WRAPPED_MAX: Duration = Duration::from_secs(5);
 const WRAPPED_BYTES_MAX: usize = 64 * 1024;
 
-impl StatusLineCommand {
+impl StatusLineArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut input = Vec::new();
         let _ = std::io::stdin().take(INPUT_BYTES_MAX).read_to_end(&mut input);

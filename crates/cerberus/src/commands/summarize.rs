@@ -1,9 +1,9 @@
 use cerberus_os::failures;
 use cerberus_record::time::Timestamp;
-use cerberus_store::config::{Reads, SummaryConfig};
+use cerberus_store::config::{ProviderReads, SummaryConfig};
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::summary::provider::Provider;
-use cerberus_store::summary::{self, FAILURE, SessionFacts, SummaryError, Written, detached};
+use cerberus_store::summary::{self, FAILURE, RecordedSummary, SessionFacts, SummaryError, detached};
 use cerberus_store::view::{SessionRow, Store};
 use cerberus_text::tokens;
 use serde_json::json;
@@ -20,7 +20,7 @@ use crate::render;
 /// `reads = "conversation"` it also receives prompts, closing messages and what tools did, and returns what is open,
 /// settled and decided, each with a quotation that must occur in them.
 #[derive(clap::Args)]
-pub struct Summarize {
+pub struct SummarizeArgs {
     /// The session [default: the last session of this project with captured facts]
     #[arg(value_name = "SESSION")]
     pub(super) id: Option<String>,
@@ -31,7 +31,7 @@ pub struct Summarize {
 }
 const SETTINGS: &str = "set [summary] in config.toml, for example provider = \"ollama\" and model = \"llama3.2\"";
 
-impl Summarize {
+impl SummarizeArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let config = context.config()?.summary;
         match &self.id {
@@ -67,8 +67,8 @@ fn in_foreground(context: &Context, config: &SummaryConfig, id: Option<&str>) ->
     Ok(())
 }
 
-fn show(context: &Context, session: &SessionRow, written: &Written) {
-    let Written { row: written, items } = written;
+fn show(context: &Context, session: &SessionRow, written: &RecordedSummary) {
+    let RecordedSummary { row: written, items } = written;
     if context.json {
         let items: Vec<_> =
             items.iter().map(|item| json!({"sort": item.sort, "text": item.text, "quote": item.quote})).collect();
@@ -109,7 +109,7 @@ fn write_once(context: &Context, config: &SummaryConfig, id: &str) -> Result<()>
 }
 
 /// The project's newest session with anything to summarize.
-fn last(context: &Context, store: &Store, reads: Reads) -> Result<SessionRow> {
+fn last(context: &Context, store: &Store, reads: ProviderReads) -> Result<SessionRow> {
     let joined = joined(store, &context.located(), context.clock.now)?;
     let mut sessions = store.sessions(&joined.ids, Timestamp::EPOCH, context.clock.now)?;
     sessions.sort_by_key(|session| (session.last_activity, session.row));

@@ -14,13 +14,13 @@ use crate::render::{self, block as line};
 /// Uses real processes and the real hook path, in a temporary folder that is removed afterwards. Takes about a second
 /// and touches nothing outside that folder.
 #[derive(clap::Args)]
-pub struct Try {
+pub struct TryArgs {
     /// Play the agent in the sandbox in this folder (used by `try` itself)
     #[arg(long, hide = true, value_name = "DIR")]
     play_agent: Option<PathBuf>,
 }
 
-impl Try {
+impl TryArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         const REPORT: &str = "this should not happen; please report it with the lines above";
         match self.play_agent {

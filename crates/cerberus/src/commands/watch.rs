@@ -12,7 +12,7 @@ use crate::render;
 ///
 /// This is optional: every session start, `status`, `session-status` and `recover` do the same. Stop it with Ctrl-C.
 #[derive(clap::Args)]
-pub struct Watch {
+pub struct WatchArgs {
     /// Seconds between two checks
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     interval: u64,
@@ -22,7 +22,7 @@ pub struct Watch {
     idle_minutes: u64,
 }
 
-impl Watch {
+impl WatchArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut summarizing: Vec<Child> = Vec::new();
         loop {

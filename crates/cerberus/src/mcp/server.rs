@@ -13,9 +13,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::tools::{self, Offer};
-use crate::commands::brief::BriefCommand;
+use crate::commands::brief::BriefArgs;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 const BRIEF_URI: &str = "cerberus://brief";
 
@@ -41,7 +41,7 @@ impl Server {
     }
 
     fn brief(&self) -> crate::failure::Result<String> {
-        let briefing = BriefCommand::for_start(None).briefing(&self.context.now_again())?;
+        let briefing = BriefArgs::for_start(None).briefing(&self.context.now_again())?;
         Ok(briefing.brief.text)
     }
 }
@@ -98,6 +98,6 @@ impl ServerHandler for Server {
 }
 
 /// What went wrong, and what to do next.
-fn message(failure: &Failure) -> String {
+fn message(failure: &CommandFailure) -> String {
     printable(&format!("{:#}\n{}", failure.error, failure.hint)).into_owned()
 }

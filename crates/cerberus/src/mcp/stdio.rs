@@ -17,12 +17,12 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncWrite, Stdin};
 
 pub struct Requests {
-    lines: AsyncRwTransport<RoleServer, Stdin, Output>,
+    lines: AsyncRwTransport<RoleServer, Stdin, StdioOutput>,
 }
 
 impl Requests {
     pub fn new() -> Requests {
-        Requests { lines: AsyncRwTransport::new_server(tokio::io::stdin(), Output) }
+        Requests { lines: AsyncRwTransport::new_server(tokio::io::stdin(), StdioOutput) }
     }
 }
 
@@ -49,9 +49,9 @@ impl Transport<RoleServer> for Requests {
 
 /// Standard output, written without waiting for another turn. The SDK drops what it is doing with a line when something
 /// else happens; an answer that waited to be written would be lost.
-struct Output;
+struct StdioOutput;
 
-impl AsyncWrite for Output {
+impl AsyncWrite for StdioOutput {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Poll::Ready(io::stdout().lock().write(bytes))
     }

@@ -19,14 +19,14 @@ static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 /// The columns and rows of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     pub columns: u16,
     pub rows: u16,
 }
 
 /// Which of the standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum StandardStream {
     Output,
     #[cfg(feature = "loop")]
     Error,

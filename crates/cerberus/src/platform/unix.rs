@@ -15,7 +15,7 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::low_level::emulate_default_handler;
 
-use super::{Size, Stream};
+use super::{StandardStream, TerminalSize};
 
 pub use signal_hook::consts::SIGINT;
 
@@ -111,13 +111,13 @@ pub fn become_program(command: &mut Command) -> io::Error {
 
 // The terminal
 
-pub fn terminal_size(stream: Stream) -> Option<Size> {
+pub fn terminal_size(stream: StandardStream) -> Option<TerminalSize> {
     let size = match stream {
-        Stream::Output => tcgetwinsize(rustix::stdio::stdout()),
+        StandardStream::Output => tcgetwinsize(rustix::stdio::stdout()),
         #[cfg(feature = "loop")]
-        Stream::Error => tcgetwinsize(rustix::stdio::stderr()),
+        StandardStream::Error => tcgetwinsize(rustix::stdio::stderr()),
     };
-    size.ok().map(|size| Size { columns: size.ws_col, rows: size.ws_row })
+    size.ok().map(|size| TerminalSize { columns: size.ws_col, rows: size.ws_row })
 }
 
 /// Waits for a key. Ctrl-C arrives as a character, so that it cannot interrupt in the middle of an action.

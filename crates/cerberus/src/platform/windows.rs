@@ -10,7 +10,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
 
-use super::{Size, Stream};
+use super::{StandardStream, TerminalSize};
 
 pub use signal_hook::consts::SIGINT;
 
@@ -108,8 +108,8 @@ pub fn become_program(command: &mut Command) -> io::Error {
 
 // The terminal
 
-pub fn terminal_size(_stream: Stream) -> Option<Size> {
-    size().ok().map(|(columns, rows)| Size { columns, rows })
+pub fn terminal_size(_stream: StandardStream) -> Option<TerminalSize> {
+    size().ok().map(|(columns, rows)| TerminalSize { columns, rows })
 }
 
 /// Waits for a key. Ctrl-C arrives as a character, so that it cannot interrupt in the middle of an action.

@@ -11,7 +11,7 @@ const BEGINNING_COLUMNS: usize = 20;
 
 /// What a list may say about a session beside its title and the sign of its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Column {
     /// The word of a state that is not the usual one.
     Word,
     /// The name of the project, cut if it is long.
@@ -33,45 +33,45 @@ pub enum Part {
     Branch,
 }
 
-impl Part {
+impl Column {
     /// The most valuable first.
-    const ALL: [Part; 12] = [
-        Part::Word,
-        Part::Project,
-        Part::Clock,
-        Part::Failing,
-        Part::Date,
-        Part::WholeProject,
-        Part::Files,
-        Part::Ended,
-        Part::WholeId,
-        Part::Duration,
-        Part::Agent,
-        Part::Branch,
+    const ALL: [Column; 12] = [
+        Column::Word,
+        Column::Project,
+        Column::Clock,
+        Column::Failing,
+        Column::Date,
+        Column::WholeProject,
+        Column::Files,
+        Column::Ended,
+        Column::WholeId,
+        Column::Duration,
+        Column::Agent,
+        Column::Branch,
     ];
 
     /// The parts of a list without these, the most valuable first.
-    pub fn all_but(others: &[Part]) -> Vec<Part> {
-        Part::ALL.into_iter().filter(|part| !others.contains(part)).collect()
+    pub fn all_but(others: &[Column]) -> Vec<Column> {
+        Column::ALL.into_iter().filter(|part| !others.contains(part)).collect()
     }
 }
 
 /// What is shown, and how many columns the title has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fit<'a> {
-    pub parts: &'a [Part],
+    pub parts: &'a [Column],
     pub title: usize,
 }
 
 impl Fit<'_> {
-    pub fn has(&self, part: Part) -> bool {
+    pub fn has(&self, part: Column) -> bool {
         self.parts.contains(&part)
     }
 }
 
 /// Decides for a list whose titles have up to `longest` columns. `beside` is the width of a line without its title if
 /// these parts are shown.
-pub fn fit<'a>(columns: usize, longest: usize, parts: &'a [Part], beside: impl Fn(&[Part]) -> usize) -> Fit<'a> {
+pub fn fit<'a>(columns: usize, longest: usize, parts: &'a [Column], beside: impl Fn(&[Column]) -> usize) -> Fit<'a> {
     let share = columns.saturating_sub(BEGINNING_COLUMNS).saturating_mul(TITLE_TENTHS) / 10;
     let wanted = longest.min(share.max(TITLE_COLUMNS_MIN));
     let shown = (0..=parts.len()).map(|count| &parts[..count]);
@@ -85,24 +85,24 @@ mod tests {
     use super::*;
 
     /// The columns that each part adds.
-    fn added(part: Part) -> usize {
+    fn added(part: Column) -> usize {
         match part {
-            Part::Clock | Part::Date | Part::Project | Part::Files => 7,
-            Part::Word | Part::Failing | Part::Duration => 8,
-            Part::Ended => 0,
-            Part::WholeProject | Part::WholeId => 4,
-            Part::Agent | Part::Branch => 12,
+            Column::Clock | Column::Date | Column::Project | Column::Files => 7,
+            Column::Word | Column::Failing | Column::Duration => 8,
+            Column::Ended => 0,
+            Column::WholeProject | Column::WholeId => 4,
+            Column::Agent | Column::Branch => 12,
         }
     }
 
     /// With an id of 11 columns and a sign.
-    fn beside(parts: &[Part]) -> usize {
+    fn beside(parts: &[Column]) -> usize {
         13 + 2 + parts.iter().map(|part| added(*part)).sum::<usize>()
     }
 
     #[test]
     fn the_title_has_its_room_on_every_terminal() {
-        let parts = Part::all_but(&[]);
+        let parts = Column::all_but(&[]);
         for columns in 40..=200 {
             for longest in [0, 10, 30, 50, 60, 90, 120] {
                 let fit = fit(columns, longest, &parts, beside);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_least_valuable_is_dropped_first() {
-        let parts = Part::all_but(&[]);
+        let parts = Column::all_but(&[]);
         let mut shown = parts.len();
         let mut dropped = Vec::new();
         for columns in (40..=200).rev() {
@@ -131,8 +131,9 @@ mod tests {
             dropped.extend(parts[fit.parts.len()..shown].iter().rev().copied());
             shown = fit.parts.len();
         }
-        let place = |part: Part| dropped.iter().position(|one| *one == part).unwrap();
-        let order = [Part::Branch, Part::Agent, Part::WholeId, Part::Ended, Part::Files, Part::Date, Part::Word];
+        let place = |part: Column| dropped.iter().position(|one| *one == part).unwrap();
+        let order =
+            [Column::Branch, Column::Agent, Column::WholeId, Column::Ended, Column::Files, Column::Date, Column::Word];
         assert!(order.windows(2).all(|two| place(two[0]) < place(two[1])), "{dropped:?}");
     }
 }

@@ -5,18 +5,18 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use cerberus_agents::stream::{Finish, StreamEvent};
-use cerberus_loop::run::audience::{Audience, Report, Status, Summary};
-use cerberus_loop::totals::Ended;
+use cerberus_loop::run::audience::{AttemptSummary, Audience, LoopEvent, LoopStatus};
+use cerberus_loop::totals::EndedAttempt;
 use cerberus_os::clock::Clock;
 use cerberus_record::clean::text::printable;
 use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::time::{Local, rough};
+use super::time::{LocalTime, rough};
 use super::{block, count, json_text, talk};
-use crate::platform::{self, Stream};
+use crate::platform::{self, StandardStream};
 
-pub struct Screen {
+pub struct LoopScreen {
     json: bool,
     has_status: bool,
     is_colored: bool,
@@ -27,10 +27,10 @@ pub struct Screen {
     last_status: Option<Value>,
 }
 
-impl Screen {
-    pub fn new(json: bool) -> Screen {
+impl LoopScreen {
+    pub fn new(json: bool) -> LoopScreen {
         let is_colored = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Screen {
+        LoopScreen {
             json,
             has_status: std::io::stderr().is_terminal(),
             is_colored,
@@ -41,7 +41,7 @@ impl Screen {
     }
 
     fn clock(&self, at: Timestamp) -> String {
-        Local::new(Clock::new(None).wall).when(at)
+        LocalTime::new(Clock::new(None).wall).when(at)
     }
 
     /// Removes the status line.
@@ -53,7 +53,7 @@ impl Screen {
         }
     }
 
-    fn status(&mut self, status: &Status) {
+    fn status(&mut self, status: &LoopStatus) {
         if !self.has_status {
             return;
         }
@@ -77,7 +77,7 @@ impl Screen {
     }
 
     /// Printed when something changed that a person would notice.
-    fn status_json(&mut self, status: &Status) {
+    fn status_json(&mut self, status: &LoopStatus) {
         let rounded = |number: f64, steps: f64| (number * steps).round() / steps;
         let value = json!({"event": "status", "iteration": status.iteration, "phase": status.phase,
             "fill_percent": status.fill_percent.map(|percent| rounded(percent, 1.0)),
@@ -106,9 +106,9 @@ impl Screen {
     }
 }
 
-impl Audience for Screen {
-    fn report(&mut self, report: &Report) {
-        if let Report::Status(status) = report {
+impl Audience for LoopScreen {
+    fn report(&mut self, report: &LoopEvent) {
+        if let LoopEvent::Status(status) = report {
             match self.json {
                 true => self.status_json(status),
                 false => self.status(status),
@@ -121,28 +121,28 @@ impl Audience for Screen {
             return;
         }
         match report {
-            Report::Begun { iteration, attempt: 1 } => talk(&format!("── iteration {iteration}")),
-            Report::Begun { iteration, attempt } => talk(&format!("── iteration {iteration}, attempt {attempt}")),
-            Report::Said(said) => self.say(said),
-            Report::Error(text) => talk(&format!("  ! {text}")),
-            Report::Checking(command) => talk(&format!("── check: {command}")),
-            Report::Message(words) => talk(&format!("── {words}")),
-            Report::Waiting { until, reason } => {
+            LoopEvent::Begun { iteration, attempt: 1 } => talk(&format!("── iteration {iteration}")),
+            LoopEvent::Begun { iteration, attempt } => talk(&format!("── iteration {iteration}, attempt {attempt}")),
+            LoopEvent::Said(said) => self.say(said),
+            LoopEvent::Error(text) => talk(&format!("  ! {text}")),
+            LoopEvent::Checking(command) => talk(&format!("── check: {command}")),
+            LoopEvent::Message(words) => talk(&format!("── {words}")),
+            LoopEvent::Waiting { until, reason } => {
                 let now = Clock::new(None).wall;
                 talk(&format!("── waiting until {} (in {}): {reason}", self.clock(*until), rough(until.since(now))));
             }
-            Report::Ended(ended, summary) => talk(&format!("── {}", end_words(ended, summary))),
-            Report::Stopped(stop) => {
+            LoopEvent::Ended(ended, summary) => talk(&format!("── {}", end_words(ended, summary))),
+            LoopEvent::Stopped(stop) => {
                 talk(&format!("cerberus: {}: {}", stop.class().word(), stop.words()));
                 talk(&format!("          {}", stop.hint()));
             }
-            Report::Session(_) | Report::Status(_) => {}
+            LoopEvent::Session(_) | LoopEvent::Status(_) => {}
         }
     }
 }
 
 fn columns() -> usize {
-    usable_columns(platform::terminal_size(Stream::Error).map(|size| size.columns))
+    usable_columns(platform::terminal_size(StandardStream::Error).map(|size| size.columns))
 }
 
 /// A terminal that does not know its size says 0.
@@ -153,30 +153,32 @@ fn usable_columns(reported: Option<u16>) -> usize {
 }
 
 /// A report as JSON. None for reports that only matter on a screen.
-fn as_json(report: &Report) -> Option<Value> {
+fn as_json(report: &LoopEvent) -> Option<Value> {
     Some(match report {
-        Report::Begun { iteration, attempt } => json!({"event": "begun", "iteration": iteration, "attempt": attempt}),
-        Report::Session(id) => json!({"event": "session", "session_id": id}),
-        Report::Said(StreamEvent::Text(text)) => json!({"event": "text", "text": text}),
-        Report::Said(StreamEvent::Tool { name, what }) => json!({"event": "tool", "name": name, "what": what}),
-        Report::Said(_) | Report::Status(_) => return None,
-        Report::Error(text) => json!({"event": "error", "text": text}),
-        Report::Checking(command) => json!({"event": "check", "command": command}),
-        Report::Message(words) => json!({"event": "told", "text": words}),
-        Report::Waiting { until, reason } => {
+        LoopEvent::Begun { iteration, attempt } => {
+            json!({"event": "begun", "iteration": iteration, "attempt": attempt})
+        }
+        LoopEvent::Session(id) => json!({"event": "session", "session_id": id}),
+        LoopEvent::Said(StreamEvent::Text(text)) => json!({"event": "text", "text": text}),
+        LoopEvent::Said(StreamEvent::Tool { name, what }) => json!({"event": "tool", "name": name, "what": what}),
+        LoopEvent::Said(_) | LoopEvent::Status(_) => return None,
+        LoopEvent::Error(text) => json!({"event": "error", "text": text}),
+        LoopEvent::Checking(command) => json!({"event": "check", "command": command}),
+        LoopEvent::Message(words) => json!({"event": "told", "text": words}),
+        LoopEvent::Waiting { until, reason } => {
             json!({"event": "waiting", "until": until.to_string(), "reason": reason})
         }
-        Report::Ended(ended, summary) => json!({"event": "ended", "ended": ended, "iteration": summary.iteration,
+        LoopEvent::Ended(ended, summary) => json!({"event": "ended", "ended": ended, "iteration": summary.iteration,
             "took_ms": summary.took.as_millis() as u64, "changed_files": summary.changed_files,
             "check": summary.check}),
-        Report::Stopped(stop) => {
+        LoopEvent::Stopped(stop) => {
             json!({"event": "stopped", "class": stop.class(), "reason": stop.words(), "hint": stop.hint()})
         }
     })
 }
 
 /// `iteration 3 ended: iteration-end · 4m 05s · context 63 % · 120,000 tokens, $0.42 · 5 files changed · check passed`
-fn end_words(ended: &Ended, summary: &Summary) -> String {
+fn end_words(ended: &EndedAttempt, summary: &AttemptSummary) -> String {
     let failure = ended.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
     let parts = [
         Some(format!("iteration {} ended: {}{failure}", summary.iteration, ended.how.word())),

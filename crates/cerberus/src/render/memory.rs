@@ -1,6 +1,6 @@
 //! How proposals and memories are printed.
 
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::MemoryRow;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
         value["other_of"] = json!(background.other_of);
     }
     // What the imported file said about its source.
-    if row.origin() == Source::Import && &*memory.source != Source::Import.word() {
+    if row.origin() == MemorySource::Import && &*memory.source != MemorySource::Import.word() {
         value["imported_source"] = json!(memory.source);
     }
     value

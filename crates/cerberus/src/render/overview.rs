@@ -4,7 +4,7 @@ use cerberus_record::clean::text;
 use cerberus_store::browse::overview::Overview;
 
 use super::style::{Line, Screen, Style};
-use super::time::{Local, rough};
+use super::time::{LocalTime, rough};
 use super::{count, counted};
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -16,7 +16,7 @@ const LABEL_COLUMNS: usize = 18;
 /// `to_review` is the number of proposals.
 pub fn lines(
     screen: &Screen,
-    local: &Local,
+    local: &LocalTime,
     overview: &Overview,
     left: &[(String, String)],
     to_review: usize,

@@ -3,17 +3,17 @@
 use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text;
 use cerberus_record::clean::text::printable;
-use cerberus_record::session::Status;
+use cerberus_record::session::SessionStatus;
 use cerberus_store::browse::find::Lengths;
-use cerberus_store::browse::log::Listed;
-use cerberus_store::browse::page::{Page, Said};
-use cerberus_store::browse::search::Hit;
+use cerberus_store::browse::log::ListedSession;
+use cerberus_store::browse::page::{Page, SaidEntry};
+use cerberus_store::browse::search::SearchHit;
 use cerberus_store::view::SessionRow;
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{self, Part};
+use super::columns::{self, Column};
 use super::style::{Line, Screen, Style, wrapped};
-use super::time::{Local, duration};
+use super::time::{LocalTime, duration};
 use super::{count, counted};
 
 /// A title with less room than this gets a line of its own.
@@ -28,26 +28,26 @@ const ITEMS_MAX: usize = 20;
 const LABEL_COLUMNS: usize = 9;
 
 /// A sign for a state, always followed by its word where there is room.
-pub fn sign(screen: &Screen, status: Status) -> Line {
+pub fn sign(screen: &Screen, status: SessionStatus) -> Line {
     let (utf8, ascii, style) = match status {
-        Status::Active | Status::Idle => ("●", "*", Style::Heading),
-        Status::Crashed => ("✗", "x", Style::Bad),
-        Status::Ended | Status::Completed => ("✓", "+", Style::Plain),
-        Status::Recovered | Status::Archived => ("◌", "o", Style::Faint),
+        SessionStatus::Active | SessionStatus::Idle => ("●", "*", Style::Heading),
+        SessionStatus::Crashed => ("✗", "x", Style::Bad),
+        SessionStatus::Ended | SessionStatus::Completed => ("✓", "+", Style::Plain),
+        SessionStatus::Recovered | SessionStatus::Archived => ("◌", "o", Style::Faint),
     };
     Line::of(style, if screen.is_utf8 { utf8 } else { ascii })
 }
 
 /// The state for people: that a session is too old for a brief says nothing about how it went.
-pub fn state(session: &SessionRow) -> Status {
+pub fn state(session: &SessionRow) -> SessionStatus {
     match session.state.status {
-        Status::Archived => Status::Ended,
+        SessionStatus::Archived => SessionStatus::Ended,
         status => status,
     }
 }
 
 /// The texts of one session in a list.
-pub struct Cells {
+pub struct SessionCells {
     pub word: Line,
     pub when: String,
     pub project: String,
@@ -55,47 +55,47 @@ pub struct Cells {
     pub facts: String,
 }
 
-impl Cells {
-    pub fn of(local: &Local, listed: &Listed, parts: &[Part]) -> Cells {
-        let has = |part: Part| parts.contains(&part);
+impl SessionCells {
+    pub fn of(local: &LocalTime, listed: &ListedSession, parts: &[Column]) -> SessionCells {
+        let has = |part: Column| parts.contains(&part);
         let (session, state) = (&listed.session, state(&listed.session));
-        let style = if state == Status::Crashed { Style::Bad } else { Style::Plain };
+        let style = if state == SessionStatus::Crashed { Style::Bad } else { Style::Plain };
         let name = Line::new().plain(session.project_name.clone());
-        let name = if has(Part::WholeProject) { name } else { name.cut(PROJECT_COLUMNS) };
-        Cells {
-            word: match has(if state == Status::Ended { Part::Ended } else { Part::Word }) {
+        let name = if has(Column::WholeProject) { name } else { name.cut(PROJECT_COLUMNS) };
+        SessionCells {
+            word: match has(if state == SessionStatus::Ended { Column::Ended } else { Column::Word }) {
                 true => Line::of(style, state.word()),
                 false => Line::new(),
             },
-            when: match (has(Part::Date), has(Part::Clock)) {
+            when: match (has(Column::Date), has(Column::Clock)) {
                 (true, _) => local.when(session.started_at),
                 (false, true) => local.clock(session.started_at),
                 (false, false) => String::new(),
             },
-            project: if has(Part::Project) { name.shown(false) } else { String::new() },
+            project: if has(Column::Project) { name.shown(false) } else { String::new() },
             facts: facts(listed, parts),
         }
     }
 }
 
-fn facts(listed: &Listed, shown: &[Part]) -> String {
-    let has = |part: Part| shown.contains(&part);
+fn facts(listed: &ListedSession, shown: &[Column]) -> String {
+    let has = |part: Column| shown.contains(&part);
     let session = &listed.session;
     let mut parts = Vec::new();
-    if listed.files > 0 && has(Part::Files) {
+    if listed.files > 0 && has(Column::Files) {
         parts.push(count(listed.files, "file"));
     }
-    if listed.failing > 0 && has(Part::Failing) {
+    if listed.failing > 0 && has(Column::Failing) {
         parts.push(format!("{} failing", listed.failing));
     }
-    if has(Part::Duration) {
+    if has(Column::Duration) {
         parts.push(duration(listed.duration()));
     }
-    if has(Part::Agent) {
+    if has(Column::Agent) {
         parts.push(session.agent.clone());
         parts.extend(session.device.as_ref().map(|_| "other device".to_string()));
     }
-    let branch = session.branch.as_deref().filter(|_| has(Part::Branch));
+    let branch = session.branch.as_deref().filter(|_| has(Column::Branch));
     parts.extend(branch.map(|branch| text::line(branch, BRANCH_CHARS_MAX)));
     parts.join(" · ")
 }
@@ -109,9 +109,10 @@ pub struct Widths {
 }
 
 impl Widths {
-    pub fn of(local: &Local, sessions: &[&Listed], parts: &[Part]) -> Widths {
-        let cells: Vec<Cells> = sessions.iter().map(|listed| Cells::of(local, listed, parts)).collect();
-        let widest = |of: &dyn Fn(&Cells) -> &str| cells.iter().map(|cells| of(cells).width()).max().unwrap_or(0);
+    pub fn of(local: &LocalTime, sessions: &[&ListedSession], parts: &[Column]) -> Widths {
+        let cells: Vec<SessionCells> = sessions.iter().map(|listed| SessionCells::of(local, listed, parts)).collect();
+        let widest =
+            |of: &dyn Fn(&SessionCells) -> &str| cells.iter().map(|cells| of(cells).width()).max().unwrap_or(0);
         Widths {
             word: cells.iter().map(|cells| cells.word.width()).max().unwrap_or(0),
             when: widest(&|cells| &cells.when),
@@ -138,23 +139,23 @@ pub fn after_title(line: Line, width: usize) -> Line {
 }
 
 /// `✓ `, `✗ crashed  `.
-pub fn state_cell(screen: &Screen, listed: &Listed, word: Line, width: usize) -> Line {
+pub fn state_cell(screen: &Screen, listed: &ListedSession, word: Line, width: usize) -> Line {
     sign(screen, state(&listed.session)).plain(" ").join(before_title(word, width))
 }
 
-pub fn longest_title(sessions: &[&Listed]) -> usize {
+pub fn longest_title(sessions: &[&ListedSession]) -> usize {
     sessions.iter().map(|listed| printable(&listed.title).width()).max().unwrap_or(0)
 }
 
 /// The list, newest first.
-pub fn list(screen: &Screen, local: &Local, sessions: &[Listed], ids: &Lengths) -> Vec<Line> {
-    let all: Vec<&Listed> = sessions.iter().collect();
-    let parts = Part::all_but(&[Part::Branch]);
-    let id_width = |parts: &[Part]| {
-        all.iter().map(|listed| id(&listed.session, ids, parts.contains(&Part::WholeId)).width()).max().unwrap_or(0)
+pub fn list(screen: &Screen, local: &LocalTime, sessions: &[ListedSession], ids: &Lengths) -> Vec<Line> {
+    let all: Vec<&ListedSession> = sessions.iter().collect();
+    let parts = Column::all_but(&[Column::Branch]);
+    let id_width = |parts: &[Column]| {
+        all.iter().map(|listed| id(&listed.session, ids, parts.contains(&Column::WholeId)).width()).max().unwrap_or(0)
     };
     // The id with its gap, and the sign of the state.
-    let beside = |parts: &[Part]| id_width(parts) + GAP + 2 + Widths::of(local, &all, parts).total();
+    let beside = |parts: &[Column]| id_width(parts) + GAP + 2 + Widths::of(local, &all, parts).total();
     let fit = columns::fit(screen.room(), longest_title(&all), &parts, beside);
     if fit.title < longest_title(&all).min(TITLE_COLUMNS_MIN) {
         return two_lines(screen, local, sessions, ids);
@@ -163,12 +164,12 @@ pub fn list(screen: &Screen, local: &Local, sessions: &[Listed], ids: &Lengths) 
     let mut lines = Vec::new();
     let mut day = String::new();
     for listed in sessions {
-        if !fit.has(Part::Date) && day != local.day(listed.session.started_at) {
+        if !fit.has(Column::Date) && day != local.day(listed.session.started_at) {
             day = local.day(listed.session.started_at);
             lines.push(Line::of(Style::Heading, day.clone()));
         }
-        let cells = Cells::of(local, listed, fit.parts);
-        let line = Line::new().faint(id(&listed.session, ids, fit.has(Part::WholeId))).pad(id_width + GAP);
+        let cells = SessionCells::of(local, listed, fit.parts);
+        let line = Line::new().faint(id(&listed.session, ids, fit.has(Column::WholeId))).pad(id_width + GAP);
         let line = line.join(state_cell(screen, listed, cells.word, widths.word));
         let line = line.join(before_title(Line::new().plain(cells.when), widths.when));
         let line = line.join(before_title(Line::new().faint(cells.project), widths.project));
@@ -179,10 +180,10 @@ pub fn list(screen: &Screen, local: &Local, sessions: &[Listed], ids: &Lengths) 
 }
 
 /// On a narrow terminal the title has a line of its own.
-fn two_lines(screen: &Screen, local: &Local, sessions: &[Listed], ids: &Lengths) -> Vec<Line> {
-    let parts = [Part::Word, Part::Project, Part::Date, Part::Failing, Part::Files];
-    let about = |listed: &Listed| {
-        let cells = Cells::of(local, listed, &parts);
+fn two_lines(screen: &Screen, local: &LocalTime, sessions: &[ListedSession], ids: &Lengths) -> Vec<Line> {
+    let parts = [Column::Word, Column::Project, Column::Date, Column::Failing, Column::Files];
+    let about = |listed: &ListedSession| {
+        let cells = SessionCells::of(local, listed, &parts);
         let word = cells.word.shown(false);
         let texts = [id(&listed.session, ids, false).to_string(), word, cells.when, cells.project, cells.facts];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ")
@@ -202,7 +203,7 @@ fn id<'a>(session: &'a SessionRow, ids: &Lengths, is_whole: bool) -> &'a str {
 }
 
 /// The page of one session.
-pub fn page(screen: &Screen, local: &Local, page: &Page) -> Vec<Line> {
+pub fn page(screen: &Screen, local: &LocalTime, page: &Page) -> Vec<Line> {
     let (listed, session) = (&page.listed, &page.listed.session);
     let branch = session.branch.as_deref().map(|branch| format!(" · {branch}")).unwrap_or_default();
     let mut lines = vec![
@@ -217,10 +218,10 @@ pub fn page(screen: &Screen, local: &Local, page: &Page) -> Vec<Line> {
     if let Some(device) = &session.device {
         lines.push(Line::new().faint(format!("on another device, {device}")));
     }
-    if let Some((_, reason)) = session.state.ended.as_ref().filter(|_| state(session) == Status::Crashed) {
+    if let Some((_, reason)) = session.state.ended.as_ref().filter(|_| state(session) == SessionStatus::Crashed) {
         lines.push(Line::of(Style::Bad, format!("crashed: {reason}")));
     }
-    let mut pen = Pen { screen, local, lines };
+    let mut pen = PageWriter { screen, local, lines };
     pen.text("summary", page.summary.as_deref());
     pen.said("asked", &page.asked);
     pen.texts("done", &page.done);
@@ -236,13 +237,13 @@ pub fn page(screen: &Screen, local: &Local, page: &Page) -> Vec<Line> {
 }
 
 /// Adds sections to a page. Empty ones are left out.
-struct Pen<'a> {
+struct PageWriter<'a> {
     screen: &'a Screen,
-    local: &'a Local,
+    local: &'a LocalTime,
     lines: Vec<Line>,
 }
 
-impl Pen<'_> {
+impl PageWriter<'_> {
     fn heading(&mut self, name: &str) {
         self.lines.push(Line::new());
         self.lines.push(Line::of(Style::Heading, name));
@@ -280,7 +281,7 @@ impl Pen<'_> {
         }
     }
 
-    fn said(&mut self, name: &str, said: &[Said]) {
+    fn said(&mut self, name: &str, said: &[SaidEntry]) {
         if said.is_empty() {
             return;
         }
@@ -353,7 +354,7 @@ impl Pen<'_> {
 }
 
 /// Search results, the hits of one session together.
-pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit], ids: &Lengths) -> Vec<Line> {
+pub fn hits(screen: &Screen, local: &LocalTime, query: &Query, hits: &[SearchHit], ids: &Lengths) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut shown: Vec<&str> = Vec::new();
     for hit in hits {
@@ -390,7 +391,7 @@ pub fn hits(screen: &Screen, local: &Local, query: &Query, hits: &[Hit], ids: &L
     lines
 }
 
-fn found(query: &Query, hit: &Hit) -> Line {
+fn found(query: &Query, hit: &SearchHit) -> Line {
     Line::new().faint(format!("  {:<9} ", hit.kind)).join(marked(query, &hit.snippet, Style::Plain))
 }
 

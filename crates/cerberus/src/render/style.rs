@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 use cerberus_record::clean::text::printable;
 use unicode_width::UnicodeWidthStr;
 
-use crate::platform::{self, Stream};
+use crate::platform::{self, StandardStream};
 
 /// Lines are not made longer than this, so that they stay readable.
 const COLUMNS_MAX: usize = 200;
@@ -203,7 +203,7 @@ impl Screen {
     pub fn of_stdout() -> Screen {
         let stdout = std::io::stdout();
         let is_terminal = stdout.is_terminal();
-        let size = is_terminal.then(|| platform::terminal_size(Stream::Output)).flatten();
+        let size = is_terminal.then(|| platform::terminal_size(StandardStream::Output)).flatten();
         let size = size.filter(|size| size.columns > 0 && size.rows > 0);
         let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let asked = set("COLUMNS").and_then(|columns| columns.parse::<usize>().ok()).filter(|columns| *columns > 0);

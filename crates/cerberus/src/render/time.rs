@@ -12,20 +12,20 @@ const DAY: u64 = 24 * HOUR;
 
 /// The zone of the user, and the time it is there.
 #[derive(Clone, Debug)]
-pub struct Local {
+pub struct LocalTime {
     zone: TimeZone,
     now: Timestamp,
 }
 
-impl Local {
-    pub fn new(now: Timestamp) -> Local {
-        Local { zone: TimeZone::system(), now }
+impl LocalTime {
+    pub fn new(now: Timestamp) -> LocalTime {
+        LocalTime { zone: TimeZone::system(), now }
     }
 
     /// In UTC, so that a test does not depend on the machine.
     #[cfg(test)]
-    pub fn utc(now: Timestamp) -> Local {
-        Local { zone: TimeZone::UTC, now }
+    pub fn utc(now: Timestamp) -> LocalTime {
+        LocalTime { zone: TimeZone::UTC, now }
     }
 
     /// `today 11:40`, `yesterday 15:59`, `Mon 16:20`, `12 Nov 16:20`, `12 Nov 2025`.
@@ -153,9 +153,9 @@ fn month(number: i8) -> &'static str {
 mod tests {
     use super::*;
 
-    fn local(offset_hours: i8, now: &str) -> Local {
+    fn local(offset_hours: i8, now: &str) -> LocalTime {
         let zone = TimeZone::fixed(jiff::tz::Offset::constant(offset_hours));
-        Local { zone, now: Timestamp::parse(now).unwrap() }
+        LocalTime { zone, now: Timestamp::parse(now).unwrap() }
     }
 
     #[test]

@@ -70,14 +70,14 @@ pub struct Bar {
     pub label: String,
     /// `None` if it is unknown.
     pub value: Option<f64>,
-    pub fill: Fill,
+    pub fill: BarFill,
     /// The value in words.
     pub text: String,
 }
 
 /// How a bar is filled.
 #[derive(Clone, Copy, Debug)]
-pub enum Fill {
+pub enum BarFill {
     Solid,
     /// This part of the value is solid, the rest is pale.
     Part(f64),
@@ -101,12 +101,12 @@ pub fn bars(bars: &[Bar]) -> (Markup, f64) {
                 Some(value) => {
                     rect.track x="0" y=(n(y + 14.0)) width=(n(WIDTH)) height="7" rx="2" {}
                     @match bar.fill {
-                        Fill::Solid => rect.bar x="0" y=(n(y + 14.0)) width=(width(value)) height="7" rx="2" {},
-                        Fill::Part(solid) => {
+                        BarFill::Solid => rect.bar x="0" y=(n(y + 14.0)) width=(width(value)) height="7" rx="2" {},
+                        BarFill::Part(solid) => {
                             rect.pale x="0" y=(n(y + 14.0)) width=(width(value)) height="7" rx="2" {}
                             rect.bar x="0" y=(n(y + 14.0)) width=(width(solid)) height="7" rx="2" {}
                         }
-                        Fill::Hollow => rect.unknown x="0.5" y=(n(y + 14.5)) width=(width(value)) height="6" rx="2" {},
+                        BarFill::Hollow => rect.unknown x="0.5" y=(n(y + 14.5)) width=(width(value)) height="6" rx="2" {},
                     }
                 }
                 None => rect.unknown x="0.5" y=(n(y + 14.5)) width=(n(WIDTH - 1.0)) height="6" rx="2" {},
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_unknown_value_has_a_hollow_bar_and_no_length() {
-        let bar = |value| Bar { label: "<a>".to_string(), value, fill: Fill::Solid, text: "1 & 2".to_string() };
+        let bar = |value| Bar { label: "<a>".to_string(), value, fill: BarFill::Solid, text: "1 & 2".to_string() };
         let (drawing, height) = bars(&[bar(Some(5.0)), bar(None), bar(Some(10.0))]);
         let drawing = drawing.into_string();
         assert_eq!(height, 81.0);

@@ -3,11 +3,11 @@
 use cerberus_record::clean::text::line;
 use maud::{Markup, html};
 
-use super::{Prompts, UNKNOWN, count};
-use crate::render::time::{Local, duration};
-use crate::report::figures::Session;
+use super::{PromptsShown, UNKNOWN, count};
+use crate::render::time::{LocalTime, duration};
+use crate::report::figures::ReportSession;
 use crate::report::figures::scale::short;
-use crate::report::gather::Report;
+use crate::report::gather::ReportData;
 
 /// How many sessions are listed, so that the file stays small.
 const SESSIONS_MAX: usize = 500;
@@ -16,7 +16,7 @@ const LEFT_MAX: usize = 3;
 const FILES_MAX: usize = 8;
 const TEXT_CHARS_MAX: usize = 200;
 
-pub fn sessions(report: &Report, local: &Local, prompts: Prompts) -> Markup {
+pub fn sessions(report: &ReportData, local: &LocalTime, prompts: PromptsShown) -> Markup {
     let all = report.sessions.len();
     if all == 0 {
         return html! {
@@ -29,9 +29,9 @@ pub fn sessions(report: &Report, local: &Local, prompts: Prompts) -> Markup {
     }
 }
 
-fn one(session: &Session, local: &Local, prompts: Prompts) -> Markup {
+fn one(session: &ReportSession, local: &LocalTime, prompts: PromptsShown) -> Markup {
     let title = match prompts {
-        Prompts::Shown if !session.title.is_empty() => session.title.clone(),
+        PromptsShown::Shown if !session.title.is_empty() => session.title.clone(),
         _ => format!("{}, {}", session.project, local.when(session.started_at)),
     };
     html! {
@@ -41,7 +41,7 @@ fn one(session: &Session, local: &Local, prompts: Prompts) -> Markup {
                 span.meta { (meta(session, local)) }
             }
             p { (numbers(session)) }
-            @if prompts == Prompts::Shown {
+            @if prompts == PromptsShown::Shown {
                 (texts("Asked", &session.asked, ASKED_MAX))
                 (texts("Left open", &session.left, LEFT_MAX))
             }
@@ -52,7 +52,7 @@ fn one(session: &Session, local: &Local, prompts: Prompts) -> Markup {
 }
 
 /// `today 11:40 · 2 h · hydra · claude-code · ✗ crashed`.
-fn meta(session: &Session, local: &Local) -> String {
+fn meta(session: &ReportSession, local: &LocalTime) -> String {
     let mut parts = vec![
         local.when(session.started_at),
         duration(session.duration),
@@ -70,7 +70,7 @@ fn meta(session: &Session, local: &Local) -> String {
     parts.join(" · ")
 }
 
-fn numbers(session: &Session) -> String {
+fn numbers(session: &ReportSession) -> String {
     let green = session.runs.iter().filter(|is_green| **is_green).count();
     let fill = session.context.peak_percent.map_or(UNKNOWN.to_string(), |percent| format!("{percent:.0} %"));
     let tokens = session.context.tokens.map_or(UNKNOWN.to_string(), short);

@@ -15,11 +15,11 @@ use std::time::Duration;
 use cerberus_record::clean::text::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::render::time::{Local, duration};
+use crate::render::time::{LocalTime, duration};
 use crate::report::figures::scale::percent;
 use crate::report::figures::told;
 use crate::report::figures::weeks::WEEKS;
-use crate::report::gather::Report;
+use crate::report::gather::ReportData;
 
 const STYLE: &str = include_str!("style.css");
 /// The hash of [`STYLE`]; a test says what it must be.
@@ -29,7 +29,7 @@ const UNKNOWN: &str = "unknown";
 
 /// Whether words of prompts may be in the report: titles, requests, open points, memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prompts {
+pub enum PromptsShown {
     Shown,
     Hidden,
 }
@@ -44,7 +44,7 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// The whole file.
-pub fn html(report: &Report, local: &Local, prompts: Prompts) -> String {
+pub fn html(report: &ReportData, local: &LocalTime, prompts: PromptsShown) -> String {
     let sections: [(&str, &str, Markup); 9] = [
         ("when", "When", weekly::calendar(report, local)),
         ("context", "Context", sections::context(report, local)),
@@ -78,7 +78,7 @@ pub fn html(report: &Report, local: &Local, prompts: Prompts) -> String {
     printable(&page.into_string()).into_owned()
 }
 
-fn head(report: &Report, local: &Local) -> Markup {
+fn head(report: &ReportData, local: &LocalTime) -> Markup {
     let sessions = &report.sessions;
     let time = sessions.iter().map(|session| session.duration).sum();
     let crashed = sessions.iter().filter(|session| session.has_crashed).count();
@@ -114,13 +114,13 @@ fn hours(time: Duration) -> String {
     }
 }
 
-fn foot(prompts: Prompts) -> Markup {
+fn foot(prompts: PromptsShown) -> Markup {
     html! {
         p {
             "Made by Cerberus " (env!("CARGO_PKG_VERSION")) " from the records on this machine. This file loads nothing and "
             "contains no script. Private projects are not in it, and secrets were removed when they were recorded."
         }
-        @if prompts == Prompts::Hidden {
+        @if prompts == PromptsShown::Hidden {
             p { "Titles, requests, open points and memories were left out on request. Names of projects and files were not." }
         }
     }

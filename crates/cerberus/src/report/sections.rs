@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use cerberus_agents::meter::redline::Level;
+use cerberus_agents::meter::redline::RedlineLevel;
 use maud::{Markup, html};
 
-use super::charts::{Bar, Caption, Fill, WIDTH, bars, figure, hatch, legend, n, sample, table};
-use super::{Prompts, UNKNOWN, count, hours};
-use crate::render::time::{Local, duration};
-use crate::report::figures::Session;
+use super::charts::{Bar, BarFill, Caption, WIDTH, bars, figure, hatch, legend, n, sample, table};
+use super::{PromptsShown, UNKNOWN, count, hours};
+use crate::render::time::{LocalTime, duration};
+use crate::report::figures::ReportSession;
 use crate::report::figures::context::{BARS_MAX, drawn};
-use crate::report::figures::loops::LoopRun;
+use crate::report::figures::loops::ReportedRun;
 use crate::report::figures::memories::{LISTED_MAX, by_source, most_used};
 use crate::report::figures::scale::{part, percent, short};
-use crate::report::figures::shares::{Share, Sum, shares};
+use crate::report::figures::shares::{ReportShare, Sum, shares};
 use crate::report::figures::told::{by_kind, seen};
-use crate::report::gather::Report;
+use crate::report::gather::ReportData;
 
 /// Time and tokens by project and by agent.
-pub fn by_name(report: &Report) -> Markup {
+pub fn by_name(report: &ReportData) -> Markup {
     let by_project = shares(&report.sessions, |session| &session.project);
     let by_agent = shares(&report.sessions, |session| &session.agent);
     html! {
@@ -35,11 +35,11 @@ pub fn by_name(report: &Report) -> Markup {
     }
 }
 
-fn minutes(title: &str, shares: &[Share]) -> Markup {
-    let bar = |share: &Share| Bar {
+fn minutes(title: &str, shares: &[ReportShare]) -> Markup {
+    let bar = |share: &ReportShare| Bar {
         label: share.name.clone(),
         value: Some(share.minutes),
-        fill: Fill::Solid,
+        fill: BarFill::Solid,
         text: format!(
             "{} · {}",
             hours(Duration::from_secs_f64(share.minutes.max(0.0) * 60.0)),
@@ -47,21 +47,22 @@ fn minutes(title: &str, shares: &[Share]) -> Markup {
         ),
     };
     let (drawing, height) = bars(&shares.iter().map(bar).collect::<Vec<_>>());
-    let row = |share: &Share| vec![share.name.clone(), share.sessions.to_string(), format!("{:.0}", share.minutes)];
+    let row =
+        |share: &ReportShare| vec![share.name.clone(), share.sessions.to_string(), format!("{:.0}", share.minutes)];
     let table = table(&["name", "sessions", "minutes"], &shares.iter().map(row).collect::<Vec<_>>());
     let said = shares.first().map(|share| format!("Most time went to {}.", share.name)).unwrap_or_default();
     figure(&Caption { title, text: &said }, height, &drawing, &Markup::default(), &table)
 }
 
-fn tokens(title: &str, shares: &[Share]) -> Markup {
-    let bar = |share: &Share| Bar {
+fn tokens(title: &str, shares: &[ReportShare]) -> Markup {
+    let bar = |share: &ReportShare| Bar {
         label: share.name.clone(),
         value: share.tokens.value().map(|tokens| tokens as f64),
-        fill: Fill::Solid,
+        fill: BarFill::Solid,
         text: tokens_of(share.tokens),
     };
     let (drawing, height) = bars(&shares.iter().map(bar).collect::<Vec<_>>());
-    let row = |share: &Share| {
+    let row = |share: &ReportShare| {
         let tokens = share.tokens.value().map_or(UNKNOWN.to_string(), |tokens| tokens.to_string());
         vec![share.name.clone(), tokens, share.tokens.unknown.to_string()]
     };
@@ -87,7 +88,7 @@ const PLOT: f64 = 110.0;
 const BAR_MAX: f64 = 14.0;
 
 /// How full contexts became, session by session.
-pub fn context(report: &Report, local: &Local) -> Markup {
+pub fn context(report: &ReportData, local: &LocalTime) -> Markup {
     let drawn = drawn(&report.sessions);
     let known = drawn.iter().filter(|session| session.context.peak_percent.is_some()).count();
     let compacted = drawn.iter().filter(|session| session.compactions > 0).count();
@@ -112,7 +113,7 @@ pub fn context(report: &Report, local: &Local) -> Markup {
             }
         }
         @for level in [report.redline.soft, report.redline.hard] {
-            @if let Level::Percent(percent) = level {
+            @if let RedlineLevel::Percent(percent) = level {
                 line.redline x1=(n(LEFT)) x2=(n(RIGHT)) y1=(n(y(percent))) y2=(n(y(percent))) {}
                 text.s.e x=(n(WIDTH)) y=(n(y(percent) + 3.0)) { (n(percent)) "%" }
             }
@@ -134,8 +135,9 @@ pub fn context(report: &Report, local: &Local) -> Markup {
         (ring, "unknown"),
         (line, "redlines"),
     ]);
-    let row =
-        |session: &Session| vec![local.when(session.started_at), fill_of(session), session.compactions.to_string()];
+    let row = |session: &ReportSession| {
+        vec![local.when(session.started_at), fill_of(session), session.compactions.to_string()]
+    };
     let rows: Vec<Vec<String>> = drawn.iter().rev().map(row).collect();
     let table = table(&["session", "fullest", "compactions"], &rows);
     let caption = Caption { title: "How full contexts became", text: &said };
@@ -146,7 +148,7 @@ pub fn context(report: &Report, local: &Local) -> Markup {
 }
 
 /// `71 %`, `about 71 %`, `unknown`.
-fn fill_of(session: &Session) -> String {
+fn fill_of(session: &ReportSession) -> String {
     match session.context.peak_percent {
         Some(percent) if session.context.is_estimated => format!("about {percent:.0} %"),
         Some(percent) => format!("{percent:.0} %"),
@@ -155,7 +157,7 @@ fn fill_of(session: &Session) -> String {
 }
 
 /// What sessions were told, and what of it they used.
-pub fn told(report: &Report) -> Markup {
+pub fn told(report: &ReportData) -> Markup {
     let kinds = by_kind(&report.sessions);
     if kinds.is_empty() {
         return html! { p.soft { "No session was told anything in these weeks." } };
@@ -165,7 +167,7 @@ pub fn told(report: &Report) -> Markup {
     let bar = |kind: &crate::report::figures::told::ToldKind| Bar {
         label: kind.name.to_string(),
         value: Some(kind.told as f64),
-        fill: kind.used.map_or(Fill::Hollow, |used| Fill::Part(used as f64)),
+        fill: kind.used.map_or(BarFill::Hollow, |used| BarFill::Part(used as f64)),
         text: match kind.used {
             Some(used) => format!("{} told, {used} used ({})", kind.told, share(used, kind.told)),
             None => format!("{} told, use not measured", kind.told),
@@ -196,7 +198,7 @@ pub fn told(report: &Report) -> Markup {
 }
 
 /// Memories by source and by use.
-pub fn memories(report: &Report, prompts: Prompts) -> Markup {
+pub fn memories(report: &ReportData, prompts: PromptsShown) -> Markup {
     let sources = by_source(&report.memories);
     if sources.is_empty() {
         return html! { p.soft { "There are no memories yet." } };
@@ -204,7 +206,7 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
     let bar = |row: &crate::report::figures::memories::SourceRow| Bar {
         label: format!("from {}", row.source.word()),
         value: Some(row.count() as f64),
-        fill: Fill::Part(row.approved as f64),
+        fill: BarFill::Part(row.approved as f64),
         text: {
             let uses = count(usize::try_from(row.uses).unwrap_or(usize::MAX), "use");
             format!("{} kept, {} waiting, {} rejected · {uses}", row.approved, row.proposed, row.rejected)
@@ -224,7 +226,7 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
     html! {
         p.soft { "A use is a memory that was told to a session or found by a search." }
         (figure(&Caption { title: "Memories by source", text: &said }, height, &drawing, &meaning, &by_source))
-        @if prompts == Prompts::Shown && !used.is_empty() {
+        @if prompts == PromptsShown::Shown && !used.is_empty() {
             details {
                 summary { "The most used" @if used.len() == LISTED_MAX { " (" (LISTED_MAX) " of all)" } }
                 (table(&["memory", "scope", "uses"], &kept.collect::<Vec<_>>()))
@@ -234,15 +236,15 @@ pub fn memories(report: &Report, prompts: Prompts) -> Markup {
 }
 
 /// The runs of loops.
-pub fn loops(report: &Report, local: &Local) -> Markup {
+pub fn loops(report: &ReportData, local: &LocalTime) -> Markup {
     if report.loops.is_empty() {
         return html! { p.soft { "No loop ran in these weeks." } };
     }
-    let newest: Vec<&LoopRun> = report.loops.iter().rev().take(LOOPS_MAX).collect();
-    let bar = |run: &&LoopRun| Bar {
+    let newest: Vec<&ReportedRun> = report.loops.iter().rev().take(LOOPS_MAX).collect();
+    let bar = |run: &&ReportedRun| Bar {
         label: format!("{} run {} · {}", run.project, run.number, local.when(run.started_at)),
         value: run.cost_usd,
-        fill: Fill::Solid,
+        fill: BarFill::Solid,
         text: cost_of(run),
     };
     let (drawing, height) = bars(&newest.iter().map(bar).collect::<Vec<_>>());
@@ -253,7 +255,7 @@ pub fn loops(report: &Report, local: &Local) -> Markup {
         0 => format!("{}; the cost of none is known.", count(report.loops.len(), "run")),
         _ => format!("{}; ${total:.2} for the {known} whose cost is known.", count(report.loops.len(), "run")),
     };
-    let row = |run: &&LoopRun| {
+    let row = |run: &&ReportedRun| {
         let fill = run.peak_percent.map_or(UNKNOWN.to_string(), |percent| format!("{percent:.0} %"));
         let name = format!("{} run {}, {}", run.project, run.number, run.agent);
         let end = run.end.unwrap_or("not ended").to_string();
@@ -280,7 +282,7 @@ pub fn loops(report: &Report, local: &Local) -> Markup {
 const LOOPS_MAX: usize = 20;
 
 /// `$2.31`, `$2.31 · 2 contexts unknown`, `unknown`.
-fn cost_of(run: &LoopRun) -> String {
+fn cost_of(run: &ReportedRun) -> String {
     match (run.cost_usd, run.without_cost) {
         (None, _) => UNKNOWN.to_string(),
         (Some(cost), 0) => format!("${cost:.2}"),

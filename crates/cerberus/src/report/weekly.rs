@@ -4,19 +4,19 @@ use maud::{Markup, html};
 
 use super::charts::{Caption, WIDTH, figure, hatch, legend, n, sample, table};
 use super::count;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 use crate::report::figures::calendar::{self, Day};
 use crate::report::figures::files::{FileRow, most_edited, short_path};
 use crate::report::figures::scale::{axis_end, level, part};
-use crate::report::figures::weeks::{self, Runs, WEEKS, Weeks};
-use crate::report::gather::Report;
+use crate::report::figures::weeks::{self, WEEKS, WeekRuns, Weeks};
+use crate::report::gather::ReportData;
 
 const CELL: f64 = 13.0;
 const LEFT: f64 = 22.0;
 const TOP: f64 = 14.0;
 
 /// The names of months above the columns: the first week of each, if there is room for its name.
-fn months(weeks: Weeks, local: &Local) -> Vec<(usize, &'static str)> {
+fn months(weeks: Weeks, local: &LocalTime) -> Vec<(usize, &'static str)> {
     let mut found: Vec<(usize, &'static str)> = Vec::new();
     for week in 0..WEEKS {
         let month = local.month_of(weeks.monday(week));
@@ -32,7 +32,7 @@ fn months(weeks: Weeks, local: &Local) -> Vec<(usize, &'static str)> {
 }
 
 /// Sessions by day.
-pub fn calendar(report: &Report, local: &Local) -> Markup {
+pub fn calendar(report: &ReportData, local: &LocalTime) -> Markup {
     let days = calendar::days(&report.sessions, report.weeks, report.today);
     let drawing = html! {
         @for (column, month) in months(report.weeks, local) {
@@ -58,7 +58,7 @@ pub fn calendar(report: &Report, local: &Local) -> Markup {
     figure(&Caption { title: "Sessions by day", text: &said }, TOP + 7.0 * CELL, &drawing, &meaning, &table)
 }
 
-fn cell(day: &Day, weeks: Weeks, local: &Local) -> Markup {
+fn cell(day: &Day, weeks: Weeks, local: &LocalTime) -> Markup {
     let Some((column, row)) = calendar::position(day.day, weeks) else { return Markup::default() };
     let (x, y) = (LEFT + column as f64 * CELL, TOP + row as f64 * CELL);
     html! {
@@ -74,7 +74,7 @@ fn cell(day: &Day, weeks: Weeks, local: &Local) -> Markup {
 const PLOT: f64 = 104.0;
 
 /// Tests, builds and lints by week: green above the line, red below it.
-pub fn runs(report: &Report, local: &Local) -> Markup {
+pub fn runs(report: &ReportData, local: &LocalTime) -> Markup {
     let runs = weeks::runs(&report.sessions, report.weeks);
     let (green, red) = runs.iter().fold((0, 0), |(green, red), week| (green + week.green, red + week.red));
     if green + red == 0 {
@@ -92,7 +92,7 @@ pub fn runs(report: &Report, local: &Local) -> Markup {
         text.s.e x=(n(LEFT - 4.0)) y=(n(TOP + 8.0)) { (top) }
         text.s.e x=(n(LEFT - 4.0)) y=(n(middle + 3.0)) { "0" }
         text.s.e x=(n(LEFT - 4.0)) y=(n(TOP + PLOT)) { (bottom) }
-        @for (week, Runs { green, red }) in runs.iter().enumerate() {
+        @for (week, WeekRuns { green, red }) in runs.iter().enumerate() {
             @if *green > 0 {
                 @let height = height(*green as f64);
                 rect.bar x=(n(x(week))) y=(n(middle - height)) width="11" height=(n(height)) {}
@@ -124,7 +124,7 @@ const NAME_CHARS: usize = 24;
 const ROW: f64 = 13.0;
 
 /// The most edited files by week.
-pub fn files(report: &Report, local: &Local) -> Markup {
+pub fn files(report: &ReportData, local: &LocalTime) -> Markup {
     let rows = most_edited(&report.sessions, report.weeks);
     if rows.is_empty() {
         return html! { p.soft { "No edited file was seen in these weeks." } };

@@ -1,14 +1,14 @@
 //! Which sessions of the list match what was typed. Pure.
 
 use cerberus_store::browse::find::START_CHARS_MIN;
-use cerberus_store::browse::log::Listed;
+use cerberus_store::browse::log::ListedSession;
 
 /// A word may be spread over this many times its length: `prxy` finds `proxy`.
 const SPREAD: usize = 2;
 
 /// Whether every word of `text` occurs in the title, the project, the agent or the branch, perhaps with gaps, or begins
 /// the id.
-pub fn matches(text: &str, listed: &Listed) -> bool {
+pub fn matches(text: &str, listed: &ListedSession) -> bool {
     let session = &listed.session;
     let branch = session.branch.as_deref().unwrap_or_default();
     let names = [listed.title.as_str(), &session.project_name, &session.agent, branch];

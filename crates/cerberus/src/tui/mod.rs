@@ -1,6 +1,6 @@
 //! The screen that `cerberus` alone opens on a terminal. Hooks and commands initialize nothing of it.
 //!
-//! `State` is what is shown, `update` is what a key does to it, `draw` puts it on the terminal; all three are pure.
+//! `ScreenState` is what is shown, `update` is what a key does to it, `draw` puts it on the terminal; all three are pure.
 //! `source.rs` reads and changes what lies behind, `terminal.rs` owns the terminal, and this file is the loop around
 //! them. There is no async code: one thread waits for keys, one for signals, and this one does everything else.
 
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::terminal::size;
 
-use self::source::Source;
-use self::state::{Effect, State};
-use self::terminal::{Input, Screen};
-use self::update::{Key, update};
-use crate::commands::resume::Resume;
+use self::source::ScreenSource;
+use self::state::{ScreenEffect, ScreenState};
+use self::terminal::{TerminalEvent, TerminalScreen};
+use self::update::{KeyPress, update};
+use crate::commands::resume::ResumeArgs;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render::style;
@@ -43,21 +43,21 @@ pub fn is_possible() -> bool {
 
 /// Shows the screen until the user leaves it. If they resume a session, its agent replaces this process.
 pub fn run(context: &Context) -> Result<()> {
-    let mut source = Source::open(context)?;
+    let mut source = ScreenSource::open(context)?;
     let style::Screen { is_colored, is_utf8, .. } = style::Screen::of_stdout();
-    let mut state = State::new(source.local(), source.here()?, is_utf8, is_colored);
+    let mut state = ScreenState::new(source.local(), source.here()?, is_utf8, is_colored);
     source.read_newest(&mut state)?;
-    let mut screen = Screen::open().hint(NO_SCREEN)?;
+    let mut screen = TerminalScreen::open().hint(NO_SCREEN)?;
     let left = show(&mut screen, &mut source, state);
     drop(screen);
     match left? {
-        Some(session) => Resume::of(session).run(context),
+        Some(session) => ResumeArgs::of(session).run(context),
         None => Ok(()),
     }
 }
 
 /// Returns the id of the session that the user wants to resume.
-fn show(screen: &mut Screen, source: &mut Source, mut state: State) -> Result<Option<String>> {
+fn show(screen: &mut TerminalScreen, source: &mut ScreenSource, mut state: ScreenState) -> Result<Option<String>> {
     screen.draw(&state).hint(NO_SCREEN)?;
     // The first frame shows what is known at once; finding out what became of open sessions may take longer.
     source.catch_up(&mut state)?;
@@ -66,24 +66,24 @@ fn show(screen: &mut Screen, source: &mut Source, mut state: State) -> Result<Op
         source.complete(&mut state);
         screen.draw(&state).hint(NO_SCREEN)?;
         match screen.next(LOOK_EVERY.saturating_sub(looked.elapsed())) {
-            Some(Input::Key(key)) => {
-                let keys: Vec<Key> = std::iter::once(key).chain(screen.waiting_keys()).collect();
+            Some(TerminalEvent::Key(key)) => {
+                let keys: Vec<KeyPress> = std::iter::once(key).chain(screen.waiting_keys()).collect();
                 for key in keys {
                     let (next, effect) = update(state, key);
                     state = next;
                     match effect {
                         None => {}
-                        Some(Effect::Quit) => return Ok(None),
-                        Some(Effect::Resume(session)) => return Ok(Some(session)),
-                        Some(Effect::Suspend) => screen.suspend().hint(NO_SCREEN)?,
+                        Some(ScreenEffect::Quit) => return Ok(None),
+                        Some(ScreenEffect::Resume(session)) => return Ok(Some(session)),
+                        Some(ScreenEffect::Suspend) => screen.suspend().hint(NO_SCREEN)?,
                         Some(effect) => source.carry_out(&mut state, effect),
                     }
                     source.complete(&mut state);
                 }
             }
-            Some(Input::Resized) => {}
-            Some(Input::Signal(signal)) => screen.die(signal),
-            Some(Input::Closed) => return Ok(None),
+            Some(TerminalEvent::Resized) => {}
+            Some(TerminalEvent::Signal(signal)) => screen.die(signal),
+            Some(TerminalEvent::Closed) => return Ok(None),
             None => {
                 looked = Instant::now();
                 source.look_again(&mut state);

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::id::{MemoryId, ProjectId};
-use cerberus_record::memory::{Scope, Status};
-use cerberus_record::source::Source as MemorySource;
+use cerberus_record::memory::{MemoryStatus, Scope};
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_store::brief::usage;
 use cerberus_store::browse::log::{self, LogFilter};
@@ -17,13 +17,13 @@ use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::{Store, fold};
 
 use super::loop_runs;
-use super::state::{Data, Dialog, Effect, Loaded, State, Tab};
-use crate::commands::brief::BriefCommand;
+use super::state::{Dialog, LoadedSession, ScreenData, ScreenEffect, ScreenState, Tab};
+use crate::commands::brief::BriefArgs;
 use crate::commands::memory::{changed, find};
 use crate::commands::stats::files_line;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// How many sessions the first frame has.
 const FIRST: usize = 200;
@@ -32,23 +32,23 @@ const AGE_EVERY: Duration = Duration::from_secs(30);
 /// Shorter words would be found nearly everywhere.
 const SEARCH_CHARS_MIN: usize = 3;
 
-pub struct Source {
+pub struct ScreenSource {
     context: Context,
     store: Store,
     /// The version of the view that is shown, and since when.
     shown: ((i64, u64), Instant),
 }
 
-impl Source {
-    pub fn open(context: &Context) -> Result<Source> {
+impl ScreenSource {
+    pub fn open(context: &Context) -> Result<ScreenSource> {
         let context = context.now_again();
         let store = context.view()?;
         let shown = (store.version()?, Instant::now());
-        Ok(Source { context, store, shown })
+        Ok(ScreenSource { context, store, shown })
     }
 
-    pub fn local(&self) -> Local {
-        Local::new(self.context.clock.now)
+    pub fn local(&self) -> LocalTime {
+        LocalTime::new(self.context.clock.now)
     }
 
     /// The ids and the name of the project of the current folder.
@@ -59,21 +59,21 @@ impl Source {
     }
 
     /// Enough for the first frame.
-    pub fn read_newest(&mut self, state: &mut State) -> Result<()> {
+    pub fn read_newest(&mut self, state: &mut ScreenState) -> Result<()> {
         let filter = LogFilter { limit: Some(FIRST), ..LogFilter::default() };
         let sessions = log::log(&mut self.store, &self.context.clock, &filter)?.sessions;
-        state.take(Data { sessions, ..Data::default() });
+        state.take(ScreenData { sessions, ..ScreenData::default() });
         Ok(())
     }
 
     /// Finds out what became of open sessions, then reads everything.
-    pub fn catch_up(&mut self, state: &mut State) -> Result<()> {
+    pub fn catch_up(&mut self, state: &mut ScreenState) -> Result<()> {
         self.store = self.context.swept_store()?;
         self.read(state)
     }
 
     /// Reads again if something has changed.
-    pub fn look_again(&mut self, state: &mut State) {
+    pub fn look_again(&mut self, state: &mut ScreenState) {
         self.context = self.context.now_again();
         state.local = self.local();
         let looked = self.has_changed().and_then(|has_changed| match has_changed {
@@ -89,7 +89,7 @@ impl Source {
         Ok(self.store.version()? != version || since.elapsed() >= AGE_EVERY)
     }
 
-    fn read(&mut self, state: &mut State) -> Result<()> {
+    fn read(&mut self, state: &mut ScreenState) -> Result<()> {
         let now = self.context.clock.now;
         let sessions = log::log(&mut self.store, &self.context.clock, &LogFilter::default())?.sessions;
         let located = self.context.located();
@@ -98,13 +98,13 @@ impl Source {
         let told: HashSet<i64> = self.store.told_sessions(now)?.into_iter().collect();
         let (loops, names) = loops(&self.context, &self.store)?;
         let usage = std::mem::take(&mut state.data.usage);
-        state.take(Data { sessions, told, proposals, loops, names, usage });
+        state.take(ScreenData { sessions, told, proposals, loops, names, usage });
         state.filter.searched.clear();
         self.shown = (self.store.version()?, Instant::now());
         Ok(())
     }
 
-    fn read_loops(&mut self, state: &mut State) -> Result<()> {
+    fn read_loops(&mut self, state: &mut ScreenState) -> Result<()> {
         let (loops, names) = loops(&self.context, &self.store)?;
         (state.data.loops, state.data.names) = (loops, names);
         state.keep_in_range();
@@ -112,12 +112,12 @@ impl Source {
     }
 
     /// Reads what the state shows and does not have yet.
-    pub fn complete(&mut self, state: &mut State) {
+    pub fn complete(&mut self, state: &mut ScreenState) {
         let completed = self.try_complete(state);
         report(state, completed);
     }
 
-    fn try_complete(&mut self, state: &mut State) -> Result<()> {
+    fn try_complete(&mut self, state: &mut ScreenState) -> Result<()> {
         let now = self.context.clock.now;
         let typed = state.filter.text.trim();
         if state.filter.searched != typed {
@@ -132,7 +132,7 @@ impl Source {
         if let Some(session) = missing {
             let page = page::page(&self.store, &self.context.clock, session)?;
             let reasons = told::reasons(&self.store, &page)?;
-            state.loaded = Some(Loaded { page, reasons });
+            state.loaded = Some(LoadedSession { page, reasons });
             state.keep_in_range();
         }
         if state.tab == Tab::Told && state.data.usage.is_empty() {
@@ -146,19 +146,19 @@ impl Source {
     }
 
     /// Does what the user decided. What fails is told on the screen.
-    pub fn carry_out(&mut self, state: &mut State, effect: Effect) {
+    pub fn carry_out(&mut self, state: &mut ScreenState, effect: ScreenEffect) {
         let done = self.try_carry_out(state, effect);
         report(state, done);
     }
 
-    fn try_carry_out(&mut self, state: &mut State, effect: Effect) -> Result<()> {
+    fn try_carry_out(&mut self, state: &mut ScreenState, effect: ScreenEffect) -> Result<()> {
         self.context = self.context.now_again();
         let message = match effect {
-            Effect::Approve { id, words, scope } => self.approve(state, id, words, scope)?,
-            Effect::Reject(id) => self.reject(state, id)?,
-            Effect::Undo(id) => self.undo(state, id)?,
-            Effect::Brief(folder) => return self.brief(state, folder),
-            Effect::Quit | Effect::Suspend | Effect::Resume(_) => return Ok(()),
+            ScreenEffect::Approve { id, words, scope } => self.approve(state, id, words, scope)?,
+            ScreenEffect::Reject(id) => self.reject(state, id)?,
+            ScreenEffect::Undo(id) => self.undo(state, id)?,
+            ScreenEffect::Brief(folder) => return self.brief(state, folder),
+            ScreenEffect::Quit | ScreenEffect::Suspend | ScreenEffect::Resume(_) => return Ok(()),
         };
         self.read(state)?;
         state.message = Some(message);
@@ -167,7 +167,7 @@ impl Source {
 
     fn approve(
         &mut self,
-        state: &mut State,
+        state: &mut ScreenState,
         id: MemoryId,
         words: Option<String>,
         scope: Option<Scope>,
@@ -175,7 +175,7 @@ impl Source {
         self.require_person(&id)?;
         let row = find(&self.store, id.as_str(), self.context.clock.now)?;
         let mut memory = row.memory.clone();
-        memory.status = Status::Approved;
+        memory.status = MemoryStatus::Approved;
         memory.background.is_automatic = false;
         let clean = |text: String, keep| self.context.home.cleaner().clean(text, keep);
         if let Some(words) = words.filter(|words| *words != *row.memory.content) {
@@ -197,16 +197,16 @@ impl Source {
         })
     }
 
-    fn reject(&mut self, state: &mut State, id: MemoryId) -> Result<String> {
+    fn reject(&mut self, state: &mut ScreenState, id: MemoryId) -> Result<String> {
         self.require_person(&id)?;
         let row = find(&self.store, id.as_str(), self.context.clock.now)?;
         let located = self.context.located();
-        changed(self.context.keeper(&located).decide(&mut self.store, &row, Status::Rejected))?;
+        changed(self.context.keeper(&located).decide(&mut self.store, &row, MemoryStatus::Rejected))?;
         state.decided.push(id);
         Ok("never told again; u in Review undoes it".to_string())
     }
 
-    fn undo(&mut self, state: &mut State, id: MemoryId) -> Result<String> {
+    fn undo(&mut self, state: &mut ScreenState, id: MemoryId) -> Result<String> {
         self.require_person(&id)?;
         let row = find(&self.store, id.as_str(), self.context.clock.now)?;
         let located = self.context.located();
@@ -222,13 +222,13 @@ impl Source {
         self.context.require_person(&self.store, "decide about memories", &format!("cerberus memory show {id}"))
     }
 
-    fn brief(&mut self, state: &mut State, folder: String) -> Result<()> {
+    fn brief(&mut self, state: &mut ScreenState, folder: String) -> Result<()> {
         let folder = PathBuf::from(folder);
         if !folder.is_dir() {
             return Err(anyhow::anyhow!("{} does not exist any more", folder.display()))
                 .hint("it was moved or removed");
         }
-        let briefing = BriefCommand::for_start(None).briefing(&self.context.in_folder(folder))?;
+        let briefing = BriefArgs::for_start(None).briefing(&self.context.in_folder(folder))?;
         let title = format!("the next session in {} is told", briefing.project);
         let mut lines: Vec<String> = briefing.brief.text.lines().map(str::to_string).collect();
         if lines.is_empty() {
@@ -253,7 +253,7 @@ fn loops(context: &Context, store: &Store) -> Result<Loops> {
     Ok((loops, names))
 }
 
-fn report(state: &mut State, result: Result<()>) {
+fn report(state: &mut ScreenState, result: Result<()>) {
     if let Err(failure) = result {
         state.message = Some(format!("{:#}; {}", failure.error, failure.hint));
     }

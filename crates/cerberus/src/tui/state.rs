@@ -2,16 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_recall::brief::usage::Earlier;
+use cerberus_recall::brief::usage::EarlierWork;
 use cerberus_record::id::{MemoryId, ProjectId};
 use cerberus_record::memory::Scope;
-use cerberus_store::browse::log::Listed;
+use cerberus_store::browse::log::ListedSession;
 use cerberus_store::browse::page::{Page, ToldLine};
-use cerberus_store::browse::proposals::Proposal;
+use cerberus_store::browse::proposals::ListedProposal;
 
 use super::filter;
 use super::loop_runs::{LastOutput, LoopRun};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tab {
@@ -36,12 +36,12 @@ impl Tab {
 
 /// What was read from the view and the ledgers.
 #[derive(Clone, Debug, Default)]
-pub struct Data {
+pub struct ScreenData {
     /// Newest first.
-    pub sessions: Vec<Listed>,
+    pub sessions: Vec<ListedSession>,
     /// The rows of the sessions that were told anything.
     pub told: HashSet<i64>,
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<ListedProposal>,
     /// Running ones first.
     pub loops: Vec<LoopRun>,
     /// The names of the projects of loops.
@@ -52,10 +52,10 @@ pub struct Data {
 
 /// A session that was read whole.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedSession {
     pub page: Page,
     /// What led to each line that it was told.
-    pub reasons: Vec<Option<Earlier>>,
+    pub reasons: Vec<Option<EarlierWork>>,
 }
 
 /// What is typed to find a session.
@@ -75,7 +75,7 @@ pub enum Dialog {
     Help,
     Ask {
         question: String,
-        effect: Effect,
+        effect: ScreenEffect,
     },
     /// The new words of the current proposal.
     Reword(String),
@@ -88,7 +88,7 @@ pub enum Dialog {
 
 /// What must be done outside of the state.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
+pub enum ScreenEffect {
     Quit,
     Suspend,
     /// Quit, and resume the session with this id in its agent.
@@ -105,10 +105,10 @@ pub enum Effect {
 }
 
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct ScreenState {
     pub tab: Tab,
-    pub data: Data,
-    pub local: Local,
+    pub data: ScreenData,
+    pub local: LocalTime,
     pub is_utf8: bool,
     pub is_colored: bool,
     /// The ids and the name of the project of the current folder.
@@ -123,7 +123,7 @@ pub struct State {
     pub loop_at: usize,
     /// The page of the selected session is open, scrolled down by this many lines.
     pub open: Option<usize>,
-    pub loaded: Option<Loaded>,
+    pub loaded: Option<LoadedSession>,
     pub output: LastOutput,
     /// The user chose that the current proposal shall apply everywhere.
     pub is_for_all: bool,
@@ -134,11 +134,11 @@ pub struct State {
     pub message: Option<String>,
 }
 
-impl State {
-    pub fn new(local: Local, here: (Vec<ProjectId>, String), is_utf8: bool, is_colored: bool) -> State {
-        State {
+impl ScreenState {
+    pub fn new(local: LocalTime, here: (Vec<ProjectId>, String), is_utf8: bool, is_colored: bool) -> ScreenState {
+        ScreenState {
             tab: Tab::Log,
-            data: Data::default(),
+            data: ScreenData::default(),
             local,
             is_utf8,
             is_colored,
@@ -161,9 +161,9 @@ impl State {
     }
 
     /// The sessions of the log that match.
-    pub fn sessions(&self) -> Vec<&Listed> {
+    pub fn sessions(&self) -> Vec<&ListedSession> {
         let text = self.filter.text.trim();
-        let is_found = |listed: &Listed| {
+        let is_found = |listed: &ListedSession| {
             text.is_empty() || self.filter.found.contains(&listed.session.row) || filter::matches(text, listed)
         };
         self.data
@@ -174,8 +174,8 @@ impl State {
     }
 
     /// The sessions that were told anything.
-    pub fn told_sessions(&self) -> Vec<&Listed> {
-        let is_told = |listed: &&Listed| self.data.told.contains(&listed.session.row);
+    pub fn told_sessions(&self) -> Vec<&ListedSession> {
+        let is_told = |listed: &&ListedSession| self.data.told.contains(&listed.session.row);
         self.data.sessions.iter().filter(is_told).filter(|listed| self.is_in_scope(&listed.session.project)).collect()
     }
 
@@ -188,7 +188,7 @@ impl State {
     }
 
     /// The session that the keys act on.
-    pub fn selected(&self) -> Option<&Listed> {
+    pub fn selected(&self) -> Option<&ListedSession> {
         match self.tab {
             Tab::Log => self.sessions().get(self.log_at).copied(),
             Tab::Told => self.told_sessions().get(self.told_at).copied(),
@@ -197,7 +197,7 @@ impl State {
     }
 
     /// The selected session as a whole, once it was read.
-    pub fn page(&self) -> Option<&Loaded> {
+    pub fn page(&self) -> Option<&LoadedSession> {
         let row = self.selected()?.session.row;
         self.loaded.as_ref().filter(|loaded| loaded.page.listed.session.row == row)
     }
@@ -206,7 +206,7 @@ impl State {
         self.page()?.page.told.get(self.line_at)
     }
 
-    pub fn proposal(&self) -> Option<&Proposal> {
+    pub fn proposal(&self) -> Option<&ListedProposal> {
         self.data.proposals.get(self.review_at)
     }
 
@@ -215,14 +215,15 @@ impl State {
     }
 
     /// Takes what was read anew. What was selected stays selected.
-    pub fn take(&mut self, data: Data) {
+    pub fn take(&mut self, data: ScreenData) {
         let (session, told) =
             (self.row_of(&self.sessions(), self.log_at), self.row_of(&self.told_sessions(), self.told_at));
         let proposal = self.proposal().map(|proposal| proposal.row.id.clone());
         let run = self.selected_loop().map(|run| (run.project.clone(), run.state.run));
         self.data = data;
         self.loaded = None;
-        let find = |listed: &[&Listed], row: Option<i64>| listed.iter().position(|one| Some(one.session.row) == row);
+        let find =
+            |listed: &[&ListedSession], row: Option<i64>| listed.iter().position(|one| Some(one.session.row) == row);
         self.log_at = find(&self.sessions(), session).unwrap_or(self.log_at);
         self.told_at = find(&self.told_sessions(), told).unwrap_or(self.told_at);
         let same = self.data.proposals.iter().position(|one| Some(&one.row.id) == proposal.as_ref());
@@ -233,7 +234,7 @@ impl State {
         self.keep_in_range();
     }
 
-    fn row_of(&self, listed: &[&Listed], at: usize) -> Option<i64> {
+    fn row_of(&self, listed: &[&ListedSession], at: usize) -> Option<i64> {
         listed.get(at).map(|one| one.session.row)
     }
 

@@ -17,29 +17,29 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 
 use super::draw::draw;
-use super::state::State;
-use super::update::Key;
+use super::state::ScreenState;
+use super::update::KeyPress;
 use crate::platform::{self, Signals};
 
 /// Something that happened to the terminal.
 #[derive(Clone, Copy, Debug)]
-pub enum Input {
-    Key(Key),
+pub enum TerminalEvent {
+    Key(KeyPress),
     Resized,
     Signal(i32),
     Closed,
 }
 
 /// The terminal while the screen is shown on it.
-pub struct Screen {
+pub struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
-    inputs: Receiver<Input>,
+    inputs: Receiver<TerminalEvent>,
     /// An input that came between keys.
-    kept: Option<Input>,
+    kept: Option<TerminalEvent>,
 }
 
-impl Screen {
-    pub fn open() -> io::Result<Screen> {
+impl TerminalScreen {
+    pub fn open() -> io::Result<TerminalScreen> {
         let (sender, inputs) = channel();
         // Caught before the terminal changes, so that no signal can leave it changed.
         let signals = Signals::catch_all()?;
@@ -49,34 +49,34 @@ impl Screen {
         let terminal = terminal.inspect_err(|_| restore())?;
         wait_for_signals(signals, sender.clone());
         wait_for_keys(sender);
-        Ok(Screen { terminal, inputs, kept: None })
+        Ok(TerminalScreen { terminal, inputs, kept: None })
     }
 
-    pub fn draw(&mut self, state: &State) -> io::Result<()> {
+    pub fn draw(&mut self, state: &ScreenState) -> io::Result<()> {
         fault::point("screen-draw")?;
         self.terminal.draw(|frame| draw(state, frame))?;
         Ok(())
     }
 
     /// The next input, or `None` after this time.
-    pub fn next(&mut self, wait_max: Duration) -> Option<Input> {
+    pub fn next(&mut self, wait_max: Duration) -> Option<TerminalEvent> {
         if let Some(kept) = self.kept.take() {
             return Some(kept);
         }
         match self.inputs.recv_timeout(wait_max) {
             Ok(input) => Some(input),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Input::Closed),
+            Err(RecvTimeoutError::Disconnected) => Some(TerminalEvent::Closed),
         }
     }
 
     /// The keys that were pressed meanwhile, so that not every one of them is drawn.
-    pub fn waiting_keys(&mut self) -> Vec<Key> {
+    pub fn waiting_keys(&mut self) -> Vec<KeyPress> {
         let mut keys = Vec::new();
         while let Ok(input) = self.inputs.try_recv() {
             match input {
-                Input::Key(key) => keys.push(key),
-                Input::Resized => {}
+                TerminalEvent::Key(key) => keys.push(key),
+                TerminalEvent::Resized => {}
                 other => {
                     self.kept = Some(other);
                     break;
@@ -105,7 +105,7 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         restore();
     }
@@ -130,22 +130,22 @@ fn restore_on_panic() {
     }));
 }
 
-fn wait_for_signals(signals: Signals, sender: Sender<Input>) {
+fn wait_for_signals(signals: Signals, sender: Sender<TerminalEvent>) {
     std::thread::spawn(move || {
-        signals.each(|signal| sender.send(Input::Signal(signal)).is_ok());
+        signals.each(|signal| sender.send(TerminalEvent::Signal(signal)).is_ok());
     });
 }
 
-fn wait_for_keys(sender: Sender<Input>) {
+fn wait_for_keys(sender: Sender<TerminalEvent>) {
     std::thread::spawn(move || {
         loop {
             let input = match event::read() {
-                Ok(Event::Key(key)) => pressed(key).map(Input::Key),
-                Ok(Event::Resize(..)) => Some(Input::Resized),
+                Ok(Event::Key(key)) => pressed(key).map(TerminalEvent::Key),
+                Ok(Event::Resize(..)) => Some(TerminalEvent::Resized),
                 Ok(_) => None,
-                Err(_) => Some(Input::Closed),
+                Err(_) => Some(TerminalEvent::Closed),
             };
-            let is_closed = matches!(input, Some(Input::Closed));
+            let is_closed = matches!(input, Some(TerminalEvent::Closed));
             if input.is_some_and(|input| sender.send(input).is_err()) || is_closed {
                 return;
             }
@@ -153,25 +153,25 @@ fn wait_for_keys(sender: Sender<Input>) {
     });
 }
 
-fn pressed(key: KeyEvent) -> Option<Key> {
+fn pressed(key: KeyEvent) -> Option<KeyPress> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     Some(match key.code {
-        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Ctrl(c.to_ascii_lowercase()),
-        KeyCode::Char(c) => Key::Char(c),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Esc => Key::Esc,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => KeyPress::Ctrl(c.to_ascii_lowercase()),
+        KeyCode::Char(c) => KeyPress::Char(c),
+        KeyCode::Up => KeyPress::Up,
+        KeyCode::Down => KeyPress::Down,
+        KeyCode::Left => KeyPress::Left,
+        KeyCode::Right => KeyPress::Right,
+        KeyCode::PageUp => KeyPress::PageUp,
+        KeyCode::PageDown => KeyPress::PageDown,
+        KeyCode::Home => KeyPress::Home,
+        KeyCode::End => KeyPress::End,
+        KeyCode::Enter => KeyPress::Enter,
+        KeyCode::Esc => KeyPress::Esc,
+        KeyCode::Tab => KeyPress::Tab,
+        KeyCode::Backspace => KeyPress::Backspace,
         _ => return None,
     })
 }

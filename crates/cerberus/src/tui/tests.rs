@@ -4,17 +4,17 @@ use std::time::Duration;
 use cerberus_loop::history::{Iteration, RunState};
 use cerberus_loop::run::list::{LastOutput, LoopRun};
 use cerberus_loop::settings::Worker;
-use cerberus_loop::totals::{How, Totals};
-use cerberus_recall::brief::usage::Earlier;
+use cerberus_loop::totals::{AttemptEnd, Totals};
+use cerberus_recall::brief::usage::EarlierWork;
 use cerberus_record::clean::text::Clean;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{MemoryId, ProjectId, SessionId};
-use cerberus_record::memory::{Background, Memory, Scope, Status as MemoryStatus, Uses};
-use cerberus_record::session::{self, Status};
+use cerberus_record::memory::{Background, Memory, MemoryStatus, Scope, Uses};
+use cerberus_record::session::{self, SessionStatus};
 use cerberus_record::time::Timestamp;
-use cerberus_store::browse::log::Listed;
-use cerberus_store::browse::page::{FileWork, Page, Said, Tests, ToldLine};
-use cerberus_store::browse::proposals::{Proposal, Quote};
+use cerberus_store::browse::log::ListedSession;
+use cerberus_store::browse::page::{FileWork, Page, SaidEntry, Tests, ToldLine};
+use cerberus_store::browse::proposals::{ListedProposal, ListedQuote};
 use cerberus_store::view::{MemoryRow, SessionRow};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -22,9 +22,9 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 
 use super::draw::draw;
-use super::state::{Data, Dialog, Effect, Loaded, State, Tab};
-use super::update::{Key, update};
-use crate::render::time::Local;
+use super::state::{Dialog, LoadedSession, ScreenData, ScreenEffect, ScreenState, Tab};
+use super::update::{KeyPress, update};
+use crate::render::time::LocalTime;
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
@@ -34,10 +34,10 @@ fn project(name: &str) -> ProjectId {
     ProjectId::of_anchor(name.as_bytes())
 }
 
-fn listed(row: i64, title: &str, name: &str, started: &str, status: Status, files: usize) -> Listed {
+fn listed(row: i64, title: &str, name: &str, started: &str, status: SessionStatus, files: usize) -> ListedSession {
     let started_at = at(started);
-    let ended =
-        (!matches!(status, Status::Active)).then(|| (started_at.plus(Duration::from_secs(2_880)), "exit".into()));
+    let ended = (!matches!(status, SessionStatus::Active))
+        .then(|| (started_at.plus(Duration::from_secs(2_880)), "exit".into()));
     let session = SessionRow {
         row,
         id: SessionId::new(format!("2026111{row}-090000")),
@@ -54,18 +54,18 @@ fn listed(row: i64, title: &str, name: &str, started: &str, status: Status, file
         process: None,
         transcript: None,
         device: None,
-        state: session::State { status, ended },
+        state: session::SessionState { status, ended },
     };
-    Listed { session, title: title.to_string(), files, failing: 0 }
+    ListedSession { session, title: title.to_string(), files, failing: 0 }
 }
 
-fn sessions() -> Vec<Listed> {
+fn sessions() -> Vec<ListedSession> {
     vec![
-        listed(5, "Add retry with jitter to the uploader", "nimbus", "2026-11-15T14:02:00Z", Status::Active, 2),
-        listed(4, "Split proxy.go in three files", "hydra", "2026-11-15T11:40:00Z", Status::Ended, 12),
-        listed(3, "Fix the race in process.go", "hydra", "2026-11-15T09:15:00Z", Status::Crashed, 5),
-        listed(2, "Investigate why CI failed on main", "atlas", "2026-11-14T16:20:00Z", Status::Ended, 3),
-        listed(1, "Adopt the new evaluation contract", "atlas", "2026-11-10T10:05:00Z", Status::Archived, 27),
+        listed(5, "Add retry with jitter to the uploader", "nimbus", "2026-11-15T14:02:00Z", SessionStatus::Active, 2),
+        listed(4, "Split proxy.go in three files", "hydra", "2026-11-15T11:40:00Z", SessionStatus::Ended, 12),
+        listed(3, "Fix the race in process.go", "hydra", "2026-11-15T09:15:00Z", SessionStatus::Crashed, 5),
+        listed(2, "Investigate why CI failed on main", "atlas", "2026-11-14T16:20:00Z", SessionStatus::Ended, 3),
+        listed(1, "Adopt the new evaluation contract", "atlas", "2026-11-10T10:05:00Z", SessionStatus::Archived, 27),
     ]
 }
 
@@ -74,11 +74,14 @@ fn told(code: &str, memory: Option<&str>, is_used: bool, is_broken: bool) -> Tol
     ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), is_used, memory, is_broken }
 }
 
-fn page_of(listed: Listed) -> Loaded {
+fn page_of(listed: ListedSession) -> LoadedSession {
     let path = ".github/workflows/ci.yml".to_string();
     let page = Page {
         listed,
-        asked: vec![Said { at: at("2026-11-15T09:15:00Z"), text: "the supervisor test is flaky again".to_string() }],
+        asked: vec![SaidEntry {
+            at: at("2026-11-15T09:15:00Z"),
+            text: "the supervisor test is flaky again".to_string(),
+        }],
         said: Vec::new(),
         done: vec!["CI pins bun 1.3.11".to_string()],
         decided: vec!["a mutex per process".to_string()],
@@ -97,12 +100,12 @@ fn page_of(listed: Listed) -> Loaded {
     };
     let earlier = |kind, hours: u64| {
         let last_at = at("2026-11-15T11:40:00Z").minus(Duration::from_secs(hours * 3_600));
-        Some(Earlier { kind, code: String::new(), path: None, sessions: 3, last_at })
+        Some(EarlierWork { kind, code: String::new(), path: None, sessions: 3, last_at })
     };
-    Loaded { page, reasons: vec![earlier(Kind::Blocker, 2), earlier(Kind::Read, 500), None, None] }
+    LoadedSession { page, reasons: vec![earlier(FactKind::Blocker, 2), earlier(FactKind::Read, 500), None, None] }
 }
 
-fn proposal(id: &str, words: &str, scope: &str) -> Proposal {
+fn proposal(id: &str, words: &str, scope: &str) -> ListedProposal {
     let memory = Memory {
         status: MemoryStatus::Proposed,
         content: Clean::from_stored(words.to_string()),
@@ -126,12 +129,12 @@ fn proposal(id: &str, words: &str, scope: &str) -> Proposal {
         has_earlier: false,
         superseded_by: None,
     };
-    let quote = Quote {
+    let quote = ListedQuote {
         text: "no, never hold the lock while calling Wait".to_string(),
         at: Some(at("2026-11-15T09:52:00Z")),
         prompt: "look. no, never hold the lock while calling Wait".to_string(),
     };
-    Proposal { row, quotes: vec![quote.clone(), quote.clone(), quote] }
+    ListedProposal { row, quotes: vec![quote.clone(), quote.clone(), quote] }
 }
 
 fn running_loop() -> LoopRun {
@@ -174,7 +177,8 @@ fn running_loop() -> LoopRun {
         stop: None,
     };
     let ended = Some(started_at.plus(Duration::from_secs(1_080)));
-    let iterations = vec![iteration(1, ended, Some(How::SoftRedline), Some(71.0)), iteration(2, None, None, None)];
+    let iterations =
+        vec![iteration(1, ended, Some(AttemptEnd::SoftRedline), Some(71.0)), iteration(2, None, None, None)];
     LoopRun { project: project("hydra"), worktree: None, is_running: true, state, iterations, started_at }
 }
 
@@ -185,11 +189,11 @@ fn toml_layer() -> cerberus_loop::settings::Layer {
 }
 
 /// A home in which everything happened.
-fn full() -> State {
-    let local = Local::utc(at("2026-11-15T15:00:00Z"));
-    let mut state = State::new(local, (vec![project("hydra")], "hydra".to_string()), true, true);
+fn full() -> ScreenState {
+    let local = LocalTime::utc(at("2026-11-15T15:00:00Z"));
+    let mut state = ScreenState::new(local, (vec![project("hydra")], "hydra".to_string()), true, true);
     let names = [(project("hydra"), "hydra".to_string())].into();
-    state.take(Data {
+    state.take(ScreenData {
         sessions: sessions(),
         told: HashSet::from([4, 3]),
         proposals: vec![
@@ -208,29 +212,29 @@ fn full() -> State {
     state
 }
 
-fn empty() -> State {
-    State::new(Local::utc(at("2026-11-15T15:00:00Z")), (Vec::new(), "hydra".to_string()), true, true)
+fn empty() -> ScreenState {
+    ScreenState::new(LocalTime::utc(at("2026-11-15T15:00:00Z")), (Vec::new(), "hydra".to_string()), true, true)
 }
 
 /// The state after these keys, with the session that is then selected, and what is to be done.
-fn press(mut state: State, keys: &str) -> (State, Option<Effect>) {
+fn press(mut state: ScreenState, keys: &str) -> (ScreenState, Option<ScreenEffect>) {
     let mut effect = None;
     for key in keys.split(' ').filter(|key| !key.is_empty()) {
         let key = match key {
-            "up" => Key::Up,
-            "down" => Key::Down,
-            "left" => Key::Left,
-            "right" => Key::Right,
-            "end" => Key::End,
-            "home" => Key::Home,
-            "enter" => Key::Enter,
-            "esc" => Key::Esc,
-            "tab" => Key::Tab,
-            "back" => Key::Backspace,
-            "^c" => Key::Ctrl('c'),
-            "^u" => Key::Ctrl('u'),
-            "^z" => Key::Ctrl('z'),
-            one => Key::Char(one.chars().next().unwrap()),
+            "up" => KeyPress::Up,
+            "down" => KeyPress::Down,
+            "left" => KeyPress::Left,
+            "right" => KeyPress::Right,
+            "end" => KeyPress::End,
+            "home" => KeyPress::Home,
+            "enter" => KeyPress::Enter,
+            "esc" => KeyPress::Esc,
+            "tab" => KeyPress::Tab,
+            "back" => KeyPress::Backspace,
+            "^c" => KeyPress::Ctrl('c'),
+            "^u" => KeyPress::Ctrl('u'),
+            "^z" => KeyPress::Ctrl('z'),
+            one => KeyPress::Char(one.chars().next().unwrap()),
         };
         (state, effect) = update(state, key);
         if let Some(listed) = state.selected().filter(|_| state.page().is_none()) {
@@ -240,13 +244,13 @@ fn press(mut state: State, keys: &str) -> (State, Option<Effect>) {
     (state, effect)
 }
 
-fn drawn(state: &State, columns: u16, rows: u16) -> Buffer {
+fn drawn(state: &ScreenState, columns: u16, rows: u16) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(state, frame)).unwrap();
     terminal.backend().buffer().clone()
 }
 
-fn shown(state: &State, columns: u16, rows: u16) -> String {
+fn shown(state: &ScreenState, columns: u16, rows: u16) -> String {
     let buffer = drawn(state, columns, rows);
     let row = |y: u16| (0..columns).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_string();
     (0..rows).map(row).collect::<Vec<_>>().join("\n")
@@ -317,10 +321,10 @@ fn a_title_has_its_room_at_every_width() {
     let wide = "修复上传程序在网络断开之后丢失最后一部分的错误";
     let mut state = full();
     let sessions = vec![
-        listed(2, title, name, "2026-11-15T14:02:00Z", Status::Crashed, 12),
-        listed(1, wide, name, "2026-11-15T13:02:00Z", Status::Ended, 1),
+        listed(2, title, name, "2026-11-15T14:02:00Z", SessionStatus::Crashed, 12),
+        listed(1, wide, name, "2026-11-15T13:02:00Z", SessionStatus::Ended, 1),
     ];
-    state.take(Data { sessions, ..Data::default() });
+    state.take(ScreenData { sessions, ..ScreenData::default() });
     for columns in 40..=200_u16 {
         let screen = shown(&state, columns, 24);
         let row = screen.lines().nth(4).unwrap();
@@ -405,15 +409,15 @@ fn the_log_is_filtered_while_typing() {
 #[test]
 fn a_session_is_resumed_and_the_screen_is_left() {
     let effect = |keys: &str| press(full(), keys).1;
-    assert_eq!(effect("j r"), Some(Effect::Resume("20261114-090000".to_string())));
-    assert_eq!(effect("2 right r"), Some(Effect::Resume("20261113-090000".to_string())));
+    assert_eq!(effect("j r"), Some(ScreenEffect::Resume("20261114-090000".to_string())));
+    assert_eq!(effect("2 right r"), Some(ScreenEffect::Resume("20261113-090000".to_string())));
     assert_eq!(effect("3 r"), None);
-    assert_eq!(effect("j b"), Some(Effect::Brief("/home/dev/hydra".to_string())));
+    assert_eq!(effect("j b"), Some(ScreenEffect::Brief("/home/dev/hydra".to_string())));
     assert_eq!(
         (effect("q"), effect("? ^c"), effect("/ ^c")),
-        (Some(Effect::Quit), Some(Effect::Quit), Some(Effect::Quit))
+        (Some(ScreenEffect::Quit), Some(ScreenEffect::Quit), Some(ScreenEffect::Quit))
     );
-    assert_eq!((effect("/ q"), effect("^z")), (None, Some(Effect::Suspend)));
+    assert_eq!((effect("/ q"), effect("^z")), (None, Some(ScreenEffect::Suspend)));
 }
 
 #[test]
@@ -443,7 +447,7 @@ fn a_rule_is_rejected_only_after_a_question() {
     assert!(screen.contains("Never tell \"rule:Never hold a lock across Wait\" again?"), "{screen}");
     assert_eq!(press(full(), "2 end x n").1, None);
     assert_eq!(press(full(), "2 end x n").0.dialog, None);
-    assert_eq!(press(full(), "2 end x y").1, Some(Effect::Reject(MemoryId::new("m-1"))));
+    assert_eq!(press(full(), "2 end x y").1, Some(ScreenEffect::Reject(MemoryId::new("m-1"))));
     let (state, effect) = press(full(), "2 x");
     assert_eq!((effect, state.dialog.clone()), (None, None));
     assert!(state.message.is_some_and(|message| message.contains("until it is done")));
@@ -453,20 +457,21 @@ fn a_rule_is_rejected_only_after_a_question() {
 fn proposals_are_decided_by_one_key() {
     let id = || MemoryId::new("m-1");
     let effect = |keys: &str| press(full(), keys).1;
-    let keep = |words: Option<&str>, scope| Some(Effect::Approve { id: id(), words: words.map(str::to_string), scope });
+    let keep =
+        |words: Option<&str>, scope| Some(ScreenEffect::Approve { id: id(), words: words.map(str::to_string), scope });
     assert_eq!(effect("3 y"), keep(None, None));
     assert_eq!(effect("3 s y"), keep(None, Some(Scope::Universal)));
     assert_eq!(effect("3 s s y"), keep(None, None));
     assert_eq!(effect("3 e ^u a b back enter"), keep(Some("a"), None));
     assert_eq!(effect("3 e ^u enter"), keep(None, None), "empty words change nothing");
     assert_eq!((effect("3 e esc"), effect("3 e y")), (None, None));
-    assert_eq!(effect("3 n"), Some(Effect::Reject(id())));
-    assert_eq!(effect("3 right n"), Some(Effect::Reject(MemoryId::new("m-2"))));
+    assert_eq!(effect("3 n"), Some(ScreenEffect::Reject(id())));
+    assert_eq!(effect("3 right n"), Some(ScreenEffect::Reject(MemoryId::new("m-2"))));
     assert_eq!(press(full(), "3 right right left").0.review_at, 0);
     assert_eq!(effect("3 u"), None);
     let mut state = full();
     state.decided.push(MemoryId::new("m-9"));
-    assert_eq!(press(state, "3 u").1, Some(Effect::Undo(MemoryId::new("m-9"))));
+    assert_eq!(press(state, "3 u").1, Some(ScreenEffect::Undo(MemoryId::new("m-9"))));
     shows(
         "3",
         (80, 24),
@@ -502,7 +507,7 @@ fn loops_show_their_contexts_cost_and_output() {
 #[test]
 fn without_colour_everything_has_a_sign() {
     let keys = ["", "enter", "2", "3", "4", "?"];
-    let colours = |state: &State| -> HashSet<Color> {
+    let colours = |state: &ScreenState| -> HashSet<Color> {
         let buffer = drawn(state, 80, 24);
         assert!(buffer.content.iter().all(|cell| cell.bg == Color::Reset), "no background colours");
         buffer.content.iter().map(|cell| cell.fg).collect()
@@ -551,13 +556,13 @@ fn hostile_text_cannot_draw() {
 fn what_is_selected_stays_selected_when_something_new_comes() {
     let (mut state, _) = press(full(), "3 right 1 down");
     let mut data = full().data;
-    data.sessions.insert(0, listed(6, "New", "hydra", "2026-11-15T14:59:00Z", Status::Active, 0));
+    data.sessions.insert(0, listed(6, "New", "hydra", "2026-11-15T14:59:00Z", SessionStatus::Active, 0));
     data.proposals.remove(0);
     state.take(data);
     assert_eq!((state.log_at, state.review_at), (2, 0));
     assert_eq!(state.selected().unwrap().session.row, 4);
     let (mut state, _) = press(full(), "end enter");
-    state.take(Data::default());
+    state.take(ScreenData::default());
     assert_eq!((state.log_at, state.open), (0, None), "everything was forgotten");
     shown(&state, 80, 24);
 }

@@ -3,10 +3,10 @@
 use cerberus_record::clean::text;
 use cerberus_record::memory::Scope;
 
-use super::state::{Dialog, Effect, Filter, State, Tab};
+use super::state::{Dialog, Filter, ScreenEffect, ScreenState, Tab};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyPress {
     Char(char),
     Ctrl(char),
     Up,
@@ -29,11 +29,11 @@ const PAGE: usize = 10;
 const FILTER_CHARS_MAX: usize = 100;
 const WORDS_CHARS_MAX: usize = 500;
 
-pub fn update(mut state: State, key: Key) -> (State, Option<Effect>) {
+pub fn update(mut state: ScreenState, key: KeyPress) -> (ScreenState, Option<ScreenEffect>) {
     state.message = None;
     let effect = match key {
-        Key::Ctrl('c' | 'd') => Some(Effect::Quit),
-        Key::Ctrl('z') => Some(Effect::Suspend),
+        KeyPress::Ctrl('c' | 'd') => Some(ScreenEffect::Quit),
+        KeyPress::Ctrl('z') => Some(ScreenEffect::Suspend),
         _ if state.dialog.is_some() => in_dialog(&mut state, key),
         _ if state.filter.is_typing => {
             in_filter(&mut state, key);
@@ -45,16 +45,16 @@ pub fn update(mut state: State, key: Key) -> (State, Option<Effect>) {
     (state, effect)
 }
 
-fn in_dialog(state: &mut State, key: Key) -> Option<Effect> {
+fn in_dialog(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
     match (state.dialog.take()?, key) {
-        (Dialog::Ask { effect, .. }, Key::Char('y')) => return Some(effect),
-        (Dialog::Reword(words), Key::Enter) => {
+        (Dialog::Ask { effect, .. }, KeyPress::Char('y')) => return Some(effect),
+        (Dialog::Reword(words), KeyPress::Enter) => {
             let proposal = state.proposal()?;
             let (id, scope) = (proposal.row.id.clone(), chosen_scope(state));
             let words = Some(words.trim().to_string()).filter(|words| !words.is_empty());
-            return Some(Effect::Approve { id, words, scope });
+            return Some(ScreenEffect::Approve { id, words, scope });
         }
-        (Dialog::Reword(mut words), key) if key != Key::Esc => {
+        (Dialog::Reword(mut words), key) if key != KeyPress::Esc => {
             edit(&mut words, key, WORDS_CHARS_MAX);
             state.dialog = Some(Dialog::Reword(words));
         }
@@ -69,12 +69,12 @@ fn in_dialog(state: &mut State, key: Key) -> Option<Effect> {
 }
 
 /// Adds to a line that is being typed, or removes from it.
-fn edit(line: &mut String, key: Key, chars_max: usize) {
+fn edit(line: &mut String, key: KeyPress, chars_max: usize) {
     match key {
-        Key::Char(c) if line.chars().count() < chars_max => line.push(c),
-        Key::Backspace => drop(line.pop()),
-        Key::Ctrl('u') => line.clear(),
-        Key::Ctrl('w') => {
+        KeyPress::Char(c) if line.chars().count() < chars_max => line.push(c),
+        KeyPress::Backspace => drop(line.pop()),
+        KeyPress::Ctrl('u') => line.clear(),
+        KeyPress::Ctrl('w') => {
             let end = line.trim_end().rfind(' ').map_or(0, |at| at + 1);
             line.truncate(end);
         }
@@ -82,11 +82,11 @@ fn edit(line: &mut String, key: Key, chars_max: usize) {
     }
 }
 
-fn in_filter(state: &mut State, key: Key) {
+fn in_filter(state: &mut ScreenState, key: KeyPress) {
     match key {
-        Key::Enter => state.filter.is_typing = false,
-        Key::Esc => state.filter = Filter::default(),
-        Key::Up | Key::Down | Key::PageUp | Key::PageDown => {
+        KeyPress::Enter => state.filter.is_typing = false,
+        KeyPress::Esc => state.filter = Filter::default(),
+        KeyPress::Up | KeyPress::Down | KeyPress::PageUp | KeyPress::PageDown => {
             state.log_at = moved(state.log_at, key, state.sessions().len()).unwrap_or(state.log_at);
         }
         key => {
@@ -97,38 +97,38 @@ fn in_filter(state: &mut State, key: Key) {
 }
 
 /// The position after a key that moves; `None` for any other key.
-fn moved(at: usize, key: Key, length: usize) -> Option<usize> {
+fn moved(at: usize, key: KeyPress, length: usize) -> Option<usize> {
     let last = length.saturating_sub(1);
     Some(match key {
-        Key::Up | Key::Char('k') => at.saturating_sub(1),
-        Key::Down | Key::Char('j') => (at + 1).min(last),
-        Key::PageUp => at.saturating_sub(PAGE),
-        Key::PageDown | Key::Char(' ') => (at + PAGE).min(last),
-        Key::Home | Key::Char('g') => 0,
-        Key::End | Key::Char('G') => last,
+        KeyPress::Up | KeyPress::Char('k') => at.saturating_sub(1),
+        KeyPress::Down | KeyPress::Char('j') => (at + 1).min(last),
+        KeyPress::PageUp => at.saturating_sub(PAGE),
+        KeyPress::PageDown | KeyPress::Char(' ') => (at + PAGE).min(last),
+        KeyPress::Home | KeyPress::Char('g') => 0,
+        KeyPress::End | KeyPress::Char('G') => last,
         _ => return None,
     })
 }
 
-fn on_page(state: &mut State, key: Key) -> Option<Effect> {
+fn on_page(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
     match key {
-        Key::Char('q') => return Some(Effect::Quit),
-        Key::Char('?') => state.dialog = Some(Dialog::Help),
-        Key::Char(digit @ '1'..='4') => go_to(state, Tab::ALL[digit as usize - '1' as usize]),
-        Key::Tab => go_to(state, Tab::ALL[(state.tab as usize + 1) % Tab::ALL.len()]),
-        Key::Char('/') => {
+        KeyPress::Char('q') => return Some(ScreenEffect::Quit),
+        KeyPress::Char('?') => state.dialog = Some(Dialog::Help),
+        KeyPress::Char(digit @ '1'..='4') => go_to(state, Tab::ALL[digit as usize - '1' as usize]),
+        KeyPress::Tab => go_to(state, Tab::ALL[(state.tab as usize + 1) % Tab::ALL.len()]),
+        KeyPress::Char('/') => {
             go_to(state, Tab::Log);
             state.filter.is_typing = true;
         }
-        Key::Char('a') => {
+        KeyPress::Char('a') => {
             state.is_only_here = !state.is_only_here;
             (state.log_at, state.told_at, state.line_at, state.loop_at) = (0, 0, 0, 0);
         }
-        Key::Char('r') if state.selected().is_some() => {
-            return state.selected().map(|listed| Effect::Resume(listed.session.id.to_string()));
+        KeyPress::Char('r') if state.selected().is_some() => {
+            return state.selected().map(|listed| ScreenEffect::Resume(listed.session.id.to_string()));
         }
-        Key::Char('b') if state.selected().is_some() => {
-            return state.selected().map(|listed| Effect::Brief(listed.session.cwd.clone()));
+        KeyPress::Char('b') if state.selected().is_some() => {
+            return state.selected().map(|listed| ScreenEffect::Brief(listed.session.cwd.clone()));
         }
         _ if state.open.is_some() => in_session(state, key),
         _ => match state.tab {
@@ -141,28 +141,28 @@ fn on_page(state: &mut State, key: Key) -> Option<Effect> {
     None
 }
 
-fn go_to(state: &mut State, tab: Tab) {
+fn go_to(state: &mut ScreenState, tab: Tab) {
     state.tab = tab;
     state.open = None;
 }
 
-fn in_log(state: &mut State, key: Key) {
+fn in_log(state: &mut ScreenState, key: KeyPress) {
     match key {
-        Key::Enter | Key::Right | Key::Char('l') => state.open = Some(0),
-        Key::Esc => state.filter = Filter::default(),
+        KeyPress::Enter | KeyPress::Right | KeyPress::Char('l') => state.open = Some(0),
+        KeyPress::Esc => state.filter = Filter::default(),
         key => state.log_at = moved(state.log_at, key, state.sessions().len()).unwrap_or(state.log_at),
     }
 }
 
 /// The page of a session: scrolls, goes to its neighbours, or back.
-fn in_session(state: &mut State, key: Key) {
+fn in_session(state: &mut ScreenState, key: KeyPress) {
     let neighbour = |at: usize| match key {
-        Key::Left | Key::Char('h') => at.saturating_sub(1),
+        KeyPress::Left | KeyPress::Char('h') => at.saturating_sub(1),
         _ => at + 1,
     };
     match key {
-        Key::Esc | Key::Backspace => state.open = None,
-        Key::Left | Key::Right | Key::Char('h' | 'l') => {
+        KeyPress::Esc | KeyPress::Backspace => state.open = None,
+        KeyPress::Left | KeyPress::Right | KeyPress::Char('h' | 'l') => {
             state.open = Some(0);
             match state.tab {
                 Tab::Told => state.told_at = neighbour(state.told_at),
@@ -177,25 +177,25 @@ fn in_session(state: &mut State, key: Key) {
 /// No page of a session is longer.
 const SCROLL_MAX: usize = 10_000;
 
-fn in_told(state: &mut State, key: Key) {
+fn in_told(state: &mut ScreenState, key: KeyPress) {
     let lines = state.page().map_or(0, |loaded| loaded.page.told.len());
     match key {
-        Key::Left | Key::Char('h') => (state.told_at, state.line_at) = (state.told_at.saturating_sub(1), 0),
-        Key::Right | Key::Char('l') => (state.told_at, state.line_at) = (state.told_at + 1, 0),
-        Key::Enter => state.open = Some(0),
-        Key::Char('x') => never_again(state),
+        KeyPress::Left | KeyPress::Char('h') => (state.told_at, state.line_at) = (state.told_at.saturating_sub(1), 0),
+        KeyPress::Right | KeyPress::Char('l') => (state.told_at, state.line_at) = (state.told_at + 1, 0),
+        KeyPress::Enter => state.open = Some(0),
+        KeyPress::Char('x') => never_again(state),
         key => state.line_at = moved(state.line_at, key, lines).unwrap_or(state.line_at),
     }
 }
 
 /// Asks whether a memory shall never be told again. Other lines end by themselves.
-fn never_again(state: &mut State) {
+fn never_again(state: &mut ScreenState) {
     let Some(line) = state.told_line() else { return };
     match &line.memory {
         Some(id) => {
             let words = text::line(&line.code, 60);
             let question = format!("Never tell \"{words}\" again?");
-            state.dialog = Some(Dialog::Ask { question, effect: Effect::Reject(id.clone()) });
+            state.dialog = Some(Dialog::Ask { question, effect: ScreenEffect::Reject(id.clone()) });
         }
         None => {
             let why = match line.code.split(':').next() {
@@ -210,19 +210,19 @@ fn never_again(state: &mut State) {
     }
 }
 
-fn in_review(state: &mut State, key: Key) -> Option<Effect> {
-    if let (Key::Char('u'), Some(id)) = (key, state.decided.last()) {
-        return Some(Effect::Undo(id.clone()));
+fn in_review(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
+    if let (KeyPress::Char('u'), Some(id)) = (key, state.decided.last()) {
+        return Some(ScreenEffect::Undo(id.clone()));
     }
     let proposal = state.proposal()?;
     let id = proposal.row.id.clone();
     match key {
-        Key::Char('y') => return Some(Effect::Approve { id, words: None, scope: chosen_scope(state) }),
-        Key::Char('n') => return Some(Effect::Reject(id)),
-        Key::Char('e') => state.dialog = Some(Dialog::Reword(proposal.row.memory.content.to_string())),
-        Key::Char('s') => state.is_for_all = !state.is_for_all,
-        Key::Right | Key::Char('l') | Key::Enter => go_to_proposal(state, state.review_at + 1),
-        Key::Left | Key::Char('h') => go_to_proposal(state, state.review_at.saturating_sub(1)),
+        KeyPress::Char('y') => return Some(ScreenEffect::Approve { id, words: None, scope: chosen_scope(state) }),
+        KeyPress::Char('n') => return Some(ScreenEffect::Reject(id)),
+        KeyPress::Char('e') => state.dialog = Some(Dialog::Reword(proposal.row.memory.content.to_string())),
+        KeyPress::Char('s') => state.is_for_all = !state.is_for_all,
+        KeyPress::Right | KeyPress::Char('l') | KeyPress::Enter => go_to_proposal(state, state.review_at + 1),
+        KeyPress::Left | KeyPress::Char('h') => go_to_proposal(state, state.review_at.saturating_sub(1)),
         key => {
             if let Some(at) = moved(state.review_at, key, state.data.proposals.len()) {
                 go_to_proposal(state, at);
@@ -232,7 +232,7 @@ fn in_review(state: &mut State, key: Key) -> Option<Effect> {
     None
 }
 
-fn go_to_proposal(state: &mut State, at: usize) {
+fn go_to_proposal(state: &mut ScreenState, at: usize) {
     let at = at.min(state.data.proposals.len().saturating_sub(1));
     if at != state.review_at {
         (state.review_at, state.is_for_all) = (at, false);
@@ -240,7 +240,7 @@ fn go_to_proposal(state: &mut State, at: usize) {
 }
 
 /// The scope that the user chose, if it is another than the proposal's own.
-fn chosen_scope(state: &State) -> Option<Scope> {
+fn chosen_scope(state: &ScreenState) -> Option<Scope> {
     let own = state.proposal()?.row.scope();
     (state.is_for_all && own != Scope::Universal).then_some(Scope::Universal)
 }

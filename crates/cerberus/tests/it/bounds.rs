@@ -7,7 +7,7 @@ use cerberus_os::home::Home;
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Location, Note, Record};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
 use cerberus_store::journal;
@@ -65,7 +65,7 @@ fn the_facts_of_a_session_have_a_limit() {
     let at = Timestamp::parse("2026-01-22T13:00:00Z").unwrap();
     let names: Vec<(String, String)> = (0..10_200).map(|n| (format!("k{n}"), format!("step {n}"))).collect();
     let note = |text| Note {
-        kind: Kind::Next,
+        kind: FactKind::Next,
         text,
         why: None,
         sort: None,

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use cerberus_record::clean::glob::{Effect, Glob, deciding};
+use cerberus_record::clean::glob::{Glob, PatternEffect, deciding};
 use cerberus_testkit::env::TestEnv;
 use serde_json::json;
 
@@ -131,11 +131,11 @@ fn at_any_depth(pattern: &str) -> String {
 
 fn is_included(patterns: &[String], path: &str) -> bool {
     let rule = |text: &String| match text.strip_prefix('!') {
-        Some(text) => (Glob::parse(text).unwrap(), Effect::Except),
-        None => (Glob::parse(text).unwrap(), Effect::Include),
+        Some(text) => (Glob::parse(text).unwrap(), PatternEffect::Except),
+        None => (Glob::parse(text).unwrap(), PatternEffect::Include),
     };
-    let rules: Vec<(Glob, Effect)> = patterns.iter().map(rule).collect();
-    let rules: Vec<(&Glob, Effect)> = rules.iter().map(|(glob, effect)| (glob, *effect)).collect();
+    let rules: Vec<(Glob, PatternEffect)> = patterns.iter().map(rule).collect();
+    let rules: Vec<(&Glob, PatternEffect)> = rules.iter().map(|(glob, effect)| (glob, *effect)).collect();
     deciding(&rules, path).is_some()
 }
 

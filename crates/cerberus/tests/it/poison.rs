@@ -9,7 +9,7 @@ use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, MemoryChange, Record};
 use cerberus_record::id::{Agent, MemoryId};
-use cerberus_record::memory::{Background, Memory, Status};
+use cerberus_record::memory::{Background, Memory, MemoryStatus};
 use cerberus_record::time::Timestamp;
 use cerberus_store::journal;
 use cerberus_testkit::env::TestEnv;
@@ -375,7 +375,7 @@ fn memories_of_older_versions_keep_working() {
     let at = Timestamp::parse("2026-01-20T13:00:00Z").unwrap();
     for (number, source) in ["corrections", "user", "elsewhere", "import"].into_iter().enumerate() {
         let memory = Memory {
-            status: Status::Approved,
+            status: MemoryStatus::Approved,
             content: BUILT_IN.clean(format!("Rule of {source}"), Keep::MEMORY),
             category: Clean::word("rule"),
             scope: Clean::word("universal"),

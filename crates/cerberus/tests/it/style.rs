@@ -1,9 +1,12 @@
 //! What the code and the documents must look like, checked by machine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
+/// What is defined once for each system, or once with a feature and once without it, has the same name twice.
+const SHARED_NAMES_MAX_PERCENT: usize = 4;
 
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -82,6 +85,47 @@ fn functions_are_short() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A type's name says which one it is, so that a reader need not look at the imports.
+#[test]
+fn names_of_types_are_unique() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files("rs") {
+        let place = shown(&path);
+        let is_product = place.contains("/src/") && !place.contains("testkit") && !place.starts_with("bench");
+        if !is_product || place.contains("tests") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for name in before_tests(&text).lines().filter_map(defined_type) {
+            places.entry(name.to_owned()).or_default().push(place.clone());
+        }
+    }
+    let all: usize = places.values().map(Vec::len).sum();
+    let shared: Vec<_> = places.iter().filter(|(_, places)| places.len() > 1).collect();
+    let sharing: usize = shared.iter().map(|(_, places)| places.len()).sum();
+    assert!(all > 1000, "only {all} types were found");
+    assert!(sharing * 100 <= all * SHARED_NAMES_MAX_PERCENT, "{sharing} of {all} types share a name: {shared:#?}");
+}
+
+/// The name of the type that a line defines at the beginning of a module.
+fn defined_type(line: &str) -> Option<&str> {
+    let line = match line.strip_prefix("pub(") {
+        Some(rest) => rest.split_once(") ")?.1,
+        None => line.strip_prefix("pub ").unwrap_or(line),
+    };
+    let name = ["struct ", "enum ", "trait ", "type "].iter().find_map(|word| line.strip_prefix(word))?;
+    Some(name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(name))
+}
+
+#[test]
+fn the_name_of_a_type_is_found_in_its_definition() {
+    assert_eq!(defined_type("pub(super) struct Row<'a> {"), Some("Row"));
+    assert_eq!(defined_type("pub enum Kind {"), Some("Kind"));
+    assert_eq!(defined_type("type Pairs = Vec<(u8, u8)>;"), Some("Pairs"));
+    assert_eq!(defined_type("    struct Inner;"), None);
+    assert_eq!(defined_type("fn structure() {"), None);
 }
 
 #[test]

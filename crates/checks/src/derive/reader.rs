@@ -1,6 +1,6 @@
 //! Reads the parts that templates are made of: commands, paths, branches, prohibitions, demands, the end of a turn.
 
-use super::tokens::Token;
+use super::tokens::RuleToken;
 use crate::pattern::Pattern;
 
 /// Programs by their name. A word that is not here is not read as a command.
@@ -21,16 +21,16 @@ const BRANCHES: &str = "main master develop dev production prod staging trunk re
 /// A position in the tokens. Every method either reads something and returns true, or leaves the position.
 #[derive(Clone, Copy)]
 pub struct At<'a> {
-    tokens: &'a [Token],
+    tokens: &'a [RuleToken],
     pub at: usize,
 }
 
 impl<'a> At<'a> {
-    pub fn new(tokens: &'a [Token]) -> At<'a> {
+    pub fn new(tokens: &'a [RuleToken]) -> At<'a> {
         At { tokens, at: 0 }
     }
 
-    pub fn next(&self) -> Option<&'a Token> {
+    pub fn next(&self) -> Option<&'a RuleToken> {
         self.tokens.get(self.at)
     }
 
@@ -47,7 +47,7 @@ impl<'a> At<'a> {
         let mut at = *self;
         for wanted in words.split(' ') {
             match at.next() {
-                Some(Token::Word(word)) if word.eq_ignore_ascii_case(wanted) => at.at += 1,
+                Some(RuleToken::Word(word)) if word.eq_ignore_ascii_case(wanted) => at.at += 1,
                 _ => return false,
             }
         }
@@ -65,24 +65,24 @@ impl<'a> At<'a> {
     }
 
     pub fn breaks(&mut self) -> bool {
-        self.is(&Token::Break)
+        self.is(&RuleToken::Break)
     }
 
-    pub fn is(&mut self, token: &Token) -> bool {
+    pub fn is(&mut self, token: &RuleToken) -> bool {
         let found = self.next() == Some(token);
         self.at += usize::from(found);
         found
     }
 
     pub fn code(&mut self) -> Option<&'a str> {
-        let Some(Token::Code(code)) = self.next() else { return None };
+        let Some(RuleToken::Code(code)) = self.next() else { return None };
         self.at += 1;
         Some(code)
     }
 
     /// A command: in backquotes, or the name of a program with the words that usually follow it.
     pub fn command(&mut self) -> Option<String> {
-        if let Some(Token::Code(code)) = self.next() {
+        if let Some(RuleToken::Code(code)) = self.next() {
             let pattern = Pattern::parse(code).ok()?;
             let is_script = pattern.program().contains('/') && !code.ends_with('/');
             if !is_in(PROGRAMS, pattern.program()) && !is_script {
@@ -91,13 +91,13 @@ impl<'a> At<'a> {
             self.at += 1;
             return Some(pattern.text().to_string());
         }
-        let Some(Token::Word(first)) = self.next() else { return None };
+        let Some(RuleToken::Word(first)) = self.next() else { return None };
         if !is_in(PROGRAMS, &first.to_lowercase()) {
             return None;
         }
         self.at += 1;
         let mut words = vec![first.to_lowercase()];
-        while let Some(Token::Word(word)) = self.next() {
+        while let Some(RuleToken::Word(word)) = self.next() {
             if !is_in(SUBS, word) && !word.starts_with('-') {
                 break;
             }
@@ -124,14 +124,14 @@ impl<'a> At<'a> {
 
     pub fn path(&mut self) -> Option<String> {
         let text = match self.next()? {
-            Token::Code(text) | Token::Word(text) => text.clone(),
+            RuleToken::Code(text) | RuleToken::Word(text) => text.clone(),
             _ => return None,
         };
         let mut at = *self;
         at.at += 1;
         let is_path = text.contains('/') || text.contains('*') || text.starts_with('.') || has_ending(&text);
         let is_plain = !text.contains([' ', '$', '(', '<', '=']) && !text.starts_with('-') && !text.contains("://");
-        let is_code = matches!(self.next(), Some(Token::Code(_)));
+        let is_code = matches!(self.next(), Some(RuleToken::Code(_)));
         let is_folder = at.any("directory|folder");
         if !is_plain || text.len() < 2 || !(is_path || is_folder && is_code) {
             return None;
@@ -146,8 +146,8 @@ impl<'a> At<'a> {
     pub fn branch(&mut self) -> Option<String> {
         self.any("the");
         let name = match self.next()? {
-            Token::Code(name) if !name.contains(' ') && !name.starts_with('-') => name.clone(),
-            Token::Word(name) if is_in(BRANCHES, &name.to_lowercase()) => name.to_lowercase(),
+            RuleToken::Code(name) if !name.contains(' ') && !name.starts_with('-') => name.clone(),
+            RuleToken::Word(name) if is_in(BRANCHES, &name.to_lowercase()) => name.to_lowercase(),
             _ => return None,
         };
         self.at += 1;
@@ -204,7 +204,7 @@ impl<'a> At<'a> {
         }
         let mut at = *self;
         at.any("running");
-        let code = matches!(at.next(), Some(Token::Code(_))).then(|| at.command())??;
+        let code = matches!(at.next(), Some(RuleToken::Code(_))).then(|| at.command())??;
         *self = at;
         Some(code)
     }
@@ -231,12 +231,12 @@ impl<'a> At<'a> {
         let mut named = *self;
         named.any("the|all|all the");
         if named.any("tests|test suite|linter|linters|formatter|type checker|checks|unit tests") {
-            let is_open = named.is(&Token::Open);
+            let is_open = named.is(&RuleToken::Open);
             if !is_open {
                 named.must("with|using|via")?;
             }
             let found = named.commands()?;
-            if is_open && !named.is(&Token::Close) {
+            if is_open && !named.is(&RuleToken::Close) {
                 return None;
             }
             *self = named;

@@ -1,9 +1,9 @@
 //! The templates. Each reads a whole sentence and returns the options of a rule, or nothing.
 
 use super::reader::{At, forbid, need, options};
-use super::tokens::Token;
+use super::tokens::RuleToken;
 
-pub type Template = fn(&[Token]) -> Option<Vec<String>>;
+pub type Template = fn(&[RuleToken]) -> Option<Vec<String>>;
 
 pub const ALL: &[Template] = &[
     forbidden,
@@ -35,12 +35,12 @@ pub const ALL: &[Template] = &[
 ];
 
 /// Never run `a` or `b`.
-fn forbidden(tokens: &[Token]) -> Option<Vec<String>> {
+fn forbidden(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     let has_verb = at.any("use|run|call|execute|invoke");
     // Without a verb only a command in backquotes is clear.
-    if !has_verb && !matches!(at.next(), Some(Token::Code(_))) {
+    if !has_verb && !matches!(at.next(), Some(RuleToken::Code(_))) {
         return None;
     }
     let commands = at.commands()?;
@@ -50,7 +50,7 @@ fn forbidden(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Do not use `b`, use `a` instead.
-fn forbidden_then_instead(tokens: &[Token]) -> Option<Vec<String>> {
+fn forbidden_then_instead(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     at.must("use|run|call|execute")?;
@@ -68,7 +68,7 @@ fn forbidden_then_instead(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Use `a`, not `b`; use `a` instead of `b`.
-fn instead(tokens: &[Token]) -> Option<Vec<String>> {
+fn instead(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.any("please");
     at.any("we|you must|you should");
@@ -101,7 +101,7 @@ fn instead(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Instead of `b`, use `a`.
-fn instead_of_first(tokens: &[Token]) -> Option<Vec<String>> {
+fn instead_of_first(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.must("instead of|rather than")?;
     let commands = at.commands()?;
@@ -114,7 +114,7 @@ fn instead_of_first(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// `b` is forbidden.
-fn not_after(tokens: &[Token]) -> Option<Vec<String>> {
+fn not_after(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let commands = at.commands()?;
     at.must(
@@ -126,7 +126,7 @@ fn not_after(tokens: &[Token]) -> Option<Vec<String>> {
     Some(forbid(&commands, None))
 }
 
-fn force_push(tokens: &[Token]) -> Option<Vec<String>> {
+fn force_push(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     at.must("force push|force-push|push with --force|push --force")?;
@@ -135,7 +135,7 @@ fn force_push(tokens: &[Token]) -> Option<Vec<String>> {
     Some(forbid(&["git push --force".to_string()], None))
 }
 
-fn skipped_hooks(tokens: &[Token]) -> Option<Vec<String>> {
+fn skipped_hooks(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     let is_flag = at.any("use --no-verify|pass --no-verify|commit with --no-verify") || {
@@ -158,7 +158,7 @@ fn skipped_hooks(tokens: &[Token]) -> Option<Vec<String>> {
     Some(forbid(&["git commit --no-verify".to_string(), "git push --no-verify".to_string()], None))
 }
 
-fn amended(tokens: &[Token]) -> Option<Vec<String>> {
+fn amended(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     at.must("amend commits|amend existing commits|amend previous commits|amend a commit")?;
@@ -168,7 +168,7 @@ fn amended(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Never commit to main.
-fn on_branch(tokens: &[Token]) -> Option<Vec<String>> {
+fn on_branch(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     let only = if at.any("commit or push|push or commit|commit and push") {
@@ -194,7 +194,7 @@ fn branch(name: String, only: Option<&str>) -> Vec<String> {
 }
 
 /// No direct commits to main.
-fn no_commits(tokens: &[Token]) -> Option<Vec<String>> {
+fn no_commits(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.must("no")?;
     at.any("direct");
@@ -206,7 +206,7 @@ fn no_commits(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Never edit `gen/` by hand.
-fn protected(tokens: &[Token]) -> Option<Vec<String>> {
+fn protected(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     at.any("manually|directly");
@@ -235,7 +235,7 @@ fn protected(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// `gen/` is generated, do not edit it.
-fn generated(tokens: &[Token]) -> Option<Vec<String>> {
+fn generated(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.any("files in|everything in|everything under|anything in|code in|the|files under");
     let path = at.path()?;
@@ -252,7 +252,7 @@ fn generated(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Treat `vendor/` as read-only.
-fn read_only(tokens: &[Token]) -> Option<Vec<String>> {
+fn read_only(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let is_treated = at.any("treat");
     at.any("files in|everything in|everything under|the");
@@ -263,7 +263,7 @@ fn read_only(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Run `cargo test` before committing.
-fn before_gate(tokens: &[Token]) -> Option<Vec<String>> {
+fn before_gate(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let needed = at.run()?;
     at.must("before")?;
@@ -273,7 +273,7 @@ fn before_gate(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Before committing, run `cargo test`.
-fn gate_first(tokens: &[Token]) -> Option<Vec<String>> {
+fn gate_first(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.any("always");
     at.must("before")?;
@@ -285,7 +285,7 @@ fn gate_first(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Never commit without running `cargo test`.
-fn not_without(tokens: &[Token]) -> Option<Vec<String>> {
+fn not_without(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     let gate = if at.any("commit") { "git commit" } else { at.must("push").map(|()| "git push")? };
@@ -304,7 +304,7 @@ fn not_without(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// `cargo test` must pass before every commit; make sure `cargo test` passes before committing.
-fn must_pass(tokens: &[Token]) -> Option<Vec<String>> {
+fn must_pass(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let is_asked = at.any(
         "always make sure that|always make sure|make sure that|make sure|ensure that|ensure|verify that|\
@@ -324,7 +324,7 @@ fn must_pass(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Run `cargo test` after every change.
-fn at_end(tokens: &[Token]) -> Option<Vec<String>> {
+fn at_end(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let needed = at.run()?;
     at.finish().then_some(())?;
@@ -333,7 +333,7 @@ fn at_end(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// After making changes, run `cargo test`.
-fn end_first(tokens: &[Token]) -> Option<Vec<String>> {
+fn end_first(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.finish().then_some(())?;
     at.breaks();
@@ -348,7 +348,7 @@ fn is_prefix(code: &str) -> bool {
 }
 
 /// Prefix all commands with `rtk`.
-fn prefixed(tokens: &[Token]) -> Option<Vec<String>> {
+fn prefixed(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.always();
     at.must("prefix")?;
@@ -363,7 +363,7 @@ fn prefixed(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Run `pytest` with `uv run`.
-fn run_with(tokens: &[Token]) -> Option<Vec<String>> {
+fn run_with(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.always();
     at.must("run")?;
@@ -375,7 +375,7 @@ fn run_with(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Commit messages must start with `feat:`.
-fn message_start(tokens: &[Token]) -> Option<Vec<String>> {
+fn message_start(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.any("all|every");
     let is_list = at.any("commit messages|commit message|commit subjects|commits|commit titles");
@@ -413,7 +413,7 @@ fn start(code: &str) -> String {
 const CONVENTIONAL: [&str; 11] =
     ["feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert"];
 
-fn conventional(tokens: &[Token]) -> Option<Vec<String>> {
+fn conventional(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.any("always");
     if at.any("use|follow|we use|we follow") {
@@ -432,7 +432,7 @@ fn conventional(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Keep commit subjects under 72 characters.
-fn message_length(tokens: &[Token]) -> Option<Vec<String>> {
+fn message_length(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     let is_kept = at.any("keep|limit|always keep");
     at.any("the");
@@ -444,7 +444,7 @@ fn message_length(tokens: &[Token]) -> Option<Vec<String>> {
         at.must("must be|should be|must stay|must have|may have")?;
     }
     at.must("under|below|within|to|at most|to at most|no longer than|shorter than")?;
-    let Some(Token::Word(number)) = at.next() else { return None };
+    let Some(RuleToken::Word(number)) = at.next() else { return None };
     let number = number.parse::<usize>().ok().filter(|number| (20..=200).contains(number))?;
     at.at += 1;
     at.must("characters|chars")?;
@@ -453,7 +453,7 @@ fn message_length(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Do not add `Co-Authored-By` to commit messages.
-fn not_in_message(tokens: &[Token]) -> Option<Vec<String>> {
+fn not_in_message(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     if at.never().is_some() {
         at.must("add|include|put|use|mention|write")?;
@@ -462,8 +462,8 @@ fn not_in_message(tokens: &[Token]) -> Option<Vec<String>> {
     }
     at.any("a|any|the");
     let text = match at.next()? {
-        Token::Code(text) => text.clone(),
-        Token::Word(word) if word.eq_ignore_ascii_case("co-authored-by") => "Co-Authored-By".to_string(),
+        RuleToken::Code(text) => text.clone(),
+        RuleToken::Word(word) if word.eq_ignore_ascii_case("co-authored-by") => "Co-Authored-By".to_string(),
         _ => return None,
     };
     at.at += 1;
@@ -476,7 +476,7 @@ fn not_in_message(tokens: &[Token]) -> Option<Vec<String>> {
 }
 
 /// Do not leave `console.log` in code.
-fn not_in_code(tokens: &[Token]) -> Option<Vec<String>> {
+fn not_in_code(tokens: &[RuleToken]) -> Option<Vec<String>> {
     let mut at = At::new(tokens);
     at.never()?;
     at.must("leave|write|add")?;

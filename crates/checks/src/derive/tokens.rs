@@ -1,7 +1,7 @@
 //! A sentence as words, code spans and the few marks that matter.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum RuleToken {
     Word(String),
     /// In backquotes.
     Code(String),
@@ -16,7 +16,7 @@ const TOKENS_MAX: usize = 40;
 
 /// The tokens of one sentence, without list marks, emphasis and a rationale after a dash. `None` if the text is more
 /// than one sentence.
-pub fn tokens(text: &str) -> Option<Vec<Token>> {
+pub fn tokens(text: &str) -> Option<Vec<RuleToken>> {
     let text = text.trim().trim_start_matches(['-', '•', '+', '>', '#', ' ']).trim_start_matches("* ").trim_start();
     let text = text.split_once(". ").filter(|(number, _)| number.parse::<u32>().is_ok()).map_or(text, |(_, rest)| rest);
     let text = text.trim().replace(['’', '‘'], "'");
@@ -28,7 +28,7 @@ pub fn tokens(text: &str) -> Option<Vec<Token>> {
         }
         if let Some(code) = rest.strip_prefix('`') {
             let (code, after) = code.split_once('`')?;
-            tokens.push(Token::Code(code.trim().to_string()));
+            tokens.push(RuleToken::Code(code.trim().to_string()));
             rest = after;
             continue;
         }
@@ -47,15 +47,15 @@ pub fn tokens(text: &str) -> Option<Vec<Token>> {
                 rest = after;
             }
             ',' | ';' => {
-                tokens.push(Token::Break);
+                tokens.push(RuleToken::Break);
                 rest = after;
             }
             '(' => {
-                tokens.push(Token::Open);
+                tokens.push(RuleToken::Open);
                 rest = after;
             }
             ')' => {
-                tokens.push(Token::Close);
+                tokens.push(RuleToken::Close);
                 rest = after;
             }
             '\n' => return None,
@@ -67,7 +67,7 @@ pub fn tokens(text: &str) -> Option<Vec<Token>> {
                 if word.ends_with(['.', '!', '?', ':']) && !after.is_empty() {
                     return None;
                 }
-                tokens.push(Token::Word(word.trim_matches('"').to_string()));
+                tokens.push(RuleToken::Word(word.trim_matches('"').to_string()));
                 rest = after;
             }
         }

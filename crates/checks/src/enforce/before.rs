@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_agents::action::Action;
-use cerberus_agents::before::{self, Before, Refusal};
+use cerberus_agents::before::{self, Before, HookRefusal};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::outside;
-use cerberus_record::check::{Decision, Verdict};
+use cerberus_record::check::{CheckDecision, CheckVerdict};
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Event, Record};
 use cerberus_record::id::{Agent, fnv1a};
@@ -26,13 +26,13 @@ use cerberus_store::project::identity::{self, Located};
 use cerberus_store::project::privacy;
 use memchr::{memchr, memmem, memrchr};
 
-use super::denied::{Denied, Try};
+use super::denied::{DeniedCall, EarlierDenial};
 use super::file;
 use crate::decide::{decide, decide_stop};
 use crate::reason::reason;
 use crate::replay::note;
-use crate::scene::{Past, Place, Scene, Sources};
-use crate::{Check, Level, Rule};
+use crate::scene::{Past, Scene, SceneFolder, Sources};
+use crate::{Check, CheckLevel, Rule};
 
 /// How much of the journal is read for what a session did before.
 const PAST_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -56,10 +56,10 @@ pub enum RefuseError {
     Journal(#[from] JournalError),
 }
 
-type Known = Vec<(Check, Option<Timestamp>)>;
+type DatedChecks = Vec<(Check, Option<Timestamp>)>;
 
 /// The rules; `None` if there are none.
-fn known(home: &Home) -> Result<Option<Known>, RefuseError> {
+fn known(home: &Home) -> Result<Option<DatedChecks>, RefuseError> {
     let path = home.checks();
     match home.text(&path, file::BYTES_MAX) {
         Ok(text) => file::read(&text).map(Some).map_err(|source| RefuseError::Damaged { path, source }),
@@ -90,37 +90,37 @@ pub fn before_tool(
     let check = &checks[hit.check];
     let tried = format!("{:016x}", fnv1a(format!("{} {:?}", check.id, tried_text(&before)).as_bytes()));
     let asker = Asker { home, clock, located: &located, agent: before.agent, session: &before.session, is_recorded };
-    let attempt = Try::new(before.agent.name(), &before.session, &tried, &before.call);
+    let attempt = DeniedCall::new(before.agent.name(), &before.session, &tried, &before.call);
     let denied = attempt.denied(home);
     let permission = allowed[hit.check].filter(|at| clock.now.since(*at) <= ALLOWED_MAX);
-    if let Some(at) = permission.filter(|_| denied != Some(Denied::ThisCall))
+    if let Some(at) = permission.filter(|_| denied != Some(EarlierDenial::ThisCall))
         && asker.is_allowed(check, at, &tried, &before.call)?
     {
         return Ok(None);
     }
     let level = match check.level {
-        Level::Ask if !before::can_ask(before.agent, variable) => Level::Remind,
+        CheckLevel::Ask if !before::can_ask(before.agent, variable) => CheckLevel::Remind,
         level => level,
     };
     let verdict = match level {
-        Level::Ask => Verdict::Asked,
-        Level::Remind if denied == Some(Denied::Before) => Verdict::Overridden,
-        _ => Verdict::Denied,
+        CheckLevel::Ask => CheckVerdict::Asked,
+        CheckLevel::Remind if denied == Some(EarlierDenial::Before) => CheckVerdict::Overridden,
+        _ => CheckVerdict::Denied,
     };
-    if denied != Some(Denied::ThisCall) {
-        if verdict == Verdict::Denied {
+    if denied != Some(EarlierDenial::ThisCall) {
+        if verdict == CheckVerdict::Denied {
             let remembered = attempt.deny(home);
             // A reminder that is not remembered would never end; a block is not meant to.
-            if level != Level::Block {
+            if level != CheckLevel::Block {
                 remembered.map_err(|source| RefuseError::Write { path: home.denied(), source })?;
             }
         }
         asker.record(check, verdict, tried, &before.call)?;
     }
     let refusal = match verdict {
-        Verdict::Overridden | Verdict::Allowed => return Ok(None),
-        Verdict::Asked => Refusal::Ask,
-        Verdict::Denied => Refusal::Deny,
+        CheckVerdict::Overridden | CheckVerdict::Allowed => return Ok(None),
+        CheckVerdict::Asked => HookRefusal::Ask,
+        CheckVerdict::Denied => HookRefusal::Deny,
     };
     Ok(before::refuse(before.agent, refusal, &reason(check, &hit, level)))
 }
@@ -134,7 +134,7 @@ fn tried_text(before: &Before) -> String {
 }
 
 /// The end of a turn that a hook reported.
-pub struct Ending<'a> {
+pub struct TurnEnding<'a> {
     pub agent: Agent,
     pub session: &'a str,
     pub located: &'a Located,
@@ -142,25 +142,27 @@ pub struct Ending<'a> {
 }
 
 /// The reply that lets a turn go on; `None` if it may end. Once per turn.
-pub fn at_stop(home: &Home, clock: &Clock, ending: &Ending) -> Result<Option<String>, RefuseError> {
+pub fn at_stop(home: &Home, clock: &Clock, ending: &TurnEnding) -> Result<Option<String>, RefuseError> {
     let Some(known) = known(home)? else { return Ok(None) };
     let is_about_it = |(check, _): &(Check, Option<Timestamp>)| matches!(check.rule, Rule::Stop { .. });
     let checks: Vec<Check> = known.into_iter().filter(is_about_it).map(|(check, _)| check).collect();
     if checks.is_empty() || before::is_stopped_again(ending.payload) {
         return Ok(None);
     }
-    let Ending { agent, session, located, .. } = ending;
+    let TurnEnding { agent, session, located, .. } = ending;
     let scene = Now::new(home, clock, located, *agent, session);
     let Some(hit) = decide_stop(&checks, &scene) else { return Ok(None) };
     let check = &checks[hit.check];
     let turn = scene.turn();
-    let earlier = Earlier::read(home, clock, agent, session, check)?;
-    let Some(reply) = before::refuse(*agent, Refusal::GoOn, &reason(check, &hit, check.level)) else { return Ok(None) };
-    if earlier.has("stop", &turn, Verdict::Denied) {
+    let earlier = EarlierDecisions::read(home, clock, agent, session, check)?;
+    let Some(reply) = before::refuse(*agent, HookRefusal::GoOn, &reason(check, &hit, check.level)) else {
+        return Ok(None);
+    };
+    if earlier.has("stop", &turn, CheckVerdict::Denied) {
         return Ok(None);
     }
     let asker = Asker { home, clock, located, agent: *agent, session, is_recorded: true };
-    asker.record(check, Verdict::Denied, "stop".to_string(), &turn)?;
+    asker.record(check, CheckVerdict::Denied, "stop".to_string(), &turn)?;
     Ok(Some(reply))
 }
 
@@ -178,19 +180,19 @@ struct Asker<'a> {
 impl Asker<'_> {
     /// Whether the permission that the user gave at a time lets this call pass. If so, it is used up.
     fn is_allowed(&self, check: &Check, at: Timestamp, tried: &str, call: &str) -> Result<bool, JournalError> {
-        let earlier = Earlier::read(self.home, self.clock, &self.agent, self.session, check)?;
+        let earlier = EarlierDecisions::read(self.home, self.clock, &self.agent, self.session, check)?;
         // Two hooks may report one call; both answer the same.
-        if earlier.has(tried, call, Verdict::Allowed) {
+        if earlier.has(tried, call, CheckVerdict::Allowed) {
             return Ok(true);
         }
         let is_unused = earlier.used_at.is_none_or(|used| used < at);
         if is_unused {
-            self.record(check, Verdict::Allowed, tried.to_string(), call)?;
+            self.record(check, CheckVerdict::Allowed, tried.to_string(), call)?;
         }
         Ok(is_unused)
     }
 
-    fn record(&self, check: &Check, verdict: Verdict, tried: String, call: &str) -> Result<(), JournalError> {
+    fn record(&self, check: &Check, verdict: CheckVerdict, tried: String, call: &str) -> Result<(), JournalError> {
         if !self.is_recorded {
             return Ok(());
         }
@@ -201,7 +203,7 @@ impl Asker<'_> {
             call.to_string()
         };
         let key = format!("decision-{}-{tried}-{own}", check.id);
-        let decision = Decision { memory: clean(&check.id), verdict, tried: clean(&tried), call: clean(call) };
+        let decision = CheckDecision { memory: clean(&check.id), verdict, tried: clean(&tried), call: clean(call) };
         let location = self.located.location(self.home.cleaner());
         let event = Event::Decision(decision);
         let record = own_record(self.home, self.clock, self.agent, self.session, location, key, event);
@@ -210,23 +212,29 @@ impl Asker<'_> {
 }
 
 /// Decisions about one check, from the end of the journal.
-struct Earlier {
+struct EarlierDecisions {
     /// In this session: what was tried, the call, the verdict.
-    own: Vec<(String, String, Verdict)>,
+    own: Vec<(String, String, CheckVerdict)>,
     /// When the user's permission was last used, in any session.
     used_at: Option<Timestamp>,
 }
 
-impl Earlier {
-    fn read(home: &Home, clock: &Clock, agent: &Agent, session: &str, check: &Check) -> Result<Earlier, JournalError> {
+impl EarlierDecisions {
+    fn read(
+        home: &Home,
+        clock: &Clock,
+        agent: &Agent,
+        session: &str,
+        check: &Check,
+    ) -> Result<EarlierDecisions, JournalError> {
         let session = home.cleaner().clean(session, Keep::NAME);
-        let mut earlier = Earlier { own: Vec::new(), used_at: None };
+        let mut earlier = EarlierDecisions { own: Vec::new(), used_at: None };
         each_record(home, clock, &check.id, &mut |record| {
             let Event::Decision(decision) = &record.event else { return };
             if *decision.memory != *check.id {
                 return;
             }
-            if decision.verdict == Verdict::Allowed {
+            if decision.verdict == CheckVerdict::Allowed {
                 earlier.used_at = earlier.used_at.max(Some(record.at));
             }
             if record.agent == *agent && record.session == session {
@@ -237,7 +245,7 @@ impl Earlier {
     }
 
     /// Whether another hook already reported the same try.
-    fn has(&self, tried: &str, call: &str, verdict: Verdict) -> bool {
+    fn has(&self, tried: &str, call: &str, verdict: CheckVerdict) -> bool {
         !call.is_empty()
             && self.own.iter().any(|(what, id, decided)| what == tried && id == call && *decided == verdict)
     }
@@ -324,7 +332,7 @@ impl<'a> Now<'a> {
 }
 
 impl Scene for Now<'_> {
-    fn place(&self, folder: &str) -> Option<Place> {
+    fn place(&self, folder: &str) -> Option<SceneFolder> {
         let path = match folder.strip_prefix('~') {
             None => self.located.cwd.join(folder),
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -341,7 +349,7 @@ impl Scene for Now<'_> {
             &found
         };
         let inside = there.cwd.strip_prefix(&there.root).unwrap_or(Path::new(""));
-        Some(Place {
+        Some(SceneFolder {
             project: there.project.clone(),
             folder: inside.to_string_lossy().into_owned(),
             branch: there.branch(),

@@ -1,6 +1,6 @@
 //! The file `checks`: the rules that hooks enforce, one line of JSON.
 
-use cerberus_record::check::Level;
+use cerberus_record::check::CheckLevel;
 use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,10 @@ pub const BYTES_MAX: u64 = 8 * 1024 * 1024;
 const SENTENCE_CHARS_MAX: usize = 300;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct CheckEntry {
     id: String,
     sentence: String,
-    level: Level,
+    level: CheckLevel,
     rule: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     projects: Option<Vec<ProjectId>>,
@@ -27,9 +27,9 @@ pub struct Entry {
     allowed_at: Option<Timestamp>,
 }
 
-impl Entry {
-    pub(super) fn of(row: &CheckRow, projects: Option<Vec<ProjectId>>) -> Entry {
-        Entry {
+impl CheckEntry {
+    pub(super) fn of(row: &CheckRow, projects: Option<Vec<ProjectId>>) -> CheckEntry {
+        CheckEntry {
             id: row.id().as_str().to_string(),
             sentence: cerberus_record::clean::text::line(&row.memory.memory.content, SENTENCE_CHARS_MAX),
             level: row.level,
@@ -47,12 +47,12 @@ impl Entry {
     }
 }
 
-pub(super) fn text(entries: &[Entry]) -> String {
+pub(super) fn text(entries: &[CheckEntry]) -> String {
     serde_json::to_string(entries).unwrap_or_default()
 }
 
 /// The checks, each with the time of its permission.
 pub fn read(text: &str) -> Result<Vec<(Check, Option<Timestamp>)>, serde_json::Error> {
-    let entries: Vec<Entry> = serde_json::from_slice(text.as_bytes())?;
-    Ok(entries.into_iter().filter_map(Entry::check).collect())
+    let entries: Vec<CheckEntry> = serde_json::from_slice(text.as_bytes())?;
+    Ok(entries.into_iter().filter_map(CheckEntry::check).collect())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cerberus_os::home::Home;
 use cerberus_record::event::Event;
-use cerberus_store::journal::{self, JournalError, Line};
+use cerberus_store::journal::{self, JournalError, JournalLine};
 use cerberus_store::project::identity::{self, Located};
 
 use crate::Check;
@@ -17,7 +17,7 @@ pub fn replay(home: &Home, check: Check) -> Result<Replay, JournalError> {
     let mut replay = Replay::new(check);
     let mut places: HashMap<String, Located> = HashMap::new();
     journal::each_line(home, |_, line| {
-        let Line::Whole(sealed) = line else { return };
+        let JournalLine::Whole(sealed) = line else { return };
         let Some(record) = sealed.record() else { return };
         let is_there = projects.as_ref().is_none_or(|ids| ids.contains(&record.location.project));
         if !is_there || !matches!(record.event, Event::Tool(_) | Event::Prompt { .. } | Event::Stop { .. }) {

@@ -16,11 +16,11 @@ use std::path::PathBuf;
 use cerberus_os::clock::Clock;
 use cerberus_os::device;
 use cerberus_os::home::Home;
-use cerberus_record::check::{CheckChange, Level, PauseChange, Verdict};
+use cerberus_record::check::{CheckChange, CheckLevel, CheckVerdict, PauseChange};
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Location};
 use cerberus_record::id::{Agent, MemoryId, ProjectId, fnv1a};
-use cerberus_record::memory::{Scope, Status};
+use cerberus_record::memory::{MemoryStatus, Scope};
 use cerberus_record::time::Timestamp;
 use cerberus_store::capability::{Capability, CapabilityError};
 use cerberus_store::journal::{self, JournalError, own_record};
@@ -76,7 +76,7 @@ pub fn unfit(row: &MemoryRow) -> Option<Unfit> {
     let memory = &row.memory;
     let is_homeless = matches!(row.scope(), Scope::Project(_)) && memory.project.is_none();
     match () {
-        () if memory.status != Status::Approved => Some(Unfit::NotApproved),
+        () if memory.status != MemoryStatus::Approved => Some(Unfit::NotApproved),
         () if memory.background.is_automatic => Some(Unfit::Automatic),
         () if row.is_imported => Some(Unfit::Imported),
         () if row.superseded_by.is_some() => Some(Unfit::Superseded),
@@ -90,7 +90,7 @@ pub fn unfit(row: &MemoryRow) -> Option<Unfit> {
 pub struct CheckRow {
     pub memory: MemoryRow,
     pub rule: Rule,
-    pub level: Level,
+    pub level: CheckLevel,
     /// Since when it is as it is.
     pub at: Timestamp,
     pub allows_once: bool,
@@ -116,7 +116,7 @@ impl CheckRow {
 
     /// Whether hooks enforce it.
     pub fn is_on(&self) -> bool {
-        self.level != Level::Tell && self.idle.is_none()
+        self.level != CheckLevel::Tell && self.idle.is_none()
     }
 }
 
@@ -146,16 +146,22 @@ fn own_device(home: &Home) -> String {
 }
 
 /// What the user says about the check of a memory.
-pub struct Said<'a> {
+pub struct CheckWish<'a> {
     pub memory: &'a MemoryRow,
     /// Empty to remove the check.
     pub words: &'a [String],
-    pub level: Level,
+    pub level: CheckLevel,
     pub allows_once: bool,
 }
 
 /// Records it.
-pub fn say(home: &Home, clock: &Clock, store: &mut Store, located: &Located, said: &Said) -> Result<(), CheckError> {
+pub fn say(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    located: &Located,
+    said: &CheckWish,
+) -> Result<(), CheckError> {
     if !said.words.is_empty() && store.rules(clock.now)?.len() >= CHECKS_MAX {
         return Err(CheckError::TooMany);
     }
@@ -206,7 +212,7 @@ pub fn compile(home: &Home, clock: &Clock, store: &Store) -> Result<(), CheckErr
     let projects = Projects::load(store, clock.now)?;
     let mut compiled = Vec::new();
     for row in all(home, store, clock.now)?.into_iter().filter(CheckRow::is_on) {
-        compiled.push(file::Entry::of(&row, scope_projects(store, &projects, &row.memory)?));
+        compiled.push(file::CheckEntry::of(&row, scope_projects(store, &projects, &row.memory)?));
     }
     let path = home.checks();
     let written = match compiled.is_empty() {
@@ -250,7 +256,7 @@ pub fn check_of(store: &Store, row: &MemoryRow, rule: Rule, now: Timestamp) -> R
 
 /// How often a check was decided, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct CheckTally {
     /// Tries that were not run: denied and not repeated, or left to the user.
     pub prevented: usize,
     pub overridden: usize,
@@ -261,7 +267,7 @@ pub struct Tally {
     pub obeyed: usize,
 }
 
-impl Tally {
+impl CheckTally {
     /// Whether agents mostly insist, so that the rule may not be what the user wants.
     pub fn is_mostly_overridden(&self) -> bool {
         self.overridden >= 3 && self.overridden > self.prevented
@@ -269,7 +275,7 @@ impl Tally {
 }
 
 /// The tally of every memory that has decisions.
-pub fn tallies(store: &Store, now: Timestamp) -> Result<Vec<(String, Tally)>, CheckError> {
+pub fn tallies(store: &Store, now: Timestamp) -> Result<Vec<(String, CheckTally)>, CheckError> {
     let decisions = store.decisions(now)?;
     let mut memories: Vec<&str> = decisions.iter().map(|decision| decision.memory.as_str()).collect();
     memories.sort_unstable();
@@ -277,18 +283,18 @@ pub fn tallies(store: &Store, now: Timestamp) -> Result<Vec<(String, Tally)>, Ch
     let tally = |memory: &str| {
         let own: Vec<_> = decisions.iter().filter(|decision| decision.memory == memory).collect();
         let count = |verdict| own.iter().filter(|decision| decision.verdict == verdict).count();
-        let (denied, overridden) = (count(Verdict::Denied), count(Verdict::Overridden));
+        let (denied, overridden) = (count(CheckVerdict::Denied), count(CheckVerdict::Overridden));
         let mut sessions: Vec<i64> = own.iter().map(|decision| decision.session).collect();
         sessions.sort_unstable();
         sessions.dedup();
         let is_obeyed = |session: &&i64| {
             own.iter().filter(|decision| decision.session == **session).count() == 1
-                && own.iter().any(|decision| decision.session == **session && decision.verdict == Verdict::Denied)
+                && own.iter().any(|decision| decision.session == **session && decision.verdict == CheckVerdict::Denied)
         };
-        Tally {
-            prevented: denied.saturating_sub(overridden) + count(Verdict::Asked),
+        CheckTally {
+            prevented: denied.saturating_sub(overridden) + count(CheckVerdict::Asked),
             overridden,
-            allowed: count(Verdict::Allowed),
+            allowed: count(CheckVerdict::Allowed),
             sessions: sessions.len(),
             obeyed: sessions.iter().filter(is_obeyed).count(),
         }

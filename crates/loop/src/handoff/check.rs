@@ -10,7 +10,7 @@ use super::state::{ModifiedFile, OneLine, PreservedState};
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum FileDifference {
     Modified,
     /// New in git, or untracked.
     Added,
@@ -22,36 +22,36 @@ pub enum Change {
 
 /// One changed file, under its current name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct DifferentFile {
     pub path: String,
-    pub change: Change,
+    pub change: FileDifference,
     pub was: Option<String>,
 }
 
-impl Changed {
-    fn new(path: &str, change: Change) -> Changed {
-        Changed { path: path.to_string(), change, was: None }
+impl DifferentFile {
+    fn new(path: &str, change: FileDifference) -> DifferentFile {
+        DifferentFile { path: path.to_string(), change, was: None }
     }
 }
 
 /// Parses the output of `git status --porcelain=v2 -z`. Paths are never quoted; a rename is followed by the old name.
-pub fn read_status(printed: &str) -> Vec<Changed> {
+pub fn read_status(printed: &str) -> Vec<DifferentFile> {
     let mut entries = printed.split('\0');
     let mut changed = Vec::new();
     while let Some(entry) = entries.next() {
         let (kind, rest) = entry.split_at_checked(2).unwrap_or_default();
         let after = |fields: usize| rest.splitn(fields + 1, ' ').nth(fields).filter(|path| !path.is_empty());
         match kind {
-            "1 " => changed.extend(after(7).map(|path| Changed::new(path, change(rest)))),
+            "1 " => changed.extend(after(7).map(|path| DifferentFile::new(path, change(rest)))),
             "2 " => {
                 let was = entries.next().map(str::to_string);
                 let is_copy = after(7).is_some_and(|rest| rest.starts_with('C'));
-                let change = if is_copy { Change::Added } else { Change::Renamed };
+                let change = if is_copy { FileDifference::Added } else { FileDifference::Renamed };
                 let was = was.filter(|_| !is_copy);
-                changed.extend(after(8).map(|path| Changed { was, ..Changed::new(path, change) }));
+                changed.extend(after(8).map(|path| DifferentFile { was, ..DifferentFile::new(path, change) }));
             }
-            "u " => changed.extend(after(9).map(|path| Changed::new(path, Change::Conflicted))),
-            "? " => changed.push(Changed::new(rest, Change::Added)),
+            "u " => changed.extend(after(9).map(|path| DifferentFile::new(path, FileDifference::Conflicted))),
+            "? " => changed.push(DifferentFile::new(rest, FileDifference::Added)),
             _ => {}
         }
     }
@@ -59,34 +59,37 @@ pub fn read_status(printed: &str) -> Vec<Changed> {
 }
 
 /// The two status letters: index and worktree.
-fn change(entry: &str) -> Change {
+fn change(entry: &str) -> FileDifference {
     let letters = entry.as_bytes().get(..2).unwrap_or_default();
     match letters {
         // Deleted, or added to the index but missing on disk.
-        [_, b'D'] | [b'D', b'.'] => Change::Deleted,
-        [b'A', _] => Change::Added,
-        _ => Change::Modified,
+        [_, b'D'] | [b'D', b'.'] => FileDifference::Deleted,
+        [b'A', _] => FileDifference::Added,
+        _ => FileDifference::Modified,
     }
 }
 
 /// Parses the output of `git diff --name-status -z`.
-pub fn read_diff(printed: &str) -> Vec<Changed> {
+pub fn read_diff(printed: &str) -> Vec<DifferentFile> {
     let mut fields = printed.split('\0');
     let mut changed = Vec::new();
     while let (Some(status), Some(path)) = (fields.next().filter(|status| !status.is_empty()), fields.next()) {
         match status.as_bytes()[0] {
             b'R' => {
                 let Some(new) = fields.next() else { break };
-                changed.push(Changed { was: Some(path.to_string()), ..Changed::new(new, Change::Renamed) });
+                changed.push(DifferentFile {
+                    was: Some(path.to_string()),
+                    ..DifferentFile::new(new, FileDifference::Renamed)
+                });
             }
             b'C' => {
                 let Some(new) = fields.next() else { break };
-                changed.push(Changed::new(new, Change::Added));
+                changed.push(DifferentFile::new(new, FileDifference::Added));
             }
-            b'A' => changed.push(Changed::new(path, Change::Added)),
-            b'D' => changed.push(Changed::new(path, Change::Deleted)),
-            b'U' => changed.push(Changed::new(path, Change::Conflicted)),
-            _ => changed.push(Changed::new(path, Change::Modified)),
+            b'A' => changed.push(DifferentFile::new(path, FileDifference::Added)),
+            b'D' => changed.push(DifferentFile::new(path, FileDifference::Deleted)),
+            b'U' => changed.push(DifferentFile::new(path, FileDifference::Conflicted)),
+            _ => changed.push(DifferentFile::new(path, FileDifference::Modified)),
         }
     }
     changed
@@ -97,7 +100,7 @@ pub fn read_diff(printed: &str) -> Vec<Changed> {
 pub struct Worktree {
     /// What changed since the loop started: committed, modified or new. A later entry for a path replaces an earlier
     /// one.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<DifferentFile>,
     /// Existing files that git does not track; whether they changed is unknown.
     pub unfollowed: HashSet<String>,
 }
@@ -107,7 +110,7 @@ impl PreservedState {
     /// added. The files worked on last come first.
     pub fn check(&mut self, cleaner: &Cleaner, worktree: &Worktree) {
         let item = |text: &str| OneLine::new(cleaner, text);
-        let mut differing: HashMap<&str, &Changed> = HashMap::new();
+        let mut differing: HashMap<&str, &DifferentFile> = HashMap::new();
         let mut order = Vec::new();
         for changed in &worktree.changed {
             if differing.insert(&changed.path, changed).is_none() {
@@ -129,7 +132,7 @@ impl PreservedState {
                     ModifiedFile { path: item(path), change: changed.change, was: changed.was.as_deref().map(item) }
                 }
                 None if worktree.unfollowed.contains(path) => {
-                    ModifiedFile { path: item(path), change: Change::Modified, was: None }
+                    ModifiedFile { path: item(path), change: FileDifference::Modified, was: None }
                 }
                 None => continue,
             };
@@ -148,8 +151,8 @@ mod tests {
     use super::*;
     use crate::handoff::state::one_line;
 
-    fn changed(path: &str, change: Change, was: Option<&str>) -> Changed {
-        Changed { path: path.into(), change, was: was.map(str::to_string) }
+    fn changed(path: &str, change: FileDifference, was: Option<&str>) -> DifferentFile {
+        DifferentFile { path: path.into(), change, was: was.map(str::to_string) }
     }
 
     #[test]
@@ -174,14 +177,14 @@ mod tests {
         assert_eq!(
             read_status(&printed),
             [
-                changed("src/a b.rs", Change::Modified, None),
-                changed("gone.rs", Change::Deleted, None),
-                changed("staged.rs", Change::Added, None),
-                changed("added then gone", Change::Deleted, None),
-                changed("new \"quoted\".rs", Change::Renamed, Some("old name.rs")),
-                changed("copy.rs", Change::Added, None),
-                changed("both.rs", Change::Conflicted, None),
-                changed("new dir/ümlaut.txt", Change::Added, None),
+                changed("src/a b.rs", FileDifference::Modified, None),
+                changed("gone.rs", FileDifference::Deleted, None),
+                changed("staged.rs", FileDifference::Added, None),
+                changed("added then gone", FileDifference::Deleted, None),
+                changed("new \"quoted\".rs", FileDifference::Renamed, Some("old name.rs")),
+                changed("copy.rs", FileDifference::Added, None),
+                changed("both.rs", FileDifference::Conflicted, None),
+                changed("new dir/ümlaut.txt", FileDifference::Added, None),
             ]
         );
     }
@@ -192,19 +195,19 @@ mod tests {
         assert_eq!(
             read_diff(printed),
             [
-                changed("a.rs", Change::Modified, None),
-                changed("b.rs", Change::Added, None),
-                changed("c.rs", Change::Deleted, None),
-                changed("new.rs", Change::Renamed, Some("old.rs")),
-                changed("copy", Change::Added, None),
-                changed("link", Change::Modified, None),
+                changed("a.rs", FileDifference::Modified, None),
+                changed("b.rs", FileDifference::Added, None),
+                changed("c.rs", FileDifference::Deleted, None),
+                changed("new.rs", FileDifference::Renamed, Some("old.rs")),
+                changed("copy", FileDifference::Added, None),
+                changed("link", FileDifference::Modified, None),
             ]
         );
     }
 
     #[test]
     fn only_changed_files_are_listed_and_each_once() {
-        let claim = |path: &str| ModifiedFile { path: one_line(path), change: Change::Modified, was: None };
+        let claim = |path: &str| ModifiedFile { path: one_line(path), change: FileDifference::Modified, was: None };
         let mut state = PreservedState {
             modified_files: ["reverted.rs", "old.rs", "ignored/notes.txt", "a.rs", "a.rs"].map(claim).to_vec(),
             ..PreservedState::default()
@@ -213,23 +216,23 @@ mod tests {
             &BUILT_IN,
             &Worktree {
                 changed: vec![
-                    changed("a.rs", Change::Added, None),
-                    changed("unclaimed.rs", Change::Deleted, None),
-                    changed("new.rs", Change::Renamed, Some("old.rs")),
-                    changed("a.rs", Change::Modified, None),
+                    changed("a.rs", FileDifference::Added, None),
+                    changed("unclaimed.rs", FileDifference::Deleted, None),
+                    changed("new.rs", FileDifference::Renamed, Some("old.rs")),
+                    changed("a.rs", FileDifference::Modified, None),
                 ],
                 unfollowed: HashSet::from(["ignored/notes.txt".to_string()]),
             },
         );
-        let listed: Vec<(&str, Change, Option<&str>)> =
+        let listed: Vec<(&str, FileDifference, Option<&str>)> =
             state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
         assert_eq!(
             listed,
             [
-                ("new.rs", Change::Renamed, Some("old.rs")),
-                ("ignored/notes.txt", Change::Modified, None),
-                ("a.rs", Change::Modified, None),
-                ("unclaimed.rs", Change::Deleted, None),
+                ("new.rs", FileDifference::Renamed, Some("old.rs")),
+                ("ignored/notes.txt", FileDifference::Modified, None),
+                ("a.rs", FileDifference::Modified, None),
+                ("unclaimed.rs", FileDifference::Deleted, None),
             ]
         );
     }

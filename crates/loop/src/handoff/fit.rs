@@ -6,16 +6,16 @@
 
 /// The priority of a part; smaller numbers are served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum SectionPriority {
     /// It always gets a share, however small the budget.
     Must(u8),
     IfRoom(u8),
 }
 
-impl Need {
+impl SectionPriority {
     fn order(self) -> u8 {
         match self {
-            Need::Must(order) | Need::IfRoom(order) => order,
+            SectionPriority::Must(order) | SectionPriority::IfRoom(order) => order,
         }
     }
 }
@@ -32,23 +32,23 @@ pub enum PartKind {
 
 /// A heading and its lines, the best first.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct HandoffSection {
     pub heading: String,
     pub lines: Vec<String>,
     /// More are never shown, whatever the budget.
     pub lines_max: usize,
     pub kind: PartKind,
-    pub need: Need,
+    pub need: SectionPriority,
 }
 
 #[derive(Debug, Default)]
-pub struct Fitted {
+pub struct FittedHandoff {
     pub text: String,
     pub left_out: Vec<(String, usize)>,
 }
 
 /// The parts in their order, in at most `bytes_max`.
-pub fn fit(parts: &[Part], bytes_max: usize) -> Fitted {
+pub fn fit(parts: &[HandoffSection], bytes_max: usize) -> FittedHandoff {
     let shares = shares(parts, bytes_max);
     let mut room = bytes_max - shares.iter().sum::<usize>();
     let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -59,7 +59,7 @@ pub fn fit(parts: &[Part], bytes_max: usize) -> Fitted {
         room = shares[index] + room - text.len();
         shown[index] = (text, count);
     }
-    let mut fitted = Fitted::default();
+    let mut fitted = FittedHandoff::default();
     for (part, (text, count)) in parts.iter().zip(shown) {
         fitted.text.push_str(&text);
         if count < part.lines.len() {
@@ -70,12 +70,12 @@ pub fn fit(parts: &[Part], bytes_max: usize) -> Fitted {
 }
 
 /// The guaranteed bytes of each mandatory part: what it needs, or an equal share.
-fn shares(parts: &[Part], bytes_max: usize) -> Vec<usize> {
+fn shares(parts: &[HandoffSection], bytes_max: usize) -> Vec<usize> {
     let mut shares = vec![0; parts.len()];
     let mut musts: Vec<(usize, usize)> = parts
         .iter()
         .enumerate()
-        .filter(|(_, part)| matches!(part.need, Need::Must(_)))
+        .filter(|(_, part)| matches!(part.need, SectionPriority::Must(_)))
         .map(|(index, part)| (part.whole().len(), index))
         .collect();
     // The smallest first: what it does not need goes to the others.
@@ -88,7 +88,7 @@ fn shares(parts: &[Part], bytes_max: usize) -> Vec<usize> {
     shares
 }
 
-impl Part {
+impl HandoffSection {
     fn whole(&self) -> String {
         self.with(self.lines.len().min(self.lines_max), None)
     }
@@ -117,8 +117,8 @@ impl Part {
             return (self.with(count, None), count);
         }
         match self.need {
-            Need::IfRoom(_) => (String::new(), 0),
-            Need::Must(_) => (self.with(1, Some(room.saturating_sub(1))), 1),
+            SectionPriority::IfRoom(_) => (String::new(), 0),
+            SectionPriority::Must(_) => (self.with(1, Some(room.saturating_sub(1))), 1),
         }
     }
 

@@ -7,8 +7,8 @@ use cerberus_record::event::Severity;
 use cerberus_record::ours::{without_handoff, without_ours};
 use cerberus_text::outline;
 
-use super::state::{Decision, Issue, OneLine, one_line};
-use super::written::{Heading, Written, heading_topic};
+use super::state::{HandoffDecision, Issue, OneLine, one_line};
+use super::written::{Heading, WrittenHandoff, heading_topic};
 
 /// More items of one message are not read.
 const ITEMS_MAX: usize = 30;
@@ -16,9 +16,9 @@ const ITEMS_MAX: usize = 30;
 const LABEL_WORDS_MAX: usize = 7;
 
 /// Parses the last message of a session that was not asked for its handoff.
-pub fn read(message: &str) -> Written {
+pub fn read(message: &str) -> WrittenHandoff {
     let text = without_handoff(without_ours(message));
-    let mut written = Written::default();
+    let mut written = WrittenHandoff::default();
     let mut under = None;
     for line in outline::prose(&text).into_iter().map(str::trim).filter(|line| !line.starts_with('>')) {
         if line.is_empty() {
@@ -56,7 +56,7 @@ pub fn read(message: &str) -> Written {
 }
 
 /// An item under a heading. Ticks take precedence over the heading.
-fn add(written: &mut Written, topic: Heading, text: &str) {
+fn add(written: &mut WrittenHandoff, topic: Heading, text: &str) {
     let is_finished = outline::is_finished(text);
     let text = text.trim_start_matches("[x]").trim_start_matches("[X]").trim_start_matches("✅").trim();
     let text = outline::plain(text);
@@ -84,22 +84,22 @@ fn push(list: &mut Vec<OneLine>, text: &str) {
     }
 }
 
-fn add_decision(written: &mut Written, text: &str) {
+fn add_decision(written: &mut WrittenHandoff, text: &str) {
     if written.decisions.len() < ITEMS_MAX {
         let (what, why) = text.split_once(" because ").map_or((text, None), |(what, why)| (what, Some(why)));
         let rationale = why.map(|why| one_line(why.trim_end_matches('.')));
-        written.decisions.push(Decision { description: one_line(what), rationale, timestamp: None });
+        written.decisions.push(HandoffDecision { description: one_line(what), rationale, timestamp: None });
     }
 }
 
-fn add_issue(written: &mut Written, text: &str) {
+fn add_issue(written: &mut WrittenHandoff, text: &str) {
     if written.issues.len() < ITEMS_MAX {
         let (severity, files) = (Severity::Medium, Vec::new());
         written.issues.push(Issue { description: one_line(text), severity, files, addressed: false });
     }
 }
 
-fn sentences(written: &mut Written, line: &str) {
+fn sentences(written: &mut WrittenHandoff, line: &str) {
     for sentence in split(line) {
         let low = format!(" {} ", sentence.to_lowercase().replace('’', "'"));
         if low.trim_end().ends_with('?') || outline::is_offer(sentence) {
@@ -325,9 +325,9 @@ mod tests {
             "Which one do you want?",
             "- \n-- \n##\n",
         ] {
-            assert_eq!(read(message), Written::default(), "{message}");
+            assert_eq!(read(message), WrittenHandoff::default(), "{message}");
         }
         let ours = "# Context Handoff\n\n## Completed\n- [x] Lexer\n\nPlease continue working on the pending items.\n";
-        assert_eq!(read(ours), Written::default());
+        assert_eq!(read(ours), WrittenHandoff::default());
     }
 }

@@ -9,12 +9,12 @@ use cerberus_recall::extract::extract;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Keep, clip_front};
 use cerberus_record::event::{Event, Severity};
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::ours::{without_handoff, without_ours};
 
 use super::last_words;
-use super::state::{Decision, Issue, Passage, PreservedState, one_line};
-use super::written::{self, Written, any_same, same};
+use super::state::{HandoffDecision, Issue, Passage, PreservedState, one_line};
+use super::written::{self, WrittenHandoff, any_same, same};
 
 /// An answer is a page or two.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;
@@ -60,12 +60,12 @@ impl AgentMessages {
     }
 
     /// The handoff it wrote, if it was asked.
-    pub fn written(&self) -> Option<Written> {
+    pub fn written(&self) -> Option<WrittenHandoff> {
         written::read(self.answer.as_deref()?)
     }
 
     /// The same, once the closing mark was written.
-    pub fn finished(&self) -> Option<Written> {
+    pub fn finished(&self) -> Option<WrittenHandoff> {
         self.written().filter(|_| self.answer.as_ref().is_some_and(|answer| answer.contains(written::CLOSE)))
     }
 
@@ -82,7 +82,7 @@ impl AgentMessages {
     }
 
     /// What it says it did, decided, left and warned about.
-    pub fn last_words(&self) -> Written {
+    pub fn last_words(&self) -> WrittenHandoff {
         last_words::read(&self.quote())
     }
 
@@ -105,7 +105,7 @@ impl PreservedState {
         let said = messages.last_words();
         let is_known = |text: &str| any_same(&self.pending_items, text) || any_same(&self.completed_items, text);
         let pending = said.pending.iter().filter(|item| !is_known(item)).cloned().collect();
-        self.add_written(Written { pending, ..said });
+        self.add_written(WrittenHandoff { pending, ..said });
         let quote = messages.quote();
         self.last_words = Some(Passage::new(cleaner, quote.trim())).filter(|quote| !quote.is_empty());
     }
@@ -114,14 +114,14 @@ impl PreservedState {
     fn add_fact(&mut self, fact: &Fact) {
         let text = one_line(&fact.text);
         match fact.kind {
-            Kind::Next if !any_same(&self.pending_items, &text) && !any_same(&self.completed_items, &text) => {
+            FactKind::Next if !any_same(&self.pending_items, &text) && !any_same(&self.completed_items, &text) => {
                 self.pending_items.push(text);
             }
-            Kind::Done if !any_same(&self.completed_items, &text) => self.completed_items.insert(0, text),
-            Kind::Decision if !self.decisions.iter().any(|known| same(&known.description, &text)) => {
-                self.decisions.push(Decision { description: text, rationale: None, timestamp: None });
+            FactKind::Done if !any_same(&self.completed_items, &text) => self.completed_items.insert(0, text),
+            FactKind::Decision if !self.decisions.iter().any(|known| same(&known.description, &text)) => {
+                self.decisions.push(HandoffDecision { description: text, rationale: None, timestamp: None });
             }
-            Kind::Blocker if !self.known_issues.iter().any(|known| same(&known.description, &text)) => {
+            FactKind::Blocker if !self.known_issues.iter().any(|known| same(&known.description, &text)) => {
                 let files = Vec::new();
                 self.known_issues.push(Issue {
                     description: text,

@@ -21,7 +21,7 @@ use cerberus_record::ours::{HANDOFF_END, HANDOFF_HEAD};
 use self::state::PreservedState;
 use super::preserve::Preserve;
 
-pub use gather::{Evidence, gather};
+pub use gather::{HandoffEvidence, gather};
 
 const INTRODUCTION: &str = "You are continuing work from a previous session. Here is the preserved context:";
 

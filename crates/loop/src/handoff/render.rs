@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text::{line, name};
 
-use super::check::Change;
-use super::fit::{Need, Part, PartKind};
-use super::state::{Decision, IncludedFile, Issue, ModifiedFile, OneLine, PreservedState};
+use super::check::FileDifference;
+use super::fit::{HandoffSection, PartKind, SectionPriority};
+use super::state::{HandoffDecision, IncludedFile, Issue, ModifiedFile, OneLine, PreservedState};
 use super::urgent;
 
 /// More lines of one part add nothing, whatever the budget.
@@ -18,7 +18,7 @@ const OBJECTIVE_CHARS_MAX: usize = 500;
 const FILE_LINE_CHARS_MAX: usize = 400;
 
 /// In display order.
-pub fn parts(state: &PreservedState) -> Vec<Part> {
+pub fn parts(state: &PreservedState) -> Vec<HandoffSection> {
     let bullets = |items: &[OneLine]| items.iter().map(|item| format!("- {}", &**item)).collect::<Vec<_>>();
     let objective = state.current_objective.iter().map(|objective| plain(objective)).collect();
     let completed = state.completed_items.iter().map(|item| format!("- [x] {}", &**item)).collect();
@@ -29,21 +29,21 @@ pub fn parts(state: &PreservedState) -> Vec<Part> {
     let failing = state.test_state.as_ref().map(|tests| named(&tests.failing, "a test")).unwrap_or_default();
     let custom = state.custom.iter().map(|(key, value)| format!("- {key}: {}", &**value)).collect();
     // The third column is the priority: it decides who is served first.
-    let listed: [(&str, Vec<String>, Need, usize); 10] = [
-        ("Current Objective", objective, Need::Must(3), 1),
-        ("Completed", completed, Need::IfRoom(7), COMPLETED_MAX),
-        ("Pending", pending, Need::Must(2), LINES_MAX),
-        ("Modified Files", state.modified_files.iter().map(modified).collect(), Need::IfRoom(5), LINES_MAX),
-        ("Key Decisions", state.decisions.iter().map(decision).collect(), Need::IfRoom(4), LINES_MAX),
-        ("Known Issues", issues, Need::Must(1), LINES_MAX),
-        ("Failing Tests", failing, Need::Must(0), LINES_MAX),
-        ("Recent Commits", named(&state.recent_commits, "a commit"), Need::IfRoom(9), LINES_MAX),
-        ("Custom State", custom, Need::IfRoom(6), LINES_MAX),
-        ("Notes", bullets(&state.notes), Need::IfRoom(8), LINES_MAX),
+    let listed: [(&str, Vec<String>, SectionPriority, usize); 10] = [
+        ("Current Objective", objective, SectionPriority::Must(3), 1),
+        ("Completed", completed, SectionPriority::IfRoom(7), COMPLETED_MAX),
+        ("Pending", pending, SectionPriority::Must(2), LINES_MAX),
+        ("Modified Files", state.modified_files.iter().map(modified).collect(), SectionPriority::IfRoom(5), LINES_MAX),
+        ("Key Decisions", state.decisions.iter().map(decision).collect(), SectionPriority::IfRoom(4), LINES_MAX),
+        ("Known Issues", issues, SectionPriority::Must(1), LINES_MAX),
+        ("Failing Tests", failing, SectionPriority::Must(0), LINES_MAX),
+        ("Recent Commits", named(&state.recent_commits, "a commit"), SectionPriority::IfRoom(9), LINES_MAX),
+        ("Custom State", custom, SectionPriority::IfRoom(6), LINES_MAX),
+        ("Notes", bullets(&state.notes), SectionPriority::IfRoom(8), LINES_MAX),
     ];
     let listed = listed.into_iter().map(|(heading, lines, need, lines_max)| {
         let kind = if heading == "Current Objective" { PartKind::Paragraph } else { PartKind::List };
-        Part { heading: format!("## {heading}"), lines, lines_max, kind, need }
+        HandoffSection { heading: format!("## {heading}"), lines, lines_max, kind, need }
     });
     let files = state.included_files.iter().map(included);
     let first = urgent::parts(state).into_iter();
@@ -59,15 +59,15 @@ fn modified(file: &ModifiedFile) -> String {
     let path = name(&file.path);
     let path = harmless(&path, "a file");
     match (file.change, &file.was) {
-        (Change::Renamed, Some(was)) => format!("- {path} (renamed from {})", name(was)),
-        (Change::Renamed | Change::Modified, _) => format!("- {path}"),
-        (Change::Added, _) => format!("- {path} (new)"),
-        (Change::Deleted, _) => format!("- {path} (deleted)"),
-        (Change::Conflicted, _) => format!("- {path} (in conflict)"),
+        (FileDifference::Renamed, Some(was)) => format!("- {path} (renamed from {})", name(was)),
+        (FileDifference::Renamed | FileDifference::Modified, _) => format!("- {path}"),
+        (FileDifference::Added, _) => format!("- {path} (new)"),
+        (FileDifference::Deleted, _) => format!("- {path} (deleted)"),
+        (FileDifference::Conflicted, _) => format!("- {path} (in conflict)"),
     }
 }
 
-fn decision(decision: &Decision) -> String {
+fn decision(decision: &HandoffDecision) -> String {
     match &decision.rationale {
         Some(why) => format!("- {} ({})", &*decision.description, &**why),
         None => format!("- {}", &*decision.description),
@@ -82,21 +82,21 @@ fn issue(issue: &Issue) -> String {
     format!("- [{}] {}{files}", issue.severity.word().to_uppercase(), &*issue.description)
 }
 
-fn last_words(state: &PreservedState) -> Option<Part> {
+fn last_words(state: &PreservedState) -> Option<HandoffSection> {
     let words = state.last_words.as_deref()?;
-    Some(quoted("## Last Words of the Previous Session".to_string(), words, Need::IfRoom(4)))
+    Some(quoted("## Last Words of the Previous Session".to_string(), words, SectionPriority::IfRoom(4)))
 }
 
-fn included(file: &IncludedFile) -> Part {
-    quoted(format!("## {}", name(&file.path)), &file.text, Need::IfRoom(10))
+fn included(file: &IncludedFile) -> HandoffSection {
+    quoted(format!("## {}", name(&file.path)), &file.text, SectionPriority::IfRoom(10))
 }
 
 /// Text between fences that none of its lines can close.
-pub(super) fn quoted(heading: String, text: &str, need: Need) -> Part {
+pub(super) fn quoted(heading: String, text: &str, need: SectionPriority) -> HandoffSection {
     let lines: Vec<String> = text.lines().map(file_line).collect();
     let longest = lines.iter().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    Part { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need }
+    HandoffSection { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need }
 }
 
 /// A line of a file with its indentation.

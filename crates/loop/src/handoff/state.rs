@@ -6,11 +6,11 @@ use std::ops::Deref;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Keep, line};
 use cerberus_record::event::Severity;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::check::Change;
+use super::check::FileDifference;
 use crate::check_result::CheckResult;
 use crate::preserve::Preserve;
 
@@ -25,7 +25,7 @@ pub struct PreservedState {
     pub pending_items: Vec<OneLine>,
     pub modified_files: Vec<ModifiedFile>,
     /// Newest first.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<HandoffDecision>,
     /// Worst first.
     pub known_issues: Vec<Issue>,
     pub test_state: Option<TestState>,
@@ -59,14 +59,14 @@ pub struct FailedCheck {
 pub struct ModifiedFile {
     /// Relative to the project.
     pub path: OneLine,
-    pub change: Change,
+    pub change: FileDifference,
     /// Its old name, if it was renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<OneLine>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct HandoffDecision {
     pub description: OneLine,
     pub rationale: Option<OneLine>,
     /// `None` if the agent gave no time.
@@ -153,25 +153,25 @@ impl PreservedState {
     /// Removes what the user does not want to preserve.
     pub fn keep(&mut self, preserve: &Preserve) {
         let gone = |kind| !preserve.keeps(kind);
-        if gone(Kind::Objective) {
+        if gone(FactKind::Objective) {
             self.current_objective = None;
         }
-        if gone(Kind::Done) {
+        if gone(FactKind::Done) {
             self.completed_items.clear();
         }
-        if gone(Kind::Next) {
+        if gone(FactKind::Next) {
             self.pending_items.clear();
         }
-        if gone(Kind::File) {
+        if gone(FactKind::File) {
             self.modified_files.clear();
         }
-        if gone(Kind::Decision) {
+        if gone(FactKind::Decision) {
             self.decisions.clear();
         }
-        if gone(Kind::Blocker) {
+        if gone(FactKind::Blocker) {
             self.known_issues.clear();
         }
-        if gone(Kind::Note) {
+        if gone(FactKind::Note) {
             self.custom.clear();
             self.notes.clear();
         }

@@ -3,21 +3,21 @@ use std::collections::BTreeMap;
 use cerberus_agents::stream::StreamEvent;
 use cerberus_agents::{claude_code, codex};
 use cerberus_recall::brief::failing::SessionRun;
-use cerberus_recall::brief::{Known, Settlement};
+use cerberus_recall::brief::{KnownFact, Settlement};
 use cerberus_recall::extract::extract;
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::Outcome;
 use cerberus_record::event::{Event, Note, Severity};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::ours::without_handoff;
 use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
 use proptest::prelude::*;
 
-use super::check::Change;
-use super::state::{Decision, IncludedFile, Issue, ModifiedFile, OneLine, Passage, TestState, one_line};
+use super::check::FileDifference;
+use super::state::{HandoffDecision, IncludedFile, Issue, ModifiedFile, OneLine, Passage, TestState, one_line};
 use super::*;
 
 fn items(list: &[&str]) -> Vec<OneLine> {
@@ -31,7 +31,7 @@ fn issue(description: &str, severity: Severity) -> Issue {
 fn whole() -> PreservedState {
     let file =
         |path: &str, change, was: Option<&str>| ModifiedFile { path: one_line(path), change, was: was.map(one_line) };
-    let decision = |what: &str, why: Option<&str>| Decision {
+    let decision = |what: &str, why: Option<&str>| HandoffDecision {
         description: one_line(what),
         rationale: why.map(one_line),
         timestamp: None,
@@ -41,9 +41,9 @@ fn whole() -> PreservedState {
         completed_items: items(&["Lexer"]),
         pending_items: items(&["Write tests", "Write docs"]),
         modified_files: vec![
-            file("src/lexer.rs", Change::Modified, None),
-            file("src/new.rs", Change::Renamed, Some("src/old.rs")),
-            file("gone.rs", Change::Deleted, None),
+            file("src/lexer.rs", FileDifference::Modified, None),
+            file("src/new.rs", FileDifference::Renamed, Some("src/old.rs")),
+            file("gone.rs", FileDifference::Deleted, None),
         ],
         decisions: vec![decision("Borrow tokens", Some("no copies")), decision("One pass", None)],
         known_issues: vec![
@@ -159,12 +159,12 @@ fn secrets_are_cut_before_a_text_is_made_one_line() {
 
 #[test]
 fn unwanted_kinds_are_not_preserved() {
-    let only = |kinds: &[Kind]| Preserve { kinds: kinds.to_vec(), ..Preserve::default() };
+    let only = |kinds: &[FactKind]| Preserve { kinds: kinds.to_vec(), ..Preserve::default() };
     for (preserve, gone, kept) in [
-        (only(&[Kind::Next]), "## Known Issues", "## Pending"),
-        (only(&[Kind::Blocker]), "## Pending", "## Known Issues"),
-        (only(&[Kind::Next]), "## Custom State", "## Failing Tests"),
-        (only(&[Kind::Decision]), "## Modified Files", "## Key Decisions"),
+        (only(&[FactKind::Next]), "## Known Issues", "## Pending"),
+        (only(&[FactKind::Blocker]), "## Pending", "## Known Issues"),
+        (only(&[FactKind::Next]), "## Custom State", "## Failing Tests"),
+        (only(&[FactKind::Decision]), "## Modified Files", "## Key Decisions"),
         (Preserve { test_state: false, ..Preserve::default() }, "## Failing Tests", "## Pending"),
         (Preserve { commits: 0, ..Preserve::default() }, "## Recent Commits", "## Pending"),
     ] {
@@ -218,7 +218,7 @@ fn only_the_users_part_of_a_loop_prompt_is_recorded() {
     }
 }
 
-fn note(kind: Kind, text: &'static str) -> Note<'static> {
+fn note(kind: FactKind, text: &'static str) -> Note<'static> {
     Note { kind, text: Clean::word(text), why: None, sort: None, severity: None, custom_key: None, resolved: false }
 }
 
@@ -229,39 +229,39 @@ fn left(notes: &[Note<'static>], runs: &[SessionRun]) -> PreservedState {
     for (order, note) in notes.iter().enumerate() {
         let (at, event) = (Timestamp::from_millis(order as i64 * 1_000), order as i64);
         let extracted = extract(&Event::Note(note.clone()));
-        facts.extend(extracted.facts.into_iter().map(|fact| Known { fact, session: session.clone(), at, event }));
+        facts.extend(extracted.facts.into_iter().map(|fact| KnownFact { fact, session: session.clone(), at, event }));
         let closed = extracted.closings.into_iter();
         settlements.extend(closed.map(|closing| Settlement { closing, session: session.clone(), at, event }));
     }
-    gather(Evidence { facts: &facts, settlements: &settlements, runs })
+    gather(HandoffEvidence { facts: &facts, settlements: &settlements, runs })
 }
 
 #[test]
 fn everything_that_can_be_recorded_is_preserved() {
-    let with_key = |text, key| Note { custom_key: Some(Clean::word(key)), ..note(Kind::Note, text) };
+    let with_key = |text, key| Note { custom_key: Some(Clean::word(key)), ..note(FactKind::Note, text) };
     let state = left(
         &[
-            note(Kind::Objective, "first objective"),
-            note(Kind::Objective, "Build the parser"),
-            note(Kind::Next, "write the docs"),
-            note(Kind::Next, "fix the lexer"),
-            note(Kind::Done, "fix the lexer"),
-            note(Kind::Next, "write part two"),
-            note(Kind::Done, "write part one"),
-            Note { why: Some(Clean::word("no copies: fast")), ..note(Kind::Decision, "borrow: tokens") },
-            note(Kind::Decision, "one pass"),
-            note(Kind::Blocker, "disk is slow"),
-            Note { severity: Some(Severity::Critical), ..note(Kind::Blocker, "no access to the server") },
-            Note { severity: Some(Severity::Low), ..note(Kind::Blocker, "a typo") },
-            Note { resolved: true, ..note(Kind::Blocker, "a typo") },
-            note(Kind::Note, "run with --release"),
+            note(FactKind::Objective, "first objective"),
+            note(FactKind::Objective, "Build the parser"),
+            note(FactKind::Next, "write the docs"),
+            note(FactKind::Next, "fix the lexer"),
+            note(FactKind::Done, "fix the lexer"),
+            note(FactKind::Next, "write part two"),
+            note(FactKind::Done, "write part one"),
+            Note { why: Some(Clean::word("no copies: fast")), ..note(FactKind::Decision, "borrow: tokens") },
+            note(FactKind::Decision, "one pass"),
+            note(FactKind::Blocker, "disk is slow"),
+            Note { severity: Some(Severity::Critical), ..note(FactKind::Blocker, "no access to the server") },
+            Note { severity: Some(Severity::Low), ..note(FactKind::Blocker, "a typo") },
+            Note { resolved: true, ..note(FactKind::Blocker, "a typo") },
+            note(FactKind::Note, "run with --release"),
             with_key("one", "phase"),
             with_key("two", "phase"),
             with_key("gone", "owner"),
-            Note { resolved: true, ..note(Kind::Note, "gone") },
-            note(Kind::File, "src/a.rs"),
-            note(Kind::File, "src/b.rs"),
-            note(Kind::File, "src/a.rs"),
+            Note { resolved: true, ..note(FactKind::Note, "gone") },
+            note(FactKind::File, "src/a.rs"),
+            note(FactKind::File, "src/b.rs"),
+            note(FactKind::File, "src/a.rs"),
         ],
         &[],
     );
@@ -334,8 +334,8 @@ prop_compose! {
         file in "[a-z`\n ]{0,2000}",
     ) -> PreservedState {
         let numbered = |list: &[OneLine]| list.iter().enumerate().map(|(n, one)| one_line(&format!("{n}{}", &**one))).collect::<Vec<_>>();
-        let file_of = |path: OneLine| ModifiedFile { path, change: Change::Added, was: None };
-        let decided = |description| Decision { description, rationale: None, timestamp: None };
+        let file_of = |path: OneLine| ModifiedFile { path, change: FileDifference::Added, was: None };
+        let decided = |description| HandoffDecision { description, rationale: None, timestamp: None };
         PreservedState {
             current_objective: objective,
             completed_items: lists[0].clone(),

@@ -3,7 +3,7 @@
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text::{line, name};
 
-use super::fit::{Need, Part, PartKind};
+use super::fit::{HandoffSection, PartKind, SectionPriority};
 use super::render::quoted;
 use super::state::{FailedCheck, Passage, PreservedState};
 
@@ -11,24 +11,28 @@ const LINES_MAX: usize = 100;
 const MESSAGE_LINE_CHARS_MAX: usize = 1_000;
 
 /// In display order.
-pub fn parts(state: &PreservedState) -> Vec<Part> {
+pub fn parts(state: &PreservedState) -> Vec<HandoffSection> {
     let mut parts = Vec::new();
     if let Some(failed) = &state.failed_check {
         let heading = if failed.result.claimed { "## Completion Refused" } else { "## Check Failed" };
-        parts.push(list(heading, failed_check(failed), Need::Must(0)));
+        parts.push(list(heading, failed_check(failed), SectionPriority::Must(0)));
         let output = &failed.result.output;
-        parts.push(quoted("## End of the Check's Output".to_string(), output, Need::IfRoom(1)));
+        parts.push(quoted("## End of the Check's Output".to_string(), output, SectionPriority::IfRoom(1)));
     }
     let task = "- The task was changed since the last session began; the one above is valid.".to_string();
     let changed = if state.task_has_changed { vec![task] } else { Vec::new() };
-    parts.push(list("## Task Changed", changed, Need::Must(0)));
-    parts.push(list("## Message from the User", messages(&state.messages), Need::Must(0)));
-    parts.push(list("## Earlier Messages from the User", messages(&state.earlier_messages), Need::IfRoom(3)));
+    parts.push(list("## Task Changed", changed, SectionPriority::Must(0)));
+    parts.push(list("## Message from the User", messages(&state.messages), SectionPriority::Must(0)));
+    parts.push(list(
+        "## Earlier Messages from the User",
+        messages(&state.earlier_messages),
+        SectionPriority::IfRoom(3),
+    ));
     parts
 }
 
-fn list(heading: &str, lines: Vec<String>, need: Need) -> Part {
-    Part { heading: heading.to_string(), lines, lines_max: LINES_MAX, kind: PartKind::List, need }
+fn list(heading: &str, lines: Vec<String>, need: SectionPriority) -> HandoffSection {
+    HandoffSection { heading: heading.to_string(), lines, lines_max: LINES_MAX, kind: PartKind::List, need }
 }
 
 fn failed_check(failed: &FailedCheck) -> Vec<String> {
@@ -67,14 +71,14 @@ mod tests {
 
     use super::*;
     use crate::check_result::CheckResult;
-    use crate::completion::Checked;
+    use crate::completion::CompletionCheck;
     use crate::handoff::compose;
     use crate::preserve::Preserve;
 
     #[test]
     fn a_refused_completion_comes_first() {
         let output = "test parser::deep ... FAILED\nassertion failed: ```\n\ntest result: FAILED. 0 passed; 1 failed";
-        let failed = Checked::Failed { words: "exit 101".to_string() };
+        let failed = CompletionCheck::Failed { words: "exit 101".to_string() };
         let changed = ["check.sh".to_string()];
         let result = CheckResult::new(&BUILT_IN, "cargo test", &failed, output, true, &changed);
         let passage = |text: &str| Passage::new(&BUILT_IN, text);

@@ -9,11 +9,11 @@ use std::collections::HashSet;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Note, Severity};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::ours::{REQUEST_END, REQUEST_HEAD};
 
-use super::check::Change;
-use super::state::{Decision, Issue, ModifiedFile, OneLine, PreservedState, one_line};
+use super::check::FileDifference;
+use super::state::{HandoffDecision, Issue, ModifiedFile, OneLine, PreservedState, one_line};
 
 const OPEN: &str = "<handoff>";
 pub(crate) const CLOSE: &str = "</handoff>";
@@ -45,11 +45,11 @@ pub fn request() -> String {
 
 /// What the agent wrote, by heading.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
+pub struct WrittenHandoff {
     pub objective: Option<OneLine>,
     pub completed: Vec<OneLine>,
     pub pending: Vec<OneLine>,
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<HandoffDecision>,
     pub issues: Vec<Issue>,
     pub files: Vec<OneLine>,
     pub notes: Vec<OneLine>,
@@ -107,13 +107,13 @@ const HEADINGS: [(&str, Heading); 33] = [
 const ITEMS_MAX: usize = 200;
 
 /// Parses an answer; `None` if it contains no handoff.
-pub fn read(answer: &str) -> Option<Written> {
+pub fn read(answer: &str) -> Option<WrittenHandoff> {
     let block = match answer.rfind(OPEN) {
         Some(open) => &answer[open + OPEN.len()..],
         None => answer,
     };
     let block = block.split(CLOSE).next().unwrap_or(block);
-    let mut written = Written::default();
+    let mut written = WrittenHandoff::default();
     let mut under = None;
     let mut has_heading = false;
     let mut is_code = false;
@@ -129,7 +129,7 @@ pub fn read(answer: &str) -> Option<Written> {
             written.take(under, line);
         }
     }
-    (has_heading && written != Written::default()).then_some(written)
+    (has_heading && written != WrittenHandoff::default()).then_some(written)
 }
 
 /// If the line is a heading: its topic, if it is a known one.
@@ -146,7 +146,7 @@ pub(super) fn heading_topic(words: &str) -> Option<Heading> {
     HEADINGS.iter().find(|(word, _)| words.contains(word)).map(|(_, heading)| *heading)
 }
 
-impl Written {
+impl WrittenHandoff {
     fn take(&mut self, under: Heading, line: &str) {
         let (item, is_ticked) = item(line);
         // Ignore an item that only repeats the form.
@@ -197,12 +197,12 @@ fn item(line: &str) -> (&str, Option<bool>) {
 }
 
 /// `what (why)`, `what because why`, `what — why`.
-fn decision(item: &str) -> Decision {
+fn decision(item: &str) -> HandoffDecision {
     let in_brackets = item.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
     let apart = || [" because ", " — ", " – "].iter().find_map(|mark| item.split_once(mark));
     let (what, why) = in_brackets.or_else(apart).map_or((item, None), |(what, why)| (what, Some(why)));
     let rationale = why.map(str::trim).filter(|why| !why.is_empty()).map(one_line);
-    Decision { description: one_line(what), rationale, timestamp: None }
+    HandoffDecision { description: one_line(what), rationale, timestamp: None }
 }
 
 /// `[HIGH] what`, `high: what`, or just the description.
@@ -219,7 +219,7 @@ fn issue(item: &str) -> Issue {
     Issue { description: one_line(description), severity, files: Vec::new(), addressed: is_addressed(&word) }
 }
 
-impl Written {
+impl WrittenHandoff {
     /// The same as notes from `cerberus record`, so that they outlive the next context too.
     pub fn notes(&self, cleaner: &Cleaner) -> Vec<Note<'static>> {
         let clean = |text: &str| cleaner.clean(text.to_string(), Keep::SUBJECT);
@@ -232,30 +232,30 @@ impl Written {
             custom_key: None,
             resolved: false,
         };
-        let of = |kind: Kind, items: &[OneLine]| items.iter().map(|item| note(kind, item)).collect::<Vec<_>>();
-        let decided = |one: &Decision| Note {
+        let of = |kind: FactKind, items: &[OneLine]| items.iter().map(|item| note(kind, item)).collect::<Vec<_>>();
+        let decided = |one: &HandoffDecision| Note {
             why: one.rationale.as_deref().map(clean),
-            ..note(Kind::Decision, &one.description)
+            ..note(FactKind::Decision, &one.description)
         };
         let issue = |one: &Issue| Note {
             severity: Some(one.severity),
             resolved: one.addressed,
-            ..note(Kind::Blocker, &one.description)
+            ..note(FactKind::Blocker, &one.description)
         };
         // Done items settle earlier open ones, so they come first.
-        let mut notes = of(Kind::Done, &self.completed);
-        notes.extend(of(Kind::Next, &self.pending));
+        let mut notes = of(FactKind::Done, &self.completed);
+        notes.extend(of(FactKind::Next, &self.pending));
         notes.extend(self.decisions.iter().map(decided));
         notes.extend(self.issues.iter().map(issue));
-        notes.extend(of(Kind::Note, &self.notes));
+        notes.extend(of(FactKind::Note, &self.notes));
         notes
     }
 }
 
 impl PreservedState {
     /// Merges the agent's handoff into the captured state. If both have an item, the agent's wording wins.
-    pub fn add_written(&mut self, written: Written) {
-        let Written { objective, completed, pending, decisions, issues, files, notes } = written;
+    pub fn add_written(&mut self, written: WrittenHandoff) {
+        let WrittenHandoff { objective, completed, pending, decisions, issues, files, notes } = written;
         // A recorded objective was set on purpose, so it wins.
         self.current_objective = self.current_objective.take().or(objective);
         self.pending_items.retain(|item| !completed.iter().any(|done| settles(done, item)));
@@ -270,7 +270,7 @@ impl PreservedState {
         let claimed: HashSet<String> = self.modified_files.iter().map(|file| file.path.to_string()).collect();
         let paths = files.into_iter().map(|file| one_line(file.split(" (").next().unwrap_or(&file).trim_matches('`')));
         let new = paths.filter(|path| !claimed.contains(&**path));
-        self.modified_files.extend(new.map(|path| ModifiedFile { path, change: Change::Modified, was: None }));
+        self.modified_files.extend(new.map(|path| ModifiedFile { path, change: FileDifference::Modified, was: None }));
     }
 }
 
@@ -388,12 +388,12 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Kind::Done, "Lexer", false),
-                (Kind::Next, "Tests", false),
-                (Kind::Decision, "One pass", false),
-                (Kind::Blocker, "slow", false),
-                (Kind::Blocker, "leaks", true),
-                (Kind::Note, "be quick", false),
+                (FactKind::Done, "Lexer", false),
+                (FactKind::Next, "Tests", false),
+                (FactKind::Decision, "One pass", false),
+                (FactKind::Blocker, "slow", false),
+                (FactKind::Blocker, "leaks", true),
+                (FactKind::Note, "be quick", false),
             ]
         );
         assert_eq!((notes[2].why.as_deref(), notes[3].severity), (Some("fast"), Some(Severity::High)));
@@ -411,13 +411,13 @@ mod tests {
             known_issues: vec![issue("the build is slow", Severity::Low, false), issue("leaks", Severity::High, false)],
             ..PreservedState::default()
         };
-        state.add_written(Written {
+        state.add_written(WrittenHandoff {
             objective: Some(one_line("Another")),
             completed: items(&["Fix the lexer"]),
             pending: items(&["Deploy", "Write the tests"]),
             issues: vec![issue("leaks", Severity::High, true), issue("crash", Severity::Critical, false)],
             files: items(&["`a.rs` (new)"]),
-            ..Written::default()
+            ..WrittenHandoff::default()
         });
         assert_eq!(state.current_objective.as_deref(), Some("The recorded one"));
         assert_eq!(texts(&state.pending_items), ["Deploy", "Write the tests", "write the docs"]);

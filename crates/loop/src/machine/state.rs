@@ -1,18 +1,18 @@
 //! The types of the machine: its states, inputs and effects.
 
-use cerberus_agents::meter::Reading;
+use cerberus_agents::meter::MeterReading;
 use cerberus_agents::stream::{Speaker, StreamEvent, Wait};
 use cerberus_record::time::Timestamp;
 
-use crate::completion::Checked;
-use crate::failure::{Exit, Failure};
+use crate::completion::CompletionCheck;
+use crate::failure::{LoopFailure, ProgramExit};
 use crate::settings::Worker;
-use crate::stop::{Limit, Stop};
-use crate::totals::{Counts, Ended, How, Progress, Totals};
+use crate::stop::{Limit, StopReason};
+use crate::totals::{AttemptEnd, EndedAttempt, LoopProgress, SpentIteration, Totals};
 
 /// How a session can be asked for its handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum HandoffAsking {
     /// While it runs, with one more message.
     Live,
     /// After it was stopped, by resuming it.
@@ -21,57 +21,57 @@ pub enum Asking {
 }
 
 impl Worker {
-    pub fn asking(self) -> Asking {
+    pub fn asking(self) -> HandoffAsking {
         match self.headless() {
-            Some(headless) if headless.stays_open() => Asking::Live,
-            Some(headless) if headless.resume.is_some() => Asking::Resumed,
-            _ => Asking::Never,
+            Some(headless) if headless.stays_open() => HandoffAsking::Live,
+            Some(headless) if headless.resume.is_some() => HandoffAsking::Resumed,
+            _ => HandoffAsking::Never,
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct State {
+pub struct MachineState {
     pub phase: Phase,
     pub totals: Totals,
     /// The loop should end after this iteration.
-    pub ending: Option<Stop>,
+    pub ending: Option<StopReason>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phase {
     Resting {
         until: Timestamp,
-        why: Why,
+        why: Delay,
         hook: Hook,
     },
-    Starting(Attempt),
-    Working(Attempt),
+    Starting(RunningContext),
+    Working(RunningContext),
     /// It was asked for its handoff.
     HandingOver {
-        attempt: Attempt,
-        how: How,
+        attempt: RunningContext,
+        how: AttemptEnd,
         asked: Timestamp,
         turns: u32,
         is_written: bool,
     },
     /// It should exit soon.
     Leaving {
-        attempt: Attempt,
-        over: Over,
+        attempt: RunningContext,
+        over: ContextEnd,
         since: Timestamp,
     },
     /// It is gone; its result is being determined.
     Settling {
-        attempt: Attempt,
-        over: Over,
+        attempt: RunningContext,
+        over: ContextEnd,
     },
-    Stopped(Stop),
+    Stopped(StopReason),
 }
 
 /// Why the next context does not start at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum Delay {
     /// Contexts keep a distance from each other.
     Pace,
     /// The model's server asked for it.
@@ -80,12 +80,12 @@ pub enum Why {
     Failed { words: String },
 }
 
-impl Why {
+impl Delay {
     pub fn words(&self) -> String {
         match self {
-            Why::Pace => "contexts keep a minimum distance (min_interval, max_reboots_per_hour)".to_string(),
-            Why::Limited { words } => words.clone(),
-            Why::Failed { words } => format!("the last context failed: {words}"),
+            Delay::Pace => "contexts keep a minimum distance (min_interval, max_reboots_per_hour)".to_string(),
+            Delay::Limited { words } => words.clone(),
+            Delay::Failed { words } => format!("the last context failed: {words}"),
         }
     }
 }
@@ -100,7 +100,7 @@ pub enum Hook {
 
 /// A running context.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attempt {
+pub struct RunningContext {
     pub began: Timestamp,
     pub last_output: Timestamp,
     /// Until then its silence is explained.
@@ -108,17 +108,17 @@ pub struct Attempt {
     pub turns: u32,
     pub tool_failures: u32,
     pub denied: Option<String>,
-    pub warming: Warming,
+    pub warming: WarmUpState,
     /// Whether a fresh context was requested, and the hook's answer.
-    pub wanted: Wanted,
+    pub wanted: WantedHandoff,
     pub is_acknowledged: bool,
-    pub reading: Option<Reading>,
+    pub reading: Option<MeterReading>,
     pub tokens: u64,
     pub cost_usd: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Warming {
+pub enum WarmUpState {
     No,
     /// The warm-up prompt is being answered.
     Busy,
@@ -127,36 +127,40 @@ pub enum Warming {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedHandoff {
     Nothing,
-    Asking(How),
+    Asking(AttemptEnd),
     Refused,
 }
 
 /// How a context's work ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Over {
-    pub how: How,
-    pub failure: Option<Failure>,
+pub struct ContextEnd {
+    pub how: AttemptEnd,
+    pub failure: Option<LoopFailure>,
     /// Whether the user's hook has already permitted the next context.
     pub hook: Hook,
     pub limit: Option<Limit>,
 }
 
-impl Over {
-    pub(crate) fn of(how: How) -> Over {
-        Over { how, failure: None, hook: Hook::ToAsk, limit: None }
+impl ContextEnd {
+    pub(crate) fn of(how: AttemptEnd) -> ContextEnd {
+        ContextEnd { how, failure: None, hook: Hook::ToAsk, limit: None }
     }
 
-    pub(crate) fn failed(failure: Failure) -> Over {
+    pub(crate) fn limited(limit: Limit) -> ContextEnd {
+        ContextEnd { limit: Some(limit), ..ContextEnd::of(AttemptEnd::Limit) }
+    }
+
+    pub(crate) fn failed(failure: LoopFailure) -> ContextEnd {
         let how = match &failure {
-            Failure::Full => How::HardRedline,
-            Failure::OwnLimit { .. } => How::IterationEnd,
-            Failure::Limited { .. } => How::Limited,
-            Failure::NeedsUser { .. } | Failure::Crashed { .. } => How::Failure,
+            LoopFailure::Full => AttemptEnd::HardRedline,
+            LoopFailure::OwnLimit { .. } => AttemptEnd::IterationEnd,
+            LoopFailure::Limited { .. } => AttemptEnd::Limited,
+            LoopFailure::NeedsUser { .. } | LoopFailure::Crashed { .. } => AttemptEnd::Failure,
         };
-        let failure = Some(failure).filter(|_| matches!(how, How::Limited | How::Failure));
-        Over { failure, ..Over::of(how) }
+        let failure = Some(failure).filter(|_| matches!(how, AttemptEnd::Limited | AttemptEnd::Failure));
+        ContextEnd { failure, ..ContextEnd::of(how) }
     }
 }
 
@@ -166,7 +170,7 @@ pub enum Input {
     Tick,
     Output {
         event: StreamEvent,
-        reading: Reading,
+        reading: MeterReading,
         tokens: u64,
         cost_usd: Option<f64>,
     },
@@ -178,7 +182,7 @@ pub enum Input {
     HandedOver,
     /// It is gone, with all its child processes; `words` is the end of its error output.
     Exited {
-        exit: Exit,
+        exit: ProgramExit,
         words: String,
     },
     /// The answer of the user's hook about a fresh context.
@@ -187,8 +191,8 @@ pub enum Input {
         words: String,
     },
     Measured {
-        checked: Option<Checked>,
-        progress: Progress,
+        checked: Option<CompletionCheck>,
+        progress: LoopProgress,
         claimed: bool,
     },
     Asked,
@@ -202,27 +206,27 @@ pub enum Effect {
     Begin,
     /// The new context is at work, so the old one may be closed.
     Acknowledged,
-    AskHook(How),
+    AskHook(AttemptEnd),
     AskHandoff,
     GiveTask,
     CloseInput,
     StopGroup,
     Measure,
     /// The attempt is over.
-    Record(Ended),
+    Record(EndedAttempt),
     Tell(String),
     /// Another agent could go on before then.
     SwitchAgent {
         until: Timestamp,
     },
-    Finish(Stop),
+    Finish(StopReason),
 }
 
-impl Attempt {
+impl RunningContext {
     pub(crate) fn observe(
         &mut self,
         event: &StreamEvent,
-        reading: Reading,
+        reading: MeterReading,
         tokens: u64,
         cost_usd: Option<f64>,
         now: Timestamp,
@@ -243,21 +247,21 @@ impl Attempt {
     }
 
     /// An attempt that had to wait, or never got to work, does not spend its iteration.
-    pub(crate) fn ended(&self, over: &Over, progress: Progress, claimed: bool) -> Ended {
+    pub(crate) fn ended(&self, over: &ContextEnd, progress: LoopProgress, claimed: bool) -> EndedAttempt {
         let failure = over.failure.as_ref().map(|failure| match failure {
-            Failure::Limited { words, .. }
-            | Failure::NeedsUser { words, .. }
-            | Failure::Crashed { words }
-            | Failure::OwnLimit { words } => words.clone(),
-            Failure::Full => "the context was full".to_string(),
+            LoopFailure::Limited { words, .. }
+            | LoopFailure::NeedsUser { words, .. }
+            | LoopFailure::Crashed { words }
+            | LoopFailure::OwnLimit { words } => words.clone(),
+            LoopFailure::Full => "the context was full".to_string(),
         });
-        let is_spent = self.is_acknowledged && over.how != How::Limited;
+        let is_spent = self.is_acknowledged && over.how != AttemptEnd::Limited;
         let (counts, progress) = match (is_spent, progress) {
-            (true, progress) => (Counts::Spent, progress),
-            (false, Progress::Made) => (Counts::Again, Progress::Made),
-            (false, _) => (Counts::Again, Progress::Unknown),
+            (true, progress) => (SpentIteration::Spent, progress),
+            (false, LoopProgress::Made) => (SpentIteration::Again, LoopProgress::Made),
+            (false, _) => (SpentIteration::Again, LoopProgress::Unknown),
         };
-        Ended {
+        EndedAttempt {
             how: over.how,
             counts,
             progress,

@@ -1,14 +1,14 @@
 use std::time::Duration;
 
-use cerberus_agents::meter::{Certainty, Reading};
+use cerberus_agents::meter::{Certainty, MeterReading};
 use cerberus_agents::stream::Fault;
 use cerberus_record::session::LoopEnd;
 use proptest::prelude::*;
 
 use super::*;
-use crate::failure::Exit;
+use crate::failure::ProgramExit;
 use crate::settings::Layer;
-use crate::totals::Counts;
+use crate::totals::SpentIteration;
 
 fn at(secs: u64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000).plus(Duration::from_secs(secs))
@@ -20,9 +20,9 @@ fn settings(text: &str) -> Settings {
     Settings::new(layer.over(standard)).unwrap()
 }
 
-fn reading(percent: f64) -> Reading {
+fn reading(percent: f64) -> MeterReading {
     let tokens = Some((percent * 1_000.0) as u64);
-    Reading { tokens, window: Some(100_000), percent: Some(percent), certainty: Certainty::Direct }
+    MeterReading { tokens, window: Some(100_000), percent: Some(percent), certainty: Certainty::Direct }
 }
 
 fn output(event: StreamEvent, percent: f64) -> Input {
@@ -43,17 +43,17 @@ fn failed(kind: &str, http_status: Option<u16>, words: &str) -> Input {
 }
 
 fn gone() -> Input {
-    Input::Exited { exit: Exit::Code(0), words: String::new() }
+    Input::Exited { exit: ProgramExit::Code(0), words: String::new() }
 }
 
-fn measured(progress: Progress) -> Input {
+fn measured(progress: LoopProgress) -> Input {
     Input::Measured { checked: None, progress, claimed: false }
 }
 
 /// Drives a machine and collects its effects as text.
 struct Drive<'a> {
     machine: Machine<'a>,
-    state: State,
+    state: MachineState,
     wanted: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> Drive<'a> {
     }
 
     /// A whole successful iteration.
-    fn iteration(&mut self, secs: u64, progress: Progress) -> &mut Drive<'a> {
+    fn iteration(&mut self, secs: u64, progress: LoopProgress) -> &mut Drive<'a> {
         self.feed(secs, Input::Tick).feed(secs, Input::HookAgreed).feed(secs, text(10.0));
         self.feed(secs, done()).feed(secs, gone()).feed(secs, measured(progress))
     }
@@ -96,7 +96,7 @@ impl<'a> Drive<'a> {
         std::mem::take(&mut self.wanted).join(", ")
     }
 
-    fn stop(&self) -> Option<&Stop> {
+    fn stop(&self) -> Option<&StopReason> {
         match &self.state.phase {
             Phase::Stopped(stop) => Some(stop),
             _ => None,
@@ -108,9 +108,9 @@ impl<'a> Drive<'a> {
 fn a_context_works_and_the_next_one_follows() {
     let settings = settings("max_iterations = 2");
     let mut drive = Drive::new(&settings);
-    drive.iteration(0, Progress::Made);
+    drive.iteration(0, LoopProgress::Made);
     assert_eq!(drive.wanted(), "begin, acknowledged, close, measure, ended iteration-end Spent");
-    drive.iteration(5, Progress::Made);
+    drive.iteration(5, LoopProgress::Made);
     let second = "hook iteration-end, begin, acknowledged, close, measure, ended iteration-end Spent, finish limit";
     assert_eq!(drive.wanted(), second);
     assert_eq!(drive.state.totals.spent, 2);
@@ -126,11 +126,11 @@ fn the_soft_redline_asks_and_the_hard_one_stops() {
     // The current turn ends first; the handoff follows.
     drive.feed(3, done());
     assert_eq!(drive.wanted(), "");
-    drive.feed(4, Input::HandedOver).feed(4, done()).feed(5, gone()).feed(5, measured(Progress::Made));
+    drive.feed(4, Input::HandedOver).feed(4, done()).feed(5, gone()).feed(5, measured(LoopProgress::Made));
     assert_eq!(drive.wanted(), "close, measure, ended soft-redline Spent");
     drive.feed(6, Input::Tick).feed(7, text(86.0)).feed(7, Input::HookAgreed);
     assert_eq!(drive.wanted(), "begin, acknowledged, hook hard-redline, stop", "the hook agreed before");
-    drive.feed(8, gone()).feed(8, measured(Progress::Made));
+    drive.feed(8, gone()).feed(8, measured(LoopProgress::Made));
     assert_eq!(drive.wanted(), "measure, ended hard-redline Spent");
 }
 
@@ -182,7 +182,7 @@ fn a_hook_that_refuses_keeps_the_context_and_at_its_end_stops_the_loop() {
     drive.feed(0, Input::Tick).feed(1, text(71.0)).feed(1, refused()).feed(2, text(90.0));
     let notice = "tell the pre_reboot hook refused a fresh context; this one continues: busy";
     assert_eq!(drive.wanted(), format!("begin, acknowledged, hook soft-redline, {notice}"));
-    drive.feed(3, done()).feed(4, gone()).feed(4, measured(Progress::Made)).feed(5, Input::Tick).feed(5, refused());
+    drive.feed(3, done()).feed(4, gone()).feed(4, measured(LoopProgress::Made)).feed(5, Input::Tick).feed(5, refused());
     assert_eq!(drive.wanted(), "close, measure, ended iteration-end Spent, hook iteration-end, finish failed");
 }
 
@@ -198,7 +198,7 @@ fn each_kind_of_failure_has_its_own_consequence() {
         let settings = settings("");
         let mut drive = Drive::new(&settings);
         drive.feed(0, Input::Tick).feed(0, text(10.0)).feed(1, input).feed(1, gone()).wanted();
-        drive.feed(1, measured(Progress::Made));
+        drive.feed(1, measured(LoopProgress::Made));
         assert_eq!(drive.wanted(), wanted);
         let resting = match &drive.state.phase {
             Phase::Resting { until, .. } => Some(*until),
@@ -214,7 +214,7 @@ fn a_limit_is_waited_out_until_the_reported_time() {
     let mut drive = Drive::new(&settings);
     let waiting = StreamEvent::Waiting { wait: Wait::Until(at(5_000)), fault: Fault::default() };
     drive.feed(0, Input::Tick).feed(1, output(waiting, 1.0)).feed(2, failed("success", Some(429), "")).feed(2, gone());
-    drive.feed(2, measured(Progress::None)).wanted();
+    drive.feed(2, measured(LoopProgress::None)).wanted();
     drive.feed(4_999, Input::Tick);
     assert_eq!(drive.wanted(), "");
     drive.feed(5_000, Input::Tick).feed(5_000, Input::HookAgreed);
@@ -227,7 +227,7 @@ fn silence_is_a_stall_unless_a_wait_was_announced_or_the_result_is_there() {
     let settings = settings("stall = 600\nlinger = 20");
     let mut drive = Drive::new(&settings);
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(599, Input::Tick).wanted();
-    drive.feed(600, Input::Tick).feed(601, gone()).feed(601, measured(Progress::None));
+    drive.feed(600, Input::Tick).feed(601, gone()).feed(601, measured(LoopProgress::None));
     assert_eq!(drive.wanted(), "stop, measure, ended stall Spent");
     let mut drive = Drive::new(&settings);
     let waiting = StreamEvent::Waiting { wait: Wait::For(Duration::from_secs(3_000)), fault: Fault::default() };
@@ -236,7 +236,7 @@ fn silence_is_a_stall_unless_a_wait_was_announced_or_the_result_is_there() {
     assert_eq!(drive.wanted(), "stop");
     let mut drive = Drive::new(&settings);
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, done()).feed(19, Input::Tick).wanted();
-    drive.feed(20, Input::Tick).feed(21, gone()).feed(21, measured(Progress::Made));
+    drive.feed(20, Input::Tick).feed(21, gone()).feed(21, measured(LoopProgress::Made));
     assert_eq!(drive.wanted(), "stop, measure, ended iteration-end Spent");
     assert_eq!(drive.state.totals.failures, 0);
 }
@@ -248,7 +248,7 @@ fn a_limit_that_says_when_it_ends_is_waited_for() {
     let machine = Machine::new(&settings).in_zone(UtcOffset { seconds: 3_600 });
     let mut drive = Drive { state: machine.start(Totals::new(at(0)), at(0)), machine, wanted: Vec::new() };
     let limit = failed("turn.failed", None, "You've hit your usage limit. Try again at 4:00 AM.");
-    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).feed(0, measured(Progress::Made));
+    drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).feed(0, measured(LoopProgress::Made));
     let (until, _) = match &drive.state.phase {
         Phase::Resting { until, hook, .. } => (*until, *hook),
         other => panic!("{other:?}"),
@@ -268,7 +268,7 @@ fn another_agent_takes_over_unless_the_limit_ends_soon() {
         let mut drive = Drive::new(&settings);
         let limit = failed("turn.failed", None, words);
         drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(0, limit).feed(0, gone()).wanted();
-        drive.feed(0, measured(Progress::None));
+        drive.feed(0, measured(LoopProgress::None));
         assert_eq!(drive.wanted(), wanted, "{words}");
     }
 }
@@ -277,10 +277,10 @@ fn another_agent_takes_over_unless_the_limit_ends_soon() {
 fn a_successor_that_cannot_start_is_tried_again_and_spends_nothing() {
     let settings = settings("same_failure = 2");
     let mut drive = Drive::new(&settings);
-    let crash = || Input::Exited { exit: Exit::Code(1), words: "boom".to_string() };
-    drive.feed(0, Input::Tick).feed(1, crash()).feed(1, measured(Progress::None));
+    let crash = || Input::Exited { exit: ProgramExit::Code(1), words: "boom".to_string() };
+    drive.feed(0, Input::Tick).feed(1, crash()).feed(1, measured(LoopProgress::None));
     assert_eq!(drive.wanted(), "begin, measure, ended failure Again");
-    drive.feed(6, Input::Tick).feed(6, Input::HookAgreed).feed(7, crash()).feed(7, measured(Progress::None));
+    drive.feed(6, Input::Tick).feed(6, Input::HookAgreed).feed(7, crash()).feed(7, measured(LoopProgress::None));
     assert_eq!(drive.wanted(), "hook failure, begin, measure, ended failure Again, finish failed");
     assert_eq!(drive.state.totals.spent, 0);
 }
@@ -288,15 +288,19 @@ fn a_successor_that_cannot_start_is_tried_again_and_spends_nothing() {
 #[test]
 fn completion_is_a_claim_that_something_confirms() {
     let claim = |progress| Input::Measured { checked: None, progress, claimed: true };
-    let checked = |checked| Input::Measured { checked: Some(checked), progress: Progress::Made, claimed: true };
+    let checked = |checked| Input::Measured { checked: Some(checked), progress: LoopProgress::Made, claimed: true };
     for (text, inputs, class) in [
-        ("until = \"x\"", vec![checked(Checked::Passed)], Some(LoopEnd::Complete)),
-        ("until = \"x\"", vec![checked(Checked::NoTests), checked(Checked::NoTests)], None),
-        ("until = \"x\"\nmax_iterations = 1", vec![checked(Checked::Passed)], Some(LoopEnd::Complete)),
-        ("completion_phrase = \"x\"", vec![claim(Progress::Made)], None),
-        ("completion_phrase = \"x\"", vec![claim(Progress::Made), claim(Progress::None)], Some(LoopEnd::Complete)),
-        ("completion_phrase = \"x\"", vec![claim(Progress::Made), claim(Progress::Made)], None),
-        ("completion_phrase = \"x\"\nmax_iterations = 1", vec![claim(Progress::Made)], Some(LoopEnd::Limit)),
+        ("until = \"x\"", vec![checked(CompletionCheck::Passed)], Some(LoopEnd::Complete)),
+        ("until = \"x\"", vec![checked(CompletionCheck::NoTests), checked(CompletionCheck::NoTests)], None),
+        ("until = \"x\"\nmax_iterations = 1", vec![checked(CompletionCheck::Passed)], Some(LoopEnd::Complete)),
+        ("completion_phrase = \"x\"", vec![claim(LoopProgress::Made)], None),
+        (
+            "completion_phrase = \"x\"",
+            vec![claim(LoopProgress::Made), claim(LoopProgress::None)],
+            Some(LoopEnd::Complete),
+        ),
+        ("completion_phrase = \"x\"", vec![claim(LoopProgress::Made), claim(LoopProgress::Made)], None),
+        ("completion_phrase = \"x\"\nmax_iterations = 1", vec![claim(LoopProgress::Made)], Some(LoopEnd::Limit)),
     ] {
         let settings = settings(text);
         let mut drive = Drive::new(&settings);
@@ -305,7 +309,7 @@ fn completion_is_a_claim_that_something_confirms() {
             drive.feed(secs, Input::Tick).feed(secs, Input::HookAgreed).feed(secs, self::text(1.0));
             drive.feed(secs, done()).feed(secs, gone()).feed(secs, input);
         }
-        assert_eq!(drive.stop().map(Stop::class), class, "{text}");
+        assert_eq!(drive.stop().map(StopReason::class), class, "{text}");
     }
 }
 
@@ -313,24 +317,24 @@ fn completion_is_a_claim_that_something_confirms() {
 fn no_progress_budgets_and_denials_stop_the_loop() {
     let idle = settings("no_progress = 2");
     let mut drive = Drive::new(&idle);
-    drive.iteration(0, Progress::None).iteration(1, Progress::Made).iteration(2, Progress::None);
+    drive.iteration(0, LoopProgress::None).iteration(1, LoopProgress::Made).iteration(2, LoopProgress::None);
     assert_eq!(drive.stop(), None);
-    drive.iteration(3, Progress::None);
-    assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NoProgress));
+    drive.iteration(3, LoopProgress::None);
+    assert_eq!(drive.stop().map(StopReason::class), Some(LoopEnd::NoProgress));
     for (text, word) in
         [("max_tokens = 150", "tokens"), ("max_cost_usd = 0.9", "cost"), ("max_duration = 2", "duration")]
     {
         let settings = settings(text);
         let mut drive = Drive::new(&settings);
-        drive.iteration(0, Progress::Made).feed(1, Input::Tick).feed(1, Input::HookAgreed).feed(2, self::text(1.0));
-        drive.feed(2, gone()).feed(2, measured(Progress::Made));
-        assert_eq!(drive.stop().map(Stop::words), Some(format!("the limit of {word} is reached")), "{text}");
+        drive.iteration(0, LoopProgress::Made).feed(1, Input::Tick).feed(1, Input::HookAgreed).feed(2, self::text(1.0));
+        drive.feed(2, gone()).feed(2, measured(LoopProgress::Made));
+        assert_eq!(drive.stop().map(StopReason::words), Some(format!("the limit of {word} is reached")), "{text}");
     }
     let denied = settings("");
     let mut drive = Drive::new(&denied);
     drive.feed(0, Input::Tick).feed(0, output(StreamEvent::Denied { tool: "Bash".into() }, 1.0)).feed(0, text(1.0));
-    drive.feed(0, done()).feed(0, gone()).feed(0, measured(Progress::None));
-    assert_eq!(drive.stop().map(Stop::class), Some(LoopEnd::NeedsUser));
+    drive.feed(0, done()).feed(0, gone()).feed(0, measured(LoopProgress::None));
+    assert_eq!(drive.stop().map(StopReason::class), Some(LoopEnd::NeedsUser));
 }
 
 #[test]
@@ -338,15 +342,15 @@ fn the_first_stop_request_finishes_the_iteration_and_the_second_does_not() {
     let settings = settings("");
     let mut drive = Drive::new(&settings);
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(1, Input::Asked).wanted();
-    drive.feed(2, text(2.0)).feed(3, done()).feed(3, gone()).feed(3, measured(Progress::Made));
+    drive.feed(2, text(2.0)).feed(3, done()).feed(3, gone()).feed(3, measured(LoopProgress::Made));
     assert_eq!(drive.wanted(), "close, measure, ended iteration-end Spent, finish interrupted");
     let mut drive = Drive::new(&settings);
     drive.feed(0, Input::Tick).feed(0, text(1.0)).feed(1, Input::Asked).feed(1, Input::AskedNow).wanted();
-    drive.feed(2, gone()).feed(2, measured(Progress::Unknown));
+    drive.feed(2, gone()).feed(2, measured(LoopProgress::Unknown));
     assert_eq!(drive.wanted(), "measure, ended interrupted Spent, finish interrupted");
     let mut drive = Drive::new(&settings);
-    drive.iteration(0, Progress::Made).feed(0, Input::Asked);
-    assert_eq!(drive.stop(), Some(&Stop::Asked), "between two contexts there is nothing to finish");
+    drive.iteration(0, LoopProgress::Made).feed(0, Input::Asked);
+    assert_eq!(drive.stop(), Some(&StopReason::Asked), "between two contexts there is nothing to finish");
 }
 
 #[test]
@@ -369,12 +373,12 @@ fn any_input() -> impl Strategy<Value = Input> {
         1 => Just(failed("x", None, "boom")),
         1 => Just(failed("x", Some(401), "boom")),
         2 => Just(gone()),
-        1 => Just(Input::Exited { exit: Exit::Signal(9), words: String::new() }),
+        1 => Just(Input::Exited { exit: ProgramExit::Signal(9), words: String::new() }),
         2 => Just(Input::HookAgreed),
         1 => Just(Input::HookRefused { words: words() }),
         1 => Just(Input::HandedOver),
-        2 => Just(measured(Progress::Made)),
-        1 => Just(measured(Progress::None)),
+        2 => Just(measured(LoopProgress::Made)),
+        1 => Just(measured(LoopProgress::None)),
         1 => Just(Input::Asked),
     ]
 }
@@ -391,7 +395,7 @@ proptest! {
         let machine = Machine::new(&settings);
         let mut state = machine.start(Totals::new(at(0)), at(0));
         let (mut now, mut open, mut recorded) = (0, false, 0u32);
-        let mut follow = |state: &mut State, input: Input, now: u64| -> Result<Vec<Effect>, TestCaseError> {
+        let mut follow = |state: &mut MachineState, input: Input, now: u64| -> Result<Vec<Effect>, TestCaseError> {
             let was_over = matches!(state.phase, Phase::Stopped(_));
             let (next, effects) = machine.step(state.clone(), input, at(now));
             *state = next;
@@ -405,7 +409,7 @@ proptest! {
                     Effect::Record(ended) => {
                         prop_assert!(open);
                         open = false;
-                        recorded += u32::from(ended.counts == Counts::Spent);
+                        recorded += u32::from(ended.counts == SpentIteration::Spent);
                     }
                     Effect::Finish(_) => prop_assert!(!open),
                     _ => {}
@@ -425,8 +429,8 @@ proptest! {
             let input = match &state.phase {
                 Phase::Stopped(_) => break,
                 Phase::Resting { hook: Hook::Asked, .. } => Input::HookAgreed,
-                Phase::Working(attempt) | Phase::Starting(attempt) if matches!(attempt.wanted, Wanted::Asking(_)) => Input::HookAgreed,
-                Phase::Settling { .. } => measured(Progress::None),
+                Phase::Working(attempt) | Phase::Starting(attempt) if matches!(attempt.wanted, WantedHandoff::Asking(_)) => Input::HookAgreed,
+                Phase::Settling { .. } => measured(LoopProgress::None),
                 Phase::Leaving { .. } => gone(),
                 _ => Input::Tick,
             };

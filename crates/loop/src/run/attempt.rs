@@ -11,14 +11,14 @@ use cerberus_os::clock::Clock;
 use cerberus_record::clean::text::clip_front;
 use cerberus_record::time::Timestamp;
 
-use super::child::{Child, ChildEvent, GuardLauncher, Program, STOP_GRACE};
-use super::guard::Note;
-use super::ledger::{Ledger, Number};
-use super::output::Output;
+use super::child::{Child, ChildEvent, ChildProgram, GuardLauncher, STOP_GRACE};
+use super::guard::GuardNote;
+use super::ledger::{AttemptNumber, LoopLedger};
+use super::output::AgentOutput;
 use super::tail::Tail;
-use crate::failure::Exit;
+use crate::failure::ProgramExit;
 use crate::handoff::messages::AgentMessages;
-use crate::invoke::{Invocation, Opening, StaysOpen};
+use crate::invoke::{Invocation, OpeningPrompts, StaysOpen};
 use crate::machine::Input;
 use crate::progress::Snapshot;
 use crate::settings::{Settings, Worker};
@@ -32,9 +32,9 @@ const WINDOW_REQUEST: &str = "cerberus-window";
 
 #[derive(Debug)]
 pub struct Attempt {
-    pub number: Number,
+    pub number: AttemptNumber,
     pub began: Timestamp,
-    pub opening: Opening,
+    pub opening: OpeningPrompts,
     pub handoff: Option<String>,
     pub session: Option<String>,
     pub meter: Meter,
@@ -49,16 +49,16 @@ pub struct Attempt {
     /// The file that says how full the context is, if the output does not, and the folder it is in.
     session_file: Option<(SessionFile, PathBuf)>,
     tail: Option<Tail>,
-    output: Output,
+    output: AgentOutput,
     error_words: String,
 }
 
 /// Where and how the agent is started.
-pub struct Launch<'a> {
+pub struct AgentLaunch<'a> {
     pub settings: &'a Settings,
     pub guards: &'a GuardLauncher,
     pub cwd: &'a Path,
-    pub ledger: &'a Ledger,
+    pub ledger: &'a LoopLedger,
     pub agent_dir: Option<&'a Path>,
     pub prices: &'a Prices,
 }
@@ -67,7 +67,7 @@ pub struct Launch<'a> {
 pub enum Incoming {
     Said(StreamEvent),
     Error(String),
-    Exited(Exit),
+    Exited(ProgramExit),
 }
 
 impl Incoming {
@@ -87,14 +87,14 @@ impl Incoming {
 impl Attempt {
     /// Starts the guard, then the agent, then sends the task.
     pub fn start(
-        launch: &Launch,
-        number: Number,
+        launch: &AgentLaunch,
+        number: AttemptNumber,
         invocation: &Invocation,
-        opening: Opening,
+        opening: OpeningPrompts,
         windows: &Windows,
         before: Snapshot,
     ) -> std::io::Result<Attempt> {
-        let note = Note { ledger: launch.ledger.clone(), number };
+        let note = GuardNote { ledger: launch.ledger.clone(), number };
         let child = launched(launch, invocation, Some(&note))?;
         let worker = launch.settings.worker;
         let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
@@ -121,7 +121,7 @@ impl Attempt {
             session_file: session_file.zip(launch.agent_dir.map(Path::to_path_buf)),
             tail: None,
             worker,
-            output: Output::create(launch.ledger.home(), &launch.ledger.output_path(number), launch.cwd),
+            output: AgentOutput::create(launch.ledger.home(), &launch.ledger.output_path(number), launch.cwd),
             error_words: String::new(),
         })
     }
@@ -201,7 +201,7 @@ impl Attempt {
     }
 
     /// A program that only prints may report its failure on standard output.
-    pub fn exited(&self, exit: Exit) -> Input {
+    pub fn exited(&self, exit: ProgramExit) -> Input {
         let printed = self.last_words.lines().rev().find(|line| !line.trim().is_empty());
         let words = match printed.filter(|_| self.worker == Worker::COMMAND && self.error_words.trim().is_empty()) {
             Some(last) => last.to_string(),
@@ -233,7 +233,7 @@ impl Attempt {
     }
 
     /// Stops the agent and resumes its session with another message.
-    pub fn continue_with(&mut self, launch: &Launch, invocation: &Invocation) -> std::io::Result<()> {
+    pub fn continue_with(&mut self, launch: &AgentLaunch, invocation: &Invocation) -> std::io::Result<()> {
         self.child.stop();
         self.wait_for_end();
         self.child = launched(launch, invocation, None)?;
@@ -252,8 +252,8 @@ impl Attempt {
     }
 }
 
-fn launched(launch: &Launch, invocation: &Invocation, note: Option<&Note>) -> std::io::Result<Child> {
-    let program = Program {
+fn launched(launch: &AgentLaunch, invocation: &Invocation, note: Option<&GuardNote>) -> std::io::Result<Child> {
+    let program = ChildProgram {
         program: invocation.program.clone().into(),
         args: invocation.args.iter().map(Into::into).collect(),
         cwd: launch.cwd.to_path_buf(),

@@ -6,17 +6,17 @@ use cerberus_agents::meter::Certainty;
 use cerberus_agents::stream::StreamEvent;
 use cerberus_record::time::Timestamp;
 
-use crate::stop::Stop;
-use crate::totals::Ended;
+use crate::stop::StopReason;
+use crate::totals::EndedAttempt;
 
 /// Shows a loop's progress.
 pub trait Audience {
-    fn report(&mut self, report: &Report);
+    fn report(&mut self, report: &LoopEvent);
 }
 
 /// Something that happened. The agent's text is passed on as it came; the audience cleans it before showing it.
 #[derive(Debug)]
-pub enum Report<'a> {
+pub enum LoopEvent<'a> {
     Begun {
         iteration: u32,
         attempt: u32,
@@ -32,14 +32,14 @@ pub enum Report<'a> {
         until: Timestamp,
         reason: &'a str,
     },
-    Ended(&'a Ended, &'a Summary),
-    Status(&'a Status),
-    Stopped(&'a Stop),
+    Ended(&'a EndedAttempt, &'a AttemptSummary),
+    Status(&'a LoopStatus),
+    Stopped(&'a StopReason),
 }
 
 /// What else is known about an attempt that is over.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct AttemptSummary {
     pub iteration: u32,
     pub took: Duration,
     /// Files that differ from the state before; `None` without checkpoints.
@@ -50,7 +50,7 @@ pub struct Summary {
 
 /// The state of a loop, sent a few times per second.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Status {
+pub struct LoopStatus {
     pub iteration: u32,
     pub iterations_max: Option<u32>,
     pub phase: String,

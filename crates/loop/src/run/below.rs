@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use cerberus_os::platform::processes;
-use cerberus_os::platform::{self, End};
+use cerberus_os::platform::{self, ProcessEnd};
 use cerberus_store::sessions::caller::LOOP_VARIABLE;
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -24,7 +24,7 @@ pub fn adopt() {
 }
 
 /// Ends everything below this process.
-pub fn end_below(ancestor: u32, how: End) {
+pub fn end_below(ancestor: u32, how: ProcessEnd) {
     end_all(&below(ancestor), how);
 }
 
@@ -48,7 +48,7 @@ fn kill_until_none(time_max: Duration, find: impl Fn() -> Vec<u32>) -> usize {
         if empty_looks == EMPTY_LOOKS || begun.elapsed() > time_max {
             return ended.len();
         }
-        end_all(&found, End::Kill);
+        end_all(&found, ProcessEnd::Kill);
         ended.extend(&found);
         std::thread::sleep(LOOK_EVERY);
         // Adopted processes have no other parent to reap them.
@@ -56,7 +56,7 @@ fn kill_until_none(time_max: Duration, find: impl Fn() -> Vec<u32>) -> usize {
     }
 }
 
-fn end_all(pids: &[u32], how: End) {
+fn end_all(pids: &[u32], how: ProcessEnd) {
     pids.iter().for_each(|pid| platform::end_process(*pid, how));
 }
 

@@ -28,8 +28,8 @@ use cerberus_store::project::identity::Located;
 pub use files::FILE_BYTES_MAX;
 use files::{SUBMODULE, fields};
 pub use reference::Reference;
-pub use restore::Restored;
-use saved::Saved;
+pub use restore::RestoredPaths;
+use saved::SavedState;
 
 use super::ledger::WorktreeId;
 
@@ -204,10 +204,10 @@ impl<'a> Checkpoints<'a> {
     }
 
     /// What a checkpoint says about itself. Those of older versions are commits and say nothing.
-    fn saved(&self, name: &str) -> Saved {
+    fn saved(&self, name: &str) -> SavedState {
         let mut git = command(&self.located.root);
         git.args(["cat-file", "tag", name]);
-        self.run("cat-file", git).map(|tag| Saved::parse(&tag)).unwrap_or_default()
+        self.run("cat-file", git).map(|tag| SavedState::parse(&tag)).unwrap_or_default()
     }
 
     fn raw_differences(&self, from: &str, to: &str) -> Result<Vec<u8>, CheckpointError> {
@@ -227,7 +227,7 @@ impl<'a> Checkpoints<'a> {
     /// Saves the whole worktree, without a reference yet. Returns the tag, and the files that were too large.
     fn snapshot(&self, title: String, now: Timestamp) -> Result<(String, Vec<String>), CheckpointError> {
         let (tree, left_out) = self.save_files()?;
-        let saved = Saved { title, base: git::head(self.located), left_out };
+        let saved = SavedState { title, base: git::head(self.located), left_out };
         let mut git = command(&self.located.root);
         git.arg("mktag");
         let tag = self.feed("mktag", git, saved.tag(&tree, now).as_bytes())?;

@@ -16,9 +16,9 @@ use cerberus_record::clean::text::clip_front;
 use cerberus_store::sessions::caller::LOOP_VARIABLE;
 
 use super::below;
-use super::guard::{Note, Order};
-use super::ledger::Number;
-use crate::failure::Exit;
+use super::guard::{GuardNote, GuardOrder};
+use super::ledger::AttemptNumber;
+use crate::failure::ProgramExit;
 
 /// A longer line is cut. The remainder parses as nothing, which is not an error.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -42,7 +42,7 @@ pub struct GuardLauncher {
 
 /// The program to run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Program {
+pub struct ChildProgram {
     pub program: OsString,
     pub args: Vec<OsString>,
     pub cwd: PathBuf,
@@ -54,13 +54,13 @@ pub struct Program {
 pub enum ChildEvent {
     Line(Vec<u8>),
     ErrorLine(Vec<u8>),
-    Ended(Exit),
+    Ended(ProgramExit),
 }
 
 /// How a command of the user ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ran {
-    pub exit: Exit,
+pub struct CommandEnd {
+    pub exit: ProgramExit,
     pub output: String,
     /// It was still running when it should have ended.
     pub was_stopped: bool,
@@ -75,12 +75,12 @@ pub struct Child {
 
 impl GuardLauncher {
     /// Starts the guard. The program itself starts with [`Child::start_program`].
-    pub fn spawn(&self, program: &Program, note: Option<&Note>) -> std::io::Result<Child> {
+    pub fn spawn(&self, program: &ChildProgram, note: Option<&GuardNote>) -> std::io::Result<Child> {
         let mut command = Command::new(&self.program);
         platform::call(&mut command, "cerberus");
         command.args(["loop", "guard"]);
         if let Some(note) = note {
-            let Number { run, iteration, attempt } = note.number;
+            let AttemptNumber { run, iteration, attempt } = note.number;
             let numbers = [run, iteration, attempt].map(|number| number.to_string()).join("-");
             command.args(["--ledger", &note.ledger.name(), "--attempt", &numbers]);
             command.env("CERBERUS_HOME", note.ledger.home().root());
@@ -106,7 +106,7 @@ impl GuardLauncher {
         std::thread::spawn(move || {
             let status = guard.wait();
             let was_killed = status.as_ref().is_ok_and(|status| platform::signal_of(status).is_some());
-            let exit = status.map_or(Exit::Code(1), |status| exit_of(&status));
+            let exit = status.map_or(ProgramExit::Code(1), |status| exit_of(&status));
             if was_killed {
                 below::kill_below(std::process::id(), KILL_TIME_MAX);
             }
@@ -123,11 +123,11 @@ impl GuardLauncher {
     }
 
     /// Runs a command of the user until it exits or `until` returns true.
-    pub fn run(&self, program: &Program, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<Ran> {
+    pub fn run(&self, program: &ChildProgram, input: &str, until: &dyn Fn() -> bool) -> std::io::Result<CommandEnd> {
         let mut child = self.spawn(program, None)?;
-        child.order(&Order::Go);
-        child.order(&Order::Say(input.to_string()));
-        child.order(&Order::Close);
+        child.order(&GuardOrder::Go);
+        child.order(&GuardOrder::Say(input.to_string()));
+        child.order(&GuardOrder::Close);
         let mut output = String::new();
         let mut is_late = false;
         loop {
@@ -140,8 +140,8 @@ impl GuardLauncher {
                 }
                 // The guard may still be ending a late command; then its own exit says nothing.
                 Some(ChildEvent::Ended(exit)) => {
-                    let exit = if is_late { Exit::Signal(15) } else { exit };
-                    return Ok(Ran { exit, output, was_stopped: is_late });
+                    let exit = if is_late { ProgramExit::Signal(15) } else { exit };
+                    return Ok(CommandEnd { exit, output, was_stopped: is_late });
                 }
                 None => {}
             }
@@ -155,15 +155,15 @@ impl GuardLauncher {
 
 impl Child {
     pub fn start_program(&mut self) {
-        self.order(&Order::Go);
+        self.order(&GuardOrder::Go);
     }
 
     pub fn send(&mut self, text: &str) {
-        self.order(&Order::Say(text.to_string()));
+        self.order(&GuardOrder::Say(text.to_string()));
     }
 
     pub fn close_input(&mut self) {
-        self.order(&Order::Close);
+        self.order(&GuardOrder::Close);
     }
 
     /// Asks everything to stop. If something is left after twice the grace period, the guard is killed too.
@@ -171,7 +171,7 @@ impl Child {
         match self.stopped_at {
             None => {
                 self.stopped_at = Some(Instant::now());
-                self.order(&Order::Stop { grace_ms: STOP_GRACE.as_millis() as u64 });
+                self.order(&GuardOrder::Stop { grace_ms: STOP_GRACE.as_millis() as u64 });
             }
             Some(since) if since.elapsed() > 2 * STOP_GRACE => below::kill_below(std::process::id(), KILL_TIME_MAX),
             Some(_) => {}
@@ -181,11 +181,11 @@ impl Child {
     /// Stops at once, without a grace period.
     pub fn stop_now(&mut self) {
         self.stop();
-        self.order(&Order::Stop { grace_ms: 0 });
+        self.order(&GuardOrder::Stop { grace_ms: 0 });
     }
 
     /// A guard that has exited takes no orders; its exit arrives through the channel.
-    fn order(&mut self, order: &Order) {
+    fn order(&mut self, order: &GuardOrder) {
         let Ok(mut line) = serde_json::to_vec(order) else { return };
         line.push(b'\n');
         if let Some(orders) = &mut self.orders {
@@ -198,7 +198,7 @@ impl Child {
         match self.events.recv_timeout(wait_max) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(ChildEvent::Ended(Exit::Code(1))),
+            Err(RecvTimeoutError::Disconnected) => Some(ChildEvent::Ended(ProgramExit::Code(1))),
         }
     }
 }
@@ -222,11 +222,11 @@ fn read_lines<R: Read + Send + 'static>(
 }
 
 /// The guard reports a signal as an exit code; this turns it back into a signal.
-fn exit_of(status: &ExitStatus) -> Exit {
+fn exit_of(status: &ExitStatus) -> ProgramExit {
     match (status.code(), platform::signal_of(status)) {
-        (Some(code @ 129..=192), _) => Exit::Signal(code - 128),
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Code(1),
+        (Some(code @ 129..=192), _) => ProgramExit::Signal(code - 128),
+        (Some(code), _) => ProgramExit::Code(code),
+        (None, Some(signal)) => ProgramExit::Signal(signal),
+        (None, None) => ProgramExit::Code(1),
     }
 }

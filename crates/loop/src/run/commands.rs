@@ -9,13 +9,13 @@ use cerberus_record::clean::text::Keep;
 use cerberus_record::span::Span;
 use serde_json::Value;
 
-use super::child::{GuardLauncher, Program, Ran};
+use super::child::{ChildProgram, CommandEnd, GuardLauncher};
 use super::interrupts::Interrupts;
-use crate::completion::{Checked, judge};
-use crate::failure::Exit;
+use crate::completion::{CompletionCheck, judge};
+use crate::failure::ProgramExit;
 
 /// Where and how the commands run.
-pub struct Commands<'a> {
+pub struct LoopCommands<'a> {
     pub guards: &'a GuardLauncher,
     pub cwd: &'a Path,
     pub cleaner: &'a Cleaner,
@@ -23,13 +23,15 @@ pub struct Commands<'a> {
     pub interrupts: &'a Interrupts,
 }
 
-impl Commands<'_> {
+impl LoopCommands<'_> {
     /// The result of the check, and its output.
-    pub fn check(&self, command: &str, time_max: Duration) -> (Checked, String) {
+    pub fn check(&self, command: &str, time_max: Duration) -> (CompletionCheck, String) {
         match self.run(command, "", time_max) {
-            Ok(ran) if ran.was_stopped => (Checked::Failed { words: self.late(time_max) }, ran.output),
+            Ok(ran) if ran.was_stopped => (CompletionCheck::Failed { words: self.late(time_max) }, ran.output),
             Ok(ran) => (judge(command, ran.exit, &ran.output), ran.output),
-            Err(error) => (Checked::Failed { words: format!("it could not be started: {error}") }, String::new()),
+            Err(error) => {
+                (CompletionCheck::Failed { words: format!("it could not be started: {error}") }, String::new())
+            }
         }
     }
 
@@ -38,9 +40,9 @@ impl Commands<'_> {
     pub fn try_check(&self, command: &str, time_max: Duration) -> Result<bool, String> {
         let ran = self.run(command, "", time_max).map_err(|error| format!("it could not be started: {error}"))?;
         match ran.exit {
-            Exit::Code(127) => Err(self.last_line("command not found", &ran.output)),
-            Exit::Code(126) => Err(self.last_line("the file cannot be executed", &ran.output)),
-            exit => Ok(!ran.was_stopped && judge(command, exit, &ran.output) == Checked::Passed),
+            ProgramExit::Code(127) => Err(self.last_line("command not found", &ran.output)),
+            ProgramExit::Code(126) => Err(self.last_line("the file cannot be executed", &ran.output)),
+            exit => Ok(!ran.was_stopped && judge(command, exit, &ran.output) == CompletionCheck::Passed),
         }
     }
 
@@ -67,8 +69,8 @@ impl Commands<'_> {
         self.cleaner.clean(words.trim_end_matches([':', ' ']).to_string(), Keep::SUBJECT).to_string()
     }
 
-    fn run(&self, command: &str, input: &str, time_max: Duration) -> std::io::Result<Ran> {
-        let program = Program {
+    fn run(&self, command: &str, input: &str, time_max: Duration) -> std::io::Result<CommandEnd> {
+        let program = ChildProgram {
             program: SHELL[0].into(),
             args: vec![SHELL[1].into(), command.into()],
             cwd: self.cwd.to_path_buf(),

@@ -13,14 +13,14 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::id::ProjectId;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
 use cerberus_store::erase::scan::kinds_of;
-use cerberus_store::journal::{self, JournalError, Line};
+use cerberus_store::journal::{self, JournalError, JournalLine};
 use cerberus_store::project::identity::{Located, locate};
 use cerberus_store::view::Store;
 
 use crate::run::checkpoint::{CheckpointError, Checkpoints, Reference};
 use crate::run::forget;
 use crate::run::forget::affected;
-use crate::run::ledger::Ledger;
+use crate::run::ledger::LoopLedger;
 
 /// Half a million references.
 const PACKED_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -110,7 +110,7 @@ fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepo
 
 /// The checkpoints whose files contain a secret that is not in the commit they are based on.
 fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InRepository>), CheckpointsError> {
-    let looped: HashSet<ProjectId> = Ledger::all(home)?.iter().map(|ledger| ledger.project().clone()).collect();
+    let looped: HashSet<ProjectId> = LoopLedger::all(home)?.iter().map(|ledger| ledger.project().clone()).collect();
     let (mut findings, mut found) = (Vec::new(), Vec::new());
     for (_, located) in repositories(home, here, |project| looped.contains(project))? {
         let checkpoints = Checkpoints::new(home, &located)?;
@@ -150,7 +150,7 @@ fn repositories(
 ) -> Result<Vec<(ProjectId, Located)>, CheckpointsError> {
     let mut roots = BTreeSet::from([here.to_path_buf()]);
     journal::each_line(home, |_, line| {
-        if let Line::Whole(sealed) = line
+        if let JournalLine::Whole(sealed) = line
             && let Some(record) = sealed.record()
             && is_meant(&record.location.project)
             && !roots.contains(Path::new(&*record.location.root))

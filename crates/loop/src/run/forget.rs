@@ -18,13 +18,13 @@ use cerberus_store::journal::forgotten::Namer;
 use cerberus_store::view::Store;
 
 use super::checkpoint::{Reference, SCRATCH};
-use super::ledger::Ledger;
+use super::ledger::LoopLedger;
 use crate::handoff::state::{OneLine, Passage};
-use crate::history::{Entry, Step};
+use crate::history::{LedgerEntry, LedgerStep};
 
 /// Forgets in every project's ledger.
 pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
-    for ledger in Ledger::all(home)? {
+    for ledger in LoopLedger::all(home)? {
         in_project(&ledger, request, ledger.dir())?;
     }
     // No loop is running, so these are of one that was killed.
@@ -37,9 +37,9 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
 /// All sessions that ledgers name.
 pub fn sessions(home: &Home) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
-    for ledger in Ledger::all(home)? {
+    for ledger in LoopLedger::all(home)? {
         for entry in ledger.read(Timestamp::LAST).map_err(io::Error::other)? {
-            if let Step::Session { id } = entry.step {
+            if let LedgerStep::Session { id } = entry.step {
                 found.push(id.to_string());
             }
         }
@@ -70,12 +70,12 @@ pub fn forgotten_elsewhere(home: &Home, store: &Store) -> Result<(), CapabilityE
 }
 
 /// The runs that a request affects.
-pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<Affected> {
+pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<AffectedRuns> {
     if let ForgetRequest::Projects { ids, .. } = request {
-        return Ok(Affected { projects: ids.iter().cloned().collect(), runs: Vec::new() });
+        return Ok(AffectedRuns { projects: ids.iter().cloned().collect(), runs: Vec::new() });
     }
-    let mut affected = Affected { projects: Vec::new(), runs: Vec::new() };
-    for ledger in Ledger::all(home)? {
+    let mut affected = AffectedRuns { projects: Vec::new(), runs: Vec::new() };
+    for ledger in LoopLedger::all(home)? {
         let runs = affected_runs(&ledger, request, &ledger.read(Timestamp::LAST).map_err(io::Error::other)?);
         if !runs.is_empty() {
             affected.runs.push((ledger, runs));
@@ -86,19 +86,19 @@ pub fn affected(home: &Home, request: &ForgetRequest) -> io::Result<Affected> {
 
 /// Runs of loops, in several projects and worktrees.
 #[derive(Debug)]
-pub struct Affected {
+pub struct AffectedRuns {
     /// All runs of these.
     projects: Vec<ProjectId>,
-    runs: Vec<(Ledger, Vec<u32>)>,
+    runs: Vec<(LoopLedger, Vec<u32>)>,
 }
 
-impl Affected {
+impl AffectedRuns {
     pub fn concerns(&self, project: &ProjectId) -> bool {
         self.projects.contains(project) || self.runs.iter().any(|(ledger, _)| ledger.project() == project)
     }
 
     pub fn contains(&self, project: &ProjectId, reference: &Reference) -> bool {
-        let is_of = |(ledger, runs): &(Ledger, Vec<u32>)| {
+        let is_of = |(ledger, runs): &(LoopLedger, Vec<u32>)| {
             ledger.project() == project
                 && ledger.worktree() == reference.worktree.as_ref()
                 && runs.contains(&reference.run)
@@ -108,13 +108,13 @@ impl Affected {
 }
 
 /// Whether the runs that a request affects have no texts any more.
-fn is_done(ledger: &Ledger, request: &ForgetRequest) -> io::Result<bool> {
+fn is_done(ledger: &LoopLedger, request: &ForgetRequest) -> io::Result<bool> {
     let entries = ledger.read(Timestamp::LAST).map_err(io::Error::other)?;
     let runs = affected_runs(ledger, request, &entries);
     Ok(entries.into_iter().filter(|entry| runs.contains(&entry.run)).all(|entry| entry == without_texts(entry.clone())))
 }
 
-fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
+fn in_project(ledger: &LoopLedger, request: &ForgetRequest, dir: &Path) -> io::Result<()> {
     // Another device may have asked for it, more than once, while a loop is running here.
     if matches!(request, ForgetRequest::Sessions(_)) && is_done(ledger, request)? {
         return Ok(());
@@ -137,21 +137,21 @@ fn in_project(ledger: &Ledger, request: &ForgetRequest, dir: &Path) -> io::Resul
             fs::remove_file(file.path())?;
         }
     }
-    let kept: Vec<Entry> =
+    let kept: Vec<LedgerEntry> =
         entries.into_iter().map(|entry| if runs.contains(&entry.run) { without_texts(entry) } else { entry }).collect();
     ledger.replace(&kept)
 }
 
-fn affected_runs(ledger: &Ledger, request: &ForgetRequest, entries: &[Entry]) -> Vec<u32> {
+fn affected_runs(ledger: &LoopLedger, request: &ForgetRequest, entries: &[LedgerEntry]) -> Vec<u32> {
     let mut runs: Vec<u32> =
         entries.iter().filter(|entry| is_covered(ledger, request, entry)).map(|entry| entry.run).collect();
     runs.dedup();
     runs
 }
 
-fn is_covered(ledger: &Ledger, request: &ForgetRequest, entry: &Entry) -> bool {
+fn is_covered(ledger: &LoopLedger, request: &ForgetRequest, entry: &LedgerEntry) -> bool {
     match (request, &entry.step) {
-        (ForgetRequest::Sessions(names) | ForgetRequest::Expired(names), Step::Session { id }) => {
+        (ForgetRequest::Sessions(names) | ForgetRequest::Expired(names), LedgerStep::Session { id }) => {
             names.iter().any(|(_, name)| name.as_str() == &**id)
         }
         (ForgetRequest::Between(since, until), _) => (*since..*until).contains(&entry.at),
@@ -162,19 +162,19 @@ fn is_covered(ledger: &Ledger, request: &ForgetRequest, entry: &Entry) -> bool {
 }
 
 /// Keeps numbers, times and session ids; removes all text.
-fn without_texts(mut entry: Entry) -> Entry {
+fn without_texts(mut entry: LedgerEntry) -> LedgerEntry {
     match &mut entry.step {
-        Step::Run { layer, .. } => {
+        LedgerStep::Run { layer, .. } => {
             (layer.prompt, layer.agent_args, layer.warm_up) = (None, None, None);
         }
-        Step::Place(place) => (place.root, place.branch) = (Clean::word(""), None),
-        Step::Waiting(waiting) => waiting.reason = Clean::word("forgotten"),
-        Step::Acknowledged { reboot: Some(reboot) } => reboot.handoff_message = Clean::word(""),
-        Step::Ended(ended) => ended.failure = ended.failure.take().map(|_| "forgotten".to_string()),
-        Step::Checked { result, .. } => *result = result.without_texts(),
-        Step::Told { text } => *text = Passage::default(),
-        Step::CheckFiles { command, files } => (*command, *files) = (OneLine::default(), Vec::new()),
-        Step::Stopped { words, .. } => *words = Clean::word("forgotten"),
+        LedgerStep::Place(place) => (place.root, place.branch) = (Clean::word(""), None),
+        LedgerStep::Waiting(waiting) => waiting.reason = Clean::word("forgotten"),
+        LedgerStep::Acknowledged { reboot: Some(reboot) } => reboot.handoff_message = Clean::word(""),
+        LedgerStep::Ended(ended) => ended.failure = ended.failure.take().map(|_| "forgotten".to_string()),
+        LedgerStep::Checked { result, .. } => *result = result.without_texts(),
+        LedgerStep::Told { text } => *text = Passage::default(),
+        LedgerStep::CheckFiles { command, files } => (*command, *files) = (OneLine::default(), Vec::new()),
+        LedgerStep::Stopped { words, .. } => *words = Clean::word("forgotten"),
         _ => {}
     }
     entry

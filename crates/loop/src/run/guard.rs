@@ -12,18 +12,18 @@ use std::time::{Duration, Instant};
 
 use cerberus_os::clock::Clock;
 use cerberus_os::fault;
-use cerberus_os::platform::{self, End};
+use cerberus_os::platform::{self, ProcessEnd};
 use cerberus_os::process;
 use serde::{Deserialize, Serialize};
 
 use super::below;
-use super::ledger::{Ledger, LedgerError, Number};
-use crate::history::{Entry, Step};
+use super::ledger::{AttemptNumber, LedgerError, LoopLedger};
+use crate::history::{LedgerEntry, LedgerStep};
 
 /// An order of the runner, one JSON value per line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum GuardOrder {
     Go,
     /// Text for the program's standard input.
     Say(String),
@@ -35,17 +35,17 @@ pub enum Order {
 
 /// What to start.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct GuardLaunch {
     pub program: std::ffi::OsString,
     pub args: Vec<std::ffi::OsString>,
     /// Where to record that the agent was started.
-    pub note: Option<Note>,
+    pub note: Option<GuardNote>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Note {
-    pub ledger: Ledger,
-    pub number: Number,
+pub struct GuardNote {
+    pub ledger: LoopLedger,
+    pub number: AttemptNumber,
 }
 
 /// If the runner is dead, nothing needs time to finish.
@@ -58,7 +58,7 @@ pub const CANNOT_START: i32 = 127;
 pub const CANNOT_NOTE: i32 = 125;
 
 enum GuardEvent {
-    Order(Order),
+    Order(GuardOrder),
     RunnerGone,
     /// A process below has ended, with this exit code.
     Gone(u32, i32),
@@ -66,7 +66,7 @@ enum GuardEvent {
 }
 
 /// Runs until everything below has ended. Returns the exit code.
-pub fn run(launch: &Launch) -> i32 {
+pub fn run(launch: &GuardLaunch) -> i32 {
     // Leave the runner's terminal: the runner decides what Ctrl-C means.
     platform::leave_terminal();
     below::adopt();
@@ -74,7 +74,7 @@ pub fn run(launch: &Launch) -> i32 {
     let orders = send.clone();
     std::thread::spawn(move || read_orders(&orders));
     match events.recv() {
-        Ok(GuardEvent::Order(Order::Go)) => {}
+        Ok(GuardEvent::Order(GuardOrder::Go)) => {}
         _ => return 0,
     }
     let _ = fault::point("guard-ready");
@@ -90,7 +90,7 @@ pub fn run(launch: &Launch) -> i32 {
     let group = child.id();
     let input = child.stdin.take().map(feed);
     std::thread::spawn(move || reap_children(child, &send));
-    let mut watch = Watch { group, input, stopping: None, exit: None };
+    let mut watch = GuardWatch { group, input, stopping: None, exit: None };
     if let Err(error) = launch.note.as_ref().map_or(Ok(()), |note| record_launch(note, group)) {
         eprintln!("cannot record the start of the agent: {error}");
         watch.stop(Duration::ZERO);
@@ -102,10 +102,10 @@ pub fn run(launch: &Launch) -> i32 {
     watch.exit.unwrap_or(CANNOT_START)
 }
 
-fn record_launch(note: &Note, pid: u32) -> Result<(), LedgerError> {
-    let Number { run, iteration, attempt } = note.number;
-    let step = Step::Launched { iteration, attempt, agent: process::of(pid), guard: process::own() };
-    note.ledger.append(&Entry { at: Clock::new(None).wall, run, step })
+fn record_launch(note: &GuardNote, pid: u32) -> Result<(), LedgerError> {
+    let AttemptNumber { run, iteration, attempt } = note.number;
+    let step = LedgerStep::Launched { iteration, attempt, agent: process::of(pid), guard: process::own() };
+    note.ledger.append(&LedgerEntry { at: Clock::new(None).wall, run, step })
 }
 
 fn read_orders(events: &Sender<GuardEvent>) {
@@ -136,7 +136,7 @@ fn feed(mut input: ChildStdin) -> Sender<String> {
     send
 }
 
-struct Watch {
+struct GuardWatch {
     group: u32,
     input: Option<Sender<String>>,
     /// When everything below will be killed.
@@ -144,7 +144,7 @@ struct Watch {
     exit: Option<i32>,
 }
 
-impl Watch {
+impl GuardWatch {
     fn run_until_empty(&mut self, events: &Receiver<GuardEvent>) {
         loop {
             let wait_max = if self.stopping.is_some() { KILL_EVERY } else { Duration::from_secs(3600) };
@@ -165,14 +165,14 @@ impl Watch {
         }
     }
 
-    fn follow(&mut self, order: Order) {
+    fn follow(&mut self, order: GuardOrder) {
         match order {
-            Order::Go => {}
-            Order::Say(text) => {
+            GuardOrder::Go => {}
+            GuardOrder::Say(text) => {
                 let _ = self.input.as_ref().map(|input| input.send(text));
             }
-            Order::Close => self.input = None,
-            Order::Stop { grace_ms } => self.stop(Duration::from_millis(grace_ms)),
+            GuardOrder::Close => self.input = None,
+            GuardOrder::Stop { grace_ms } => self.stop(Duration::from_millis(grace_ms)),
         }
     }
 
@@ -184,17 +184,17 @@ impl Watch {
         self.stopping = Some(self.stopping.map_or(from, |earlier| earlier.min(from)));
         match self.exit {
             // Signal the group only: an agent whose tool ends first would go on working.
-            None => self.end_group(End::Ask),
-            Some(_) => below::end_below(std::process::id(), End::Ask),
+            None => self.end_group(ProcessEnd::Ask),
+            Some(_) => below::end_below(std::process::id(), ProcessEnd::Ask),
         }
     }
 
     fn kill_all(&self) {
-        self.end_group(End::Kill);
-        below::end_below(std::process::id(), End::Kill);
+        self.end_group(ProcessEnd::Kill);
+        below::end_below(std::process::id(), ProcessEnd::Kill);
     }
 
-    fn end_group(&self, how: End) {
+    fn end_group(&self, how: ProcessEnd) {
         // Once the leader has been reaped, another group may get the same id.
         if self.exit.is_none() {
             platform::end_group(self.group, how);

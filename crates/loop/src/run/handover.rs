@@ -12,12 +12,12 @@ use crate::handoff::state::{FailedCheck, PreservedState};
 use crate::handoff::{Handoff, compose as composed};
 use crate::memory::RunMemory;
 use crate::settings::Worker;
-use crate::totals::How;
+use crate::totals::AttemptEnd;
 
 /// What the runner knows about a context that is over, or about to be.
 #[derive(Clone, Debug)]
 pub struct LeftContext {
-    pub how: How,
+    pub how: AttemptEnd,
     pub session: Option<String>,
     /// When it was left.
     pub at: Timestamp,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::ledger::Request;
+use super::ledger::RunnerRequest;
 
 const ASKED: u8 = 1;
 const NOW: u8 = 2;
@@ -21,10 +21,10 @@ impl Interrupts {
     }
 
     /// Follows a request from another terminal. Repeating it does not make it more urgent.
-    pub fn follow(&self, request: Request) {
+    pub fn follow(&self, request: RunnerRequest) {
         let level = match request {
-            Request::Stop => ASKED,
-            Request::StopNow => NOW,
+            RunnerRequest::Stop => ASKED,
+            RunnerRequest::StopNow => NOW,
         };
         self.0.fetch_max(level, Ordering::Relaxed);
     }

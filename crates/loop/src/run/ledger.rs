@@ -9,7 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use cerberus_os::fault::{self, Writing};
+use cerberus_os::fault::{self, WriteFault};
 use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
@@ -17,7 +17,7 @@ use cerberus_store::journal;
 use cerberus_store::project::identity::Located;
 use serde::{Deserialize, Serialize};
 
-use crate::history::{Entry, Step};
+use crate::history::{LedgerEntry, LedgerStep};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -34,7 +34,7 @@ const REQUEST_BYTES_MAX: u64 = 1024;
 
 /// Run, iteration and attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Number {
+pub struct AttemptNumber {
     pub run: u32,
     pub iteration: u32,
     pub attempt: u32,
@@ -42,7 +42,7 @@ pub struct Number {
 
 /// The files of a project's loops.
 #[derive(Clone, Debug)]
-pub struct Ledger {
+pub struct LoopLedger {
     home: Home,
     project: ProjectId,
     worktree: Option<WorktreeId>,
@@ -84,41 +84,41 @@ pub struct Lock {
 /// A request from another terminal to the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Request {
+pub enum RunnerRequest {
     Stop,
     StopNow,
 }
 
-impl Ledger {
+impl LoopLedger {
     /// Of the project's main worktree.
-    pub fn new(home: &Home, project: &ProjectId) -> Ledger {
-        Ledger::with(home, project.clone(), None)
+    pub fn new(home: &Home, project: &ProjectId) -> LoopLedger {
+        LoopLedger::with(home, project.clone(), None)
     }
 
     /// Of the worktree that a folder belongs to.
-    pub fn at(home: &Home, located: &Located) -> Ledger {
-        Ledger::with(home, located.project.clone(), WorktreeId::of(located))
+    pub fn at(home: &Home, located: &Located) -> LoopLedger {
+        LoopLedger::with(home, located.project.clone(), WorktreeId::of(located))
     }
 
-    pub(super) fn with(home: &Home, project: ProjectId, worktree: Option<WorktreeId>) -> Ledger {
+    pub(super) fn with(home: &Home, project: ProjectId, worktree: Option<WorktreeId>) -> LoopLedger {
         // A project's id is a hash of ours; other characters must not get into a file name.
         let name: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
         let name = worktree.as_ref().map_or(name.clone(), |worktree| format!("{name}-{worktree}"));
-        Ledger { home: home.clone(), project, worktree, dir: home.loops_dir().join(name) }
+        LoopLedger { home: home.clone(), project, worktree, dir: home.loops_dir().join(name) }
     }
 
     /// By the name of its folder.
-    pub fn named(home: &Home, name: &str) -> Option<Ledger> {
+    pub fn named(home: &Home, name: &str) -> Option<LoopLedger> {
         let (project, worktree) = match name.split_once('-') {
             Some((project, worktree)) => (project, Some(WorktreeId::parse(worktree)?)),
             None => (name, None),
         };
         let is_id = !project.is_empty() && project.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then(|| Ledger::with(home, ProjectId::from_stored(project.to_string()), worktree))
+        is_id.then(|| LoopLedger::with(home, ProjectId::from_stored(project.to_string()), worktree))
     }
 
     /// The ledgers of all projects and worktrees.
-    pub fn all(home: &Home) -> io::Result<Vec<Ledger>> {
+    pub fn all(home: &Home) -> io::Result<Vec<LoopLedger>> {
         let entries = match fs::read_dir(home.loops_dir()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -126,7 +126,7 @@ impl Ledger {
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry?;
-            let ledger = entry.file_name().to_str().and_then(|name| Ledger::named(home, name));
+            let ledger = entry.file_name().to_str().and_then(|name| LoopLedger::named(home, name));
             found.extend(ledger.filter(|_| entry.file_type().is_ok_and(|kind| kind.is_dir())));
         }
         Ok(found)
@@ -158,17 +158,17 @@ impl Ledger {
     }
 
     /// The file for the output of an attempt.
-    pub fn output_path(&self, number: Number) -> PathBuf {
-        let Number { run, iteration, attempt } = number;
+    pub fn output_path(&self, number: AttemptNumber) -> PathBuf {
+        let AttemptNumber { run, iteration, attempt } = number;
         self.dir.join(format!("output-{run}-{iteration}-{attempt}.log"))
     }
 
-    pub fn append(&self, entry: &Entry) -> Result<(), LedgerError> {
+    pub fn append(&self, entry: &LedgerEntry) -> Result<(), LedgerError> {
         self.append_synced(entry).map_err(|source| LedgerError::Write { path: self.path(), source })
     }
 
     /// All entries up to `now`, in order.
-    pub fn read(&self, now: Timestamp) -> Result<Vec<Entry>, LedgerError> {
+    pub fn read(&self, now: Timestamp) -> Result<Vec<LedgerEntry>, LedgerError> {
         let mut bytes = Vec::new();
         match self
             .home
@@ -180,7 +180,7 @@ impl Ledger {
             Ok(_) => {}
         }
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(journal::decode);
-        let entries = lines.filter_map(|line| serde_json::from_slice::<Entry>(line.json).ok());
+        let entries = lines.filter_map(|line| serde_json::from_slice::<LedgerEntry>(line.json).ok());
         Ok(entries.filter(|entry| entry.at <= now).collect())
     }
 
@@ -206,7 +206,7 @@ impl Ledger {
     }
 
     /// Appends one line durably: when this returns, the line survives a crash of the machine.
-    fn append_synced(&self, entry: &Entry) -> io::Result<()> {
+    fn append_synced(&self, entry: &LedgerEntry) -> io::Result<()> {
         let line = journal::sealed_line(entry).map_err(io::Error::other)?;
         let mut file = match self.home.open(&self.path(), Access::Append) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -220,8 +220,8 @@ impl Ledger {
         let label = label(&entry.step);
         for _ in 0..TRIES_MAX {
             let written = match fault::point(&format!("{label}-write"))? {
-                Writing::Whole => file.write(&line)?,
-                Writing::Short => file.write(&line[..line.len() / 2])?,
+                WriteFault::Whole => file.write(&line)?,
+                WriteFault::Short => file.write(&line[..line.len() / 2])?,
             };
             if written == line.len() {
                 file.sync_data()?;
@@ -233,7 +233,7 @@ impl Ledger {
     }
 
     /// Replaces the whole ledger. The caller must hold the lock.
-    pub fn replace(&self, entries: &[Entry]) -> io::Result<()> {
+    pub fn replace(&self, entries: &[LedgerEntry]) -> io::Result<()> {
         let lines: Result<Vec<Vec<u8>>, _> = entries.iter().map(journal::sealed_line).collect();
         cerberus_os::replace::replace(&self.path(), &lines.map_err(io::Error::other)?.concat(), 0o600)
     }
@@ -242,13 +242,13 @@ impl Ledger {
         self.dir.join("request")
     }
 
-    pub fn write_request(&self, request: Request) -> Result<(), LedgerError> {
+    pub fn write_request(&self, request: RunnerRequest) -> Result<(), LedgerError> {
         let path = self.request_path();
         let bytes = serde_json::to_vec(&request).unwrap_or_default();
         cerberus_os::replace::replace(&path, &bytes, 0o600).map_err(|source| LedgerError::Write { path, source })
     }
 
-    pub fn request(&self) -> Option<Request> {
+    pub fn request(&self) -> Option<RunnerRequest> {
         serde_json::from_slice(self.home.text(&self.request_path(), REQUEST_BYTES_MAX).ok()?.as_bytes()).ok()
     }
 
@@ -259,22 +259,22 @@ impl Ledger {
 }
 
 /// The name of a step in the labels of its fault points.
-fn label(step: &Step) -> &'static str {
+fn label(step: &LedgerStep) -> &'static str {
     match step {
-        Step::Run { .. } => "loop-run",
-        Step::Place(_) => "loop-place",
-        Step::Begun { .. } => "loop-begun",
-        Step::Launched { .. } => "loop-launched",
-        Step::Session { .. } => "loop-session",
-        Step::Acknowledged { .. } => "loop-acknowledged",
-        Step::Waiting(_) => "loop-waiting",
-        Step::Ended(_) => "loop-ended",
-        Step::CheckFiles { .. } => "loop-check-files",
-        Step::Checked { .. } => "loop-checked",
-        Step::Files { .. } => "loop-files",
-        Step::Told { .. } => "loop-told",
-        Step::Changed { .. } => "loop-changed",
-        Step::Stopped { .. } => "loop-stopped",
+        LedgerStep::Run { .. } => "loop-run",
+        LedgerStep::Place(_) => "loop-place",
+        LedgerStep::Begun { .. } => "loop-begun",
+        LedgerStep::Launched { .. } => "loop-launched",
+        LedgerStep::Session { .. } => "loop-session",
+        LedgerStep::Acknowledged { .. } => "loop-acknowledged",
+        LedgerStep::Waiting(_) => "loop-waiting",
+        LedgerStep::Ended(_) => "loop-ended",
+        LedgerStep::CheckFiles { .. } => "loop-check-files",
+        LedgerStep::Checked { .. } => "loop-checked",
+        LedgerStep::Files { .. } => "loop-files",
+        LedgerStep::Told { .. } => "loop-told",
+        LedgerStep::Changed { .. } => "loop-changed",
+        LedgerStep::Stopped { .. } => "loop-stopped",
     }
 }
 
@@ -285,16 +285,17 @@ mod tests {
     use super::*;
     use crate::settings::Worker;
 
-    fn entry(at: i64, run: u32) -> Entry {
+    fn entry(at: i64, run: u32) -> LedgerEntry {
         let (token, layer) = (Clean::word("t"), Box::default());
-        let step = Step::Run { worker: Worker::COMMAND, token, runner: None, is_resumed: false, layer, base: None };
-        Entry { at: Timestamp::from_millis(at), run, step }
+        let step =
+            LedgerStep::Run { worker: Worker::COMMAND, token, runner: None, is_resumed: false, layer, base: None };
+        LedgerEntry { at: Timestamp::from_millis(at), run, step }
     }
 
     #[test]
     fn torn_lines_are_skipped_and_later_entries_are_ignored() {
         let dir = tempfile::tempdir().unwrap();
-        let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
+        let ledger = LoopLedger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
         assert_eq!(ledger.read(Timestamp::from_millis(99)).unwrap(), []);
         ledger.append(&entry(1, 1)).unwrap();
         fs::OpenOptions::new().append(true).open(ledger.path()).unwrap().write_all(b"\n{\"at\":2,\"ru").unwrap();
@@ -307,26 +308,26 @@ mod tests {
     fn ledgers_are_found_by_the_names_of_their_folders() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
-        assert!(Ledger::all(&home).unwrap().is_empty());
+        assert!(LoopLedger::all(&home).unwrap().is_empty());
         for name in ["0123abcd", "0123abcd-77ff", "scratch", "0123-", "-77", "0123-x"] {
             fs::create_dir_all(home.loops_dir().join(name)).unwrap();
         }
-        let mut names: Vec<String> = Ledger::all(&home).unwrap().iter().map(Ledger::name).collect();
+        let mut names: Vec<String> = LoopLedger::all(&home).unwrap().iter().map(LoopLedger::name).collect();
         names.sort();
         assert_eq!(names, ["0123abcd", "0123abcd-77ff"]);
-        let ledger = Ledger::named(&home, "0123abcd-77ff").unwrap();
+        let ledger = LoopLedger::named(&home, "0123abcd-77ff").unwrap();
         assert_eq!((ledger.project().as_str(), ledger.worktree().unwrap().to_string()), ("0123abcd", "77ff".into()));
     }
 
     #[test]
     fn one_runner_at_a_time_and_requests_are_read_once() {
         let dir = tempfile::tempdir().unwrap();
-        let ledger = Ledger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
+        let ledger = LoopLedger::new(&Home::new(dir.path().join("home")), &ProjectId::of_anchor(b"/p"));
         assert!(!ledger.is_running().unwrap());
         let lock = ledger.lock().unwrap();
         assert!(lock.is_some() && ledger.lock().unwrap().is_none() && ledger.is_running().unwrap());
-        ledger.write_request(Request::StopNow).unwrap();
-        assert_eq!(ledger.request(), Some(Request::StopNow));
+        ledger.write_request(RunnerRequest::StopNow).unwrap();
+        assert_eq!(ledger.request(), Some(RunnerRequest::StopNow));
         ledger.forget_requests();
         assert_eq!(ledger.request(), None);
         drop(lock);

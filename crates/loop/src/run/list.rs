@@ -13,8 +13,8 @@ use cerberus_record::id::ProjectId;
 use cerberus_record::session::Process;
 use cerberus_record::time::Timestamp;
 
-use super::ledger::{Ledger, LedgerError, Number, WorktreeId};
-use crate::history::{self, Entry, Iteration, RunState};
+use super::ledger::{AttemptNumber, LedgerError, LoopLedger, WorktreeId};
+use crate::history::{self, Iteration, LedgerEntry, RunState};
 
 /// How much of the output of an attempt is read, from its beginning and from its end.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;
@@ -50,7 +50,7 @@ pub struct LastOutput {
 /// All runs of all projects: running ones first, then the newest first.
 pub fn runs(home: &Home, now: Timestamp) -> Result<Vec<LoopRun>, LedgerError> {
     let mut found = Vec::new();
-    for ledger in Ledger::all(home).unwrap_or_default() {
+    for ledger in LoopLedger::all(home).unwrap_or_default() {
         let entries = ledger.read(now)?;
         let mut numbers: Vec<u32> = entries.iter().map(|entry| entry.run).collect();
         numbers.dedup();
@@ -60,8 +60,8 @@ pub fn runs(home: &Home, now: Timestamp) -> Result<Vec<LoopRun>, LedgerError> {
     Ok(found)
 }
 
-pub fn of_run(ledger: &Ledger, entries: &[Entry], run: u32) -> Option<LoopRun> {
-    let entries: Vec<Entry> = entries.iter().filter(|entry| entry.run == run).cloned().collect();
+pub fn of_run(ledger: &LoopLedger, entries: &[LedgerEntry], run: u32) -> Option<LoopRun> {
+    let entries: Vec<LedgerEntry> = entries.iter().filter(|entry| entry.run == run).cloned().collect();
     let state = history::latest_run(&entries)?;
     let is_alive = || state.runner.as_ref().is_some_and(|runner| process::probe(runner) == Process::Running);
     Some(LoopRun {
@@ -75,14 +75,14 @@ pub fn of_run(ledger: &Ledger, entries: &[Entry], run: u32) -> Option<LoopRun> {
 }
 
 impl LoopRun {
-    pub fn ledger(&self, home: &Home) -> Ledger {
-        Ledger::with(home, self.project.clone(), self.worktree.clone())
+    pub fn ledger(&self, home: &Home) -> LoopLedger {
+        LoopLedger::with(home, self.project.clone(), self.worktree.clone())
     }
 }
 
 pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
     let Some(last) = run.iterations.last() else { return LastOutput::default() };
-    let number = Number { run: run.state.run, iteration: last.iteration, attempt: last.attempts };
+    let number = AttemptNumber { run: run.state.run, iteration: last.iteration, attempt: last.attempts };
     let worker = run.state.worker;
     let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
     let mut meter = Meter::new(measure, windows::load(home), run.state.layer.context_window);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cerberus_agents::stream::StreamEvent;
 use cerberus_os::home::{Access, Home};
 
-use super::ledger::{Ledger, Number};
+use super::ledger::{AttemptNumber, LoopLedger};
 use crate::settings::Worker;
 
 /// How much is read at a time.
@@ -14,7 +14,7 @@ const READ_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What an attempt printed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Printed {
+pub enum AttemptOutput {
     Said(StreamEvent),
     /// A line that is not part of the agent's format.
     Other(String),
@@ -22,17 +22,17 @@ pub enum Printed {
 
 /// The output of one attempt, and how far it was read.
 #[derive(Debug)]
-pub struct Log {
-    pub number: Number,
+pub struct AttemptLog {
+    pub number: AttemptNumber,
     worker: Worker,
     path: PathBuf,
     offset: u64,
     begun: Vec<u8>,
 }
 
-impl Log {
-    pub fn new(ledger: &Ledger, worker: Worker, number: Number) -> Log {
-        Log { number, worker, path: ledger.output_path(number), offset: 0, begun: Vec::new() }
+impl AttemptLog {
+    pub fn new(ledger: &LoopLedger, worker: Worker, number: AttemptNumber) -> AttemptLog {
+        AttemptLog { number, worker, path: ledger.output_path(number), offset: 0, begun: Vec::new() }
     }
 
     pub fn is_unread(&self) -> bool {
@@ -44,7 +44,7 @@ impl Log {
     }
 
     /// What was printed since the last call; empty at the end. An incomplete line waits for its end.
-    pub fn read_new(&mut self, home: &Home) -> io::Result<Vec<Printed>> {
+    pub fn read_new(&mut self, home: &Home) -> io::Result<Vec<AttemptOutput>> {
         let mut file = home.open(&self.path, Access::Read)?;
         file.seek(SeekFrom::Start(self.offset))?;
         let mut added = Vec::new();
@@ -61,13 +61,13 @@ impl Log {
         Ok(printed)
     }
 
-    fn line(&self) -> Vec<Printed> {
+    fn line(&self) -> Vec<AttemptOutput> {
         let is_json = self.begun.trim_ascii_start().starts_with(b"{");
         match self.worker.read(&self.begun)[..] {
             [StreamEvent::Unknown] if !is_json => {
-                vec![Printed::Other(String::from_utf8_lossy(&self.begun).trim_end().to_string())]
+                vec![AttemptOutput::Other(String::from_utf8_lossy(&self.begun).trim_end().to_string())]
             }
-            ref said => said.iter().cloned().map(Printed::Said).collect(),
+            ref said => said.iter().cloned().map(AttemptOutput::Said).collect(),
         }
     }
 }
@@ -84,13 +84,13 @@ mod tests {
     fn a_growing_file_is_read_line_by_line() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path().join("home"));
-        let ledger = Ledger::new(&home, &ProjectId::of_anchor(b"/p"));
-        let number = Number { run: 1, iteration: 1, attempt: 1 };
-        let mut log = Log::new(&ledger, Worker::COMMAND, number);
+        let ledger = LoopLedger::new(&home, &ProjectId::of_anchor(b"/p"));
+        let number = AttemptNumber { run: 1, iteration: 1, attempt: 1 };
+        let mut log = AttemptLog::new(&ledger, Worker::COMMAND, number);
         assert!(!log.is_there() && log.read_new(&home).is_err());
         std::fs::create_dir_all(ledger.dir()).unwrap();
         let mut file = std::fs::File::create(ledger.output_path(number)).unwrap();
-        let said = |words: &str| Printed::Said(StreamEvent::Text(words.to_string()));
+        let said = |words: &str| AttemptOutput::Said(StreamEvent::Text(words.to_string()));
         file.write_all(b"one\ntw").unwrap();
         assert_eq!(log.read_new(&home).unwrap(), [said("one")]);
         file.write_all(b"o\n").unwrap();

@@ -6,7 +6,7 @@ pub mod config;
 pub mod erase;
 use cerberus_store::project::identity::Located;
 
-use crate::handoff::check::Changed;
+use crate::handoff::check::DifferentFile;
 
 mod attempt;
 pub mod audience;
@@ -39,6 +39,6 @@ mod worktree;
 pub mod worktrees;
 
 /// The files that differ from a commit, newest information last. For people to look at.
-pub fn changed_since(located: &Located, base: Option<&str>) -> Vec<Changed> {
+pub fn changed_since(located: &Located, base: Option<&str>) -> Vec<DifferentFile> {
     worktree::inspect(located, base, &[]).changed
 }

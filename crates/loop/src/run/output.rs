@@ -17,7 +17,7 @@ use cerberus_store::project::opted_out::OptedOut;
 const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
-pub struct Output {
+pub struct AgentOutput {
     file: Option<File>,
     written_bytes: usize,
     home: Home,
@@ -26,13 +26,13 @@ pub struct Output {
     passages: Passages,
 }
 
-impl Output {
+impl AgentOutput {
     /// `cwd` is the folder that the agent works in.
-    pub fn create(home: &Home, path: &Path, cwd: &Path) -> Output {
+    pub fn create(home: &Home, path: &Path, cwd: &Path) -> AgentOutput {
         let located = locate(cwd);
         let file = home.open(path, Access::AppendOrCreate).ok();
         let passages = Passages::default();
-        Output { file, written_bytes: 0, home: home.clone(), root: located.root, cwd: located.cwd, passages }
+        AgentOutput { file, written_bytes: 0, home: home.clone(), root: located.root, cwd: located.cwd, passages }
     }
 
     pub fn cleaner(&self) -> &Cleaner {
@@ -65,7 +65,7 @@ mod tests {
     fn secrets_are_removed_and_the_size_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out.log");
-        let mut output = Output::create(&Home::new(dir.path().to_path_buf()), &path, dir.path());
+        let mut output = AgentOutput::create(&Home::new(dir.path().to_path_buf()), &path, dir.path());
         output.keep(concat!("key gh", "p_0123456789abcdefghijABCDEFGHIJ012345 end\n").as_bytes());
         for line in ["a <private>harbour\n", "pier\n", "lantern</private> b\n"] {
             output.keep(line.as_bytes());

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::audience::{Audience, Report};
+use super::audience::{Audience, LoopEvent};
 use super::check_files;
 use super::child::GuardLauncher;
-use super::commands::Commands;
+use super::commands::LoopCommands;
 use super::interrupts::Interrupts;
-use super::ledger::Ledger;
+use super::ledger::LoopLedger;
 use super::runner::{Job, LoopError, now};
 use crate::handoff::state::OneLine;
-use crate::history::{Entry, RunState, Step};
+use crate::history::{LedgerEntry, LedgerStep, RunState};
 use crate::memory::RunMemory;
 
 /// A check that still runs after this time can be started, which is all that matters before the first context.
@@ -29,26 +29,26 @@ pub fn try_check(
     if before.is_some_and(|run_state| run_state.layer.until.as_ref() == Some(check)) {
         return Ok(());
     }
-    audience.report(&Report::Checking(check));
+    audience.report(&LoopEvent::Checking(check));
     let (cwd, cleaner) = (&job.located.cwd, job.home.cleaner());
-    let commands = Commands { guards, cwd, cleaner, interrupts };
+    let commands = LoopCommands { guards, cwd, cleaner, interrupts };
     if commands.try_check(check, completion.check_time_limit.min(TRY_TIME_MAX)).map_err(LoopError::Check)? {
         let told = "the check passes already, before any work; make sure that it proves what you want";
-        audience.report(&Report::Message(told));
+        audience.report(&LoopEvent::Message(told));
     }
     Ok(())
 }
 
 /// Records the files of the check, unless the run knows them already.
-pub fn remember_check(job: &Job, ledger: &Ledger, run: u32, mut memory: RunMemory) -> Result<RunMemory, LoopError> {
+pub fn remember_check(job: &Job, ledger: &LoopLedger, run: u32, mut memory: RunMemory) -> Result<RunMemory, LoopError> {
     let Some(check) = &job.settings.completion.check else { return Ok(memory) };
     let command = OneLine::new(job.home.cleaner(), check);
     let is_known = memory.check_files.as_ref().is_some_and(|(known, _)| *known == command);
     if !is_known || job.settings.completion.allow_check_change {
         let files = check_files::read(&job.located.cwd, job.home.cleaner(), check);
-        let step = Step::CheckFiles { command, files };
+        let step = LedgerStep::CheckFiles { command, files };
         memory.apply(&step);
-        ledger.append(&Entry { at: now(), run, step })?;
+        ledger.append(&LedgerEntry { at: now(), run, step })?;
     }
     Ok(memory)
 }

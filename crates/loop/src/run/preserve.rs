@@ -16,7 +16,7 @@ use cerberus_store::view::{self, SessionRow, Store};
 use super::worktree;
 use crate::handoff::messages::AgentMessages;
 use crate::handoff::state::{IncludedFile, OneLine, Passage, PreservedState};
-use crate::handoff::{Evidence, gather};
+use crate::handoff::{HandoffEvidence, gather};
 use crate::preserve::Preserve;
 
 /// What to preserve, and from where.
@@ -42,27 +42,27 @@ pub struct PreserveRequest<'a> {
 
 /// The state, and the requested files that are missing from it.
 #[derive(Debug)]
-pub struct Preserved {
+pub struct Preservation {
     pub state: PreservedState,
     /// A file's name, and why it was left out.
     pub missing: Vec<(String, String)>,
 }
 
 /// The state for the next context. The view must be up to date.
-pub fn preserve(store: &Store, wanted: &PreserveRequest) -> view::Result<Preserved> {
+pub fn preserve(store: &Store, wanted: &PreserveRequest) -> view::Result<Preservation> {
     let sessions = sessions(store, wanted)?;
     let carried = store.carried(&sessions, view::FactFilter::All, wanted.now)?;
     let runs = store.runs(&sessions, wanted.now)?;
-    let evidence = Evidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
+    let evidence = HandoffEvidence { facts: &carried.facts, settlements: &carried.settlements, runs: &runs };
     Ok(completed(gather(evidence), wanted))
 }
 
 /// The same without the view: only the agent's output and git.
-pub fn without_view(wanted: &PreserveRequest) -> Preserved {
+pub fn without_view(wanted: &PreserveRequest) -> Preservation {
     completed(PreservedState::default(), wanted)
 }
 
-fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preserved {
+fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preservation {
     let item = |text: &str| OneLine::new(wanted.cleaner, text);
     let recorded = state.current_objective.clone();
     state.add_messages(wanted.cleaner, wanted.heard);
@@ -88,7 +88,7 @@ fn completed(mut state: PreservedState, wanted: &PreserveRequest) -> Preserved {
         }
     }
     state.keep(wanted.rules);
-    Preserved { state, missing }
+    Preservation { state, missing }
 }
 
 /// The loop's sessions and manual ones, oldest first.

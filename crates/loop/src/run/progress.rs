@@ -12,7 +12,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_os::platform;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::fnv1a;
 use cerberus_store::project::identity::Located;
 use cerberus_store::sessions::find::recent_sessions;
@@ -37,7 +37,7 @@ fn done(home: &Home, clock: &Clock, located: &Located) -> Option<usize> {
     let store = fold::open(home).ok()?;
     let sessions = recent_sessions(&store, located, clock.now).ok()?;
     let carried = store.carried(&sessions, FactFilter::Words, clock.now).ok()?;
-    Some(carried.facts.iter().filter(|known| known.fact.kind == Kind::Done).count())
+    Some(carried.facts.iter().filter(|known| known.fact.kind == FactKind::Done).count())
 }
 
 fn fingerprint(located: &Located) -> Option<u64> {
@@ -100,7 +100,7 @@ mod tests {
     use cerberus_store::project::identity::locate;
 
     use super::*;
-    use crate::totals::Progress;
+    use crate::totals::LoopProgress;
 
     #[test]
     fn only_new_contents_are_progress_with_git_and_without() {
@@ -120,27 +120,27 @@ mod tests {
         for root in [&plain, &repo] {
             let look = || take(&home, &Clock::new(None), &locate(root));
             let before = look();
-            assert_eq!(look().since(&before, &[]), Progress::None);
+            assert_eq!(look().since(&before, &[]), LoopProgress::None);
             fs::write(root.join("src/a.rs"), "x").unwrap();
             let after = look();
-            assert_eq!(after.since(&before, &[]), Progress::Made);
+            assert_eq!(after.since(&before, &[]), LoopProgress::Made);
             fs::write(root.join("src/a.rs"), "y").unwrap();
             let other = look();
-            assert_eq!(other.since(&after, &[]), Progress::Made);
+            assert_eq!(other.since(&after, &[]), LoopProgress::Made);
             // The same contents at another time are the state of before.
             fs::write(root.join("src/a.rs"), "x").unwrap();
             assert_eq!(look().files, after.files);
-            assert_eq!(look().since(&other, &[after.files.unwrap()]), Progress::None);
+            assert_eq!(look().since(&other, &[after.files.unwrap()]), LoopProgress::None);
         }
         let look = || take(&home, &Clock::new(None), &locate(&repo));
         let before = look();
         fs::write(repo.join("ignored"), "x").unwrap();
-        assert_eq!(look().since(&before, &[]), Progress::None);
+        assert_eq!(look().since(&before, &[]), LoopProgress::None);
         git(&["add", "--all"]);
         git(&["commit", "--quiet", "--message=work"]);
         let committed = look();
-        assert_eq!(committed.since(&before, &[]), Progress::Made);
+        assert_eq!(committed.since(&before, &[]), LoopProgress::Made);
         git(&["commit", "--quiet", "--allow-empty", "--message=nothing"]);
-        assert_eq!(look().since(&committed, &[]), Progress::None);
+        assert_eq!(look().since(&committed, &[]), LoopProgress::None);
     }
 }

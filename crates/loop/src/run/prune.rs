@@ -9,7 +9,7 @@ use cerberus_os::home::Home;
 use cerberus_store::project::identity::Located;
 
 use super::checkpoint::{CheckpointError, Checkpoints, Reference};
-use super::ledger::{Ledger, LedgerError};
+use super::ledger::{LedgerError, LoopLedger};
 
 /// How many of the last runs a loop keeps by itself.
 pub const RUNS_KEPT: usize = 5;
@@ -37,7 +37,7 @@ pub fn of_old_runs(home: &Home, located: &Located, runs_kept: usize) -> Result<P
         Ok(checkpoints) => checkpoints.old_references(runs_kept)?,
         Err(_) => Vec::new(),
     };
-    let ledger = Ledger::at(home, located);
+    let ledger = LoopLedger::at(home, located);
     let mut runs: Vec<u32> = ledger.read(Clock::new(None).wall)?.iter().map(|entry| entry.run).collect();
     runs.sort_unstable();
     runs.dedup();

@@ -26,26 +26,26 @@ use cerberus_store::project::identity::Located;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
-use super::attempt::{Attempt, Incoming, Launch};
-use super::audience::{Audience, Report};
+use super::attempt::{AgentLaunch, Attempt, Incoming};
+use super::audience::{Audience, LoopEvent};
 use super::child::GuardLauncher;
-use super::commands::Commands;
+use super::commands::LoopCommands;
 use super::handover::{self, LeftContext, RunHistory};
 use super::interrupts::Interrupts;
-use super::ledger::{Ledger, LedgerError, Number};
-use super::sessions::{RecordedBy, Sessions};
-use super::task::{Task, TaskError};
+use super::ledger::{AttemptNumber, LedgerError, LoopLedger};
+use super::sessions::{LoopSessions, RecordedBy};
+use super::task::{LoopTask, TaskError};
 use super::worktree;
-use crate::failure::Exit;
+use crate::failure::ProgramExit;
 use crate::handoff::claims::named_files;
-use crate::handoff::written::{self, Written};
-use crate::history::{Entry, Reboot, Step};
-use crate::invoke::{Opening, fresh, resumed};
-use crate::machine::{Effect, Input, Machine, Phase, State};
+use crate::handoff::written::{self, WrittenHandoff};
+use crate::history::{LedgerEntry, LedgerStep, Reboot};
+use crate::invoke::{OpeningPrompts, fresh, resumed};
+use crate::machine::{Effect, Input, Machine, MachineState, Phase};
 use crate::reset::UtcOffset;
 use crate::settings::{HookPoint, Layer, Settings};
-use crate::stop::Stop;
-use crate::totals::{Ended, How};
+use crate::stop::StopReason;
+use crate::totals::{AttemptEnd, EndedAttempt};
 
 /// How often the clock, the stop file and other terminals are checked.
 const TICK: Duration = Duration::from_millis(100);
@@ -76,7 +76,7 @@ pub struct Job {
     pub settings: Settings,
     /// The settings as they are recorded.
     pub layer: Layer,
-    pub task: Task,
+    pub task: LoopTask,
     /// Our own program, which is started as the guard.
     pub program: PathBuf,
     /// The folder with the user's own settings for the agent.
@@ -88,8 +88,8 @@ pub struct Job {
 }
 
 /// How a runner's turn ended.
-pub(super) enum Turned {
-    Stopped(Stop),
+pub(super) enum TurnEnd {
+    Stopped(StopReason),
     /// Its agent is limited until then; another may go on with what it left.
     Limited {
         until: Timestamp,
@@ -99,11 +99,11 @@ pub(super) enum Turned {
 
 pub(super) struct Runner<'a> {
     pub job: &'a Job,
-    pub ledger: Ledger,
+    pub ledger: LoopLedger,
     pub guards: GuardLauncher,
     pub run: u32,
     pub machine: Machine<'a>,
-    pub state: State,
+    pub state: MachineState,
     pub attempt: Option<Attempt>,
     pub recorded_by: RecordedBy,
     /// What the previous context left.
@@ -132,18 +132,18 @@ fn new_session_id() -> Option<String> {
     Some([&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-"))
 }
 
-fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a Ledger) -> Launch<'a> {
+fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a LoopLedger) -> AgentLaunch<'a> {
     let agent_dir = job.agent_dir.as_deref();
     let prices = &job.prices;
-    Launch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir, prices }
+    AgentLaunch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir, prices }
 }
 
 /// What later contexts need too, as far as it is true. What is left to do and what is wrong may change with every
 /// context.
-fn lasting(said: Written, exists: impl Fn(&str) -> bool) -> Written {
-    let Written { mut completed, decisions, notes, .. } = said;
+fn lasting(said: WrittenHandoff, exists: impl Fn(&str) -> bool) -> WrittenHandoff {
+    let WrittenHandoff { mut completed, decisions, notes, .. } = said;
     completed.retain(|item| named_files(item).into_iter().all(&exists));
-    Written { completed, decisions, notes, ..Written::default() }
+    WrittenHandoff { completed, decisions, notes, ..WrittenHandoff::default() }
 }
 
 pub(super) fn now() -> Timestamp {
@@ -152,7 +152,7 @@ pub(super) fn now() -> Timestamp {
 
 impl Runner<'_> {
     /// Runs until there is a reason to stop.
-    pub fn run(&mut self) -> Result<Turned, LoopError> {
+    pub fn run(&mut self) -> Result<TurnEnd, LoopError> {
         let ended = self.turn();
         if let Some(attempt) = &mut self.attempt {
             attempt.stop_now();
@@ -161,7 +161,7 @@ impl Runner<'_> {
         ended
     }
 
-    fn turn(&mut self) -> Result<Turned, LoopError> {
+    fn turn(&mut self) -> Result<TurnEnd, LoopError> {
         if self.state.totals.spent == 0 {
             self.first_checkpoint();
         }
@@ -181,19 +181,19 @@ impl Runner<'_> {
                 self.report_rest()?;
             }
             if let Phase::Stopped(stop) = &self.state.phase {
-                return Ok(Turned::Stopped(stop.clone()));
+                return Ok(TurnEnd::Stopped(stop.clone()));
             }
             inputs.extend(self.receive()?);
         }
     }
 
     /// Ends the session of an agent that cannot go on.
-    fn left_to_another(&mut self, until: Timestamp) -> Result<Turned, LoopError> {
+    fn left_to_another(&mut self, until: Timestamp) -> Result<TurnEnd, LoopError> {
         let mut left = self.left.take();
         if let Some(session) = left.as_mut().and_then(|left| left.session.take()) {
             self.sessions().close(&session, REBOOT)?;
         }
-        Ok(Turned::Limited { until, left })
+        Ok(TurnEnd::Limited { until, left })
     }
 
     fn perform(&mut self, effect: Effect) -> Result<Vec<Input>, LoopError> {
@@ -213,20 +213,20 @@ impl Runner<'_> {
             Effect::StopGroup => self.attempt.iter_mut().for_each(Attempt::stop),
             Effect::Measure => return self.measure(),
             Effect::Record(ended) => self.record(ended)?,
-            Effect::Tell(words) => self.audience.report(&Report::Message(&words)),
+            Effect::Tell(words) => self.audience.report(&LoopEvent::Message(&words)),
             Effect::SwitchAgent { until } => self.switch = Some(until),
             Effect::Finish(stop) => self.finish(&stop)?,
         }
         Ok(Vec::new())
     }
 
-    fn write(&mut self, step: Step) -> Result<(), LoopError> {
+    fn write(&mut self, step: LedgerStep) -> Result<(), LoopError> {
         self.run_history.memory.apply(&step);
-        Ok(self.ledger.append(&Entry { at: now(), run: self.run, step })?)
+        Ok(self.ledger.append(&LedgerEntry { at: now(), run: self.run, step })?)
     }
 
-    fn sessions(&self) -> Sessions<'_> {
-        Sessions { home: &self.job.home, located: &self.job.located, worker: self.job.settings.worker }
+    fn sessions(&self) -> LoopSessions<'_> {
+        LoopSessions { home: &self.job.home, located: &self.job.located, worker: self.job.settings.worker }
     }
 
     /// Starts a fresh context: composes the handoff, records the attempt, starts the program.
@@ -234,16 +234,16 @@ impl Runner<'_> {
         let job = self.job;
         self.read_news();
         let totals = &self.state.totals;
-        let number = Number { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
+        let number = AttemptNumber { run: self.run, iteration: totals.iteration(), attempt: totals.attempts };
         let handoff = handover::compose(job, &self.run_history, self.left.as_ref());
         let (handoff, told) = handoff.map_or((None, Vec::new()), |(handoff, told)| (Some(handoff.text), told));
-        told.iter().for_each(|words| self.audience.report(&Report::Message(words)));
+        told.iter().for_each(|words| self.audience.report(&LoopEvent::Message(words)));
         let text = handoff.as_deref();
-        let opening = Opening::new(&job.settings, &self.run_history.task, text);
+        let opening = OpeningPrompts::new(&job.settings, &self.run_history.task, text);
         let _ = self.hook(HookPoint::PreIteration, &json!({ "iteration": number.iteration, "handoff_message": text }));
         let before = self.snapshot()?;
-        self.write(Step::Begun { iteration: number.iteration, attempt: number.attempt })?;
-        self.audience.report(&Report::Begun { iteration: number.iteration, attempt: number.attempt });
+        self.write(LedgerStep::Begun { iteration: number.iteration, attempt: number.attempt })?;
+        self.audience.report(&LoopEvent::Begun { iteration: number.iteration, attempt: number.attempt });
         let session = match job.settings.worker.headless() {
             Some(headless) => headless.naming.as_ref().and_then(|_| new_session_id()),
             None => Some(format!("loop-{}-{}-{}", self.guards.token, number.iteration, number.attempt)),
@@ -260,7 +260,7 @@ impl Runner<'_> {
             Ok(attempt) => attempt,
             Err(error) => {
                 let words = format!("the guard could not be started: {error}");
-                return Ok(vec![Input::Exited { exit: Exit::Code(1), words }]);
+                return Ok(vec![Input::Exited { exit: ProgramExit::Code(1), words }]);
             }
         };
         attempt.handoff = handoff;
@@ -271,9 +271,9 @@ impl Runner<'_> {
 
     fn session_began(&mut self, session: &str) -> Result<(), LoopError> {
         let id = self.job.home.cleaner().clean(session.to_string(), Keep::NAME);
-        self.write(Step::Session { id })?;
+        self.write(LedgerStep::Session { id })?;
         self.run_history.sessions.push(session.to_string());
-        self.audience.report(&Report::Session(session));
+        self.audience.report(&LoopEvent::Session(session));
         Ok(())
     }
 
@@ -296,7 +296,7 @@ impl Runner<'_> {
                 "new_session_id": session, "handoff_message": &*reboot.handoff_message,
                 "transition_time_ms": reboot.transition_time_ms, "warmed_up": reboot.warmed_up })
         });
-        self.write(Step::Acknowledged { reboot })?;
+        self.write(LedgerStep::Acknowledged { reboot })?;
         self.run_history.heard_task = Some(self.run_history.task.clone());
         if !session.is_empty() {
             self.recorded_by = self.sessions().open(&session)?;
@@ -310,7 +310,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn ask_hook(&mut self, how: How) -> Input {
+    fn ask_hook(&mut self, how: AttemptEnd) -> Input {
         let preserved = self.attempt.as_ref().map(|attempt| self.left_context(attempt, how));
         let preserved =
             preserved.as_ref().or(self.left.as_ref()).map(|left| handover::state(self.job, &self.run_history, left).0);
@@ -333,17 +333,17 @@ impl Runner<'_> {
         let launch = launch(job, &self.guards, &self.ledger);
         Ok(match attempt.continue_with(&launch, &invocation) {
             Ok(()) => Vec::new(),
-            Err(_) => vec![attempt.exited(Exit::Code(1))],
+            Err(_) => vec![attempt.exited(ProgramExit::Code(1))],
         })
     }
 
-    fn commands(&self) -> Commands<'_> {
+    fn commands(&self) -> LoopCommands<'_> {
         let (cwd, cleaner) = (&self.job.located.cwd, self.job.home.cleaner());
-        Commands { guards: &self.guards, cwd, cleaner, interrupts: self.interrupts }
+        LoopCommands { guards: &self.guards, cwd, cleaner, interrupts: self.interrupts }
     }
 
     /// What the attempt leaves, as far as the runner knows.
-    fn left_context(&self, attempt: &Attempt, how: How) -> LeftContext {
+    fn left_context(&self, attempt: &Attempt, how: AttemptEnd) -> LeftContext {
         LeftContext {
             how,
             session: attempt.session.clone().filter(|session| !session.is_empty()),
@@ -353,8 +353,8 @@ impl Runner<'_> {
         }
     }
 
-    fn record(&mut self, ended: Ended) -> Result<(), LoopError> {
-        self.write(Step::Ended(ended.clone()))?;
+    fn record(&mut self, ended: EndedAttempt) -> Result<(), LoopError> {
+        self.write(LedgerStep::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
         self.checkpoint(attempt.number.iteration);
         windows::learn(&self.job.home, &mut self.windows, attempt.meter.reported_windows());
@@ -379,14 +379,14 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, stop: &Stop) -> Result<(), LoopError> {
+    fn finish(&mut self, stop: &StopReason) -> Result<(), LoopError> {
         let words = self.job.home.cleaner().clean(stop.words(), Keep::ERROR);
-        self.write(Step::Stopped { class: stop.class(), words })?;
+        self.write(LedgerStep::Stopped { class: stop.class(), words })?;
         if let Some(session) = self.left.as_ref().and_then(|left| left.session.clone()) {
             self.sessions().close(&session, stop.class().word())?;
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
-        self.audience.report(&Report::Stopped(stop));
+        self.audience.report(&LoopEvent::Stopped(stop));
         self.notify(stop);
         Ok(())
     }
@@ -412,7 +412,7 @@ impl Runner<'_> {
                     let known = attempt.session.clone();
                     match heard {
                         Incoming::Said(said) => {
-                            self.audience.report(&Report::Said(&said));
+                            self.audience.report(&LoopEvent::Said(&said));
                             self.report_agents_wait(&said)?;
                             let is_text = matches!(said, StreamEvent::Text(_));
                             inputs.push(attempt.input(said));
@@ -421,7 +421,7 @@ impl Runner<'_> {
                                 inputs.extend(self.take_handoff(&mut attempt)?);
                             }
                         }
-                        Incoming::Error(text) => self.audience.report(&Report::Error(&text)),
+                        Incoming::Error(text) => self.audience.report(&LoopEvent::Error(&text)),
                         Incoming::Exited(exit) => inputs.push(attempt.exited(exit)),
                     }
                     if let Some(session) = attempt.session.clone().filter(|_| attempt.session != known) {
@@ -437,7 +437,7 @@ impl Runner<'_> {
             inputs.extend(self.user_request());
             inputs.push(Input::Tick);
             let status = self.status();
-            self.audience.report(&Report::Status(&status));
+            self.audience.report(&LoopEvent::Status(&status));
         }
         Ok(inputs)
     }

@@ -12,16 +12,16 @@ use cerberus_store::journal::{self, JournalError, own_record};
 use cerberus_store::project::identity::Located;
 use cerberus_store::view::fold;
 
-use crate::handoff::written::Written;
+use crate::handoff::written::WrittenHandoff;
 use crate::settings::Worker;
 
-pub struct Sessions<'a> {
+pub struct LoopSessions<'a> {
     pub home: &'a Home,
     pub located: &'a Located,
     pub worker: Worker,
 }
 
-impl Sessions<'_> {
+impl LoopSessions<'_> {
     /// Records the start of a session unless a hook did. Returns who recorded it.
     pub fn open(&self, session: &str) -> Result<RecordedBy, JournalError> {
         let is_known = fold::open(self.home)
@@ -51,7 +51,7 @@ impl Sessions<'_> {
     }
 
     /// Records every item of the handoff it wrote, because later contexts need them too.
-    pub fn record_handoff(&self, session: &str, written: &Written) -> Result<(), JournalError> {
+    pub fn record_handoff(&self, session: &str, written: &WrittenHandoff) -> Result<(), JournalError> {
         let clock = Clock::new(None);
         let location = self.located.location(self.home.cleaner());
         let record = |(number, note): (usize, Note<'static>)| {

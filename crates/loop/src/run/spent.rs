@@ -7,20 +7,20 @@ use cerberus_agents::install::Profile;
 use cerberus_agents::meter::{Measure, Meter, Windows};
 use cerberus_os::home::Access;
 
-use super::ledger::{Ledger, Number};
+use super::ledger::{AttemptNumber, LoopLedger};
 use super::runner::Job;
 use super::tail::Tail;
-use crate::history::{Open, RunState};
+use crate::history::{OpenAttempt, RunState};
 
 /// An attempt's output is cut at less than this.
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Tokens and cost of an attempt that has no end in the ledger.
-pub fn of_open_attempt(job: &Job, ledger: &Ledger, run_state: &RunState, open: &Open) -> (u64, Option<f64>) {
+pub fn of_open_attempt(job: &Job, ledger: &LoopLedger, run_state: &RunState, open: &OpenAttempt) -> (u64, Option<f64>) {
     let worker = run_state.worker;
     let measure = if worker.headless().is_some() { Measure::Usage } else { Measure::Output };
     let mut meter = Meter::new(measure, Windows::default(), None).with_prices(job.prices.clone());
-    let number = Number { run: run_state.run, iteration: open.iteration, attempt: open.attempt };
+    let number = AttemptNumber { run: run_state.run, iteration: open.iteration, attempt: open.attempt };
     let mut bytes = Vec::new();
     let _ = job
         .home

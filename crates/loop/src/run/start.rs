@@ -12,21 +12,21 @@ use cerberus_record::session::LoopEnd;
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::git;
 
-use super::audience::{Audience, Report};
+use super::audience::{Audience, LoopEvent};
 use super::below;
 use super::child::GuardLauncher;
 use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
-use super::ledger::Ledger;
+use super::ledger::LoopLedger;
 use super::preflight::{remember_check, try_check};
-use super::runner::{Job, LoopError, Runner, Turned, now};
+use super::runner::{Job, LoopError, Runner, TurnEnd, now};
 use super::sessions::RecordedBy;
 use super::spent;
 use crate::handoff::messages::AgentMessages;
-use crate::history::{self, Entry, Place, RunState, Step};
+use crate::history::{self, LedgerEntry, LedgerStep, RunPlace, RunState};
 use crate::machine::Machine;
-use crate::stop::Stop;
-use crate::totals::{Ended, How, Totals};
+use crate::stop::StopReason;
+use crate::totals::{AttemptEnd, EndedAttempt, Totals};
 
 /// How long the processes of a dead runner may take to end.
 const REAP_TIME_MAX: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ pub enum Start {
 }
 
 /// The state of the project's last run, if it can be resumed.
-pub fn resumable(ledger: &Ledger) -> Result<RunState, LoopError> {
+pub fn resumable(ledger: &LoopLedger) -> Result<RunState, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
     let run_state =
         history::latest_run(&ledger.read(now())?).ok_or_else(|| nothing("no loop has run in this project"))?;
@@ -54,9 +54,9 @@ pub fn run(
     start: Start,
     audience: &mut dyn Audience,
     interrupts: &Interrupts,
-) -> Result<Stop, LoopError> {
+) -> Result<StopReason, LoopError> {
     let Some(first) = jobs.first() else { return Err(LoopError::NothingToResume("there is no job".to_string())) };
-    let ledger = Ledger::at(&first.home, &first.located);
+    let ledger = LoopLedger::at(&first.home, &first.located);
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     below::adopt();
@@ -66,8 +66,8 @@ pub fn run(
         let job = &jobs[current];
         let turned = run_with(job, &ledger, start, left.take(), limited[current], audience, interrupts)?;
         let (until, what_is_left) = match turned {
-            Turned::Stopped(stop) => return Ok(stop),
-            Turned::Limited { until, left } => (until, left),
+            TurnEnd::Stopped(stop) => return Ok(stop),
+            TurnEnd::Limited { until, left } => (until, left),
         };
         (limited[current], start, left) = (until, Start::Resume, what_is_left);
         let before = job.settings.worker.name();
@@ -76,20 +76,20 @@ pub fn run(
             next if next == before => format!("{before} reached its usage limit, and so did the other agent"),
             next => format!("{before} reached its usage limit; {next} continues"),
         };
-        audience.report(&Report::Message(&words));
+        audience.report(&LoopEvent::Message(&words));
     }
 }
 
 /// Runs until a reason to stop, or until the agent is limited and another could go on.
 fn run_with(
     job: &Job,
-    ledger: &Ledger,
+    ledger: &LoopLedger,
     start: Start,
     left: Option<LeftContext>,
     not_before: Timestamp,
     audience: &mut dyn Audience,
     interrupts: &Interrupts,
-) -> Result<Turned, LoopError> {
+) -> Result<TurnEnd, LoopError> {
     let before = settle_last_attempt(job, ledger)?;
     let run_state = match start {
         Start::Resume => Some(resumable(ledger)?),
@@ -105,8 +105,8 @@ fn run_with(
         Start::Fresh => known.run.saturating_add(1),
     });
     let base = git::head(&job.located).map(|head| job.home.cleaner().clean(head, Keep::NAME));
-    for step in [run_step(job, &token, start, base.clone()), Step::Place(place(job))] {
-        ledger.append(&Entry { at: began, run, step })?;
+    for step in [run_step(job, &token, start, base.clone()), LedgerStep::Place(place(job))] {
+        ledger.append(&LedgerEntry { at: began, run, step })?;
     }
     let memory = run_state.as_ref().map(|run_state| run_state.memory.clone()).unwrap_or_default();
     let memory = remember_check(job, ledger, run, memory)?;
@@ -152,22 +152,22 @@ fn run_with(
 }
 
 /// Ends what a dead runner left running, and settles its last attempt.
-fn settle_last_attempt(job: &Job, ledger: &Ledger) -> Result<Option<RunState>, LoopError> {
+fn settle_last_attempt(job: &Job, ledger: &LoopLedger) -> Result<Option<RunState>, LoopError> {
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     below::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     if let Some(open) = &run_state.open {
         let (tokens, cost_usd) = spent::of_open_attempt(job, ledger, &run_state, open);
-        let step = Step::Ended(Ended { tokens, cost_usd, ..history::died(open) });
-        ledger.append(&Entry { at: now(), run: run_state.run, step })?;
+        let step = LedgerStep::Ended(EndedAttempt { tokens, cost_usd, ..history::died(open) });
+        ledger.append(&LedgerEntry { at: now(), run: run_state.run, step })?;
     }
     Ok(Some(run_state))
 }
 
 /// The beginning of a run, or of its continuation.
-fn run_step(job: &Job, token: &str, start: Start, base: Option<Clean<'static>>) -> Step {
-    Step::Run {
+fn run_step(job: &Job, token: &str, start: Start, base: Option<Clean<'static>>) -> LedgerStep {
+    LedgerStep::Run {
         worker: job.settings.worker,
         token: job.home.cleaner().clean(token.to_string(), Keep::NAME),
         runner: process::own(),
@@ -177,15 +177,15 @@ fn run_step(job: &Job, token: &str, start: Start, base: Option<Clean<'static>>) 
     }
 }
 
-fn place(job: &Job) -> Place {
+fn place(job: &Job) -> RunPlace {
     let clean = |text: String| job.home.cleaner().clean(text, Keep::NAME);
     let root = clean(job.located.root.to_string_lossy().into_owned());
-    Place { root, branch: job.located.branch().map(clean) }
+    RunPlace { root, branch: job.located.branch().map(clean) }
 }
 
 /// What the last context that got to work left behind.
 fn last_context(run_state: &RunState) -> Option<LeftContext> {
-    let how = run_state.totals.last.unwrap_or(How::RunnerDied);
+    let how = run_state.totals.last.unwrap_or(AttemptEnd::RunnerDied);
     run_state.totals.last?;
     let session = run_state.sessions.last().cloned();
     Some(LeftContext { how, session, at: run_state.last_at, words: String::new(), heard: AgentMessages::default() })

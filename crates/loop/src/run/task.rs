@@ -8,7 +8,7 @@ use cerberus_os::outside;
 const TASK_BYTES_MAX: u64 = 1024 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum LoopTask {
     Text(String),
     File(PathBuf),
 }
@@ -21,12 +21,12 @@ pub enum TaskError {
     Empty,
 }
 
-impl Task {
+impl LoopTask {
     /// The task as it is now.
     pub fn read(&self) -> Result<String, TaskError> {
         let text = match self {
-            Task::Text(text) => text.clone(),
-            Task::File(path) => {
+            LoopTask::Text(text) => text.clone(),
+            LoopTask::File(path) => {
                 outside::text(path, TASK_BYTES_MAX).map_err(|source| TaskError::Read { path: path.clone(), source })?
             }
         };
@@ -42,12 +42,12 @@ mod tests {
     fn a_file_is_read_anew_and_an_empty_task_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("TASK.md");
-        let task = Task::File(path.clone());
+        let task = LoopTask::File(path.clone());
         assert!(matches!(task.read(), Err(TaskError::Read { .. })));
         for text in ["one", "two"] {
             std::fs::write(&path, text).unwrap();
             assert_eq!(task.read().unwrap(), text);
         }
-        assert!(matches!(Task::Text(" \n".to_string()).read(), Err(TaskError::Empty)));
+        assert!(matches!(LoopTask::Text(" \n".to_string()).read(), Err(TaskError::Empty)));
     }
 }

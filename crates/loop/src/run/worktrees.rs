@@ -41,7 +41,7 @@ pub struct LoopWorktree {
 
 /// What it contains that the other worktree does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ahead {
+pub struct AheadCommits {
     pub commits: usize,
     pub uncommitted: usize,
 }
@@ -87,18 +87,18 @@ impl LoopWorktree {
         if folder.is_dir() { folder } else { self.root.clone() }
     }
 
-    pub fn ahead(&self) -> Option<Ahead> {
+    pub fn ahead(&self) -> Option<AheadCommits> {
         let mut git = command(&self.from);
         git.args(["rev-list", "--count", &format!("HEAD..refs/heads/{}", self.branch)]);
         let commits = printed(git, TIME_MAX)?.trim().parse().ok()?;
         let mut git = files_command(&self.root)?;
         git.args(["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"]);
         let uncommitted = printed(git, TIME_MAX)?.split('\0').filter(|entry| !entry.is_empty()).count();
-        Some(Ahead { commits, uncommitted })
+        Some(AheadCommits { commits, uncommitted })
     }
 
     /// The commands that bring its work into the worktree it was made from, and remove it.
-    pub fn how_to_merge(&self, ahead: Option<Ahead>) -> Vec<String> {
+    pub fn how_to_merge(&self, ahead: Option<AheadCommits>) -> Vec<String> {
         let (root, from) = (quoted(&self.root), quoted(&self.from));
         let commit = format!("git -C {root} add --all && git -C {root} commit");
         let has_rest = ahead.is_none_or(|ahead| ahead.uncommitted > 0);

@@ -22,7 +22,7 @@ pub mod processes;
 
 /// What a name in a folder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     File,
     Folder,
     Link,
@@ -31,7 +31,7 @@ pub enum Kind {
 
 /// How a process is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ProcessEnd {
     /// It may finish what it is doing.
     Ask,
     Kill,
@@ -39,7 +39,7 @@ pub enum End {
 
 /// A running process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Running {
+pub struct RunningProcess {
     pub name: String,
     pub parent: u32,
     /// When it was started, in the system's unit. Together with its id, this identifies it until the next boot.

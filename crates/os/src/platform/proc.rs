@@ -3,20 +3,20 @@
 use std::fs;
 use std::path::Path;
 
-use super::{ProcessDomain, Running};
+use super::{ProcessDomain, RunningProcess};
 
 /// The process with this id; `None` if there is none.
-pub fn look(pid: u32) -> Option<Running> {
+pub fn look(pid: u32) -> Option<RunningProcess> {
     let text = fs::read(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     parse(&String::from_utf8_lossy(&text))
 }
 
 /// Parses `/proc/PID/stat`. The name is in parentheses and may itself contain parentheses, so the other fields follow
 /// the last one.
-fn parse(text: &str) -> Option<Running> {
+fn parse(text: &str) -> Option<RunningProcess> {
     let (before, after) = text.rsplit_once(')')?;
     let fields: Vec<&str> = after.split_whitespace().collect();
-    Some(Running {
+    Some(RunningProcess {
         name: before.split_once('(')?.1.to_string(),
         is_dead: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,

@@ -6,10 +6,10 @@ use std::ffi::OsStr;
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
-use super::{ProcessDomain, Running};
+use super::{ProcessDomain, RunningProcess};
 
 /// The process with this id; `None` if there is none.
-pub fn look(pid: u32) -> Option<Running> {
+pub fn look(pid: u32) -> Option<RunningProcess> {
     let pid = Pid::from_u32(pid);
     read(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing())?.process(pid).map(running)
 }
@@ -60,9 +60,9 @@ fn live(system: &System) -> impl Iterator<Item = (u32, &Process)> {
     system.processes().iter().map(|(pid, process)| (pid.as_u32(), process)).filter(|(_, process)| !is_dead(process))
 }
 
-fn running(process: &Process) -> Running {
+fn running(process: &Process) -> RunningProcess {
     let name = process.name().to_string_lossy().to_lowercase();
-    Running {
+    RunningProcess {
         name: name.strip_suffix(".exe").unwrap_or(&name).to_string(),
         parent: process.parent().map_or(0, Pid::as_u32),
         started: process.start_time(),

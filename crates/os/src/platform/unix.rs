@@ -19,7 +19,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
 
-use super::{End, Kind};
+use super::{EntryKind, ProcessEnd};
 use crate::home::Access;
 use crate::output::OutputError;
 
@@ -214,13 +214,13 @@ impl OpenFolder {
         Ok(unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
 
-    pub fn kind(&self, name: &str) -> io::Result<Kind> {
+    pub fn kind(&self, name: &str) -> io::Result<EntryKind> {
         let known = statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(match FileType::from_raw_mode(known.st_mode) {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Folder,
+            FileType::Symlink => EntryKind::Link,
+            _ => EntryKind::Other,
         })
     }
 
@@ -306,23 +306,23 @@ pub fn adopt_orphans() {
     }
 }
 
-pub fn end_process(pid: u32, how: End) {
+pub fn end_process(pid: u32, how: ProcessEnd) {
     if let Some(pid) = to_pid(pid) {
         let _ = rustix::process::kill_process(pid, signal_for(how));
     }
 }
 
 /// Ends a process group, which has the id of its leader.
-pub fn end_group(leader: u32, how: End) {
+pub fn end_group(leader: u32, how: ProcessEnd) {
     if let Some(leader) = to_pid(leader) {
         let _ = rustix::process::kill_process_group(leader, signal_for(how));
     }
 }
 
-fn signal_for(how: End) -> Signal {
+fn signal_for(how: ProcessEnd) -> Signal {
     match how {
-        End::Ask => Signal::TERM,
-        End::Kill => Signal::KILL,
+        ProcessEnd::Ask => Signal::TERM,
+        ProcessEnd::Kill => Signal::KILL,
     }
 }
 

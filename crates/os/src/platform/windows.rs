@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 
 use cerberus_record::path::as_people_write;
 
-use super::{End, Kind, processes};
+use super::{EntryKind, ProcessEnd, processes};
 use crate::home::Access;
 use crate::output::OutputError;
 
@@ -224,13 +224,13 @@ impl OpenFolder {
         fs::remove_dir(self.path.join(name))
     }
 
-    pub fn kind(&self, name: &str) -> io::Result<Kind> {
+    pub fn kind(&self, name: &str) -> io::Result<EntryKind> {
         let known = fs::symlink_metadata(self.path.join(name))?.file_type();
         Ok(match known {
-            known if known.is_symlink() => Kind::Link,
-            known if known.is_dir() => Kind::Folder,
-            known if known.is_file() => Kind::File,
-            _ => Kind::Other,
+            known if known.is_symlink() => EntryKind::Link,
+            known if known.is_dir() => EntryKind::Folder,
+            known if known.is_file() => EntryKind::File,
+            _ => EntryKind::Other,
         })
     }
 
@@ -309,12 +309,12 @@ pub fn leave_terminal() {}
 /// Makes this process the parent of orphans below it, where the system can do that.
 pub fn adopt_orphans() {}
 
-pub fn end_process(pid: u32, _how: End) {
+pub fn end_process(pid: u32, _how: ProcessEnd) {
     processes::kill(pid);
 }
 
 /// Ends a process. Those that it started are found by the caller.
-pub fn end_group(leader: u32, _how: End) {
+pub fn end_group(leader: u32, _how: ProcessEnd) {
     processes::kill(leader);
 }
 

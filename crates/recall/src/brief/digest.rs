@@ -5,32 +5,32 @@
 //! give `None`.
 
 use cerberus_record::event::Severity;
-use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, Target};
+use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind};
 use cerberus_record::id::SessionId;
 use cerberus_record::packed::{Packer, Unpacker};
-use cerberus_record::runs::{self, Command, Run, Runner, Trust, Verdict};
-use cerberus_record::source::Source;
+use cerberus_record::runs::{self, OutcomeTrust, Run, RunCommand, RunVerdict, Runner};
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 
 use super::failing::SessionRun;
-use super::rank::{PastPrompt, SessionWork, Touched};
-use super::stopped::{Part, Quotable, Sentence};
-use super::{Known, Settlement};
+use super::rank::{PastPrompt, SessionWork, TouchedFile};
+use super::stopped::{Quotable, Sentence, WorkDone};
+use super::{KnownFact, Settlement};
 
 const RUN_KINDS: [runs::Kind; 3] = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
 /// Where facts come from.
 pub const SOURCES: [&str; 6] = ["hook", "import", "agent", "record", "seed", "model"];
 
-const VERDICTS: [Verdict; 4] = [Verdict::Green, Verdict::Red, Verdict::Empty, Verdict::Unknown];
+const VERDICTS: [RunVerdict; 4] = [RunVerdict::Green, RunVerdict::Red, RunVerdict::Empty, RunVerdict::Unknown];
 
 /// What a session said and settled, without its work on files.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct SessionWords {
     /// In chronological order, each with its source.
-    pub facts: Vec<(Known, &'static str)>,
+    pub facts: Vec<(KnownFact, &'static str)>,
     pub settlements: Vec<Settlement>,
     /// Its last edit, which shows whether work went on after an interruption.
-    pub last_edit: Option<Known>,
+    pub last_edit: Option<KnownFact>,
 }
 
 pub fn pack_work(work: &SessionWork) -> Vec<u8> {
@@ -53,7 +53,7 @@ pub fn pack_work(work: &SessionWork) -> Vec<u8> {
 
 /// What is wanted of a session's work besides the files it touched.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct WantedWork {
     pub mentions: bool,
     pub prompts: WantedPrompts,
 }
@@ -66,14 +66,14 @@ pub enum WantedPrompts {
     All,
 }
 
-pub fn unpack_work(bytes: &[u8], session: SessionId, wanted: Wanted) -> Option<SessionWork> {
+pub fn unpack_work(bytes: &[u8], session: SessionId, wanted: WantedWork) -> Option<SessionWork> {
     let mut unpacker = Unpacker::new(bytes)?;
     let touched = unpacker.list(|unpacker| {
         let (path, edits, reads) = (unpacker.string()?, unpacker.count()?, unpacker.count()?);
         let last_edit = unpacker.option(time)?;
         let last_read = unpacker.option(time)?;
         let last_at = last_edit.max(last_read)?;
-        Some(Touched { path, edits, reads, last_at, last_edit, last_read })
+        Some(TouchedFile { path, edits, reads, last_at, last_edit, last_read })
     })?;
     let mut work = SessionWork { session, touched, mentions: Vec::new(), prompts: Vec::new() };
     match wanted.mentions {
@@ -103,7 +103,7 @@ fn unpack_prompt_paths(unpacker: &mut Unpacker) -> Option<PastPrompt> {
     Some(PastPrompt { paths, ..PastPrompt::default() })
 }
 
-pub fn pack_said(said: &Said) -> Vec<u8> {
+pub fn pack_said(said: &SessionWords) -> Vec<u8> {
     let mut packer = Packer::default();
     packer.list(&said.facts, |packer, (known, source)| {
         pack_fact(packer, &known.fact);
@@ -112,10 +112,10 @@ pub fn pack_said(said: &Said) -> Vec<u8> {
     });
     packer.list(&said.settlements, |packer, settlement| {
         let (kind, target) = match &settlement.closing.target {
-            Target::Reference(reference) => (None, reference),
-            Target::Code(kind, code) => (Some(*kind), code),
+            ClosingTarget::Reference(reference) => (None, reference),
+            ClosingTarget::Code(kind, code) => (Some(*kind), code),
         };
-        packer.option(kind, |packer, kind| packer.place(&Kind::ALL, kind));
+        packer.option(kind, |packer, kind| packer.place(&FactKind::ALL, kind));
         packer.text(target);
         packer.flag(settlement.closing.outcome == ClosedAs::Done);
         pack_position(packer, settlement.at, settlement.event);
@@ -128,16 +128,16 @@ pub fn pack_said(said: &Said) -> Vec<u8> {
 }
 
 /// Facts of other kinds are left out.
-pub fn unpack_said(bytes: &[u8], session: &SessionId, is_wanted: impl Fn(Kind) -> bool) -> Option<Said> {
+pub fn unpack_said(bytes: &[u8], session: &SessionId, is_wanted: impl Fn(FactKind) -> bool) -> Option<SessionWords> {
     let mut unpacker = Unpacker::new(bytes)?;
     let mut facts = Vec::new();
     for _ in 0..unpacker.count()? {
-        let kind = unpacker.place(&Kind::ALL)?;
+        let kind = unpacker.place(&FactKind::ALL)?;
         match is_wanted(kind) {
             true => {
                 let fact = unpack_fact(&mut unpacker, kind)?;
                 let (at, event) = position(&mut unpacker)?;
-                facts.push((Known { fact, session: session.clone(), at, event }, unpacker.place(&SOURCES)?));
+                facts.push((KnownFact { fact, session: session.clone(), at, event }, unpacker.place(&SOURCES)?));
             }
             false => {
                 skip_fact(&mut unpacker)?;
@@ -147,22 +147,22 @@ pub fn unpack_said(bytes: &[u8], session: &SessionId, is_wanted: impl Fn(Kind) -
         }
     }
     let settlements = unpacker.list(|unpacker| {
-        let kind = unpacker.option(|unpacker| unpacker.place(&Kind::ALL))?;
+        let kind = unpacker.option(|unpacker| unpacker.place(&FactKind::ALL))?;
         let target = unpacker.string()?;
         let target = match kind {
-            Some(kind) => Target::Code(kind, target),
-            None => Target::Reference(target),
+            Some(kind) => ClosingTarget::Code(kind, target),
+            None => ClosingTarget::Reference(target),
         };
         let outcome = if unpacker.flag()? { ClosedAs::Done } else { ClosedAs::Dropped };
         let (at, event) = position(unpacker)?;
         Some(Settlement { closing: Closing { target, outcome }, session: session.clone(), at, event })
     })?;
     let last_edit = unpacker.option(|unpacker| {
-        let fact = Fact::file(Kind::File, unpacker.text()?);
+        let fact = Fact::file(FactKind::File, unpacker.text()?);
         let (at, event) = position(unpacker)?;
-        Some(Known { fact, session: session.clone(), at, event })
+        Some(KnownFact { fact, session: session.clone(), at, event })
     })?;
-    Some(Said { facts, settlements, last_edit })
+    Some(SessionWords { facts, settlements, last_edit })
 }
 
 pub fn pack_turns(turns: &[Quotable]) -> Vec<u8> {
@@ -170,7 +170,7 @@ pub fn pack_turns(turns: &[Quotable]) -> Vec<u8> {
     packer.list(turns, |packer, turn| {
         packer.signed(turn.at.millis());
         packer.text(&turn.beginning);
-        packer.option(turn.sender, |packer, sender| packer.place(&Source::ALL, sender));
+        packer.option(turn.sender, |packer, sender| packer.place(&MemorySource::ALL, sender));
         for sentences in [&turn.request, &turn.reply] {
             packer.list(sentences, |packer, sentence| {
                 packer.text(&sentence.text);
@@ -193,9 +193,9 @@ pub fn unpack_turns(bytes: &[u8], session: &SessionId) -> Option<Vec<Quotable>> 
     };
     Unpacker::new(bytes)?.list(|unpacker| {
         let (at, beginning) = (time(unpacker)?, unpacker.string()?);
-        let sender = unpacker.option(|unpacker| unpacker.place(&Source::ALL))?;
+        let sender = unpacker.option(|unpacker| unpacker.place(&MemorySource::ALL))?;
         let (request, reply) = (unpacker.list(sentence)?, unpacker.list(sentence)?);
-        Some(Quotable { session: session.clone(), at, beginning, request, sender, reply, part: Part::default() })
+        Some(Quotable { session: session.clone(), at, beginning, request, sender, reply, part: WorkDone::default() })
     })
 }
 
@@ -205,7 +205,7 @@ pub fn pack_runs(runs: &[SessionRun]) -> Vec<u8> {
         packer.place(&RUN_KINDS, ran.command.kind);
         packer.place(Runner::ALL, ran.command.runner);
         packer.text(&ran.command.key);
-        let Trust { success, failure, silence } = ran.command.trust;
+        let OutcomeTrust { success, failure, silence } = ran.command.trust;
         [success, failure, silence].into_iter().for_each(|flag| packer.flag(flag));
         packer.place(&VERDICTS, ran.run.verdict);
         for names in [&ran.run.passed, &ran.run.failed, &ran.run.problems] {
@@ -222,7 +222,7 @@ pub fn pack_runs(runs: &[SessionRun]) -> Vec<u8> {
 pub fn unpack_runs(bytes: &[u8], session: &SessionId) -> Option<Vec<SessionRun>> {
     Unpacker::new(bytes)?.list(|unpacker| {
         let (kind, runner, key) = (unpacker.place(&RUN_KINDS)?, unpacker.place(Runner::ALL)?, unpacker.string()?);
-        let trust = Trust { success: unpacker.flag()?, failure: unpacker.flag()?, silence: unpacker.flag()? };
+        let trust = OutcomeTrust { success: unpacker.flag()?, failure: unpacker.flag()?, silence: unpacker.flag()? };
         let verdict = unpacker.place(&VERDICTS)?;
         let passed = unpacker.list(Unpacker::string)?;
         let failed = unpacker.list(Unpacker::string)?;
@@ -230,14 +230,14 @@ pub fn unpack_runs(bytes: &[u8], session: &SessionId) -> Option<Vec<SessionRun>>
         let passed_count = unpacker.option(|unpacker| u32::try_from(unpacker.number()?).ok())?;
         let failed_count = unpacker.option(|unpacker| u32::try_from(unpacker.number()?).ok())?;
         let (at, event) = position(unpacker)?;
-        let command = Command { kind, runner, key, trust };
+        let command = RunCommand { kind, runner, key, trust };
         let run = Run { verdict, passed, failed, passed_count, failed_count, problems };
         Some(SessionRun { command, run, session: session.clone(), at, event })
     })
 }
 
 fn pack_fact(packer: &mut Packer, fact: &Fact) {
-    packer.place(&Kind::ALL, fact.kind);
+    packer.place(&FactKind::ALL, fact.kind);
     packer.option(fact.severity, |packer, severity| packer.place(&Severity::ALL, severity));
     packer.text(&fact.code);
     packer.text(&fact.text);
@@ -247,7 +247,7 @@ fn pack_fact(packer: &mut Packer, fact: &Fact) {
 }
 
 /// The rest of a fact whose kind was read.
-fn unpack_fact(unpacker: &mut Unpacker, kind: Kind) -> Option<Fact> {
+fn unpack_fact(unpacker: &mut Unpacker, kind: FactKind) -> Option<Fact> {
     Some(Fact {
         kind,
         severity: unpacker.option(|unpacker| unpacker.place(&Severity::ALL))?,
@@ -300,9 +300,10 @@ mod tests {
         SessionId::new("20260122-133514")
     }
 
-    fn said() -> Said {
-        let known = |fact: Fact, event| Known { fact, session: session(), at: at(1_700_000_000_000), event };
-        let decision = Fact { why: Some("it is free".to_string()), ..Fact::words(Kind::Decision, "One file a day.") };
+    fn said() -> SessionWords {
+        let known = |fact: Fact, event| KnownFact { fact, session: session(), at: at(1_700_000_000_000), event };
+        let decision =
+            Fact { why: Some("it is free".to_string()), ..Fact::words(FactKind::Decision, "One file a day.") };
         let blocker = Fact { severity: Some(Severity::High), ..Fact::blocker("größer", Some("test")) };
         let facts = [decision, blocker, Fact::function("open", Some("src/a.rs"))];
         let closing = |target, outcome| Settlement {
@@ -311,13 +312,13 @@ mod tests {
             at: at(-5),
             event: i64::MAX,
         };
-        Said {
+        SessionWords {
             facts: facts.into_iter().map(|fact| (known(fact, 7), "import")).collect(),
             settlements: vec![
-                closing(Target::Reference("task-1".to_string()), ClosedAs::Done),
-                closing(Target::Code(Kind::Next, "next:x".to_string()), ClosedAs::Dropped),
+                closing(ClosingTarget::Reference("task-1".to_string()), ClosedAs::Done),
+                closing(ClosingTarget::Code(FactKind::Next, "next:x".to_string()), ClosedAs::Dropped),
             ],
-            last_edit: Some(known(Fact::file(Kind::File, "src/b.rs"), 9)),
+            last_edit: Some(known(Fact::file(FactKind::File, "src/b.rs"), 9)),
         }
     }
 
@@ -327,14 +328,14 @@ mod tests {
         let unpacked = unpack_said(&packed, &session(), |_| true).unwrap();
         assert_eq!(format!("{unpacked:?}"), format!("{:?}", said()));
         let mut words = said();
-        words.facts.retain(|(known, _)| known.fact.kind != Kind::Function);
-        let unpacked = unpack_said(&packed, &session(), |kind| kind != Kind::Function).unwrap();
+        words.facts.retain(|(known, _)| known.fact.kind != FactKind::Function);
+        let unpacked = unpack_said(&packed, &session(), |kind| kind != FactKind::Function).unwrap();
         assert_eq!(format!("{unpacked:?}"), format!("{words:?}"));
     }
 
     #[test]
     fn work_is_unpacked_as_it_was() {
-        let touched = |path: &str, last_edit: Option<i64>, last_read: Option<i64>| Touched {
+        let touched = |path: &str, last_edit: Option<i64>, last_read: Option<i64>| TouchedFile {
             path: path.to_string(),
             edits: usize::from(last_edit.is_some()) * 300,
             reads: usize::from(last_read.is_some()),
@@ -354,13 +355,13 @@ mod tests {
             prompts: vec![prompt, PastPrompt::default()],
         };
         let unpacked = |wanted| unpack_work(&pack_work(&work), session(), wanted).unwrap();
-        let all = unpacked(Wanted { mentions: true, prompts: WantedPrompts::All });
+        let all = unpacked(WantedWork { mentions: true, prompts: WantedPrompts::All });
         assert_eq!(format!("{all:?}"), format!("{work:?}"));
-        let paths = unpacked(Wanted { mentions: false, prompts: WantedPrompts::Paths });
+        let paths = unpacked(WantedWork { mentions: false, prompts: WantedPrompts::Paths });
         assert_eq!((paths.mentions.len(), paths.prompts.len()), (0, 2));
         let only_paths = PastPrompt { paths: work.prompts[0].paths.clone(), ..PastPrompt::default() };
         assert_eq!(format!("{:?}", paths.prompts[0]), format!("{only_paths:?}"));
-        let files = unpacked(Wanted { mentions: true, prompts: WantedPrompts::None });
+        let files = unpacked(WantedWork { mentions: true, prompts: WantedPrompts::None });
         assert_eq!((files.mentions.len(), files.prompts.len(), files.touched.len()), (1, 0, 2));
     }
 
@@ -369,7 +370,13 @@ mod tests {
         let request = "Repair `takeToken` in limiter.mjs. Größe prüfen!".to_string();
         let reply = "It works now.\n\n| parser.rs | is done |\n".to_string();
         let turns = [
-            Quotable::of(&Turn { session: session(), at: at(5), request, sender: Some(Source::Scheduled), reply }),
+            Quotable::of(&Turn {
+                session: session(),
+                at: at(5),
+                request,
+                sender: Some(MemorySource::Scheduled),
+                reply,
+            }),
             Quotable::of(&Turn {
                 session: session(),
                 at: at(6),
@@ -406,7 +413,9 @@ mod tests {
         for cut in 0..whole.len() {
             assert!(unpack_said(&whole[..cut], &session(), |_| true).is_none(), "cut at {cut}");
         }
-        assert!(unpack_work(&[0xff; 40], session(), Wanted { mentions: true, prompts: WantedPrompts::All }).is_none());
+        assert!(
+            unpack_work(&[0xff; 40], session(), WantedWork { mentions: true, prompts: WantedPrompts::All }).is_none()
+        );
         assert!(unpack_runs(&[0xff, 0xff, 0xff, 0xff, 0x0f], &session()).is_none());
     }
 }

@@ -1,18 +1,18 @@
 //! Failing tests, builds and lints are blockers until they pass.
 
-use cerberus_record::fact::{Fact, Kind as FactKind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
-use cerberus_record::runs::{Command, Kind, Ledger, Run, Verdict};
+use cerberus_record::runs::{Kind, Run, RunCommand, RunLedger, RunVerdict};
 use cerberus_record::time::Timestamp;
 
-use super::Known;
+use super::KnownFact;
 use crate::extract::RUN;
 
 /// A test, build or lint run in a session.
 #[derive(Clone, Debug)]
 pub struct SessionRun {
-    pub command: Command,
+    pub command: RunCommand,
     pub run: Run,
     pub session: SessionId,
     pub at: Timestamp,
@@ -23,18 +23,18 @@ pub struct SessionRun {
 const PROBLEMS_MAX: usize = 3;
 
 /// The blockers that these runs leave open. `runs` are in chronological order; `facts` tell which files were edited since.
-pub fn blockers(runs: &[SessionRun], facts: &[Known]) -> Vec<Known> {
+pub fn blockers(runs: &[SessionRun], facts: &[KnownFact]) -> Vec<KnownFact> {
     let mut found = Vec::new();
     let open = open_failures(runs);
     // Nearly everything passed since, and need not be followed through all runs.
     if !open.is_empty() {
-        let mut ledger = Ledger::about(open.keys().copied());
+        let mut ledger = RunLedger::about(open.keys().copied());
         runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
         for name in ledger.failing() {
             found.extend(open.get(name).map(|ran| ran.blocker(name, "test")));
         }
     }
-    let red = last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == Verdict::Red);
+    let red = last_of_each(runs).into_iter().filter(|ran| ran.run.verdict == RunVerdict::Red);
     for ran in red.filter(|ran| !passed_since(runs, ran, None)) {
         let kind = match ran.command.kind {
             Kind::Test => "test",
@@ -68,10 +68,10 @@ fn open_failures(runs: &[SessionRun]) -> FastMap<&str, &SessionRun> {
 }
 
 impl SessionRun {
-    fn blocker(&self, text: &str, kind: &str) -> Known {
+    fn blocker(&self, text: &str, kind: &str) -> KnownFact {
         let reference = Some(RUN.to_string());
         let fact = Fact { reference, ..Fact::blocker(text, Some(kind)) };
-        Known { fact, session: self.session.clone(), at: self.at, event: self.event }
+        KnownFact { fact, session: self.session.clone(), at: self.at, event: self.event }
     }
 }
 
@@ -80,7 +80,8 @@ impl SessionRun {
 fn passed_since(runs: &[SessionRun], red: &SessionRun, name: Option<&str>) -> bool {
     // The last runs are the likeliest to have passed.
     let later = runs.iter().rev().take_while(|ran| (ran.at, ran.event) > (red.at, red.event));
-    let mut green = later.filter(|ran| ran.run.verdict == Verdict::Green && ran.command.same_toolchain(&red.command));
+    let mut green =
+        later.filter(|ran| ran.run.verdict == RunVerdict::Green && ran.command.same_toolchain(&red.command));
     green.any(|ran| match (red.command.kind, ran.command.kind) {
         (Kind::Test, Kind::Test) => match name {
             Some(name) => !ran.command.selects_tests() || ran.command.key.contains(last_part(name)),
@@ -97,7 +98,7 @@ fn last_part(name: &str) -> &str {
 }
 
 /// Was the file of a problem (`src/a.rs:12: …`) edited after the run that reported it?
-fn edited_since(facts: &[Known], red: &SessionRun, problem: &str) -> bool {
+fn edited_since(facts: &[KnownFact], red: &SessionRun, problem: &str) -> bool {
     let Some((path, _)) = problem.split_once(':').filter(|(path, _)| path.contains('.')) else { return false };
     let path = path.trim_start_matches(['.', '/']);
     let edits = facts.iter().filter(|known| known.fact.kind == FactKind::File && known.at > red.at);
@@ -128,7 +129,7 @@ mod tests {
         SessionRun { command, run, session: SessionId::new("s"), at, event: secs as i64 }
     }
 
-    fn codes(runs: &[SessionRun], facts: &[Known]) -> Vec<String> {
+    fn codes(runs: &[SessionRun], facts: &[KnownFact]) -> Vec<String> {
         blockers(runs, facts).into_iter().map(|known| known.fact.code).collect()
     }
 
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn a_problem_is_settled_by_a_later_edit_of_its_file() {
         let red = ran(5, "cargo build", BROKEN, Outcome::Failed);
-        let edited = |secs, path| Known {
+        let edited = |secs, path| KnownFact {
             fact: Fact::file(FactKind::File, path),
             session: SessionId::new("t"),
             at: Timestamp::EPOCH.plus(Duration::from_secs(secs)),

@@ -1,10 +1,10 @@
 //! Fits items into the budget. Each section keeps a minimum while other sections have more than theirs.
 
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_text::tokens;
 
 use super::gather::class;
-use super::{Dropped, Item, Request, Section};
+use super::{BriefLine, BriefRequest, DroppedLine, Section};
 use crate::extract::INTERRUPTED;
 
 /// The tokens a section keeps, scaled from a budget of 1000, while another section has more than its share.
@@ -33,12 +33,12 @@ const DROP_ORDER: [Section; 8] = [
 ];
 
 /// `items` are ordered by usefulness within each section. What does not fit goes to `dropped`.
-pub fn fit(header: &str, items: Vec<Item>, room: &Room, dropped: &mut Vec<Dropped>) -> Vec<Item> {
-    let mut kept: [Vec<Item>; 8] = Default::default();
+pub fn fit(header: &str, items: Vec<BriefLine>, room: &RoomLeft, dropped: &mut Vec<DroppedLine>) -> Vec<BriefLine> {
+    let mut kept: [Vec<BriefLine>; 8] = Default::default();
     for item in items {
         kept[item.section as usize].push(item);
     }
-    let mut size = Size::of(header);
+    let mut size = FittedSize::of(header);
     kept.iter().flatten().for_each(|item| size.add(item));
     for floors_hold in [true, false] {
         for section in DROP_ORDER {
@@ -53,16 +53,16 @@ pub fn fit(header: &str, items: Vec<Item>, room: &Room, dropped: &mut Vec<Droppe
             }
         }
     }
-    let mut kept_items: Vec<Item> = kept.into_iter().flat_map(in_display_order).collect();
+    let mut kept_items: Vec<BriefLine> = kept.into_iter().flat_map(in_display_order).collect();
     // Interrupted work comes first.
     kept_items.sort_by_key(|item| !is_interrupted(item));
     kept_items
 }
 
 /// The first items, as many as there is room for.
-pub fn first(mut items: Vec<Item>, room: &Room, dropped: &mut Vec<Dropped>) -> Vec<Item> {
+pub fn first(mut items: Vec<BriefLine>, room: &RoomLeft, dropped: &mut Vec<DroppedLine>) -> Vec<BriefLine> {
     let mut tokens = 0;
-    let mut fits = |item: &Item| {
+    let mut fits = |item: &BriefLine| {
         tokens += item.tokens;
         tokens <= room.tokens
     };
@@ -72,31 +72,31 @@ pub fn first(mut items: Vec<Item>, room: &Room, dropped: &mut Vec<Dropped>) -> V
 }
 
 /// Takes out the item that is given up next.
-pub fn least(items: &mut Vec<Item>) -> Option<Item> {
+pub fn least(items: &mut Vec<BriefLine>) -> Option<BriefLine> {
     let last = |section: &Section| items.iter().rposition(|item| item.section == *section);
     let at = DROP_ORDER.iter().find_map(last)?;
     Some(items.remove(at))
 }
 
-pub fn over(item: Item, budget_tokens: usize) -> Dropped {
-    Dropped { code: item.code, reason: format!("over the budget of {budget_tokens} tokens") }
+pub fn over(item: BriefLine, budget_tokens: usize) -> DroppedLine {
+    DroppedLine { code: item.code, reason: format!("over the budget of {budget_tokens} tokens") }
 }
 
-pub fn is_interrupted(item: &Item) -> bool {
-    let text = item.code.strip_prefix(Kind::Next.prefix());
+pub fn is_interrupted(item: &BriefLine) -> bool {
+    let text = item.code.strip_prefix(FactKind::Next.prefix());
     text.and_then(|text| text.strip_prefix(INTERRUPTED)).is_some_and(|what| what.starts_with(':'))
 }
 
 /// Files keep their rank, and a conversation is told as it went; other items come in chronological order, the newest
 /// session first.
-fn in_display_order(mut items: Vec<Item>) -> Vec<Item> {
+fn in_display_order(mut items: Vec<BriefLine>) -> Vec<BriefLine> {
     let section = items.first().map(|item| item.section);
     if matches!(section, Some(Section::Stopped | Section::Earlier)) {
-        items.sort_by_key(|item| (item.at, item.kind == Kind::Said));
+        items.sort_by_key(|item| (item.at, item.kind == FactKind::Said));
     } else if section != Some(Section::Files) {
         let mut sessions: Vec<_> = items.iter().map(|item| (item.at, item.session.clone())).collect();
         sessions.sort_by(|a, b| b.cmp(a));
-        let recency = |item: &Item| sessions.iter().position(|(_, session)| *session == item.session);
+        let recency = |item: &BriefLine| sessions.iter().position(|(_, session)| *session == item.session);
         items.sort_by_cached_key(|item| (class(item.kind), recency(item), item.at));
     }
     items
@@ -104,51 +104,51 @@ fn in_display_order(mut items: Vec<Item>) -> Vec<Item> {
 
 /// What is left of a budget.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub struct RoomLeft {
     pub tokens: usize,
     chars: usize,
     /// The whole budget.
     budget_tokens: usize,
 }
 
-impl Room {
-    pub fn of(request: &Request) -> Room {
-        let Request { budget_tokens, chars_max, .. } = *request;
-        Room { tokens: budget_tokens, chars: chars_max, budget_tokens }
+impl RoomLeft {
+    pub fn of(request: &BriefRequest) -> RoomLeft {
+        let BriefRequest { budget_tokens, chars_max, .. } = *request;
+        RoomLeft { tokens: budget_tokens, chars: chars_max, budget_tokens }
     }
 
-    pub fn less(self, tokens: usize) -> Room {
-        Room { tokens: self.tokens.saturating_sub(tokens), ..self }
+    pub fn less(self, tokens: usize) -> RoomLeft {
+        RoomLeft { tokens: self.tokens.saturating_sub(tokens), ..self }
     }
 
-    pub fn without(self, header: &str, items: &[Item]) -> Room {
-        let mut size = Size::of(header);
+    pub fn without(self, header: &str, items: &[BriefLine]) -> RoomLeft {
+        let mut size = FittedSize::of(header);
         items.iter().for_each(|item| size.add(item));
-        Room { chars: self.chars.saturating_sub(size.chars), ..self.less(size.tokens) }
+        RoomLeft { chars: self.chars.saturating_sub(size.chars), ..self.less(size.tokens) }
     }
 }
 
-struct Size {
+struct FittedSize {
     tokens: usize,
     chars: usize,
 }
 
-impl Size {
-    fn of(header: &str) -> Size {
-        Size { tokens: tokens::line(header), chars: header.chars().count() }
+impl FittedSize {
+    fn of(header: &str) -> FittedSize {
+        FittedSize { tokens: tokens::line(header), chars: header.chars().count() }
     }
 
-    fn add(&mut self, item: &Item) {
+    fn add(&mut self, item: &BriefLine) {
         self.tokens += item.tokens;
         self.chars += item.told().chars().count() + 1;
     }
 
-    fn remove(&mut self, item: &Item) {
+    fn remove(&mut self, item: &BriefLine) {
         self.tokens -= item.tokens;
         self.chars -= item.told().chars().count() + 1;
     }
 
-    fn exceeds(&self, room: &Room) -> bool {
+    fn exceeds(&self, room: &RoomLeft) -> bool {
         self.tokens > room.tokens || self.chars > room.chars
     }
 }

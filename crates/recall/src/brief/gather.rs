@@ -6,12 +6,12 @@ use std::cmp::Reverse;
 
 use cerberus_record::clean::text;
 use cerberus_record::clean::text::words;
-use cerberus_record::fact::{ClosedAs, Fact, Kind, Target};
+use cerberus_record::fact::{ClosedAs, ClosingTarget, Fact, FactKind};
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
-use super::{Dropped, Item, Known, Section, Settlement};
+use super::{BriefLine, DroppedLine, KnownFact, Section, Settlement};
 use crate::extract::{INTERRUPTED, PASTED, RECORDED_BY_AGENT, RUN, SAID, TASK, TODO_LIST, is_recorded};
 
 /// A done item settles an open one if it contains this share of its words.
@@ -23,13 +23,13 @@ const STOP_WORDS: &[&str] =
 
 /// The open items by section, the most useful first.
 pub fn open_items(
-    facts: &[Known],
+    facts: &[KnownFact],
     settlements: &[Settlement],
-    worked: &[Worked],
-    dropped: &mut Vec<Dropped>,
-) -> Vec<Item> {
+    worked: &[LastWork],
+    dropped: &mut Vec<DroppedLine>,
+) -> Vec<BriefLine> {
     let settled = SettledIndex { worked, ..SettledIndex::new(facts, settlements) };
-    let mut merged: Vec<Merged> = Vec::new();
+    let mut merged: Vec<MergedItem> = Vec::new();
     let mut place: FastMap<(Section, &str), usize> = FastMap::default();
     let mut seen: FastSet<&str> = FastSet::default();
     for (order, known) in facts.iter().enumerate() {
@@ -38,7 +38,7 @@ pub fn open_items(
         };
         if let Some(reason) = settled.reason(known) {
             if seen.insert(&known.fact.code) {
-                dropped.push(Dropped { code: known.fact.code.clone(), reason });
+                dropped.push(DroppedLine { code: known.fact.code.clone(), reason });
             }
             continue;
         }
@@ -50,58 +50,58 @@ pub fn open_items(
             Some(index) => merged[*index].add(known),
             None => {
                 place.insert((section, identity), merged.len());
-                merged.push(Merged { section, order, last: known, kind: known.fact.kind, times: 1 });
+                merged.push(MergedItem { section, order, last: known, kind: known.fact.kind, times: 1 });
             }
         }
     }
-    merged.sort_by_key(Merged::priority);
+    merged.sort_by_key(MergedItem::priority);
     if !dropped.is_empty() {
         let open: FastSet<&str> = merged.iter().map(|open| open.last.fact.code.as_str()).collect();
         dropped.retain(|gone| !open.contains(gone.code.as_str()));
     }
-    merged.into_iter().map(Merged::into_item).collect()
+    merged.into_iter().map(MergedItem::into_item).collect()
 }
 
 /// Tasks that were completed by number only. The text of the open task becomes the text of the done one.
-pub fn done_by_reference(facts: &[Known], settlements: &[Settlement]) -> Vec<Known> {
+pub fn done_by_reference(facts: &[KnownFact], settlements: &[Settlement]) -> Vec<KnownFact> {
     let finished = settlements.iter().filter(|settlement| settlement.closing.outcome == ClosedAs::Done);
     let settled = settled_references(settlements);
     let own = own_references(facts, &settled);
     // Of several facts with the same reference, the last one counts.
-    let mut by_session: FastMap<(&str, &str), &Known> = FastMap::default();
-    let mut by_reference: FastMap<&str, &Known> = FastMap::default();
+    let mut by_session: FastMap<(&str, &str), &KnownFact> = FastMap::default();
+    let mut by_reference: FastMap<&str, &KnownFact> = FastMap::default();
     for known in facts {
         let Some(reference) = known.fact.reference.as_deref().filter(|name| settled.contains(name)) else { continue };
         by_session.insert((known.session.as_str(), reference), known);
         by_reference.insert(reference, known);
     }
     let done = |settlement: &Settlement| {
-        let Target::Reference(reference) = &settlement.closing.target else { return None };
+        let ClosingTarget::Reference(reference) = &settlement.closing.target else { return None };
         let task = match is_shared_task(settlement, reference, &own) {
             true => by_reference.get(reference.as_str())?,
             false => by_session.get(&(settlement.session.as_str(), reference.as_str()))?,
         };
-        let fact = Fact::words(Kind::Done, &task.fact.text);
-        Some(Known { fact, session: settlement.session.clone(), at: settlement.at, event: settlement.event })
+        let fact = Fact::words(FactKind::Done, &task.fact.text);
+        Some(KnownFact { fact, session: settlement.session.clone(), at: settlement.at, event: settlement.event })
     };
     finished.filter_map(done).collect()
 }
 
 /// One item, merged from all facts that state it.
-struct Merged<'a> {
+struct MergedItem<'a> {
     section: Section,
     /// The index of its first fact, to break ties.
     order: usize,
-    last: &'a Known,
-    kind: Kind,
+    last: &'a KnownFact,
+    kind: FactKind,
     times: usize,
 }
 
-impl<'a> Merged<'a> {
-    fn add(&mut self, known: &'a Known) {
+impl<'a> MergedItem<'a> {
+    fn add(&mut self, known: &'a KnownFact) {
         self.times += 1;
         // A file that was once edited stays `impl:`, even if it is read later.
-        if self.kind == Kind::Read {
+        if self.kind == FactKind::Read {
             self.kind = known.fact.kind;
         }
         if known.at >= self.last.at {
@@ -132,13 +132,13 @@ impl<'a> Merged<'a> {
         }
     }
 
-    fn into_item(self) -> Item {
+    fn into_item(self) -> BriefLine {
         let fact = &self.last.fact;
         let code = match fact.path.as_deref().filter(|_| self.section == Section::Files) {
             Some(path) => [self.kind.prefix(), &text::code(path)].concat(),
             None => text::code(&self.spoken()).into_owned(),
         };
-        Item {
+        BriefLine {
             section: self.section,
             kind: self.kind,
             // Counted when it is clear which items are told, and how.
@@ -171,26 +171,27 @@ pub(super) fn quoted(words: &str, at: Timestamp) -> String {
 }
 
 /// The order of kinds within a section.
-pub fn class(kind: Kind) -> u8 {
+pub fn class(kind: FactKind) -> u8 {
     match kind {
-        Kind::Objective => 0,
-        Kind::Read | Kind::Note => 2,
+        FactKind::Objective => 0,
+        FactKind::Read | FactKind::Note => 2,
         _ => 1,
     }
 }
 
 /// When something happened: the time, and the position in the journal to break ties.
-type Position = (Timestamp, i64);
+type JournalPosition = (Timestamp, i64);
 
 /// The references that something is settled by. Most facts have none of them.
 fn settled_references(settlements: &[Settlement]) -> FastSet<&str> {
     let targets = settlements.iter().map(|settlement| &settlement.closing.target);
-    targets.filter_map(Target::reference).collect()
+    targets.filter_map(ClosingTarget::reference).collect()
 }
 
 /// Which sessions stated something by which of these references.
-fn own_references<'a>(facts: &'a [Known], settled: &FastSet<&str>) -> FastSet<(&'a str, &'a str)> {
-    let reference = |known: &'a Known| known.fact.reference.as_deref().filter(|reference| settled.contains(reference));
+fn own_references<'a>(facts: &'a [KnownFact], settled: &FastSet<&str>) -> FastSet<(&'a str, &'a str)> {
+    let reference =
+        |known: &'a KnownFact| known.fact.reference.as_deref().filter(|reference| settled.contains(reference));
     facts.iter().filter_map(|known| Some((known.session.as_str(), reference(known)?))).collect()
 }
 
@@ -202,20 +203,20 @@ fn is_shared_task(settlement: &Settlement, reference: &str, own: &FastSet<(&str,
 
 /// What was settled, and by what.
 struct SettledIndex<'a> {
-    by_reference: FastMap<(&'a str, &'a str), Position>,
+    by_reference: FastMap<(&'a str, &'a str), JournalPosition>,
     /// Tasks that a session settled without having stated them.
-    shared: FastMap<&'a str, Position>,
-    by_code: Vec<(&'a Settlement, Kind, &'a str)>,
-    done: Vec<(&'a Known, FastSet<String>)>,
+    shared: FastMap<&'a str, JournalPosition>,
+    by_code: Vec<(&'a Settlement, FactKind, &'a str)>,
+    done: Vec<(&'a KnownFact, FastSet<String>)>,
     /// Evidence that a session did some work.
-    work: Vec<&'a Known>,
+    work: Vec<&'a KnownFact>,
     /// The sessions that changed something, and when they last did.
-    worked: &'a [Worked],
+    worked: &'a [LastWork],
 }
 
 /// When a session last changed a file.
 #[derive(Clone, Debug)]
-pub struct Worked {
+pub struct LastWork {
     pub session: SessionId,
     pub at: Timestamp,
 }
@@ -226,8 +227,10 @@ const FADES_AFTER_SESSIONS: usize = 2;
 const WORDS_FADE_AFTER_SESSIONS: usize = 1;
 
 impl<'a> SettledIndex<'a> {
-    fn new(facts: &'a [Known], settlements: &'a [Settlement]) -> SettledIndex<'a> {
-        let is_work = |known: &&Known| matches!(known.fact.kind, Kind::File | Kind::Test | Kind::Commit | Kind::Done);
+    fn new(facts: &'a [KnownFact], settlements: &'a [Settlement]) -> SettledIndex<'a> {
+        let is_work = |known: &&KnownFact| {
+            matches!(known.fact.kind, FactKind::File | FactKind::Test | FactKind::Commit | FactKind::Done)
+        };
         let work = facts.iter().filter(is_work).collect();
         let own = own_references(facts, &settled_references(settlements));
         let mut index = SettledIndex {
@@ -240,7 +243,7 @@ impl<'a> SettledIndex<'a> {
         };
         for settlement in settlements {
             match &settlement.closing.target {
-                Target::Reference(reference) => {
+                ClosingTarget::Reference(reference) => {
                     let position = (settlement.at, settlement.event);
                     let latest = match is_shared_task(settlement, reference, &own) {
                         true => index.shared.entry(reference).or_insert(position),
@@ -251,15 +254,15 @@ impl<'a> SettledIndex<'a> {
                     };
                     *latest = position.max(*latest);
                 }
-                Target::Code(kind, code) => index.by_code.push((settlement, *kind, code)),
+                ClosingTarget::Code(kind, code) => index.by_code.push((settlement, *kind, code)),
             }
         }
-        let done = facts.iter().filter(|known| known.fact.kind == Kind::Done);
+        let done = facts.iter().filter(|known| known.fact.kind == FactKind::Done);
         index.done = done.map(|known| (known, significant_words(&known.fact.code))).collect();
         index
     }
 
-    fn reason(&self, known: &Known) -> Option<String> {
+    fn reason(&self, known: &KnownFact) -> Option<String> {
         let fact = &known.fact;
         // An event never settles its own items: a new todo list replaces the old one and adds items at once.
         let since = (known.at, known.event);
@@ -283,7 +286,7 @@ impl<'a> SettledIndex<'a> {
         if let Some(reason) = self.faded(known) {
             return Some(reason);
         }
-        if fact.kind != Kind::Next {
+        if fact.kind != FactKind::Next {
             return None;
         }
         let wanted = significant_words(&fact.code);
@@ -292,9 +295,9 @@ impl<'a> SettledIndex<'a> {
     }
 
     /// Work went on without it. What somebody recorded by hand stays.
-    fn faded(&self, known: &Known) -> Option<String> {
+    fn faded(&self, known: &KnownFact) -> Option<String> {
         let fact = &known.fact;
-        if !matches!(fact.kind, Kind::Next | Kind::Blocker) || is_recorded(fact.reference.as_deref()) {
+        if !matches!(fact.kind, FactKind::Next | FactKind::Blocker) || is_recorded(fact.reference.as_deref()) {
             return None;
         }
         let later = self.worked.iter().filter(|worked| worked.session != known.session && worked.at > known.at).count();

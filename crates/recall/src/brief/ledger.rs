@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::git_report::CHECKS;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::FastSet;
@@ -16,7 +16,7 @@ use cerberus_record::time::Timestamp;
 use super::failing::SessionRun;
 use super::repository::git_item;
 use super::stopped::age;
-use super::{Item, Known};
+use super::{BriefLine, KnownFact};
 
 /// More says no more.
 const BRANCHES_MAX: usize = 3;
@@ -33,7 +33,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct ToolReport {
     /// The branch that its session was on.
     pub branch: Option<String>,
-    /// Of kind [`Kind::PullRequest`] or [`Kind::Step`]; its reference says what it is about.
+    /// Of kind [`FactKind::PullRequest`] or [`FactKind::Step`]; its reference says what it is about.
     pub fact: Fact,
     pub session: SessionId,
     pub at: Timestamp,
@@ -80,17 +80,17 @@ pub struct TestsPassed {
 
 /// What the last of these runs of tests says; `facts` tell which files were edited since. Failures are blockers, and
 /// where nothing was edited there was nothing to test.
-pub fn checked(runs: &[SessionRun], facts: &[Known]) -> Option<TestsPassed> {
+pub fn checked(runs: &[SessionRun], facts: &[KnownFact]) -> Option<TestsPassed> {
     let last = runs.iter().rfind(|ran| ran.command.kind == runs::Kind::Test)?;
-    let edits: Vec<&Known> = facts.iter().filter(|known| known.fact.kind == Kind::File).collect();
+    let edits: Vec<&KnownFact> = facts.iter().filter(|known| known.fact.kind == FactKind::File).collect();
     let since = edits.iter().filter(|known| known.at > last.at);
     let since: FastSet<&str> = since.filter_map(|known| known.fact.path.as_deref()).collect();
-    let is_told = last.run.verdict == runs::Verdict::Green && !edits.is_empty();
+    let is_told = last.run.verdict == runs::RunVerdict::Green && !edits.is_empty();
     is_told.then(|| TestsPassed { command: last.command.key.clone(), at: last.at, edited_since: since.len() })
 }
 
 /// The line, if there is something to say.
-pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<Item> {
+pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<BriefLine> {
     let reports = newest(&ledger.reports);
     let mut told: Vec<&ToolReport> = Vec::new();
     let mut parts = Vec::new();
@@ -98,14 +98,14 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<Item> {
         reports.iter().copied().filter(|report| report.branch.as_deref() == name).collect()
     };
     let here = of_branch(ledger.here.as_deref());
-    if let Some(words) = pull_request(&here, Address::Told, now, &mut told) {
+    if let Some(words) = pull_request(&here, AddressForm::Told, now, &mut told) {
         parts.push(words);
     }
     let mut has_old = false;
     for branch in &ledger.branches {
         let reports = of_branch(Some(&branch.name));
         let is_last = ledger.last.as_ref() == Some(&branch.name);
-        let mut known: Vec<String> = pull_request(&reports, Address::Left, now, &mut told).into_iter().collect();
+        let mut known: Vec<String> = pull_request(&reports, AddressForm::Left, now, &mut told).into_iter().collect();
         let is_open = !known.is_empty();
         let is_told = match branch.state {
             MergeState::Merged => false,
@@ -152,7 +152,7 @@ fn newest(reports: &[ToolReport]) -> Vec<&ToolReport> {
 
 /// Whether the address of a pull request is told, or only its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Address {
+enum AddressForm {
     Told,
     Left,
 }
@@ -160,18 +160,19 @@ enum Address {
 /// `PR #12 open https://…/pull/12`, for the newest one of a branch that is still open.
 fn pull_request<'a>(
     reports: &[&'a ToolReport],
-    address: Address,
+    address: AddressForm,
     now: Timestamp,
     told: &mut Vec<&'a ToolReport>,
 ) -> Option<String> {
-    let report = reports.iter().find(|report| report.fact.kind == Kind::PullRequest)?;
+    let report = reports.iter().find(|report| report.fact.kind == FactKind::PullRequest)?;
     let number = report.fact.reference.as_deref()?.trim_start_matches("pull ");
     let opened = report.fact.text.starts_with("https://").then_some(report.fact.text.as_str());
     if opened.is_none() && !report.fact.text.ends_with(" open") {
         return None;
     }
     told.push(report);
-    let address = opened.filter(|_| address == Address::Told).map(|address| format!(" {address}")).unwrap_or_default();
+    let address =
+        opened.filter(|_| address == AddressForm::Told).map(|address| format!(" {address}")).unwrap_or_default();
     let age = Some(age(report.at, now)).filter(|_| now.since(report.at) >= DAY);
     let age = age.map(|age| format!(" ({age} ago)")).unwrap_or_default();
     Some(format!("PR {number} open{age}{address}"))
@@ -179,7 +180,7 @@ fn pull_request<'a>(
 
 /// Was the branch's pull request merged or closed after everything that was done on it?
 fn is_done(reports: &[&ToolReport], branch: &KnownBranch) -> bool {
-    let done = reports.iter().find(|report| report.fact.kind == Kind::PullRequest);
+    let done = reports.iter().find(|report| report.fact.kind == FactKind::PullRequest);
     done.is_some_and(|report| {
         let is_closed = [" merged", " closed"].iter().any(|state| report.fact.text.ends_with(state));
         is_closed && report.at >= branch.last_activity
@@ -196,7 +197,7 @@ fn is_step(report: &ToolReport) -> bool {
     let is_push = report.fact.reference.as_deref().is_some_and(|about| about.starts_with("push "));
     let is_checks = report.fact.reference.as_deref() == Some(CHECKS);
     let is_open = ["fail", "pending"].iter().any(|result| report.fact.text.contains(result));
-    report.fact.kind == Kind::Step && !is_push && (!is_checks || is_open)
+    report.fact.kind == FactKind::Step && !is_push && (!is_checks || is_open)
 }
 
 #[cfg(test)]

@@ -2,30 +2,30 @@
 //! removes items about deleted files, and marks decisions made on another branch.
 
 use cerberus_record::clean::text;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
 use super::fit::is_interrupted;
-use super::rank::Ranked;
+use super::rank::RankedFile;
 use super::rank::weights::{
     BLOCKERS_MAX, DECISIONS_MAX, FILES_MAX, FUNCTIONS_MAX, FUNCTIONS_PER_FILE_MAX, NEXT_MAX, ONLY_SESSION_FILES_MAX,
 };
-use super::{Dropped, Item, Likely, Request, Section};
+use super::{BriefLine, BriefRequest, DroppedLine, Likely, Section};
 use crate::extract::is_recorded;
 
 /// Removes items about deleted files and marks decisions from unmerged branches.
-pub fn remove_stale(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dropped>) {
+pub fn remove_stale(items: &mut Vec<BriefLine>, likely: &Likely, dropped: &mut Vec<DroppedLine>) {
     items.retain(|item| {
         let is_gone = item.path.as_ref().is_some_and(|path| likely.gone.contains(path));
         if is_gone {
-            dropped.push(Dropped { code: item.code.clone(), reason: "its file no longer exists".to_string() });
+            dropped.push(DroppedLine { code: item.code.clone(), reason: "its file no longer exists".to_string() });
         }
         !is_gone
     });
-    for item in items.iter_mut().filter(|item| item.kind == Kind::Decision) {
+    for item in items.iter_mut().filter(|item| item.kind == FactKind::Decision) {
         if let Some(branch) = item.session.as_ref().and_then(|session| likely.unmerged.get(session)) {
             item.code = format!("{}@{}", item.code, text::code(branch));
             item.tokens = tokens::line(&item.code);
@@ -34,11 +34,12 @@ pub fn remove_stale(items: &mut Vec<Item>, likely: &Likely, dropped: &mut Vec<Dr
 }
 
 /// Files that recent sessions changed stay `impl:`; other likely files are `see:`.
-pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<Dropped>) {
+pub fn place_files(items: &mut Vec<BriefLine>, request: &BriefRequest, dropped: &mut Vec<DroppedLine>) {
     if request.likely.files.is_empty() {
         return;
     }
-    let (files, others): (Vec<Item>, Vec<Item>) = items.drain(..).partition(|item| item.section == Section::Files);
+    let (files, others): (Vec<BriefLine>, Vec<BriefLine>) =
+        items.drain(..).partition(|item| item.section == Section::Files);
     let (mut by_path, mut placed) = (FastMap::default(), Vec::new());
     let mut order = Vec::new();
     for item in files {
@@ -57,34 +58,34 @@ pub fn place_files(items: &mut Vec<Item>, request: &Request, dropped: &mut Vec<D
     // What was cut off comes first.
     let cut_off: Vec<&SessionId> =
         others.iter().filter(|item| is_interrupted(item)).filter_map(|item| item.session.as_ref()).collect();
-    let is_cut_off = |ranked: &&Ranked| {
-        let item = by_path.get(&ranked.path).filter(|item: &&Item| item.kind == Kind::File);
+    let is_cut_off = |ranked: &&RankedFile| {
+        let item = by_path.get(&ranked.path).filter(|item: &&BriefLine| item.kind == FactKind::File);
         item.and_then(|item| item.session.as_ref()).is_some_and(|session| cut_off.contains(&session))
     };
-    let (first, rest): (Vec<&Ranked>, Vec<&Ranked>) = request.likely.files.iter().partition(is_cut_off);
+    let (first, rest): (Vec<&RankedFile>, Vec<&RankedFile>) = request.likely.files.iter().partition(is_cut_off);
     for ranked in first.into_iter().chain(rest) {
         if placed.len() >= files_max {
             break;
         }
         match by_path.remove(&ranked.path) {
-            Some(item) => placed.push(Item { place: Some(ranked.trace.why(request.now)), ..item }),
+            Some(item) => placed.push(BriefLine { place: Some(ranked.trace.why(request.now)), ..item }),
             None if adds_others => placed.push(seen(ranked, request.now)),
             None => {}
         }
     }
     for item in order.iter().filter_map(|path| by_path.remove(path)) {
-        dropped.push(Dropped { code: item.code, reason: format!("ranked below the first {files_max} files") });
+        dropped.push(DroppedLine { code: item.code, reason: format!("ranked below the first {files_max} files") });
     }
     items.extend(placed);
     items.extend(others);
 }
 
 /// A file that no recent session touched, but that is likely to be next.
-pub fn seen(ranked: &Ranked, now: Timestamp) -> Item {
-    let code = format!("{}{}", Kind::Read.prefix(), text::code(&ranked.path));
-    Item {
+pub fn seen(ranked: &RankedFile, now: Timestamp) -> BriefLine {
+    let code = format!("{}{}", FactKind::Read.prefix(), text::code(&ranked.path));
+    BriefLine {
         section: Section::Files,
-        kind: Kind::Read,
+        kind: FactKind::Read,
         tokens: tokens::line(&code),
         code,
         text: text::name(&ranked.path).into_owned(),
@@ -134,8 +135,8 @@ const GENERIC_NAMES: [&str; 31] = [
 ];
 
 /// A function is told behind its file, so it is kept only if the file is. A few per file say what was worked on.
-pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
-    let is_shown = |item: &&Item| item.section == Section::Files && item.kind == Kind::File;
+pub fn trim_functions(items: &mut Vec<BriefLine>, dropped: &mut Vec<DroppedLine>) {
+    let is_shown = |item: &&BriefLine| item.section == Section::Files && item.kind == FactKind::File;
     let mut left: FastMap<String, usize> =
         items.iter().filter(is_shown).filter_map(|item| Some((item.path.clone()?, FUNCTIONS_PER_FILE_MAX))).collect();
     let mut count = 0;
@@ -155,13 +156,13 @@ pub fn trim_functions(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
                 return true;
             }
         };
-        dropped.push(Dropped { code: item.code.clone(), reason });
+        dropped.push(DroppedLine { code: item.code.clone(), reason });
         false
     });
 }
 
 /// So many open items and decisions are told, the newest first; more are not read.
-pub fn trim_statements(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
+pub fn trim_statements(items: &mut Vec<BriefLine>, dropped: &mut Vec<DroppedLine>) {
     for (section, max) in
         [(Section::Blockers, BLOCKERS_MAX), (Section::Next, NEXT_MAX), (Section::Decisions, DECISIONS_MAX)]
     {
@@ -172,7 +173,7 @@ pub fn trim_statements(items: &mut Vec<Item>, dropped: &mut Vec<Dropped>) {
             count += usize::from(is_counted);
             let is_kept = !is_counted || count <= max;
             if !is_kept {
-                dropped.push(Dropped { code: item.code.clone(), reason: format!("older than {max} others") });
+                dropped.push(DroppedLine { code: item.code.clone(), reason: format!("older than {max} others") });
             }
             is_kept
         });

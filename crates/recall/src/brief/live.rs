@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use cerberus_record::clean::text;
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::id::SessionId;
 use cerberus_record::map::FastSet;
 use cerberus_record::time::Timestamp;
@@ -12,7 +12,7 @@ use cerberus_record::time::Timestamp;
 use super::rank::SessionWork;
 use super::repository::{REMOVED, names};
 use super::stopped::{self, age};
-use super::{Item, Known, Likely, Section};
+use super::{BriefLine, KnownFact, Likely, Section};
 use crate::extract::is_recorded;
 
 /// A session in the middle of a turn.
@@ -40,14 +40,14 @@ pub fn take_work(live: &mut [LiveSession], history: &mut Vec<SessionWork>) {
 
 /// Leaves out what live sessions have open. What they settled, committed or tested stays evidence, and what somebody
 /// recorded by hand is no talk.
-pub fn leave_out_facts(live: &[LiveSession], facts: &mut Vec<Known>) {
-    let is_live = |known: &Known| live.iter().any(|session| session.session == known.session);
+pub fn leave_out_facts(live: &[LiveSession], facts: &mut Vec<KnownFact>) {
+    let is_live = |known: &KnownFact| live.iter().any(|session| session.session == known.session);
     let is_kept = |fact: &Fact| Section::of(fact.kind).is_none() || is_recorded(fact.reference.as_deref());
     facts.retain(|known| is_kept(&known.fact) || !is_live(known));
 }
 
 /// Leaves out the files that live sessions edit, whoever edited them before.
-pub fn leave_out_files(live: &[LiveSession], facts: &mut Vec<Known>, likely: &mut Likely) {
+pub fn leave_out_files(live: &[LiveSession], facts: &mut Vec<KnownFact>, likely: &mut Likely) {
     let files: FastSet<&str> = live.iter().flat_map(|session| &session.files).map(String::as_str).collect();
     facts.retain(|known| known.fact.path.as_deref().is_none_or(|path| !files.contains(path)));
     likely.files.retain(|ranked| !files.contains(ranked.path.as_str()));
@@ -59,19 +59,19 @@ const REQUEST_CHARS_MAX: usize = 120;
 const LINE_CHARS_MAX: usize = 400;
 
 /// `live:claude-code, 4m ago: Fix the parser; edits src/parser.rs`.
-pub fn item(live: &LiveSession, now: Timestamp) -> Item {
+pub fn item(live: &LiveSession, now: Timestamp) -> BriefLine {
     let request = stopped::request(&live.prompt);
     let request = request.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let request = text::clause(request, REQUEST_CHARS_MAX).map(|words| format!(": {words}"));
     let request = request.filter(|words| words.len() > 2).unwrap_or_default();
     let when = age(live.last_activity, now);
     let files = if live.files.is_empty() { String::new() } else { format!("; edits {}", names(&live.files)) };
-    let code = format!("{}{}, {when} ago{request}{files}", Kind::Live.prefix(), live.agent);
-    Item {
+    let code = format!("{}{}, {when} ago{request}{files}", FactKind::Live.prefix(), live.agent);
+    BriefLine {
         section: Section::Git,
-        kind: Kind::Live,
+        kind: FactKind::Live,
         tokens: 0,
-        text: text::line(code.trim_start_matches(Kind::Live.prefix()), LINE_CHARS_MAX),
+        text: text::line(code.trim_start_matches(FactKind::Live.prefix()), LINE_CHARS_MAX),
         code: text::code(&code).into_owned(),
         path: None,
         session: None,

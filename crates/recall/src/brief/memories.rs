@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use cerberus_record::clean::text::{code as code_text, phrase, words};
 use cerberus_record::id::MemoryId;
 use cerberus_record::memory::{Memory, Scope};
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
-use super::Dropped;
+use super::DroppedLine;
 use super::gather::quoted;
 use crate::learn::conflict::contradicts;
 use crate::learn::guide::GuideLines;
@@ -67,13 +67,13 @@ impl MemoryItem {
 const RULE: &str = "rule:";
 
 /// Decides which memories to include.
-pub fn choose(request: &MemoryRequest, dropped: &mut Vec<Dropped>) -> Vec<MemoryItem> {
+pub fn choose(request: &MemoryRequest, dropped: &mut Vec<DroppedLine>) -> Vec<MemoryItem> {
     let mut items = Vec::new();
     let (mut tokens, mut chars) = (0, 0);
     let narrow: Vec<&MemoryCandidate> = request.candidates.iter().filter(|one| !is_universal(one.memory)).collect();
     for one in request.candidates.iter().filter(|one| !request.already_shown.contains(one.id)) {
         let code = code(one.memory);
-        let mut drop = |reason: String| dropped.push(Dropped { code: code.clone(), reason });
+        let mut drop = |reason: String| dropped.push(DroppedLine { code: code.clone(), reason });
         if let Some(guide) = request.guides.find(&one.memory.content) {
             drop(format!("already in {guide}"));
             continue;
@@ -112,7 +112,7 @@ pub fn code(memory: &Memory) -> String {
     };
     let words = phrase(&memory.content, CODE_CHARS_MAX);
     // Words that nobody changed are the user's own.
-    let is_quote = Source::named(&memory.source) == Source::Prompt
+    let is_quote = MemorySource::named(&memory.source) == MemorySource::Prompt
         && memory.background.evidence.iter().any(|said| said.text == memory.content);
     match is_quote {
         true => code_text(&format!("{prefix}{}", quoted(&memory.content, memory.created_at))).into_owned(),

@@ -29,7 +29,7 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
-use cerberus_record::fact::{Closing, Fact, Kind};
+use cerberus_record::fact::{Closing, Fact, FactKind};
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
@@ -39,12 +39,12 @@ use crate::extract::{PASTED, SAID};
 pub use cerberus_record::ours::FIRST_LINE;
 
 pub(crate) use gather::BY_AGENT;
-pub use gather::{Worked, attributed, done_by_reference, open_items};
+pub use gather::{LastWork, attributed, done_by_reference, open_items};
 pub use live::LiveSession;
 pub use memories::MemoryItem;
 pub use notes::{AgentNotes, kept};
 
-pub use prompted::{Prompted, asked_files, on_prompt};
+pub use prompted::{PromptPosition, asked_files, on_prompt};
 pub use shorten::base;
 pub use team::TeamFact;
 
@@ -57,7 +57,7 @@ pub const CHARS_MAX: usize = 9_500;
 
 /// A fact from a session.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownFact {
     pub fact: Fact,
     pub session: SessionId,
     pub at: Timestamp,
@@ -76,9 +76,9 @@ pub struct Settlement {
 
 /// Input of a brief. Facts are in chronological order.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct BriefRequest<'a> {
     pub project: &'a str,
-    pub facts: &'a [Known],
+    pub facts: &'a [KnownFact],
     pub settlements: &'a [Settlement],
     pub likely: &'a Likely,
     pub now: Timestamp,
@@ -96,19 +96,19 @@ pub struct Request<'a> {
     /// Sessions that are at work now, in another window.
     pub live: &'a [LiveSession],
     /// The sessions that changed something; items that they passed over fade out.
-    pub worked: &'a [Worked],
+    pub worked: &'a [LastWork],
 }
 
 /// What is known about the project's files and branches. It orders items and removes stale ones.
 #[derive(Debug, Default)]
 pub struct Likely {
     /// The likeliest to be worked on first. If empty, files stay in the order in which they were touched.
-    pub files: Vec<rank::Ranked>,
+    pub files: Vec<rank::RankedFile>,
     /// Files that no longer exist.
     pub gone: FastSet<String>,
     /// Sessions whose work is on a branch that is not merged into the current one.
     pub unmerged: HashMap<SessionId, String>,
-    pub repository: repository::Repository,
+    pub repository: repository::GitFacts,
     pub ledger: ledger::BranchLedger,
     /// By the paths of the files that were edited last.
     pub lines: FastMap<String, FunctionLine>,
@@ -158,25 +158,25 @@ impl Section {
         Section::Functions,
     ];
 
-    pub fn of(kind: Kind) -> Option<Section> {
+    pub fn of(kind: FactKind) -> Option<Section> {
         match kind {
-            Kind::File | Kind::Read => Some(Section::Files),
-            Kind::Function => Some(Section::Functions),
-            Kind::Decision => Some(Section::Decisions),
-            Kind::Blocker => Some(Section::Blockers),
-            Kind::Next | Kind::Objective | Kind::Note => Some(Section::Next),
-            Kind::Last | Kind::Asked | Kind::Said => Some(Section::Stopped),
-            Kind::Git | Kind::Live => Some(Section::Git),
-            Kind::Done | Kind::Test | Kind::Commit | Kind::PullRequest | Kind::Step => None,
+            FactKind::File | FactKind::Read => Some(Section::Files),
+            FactKind::Function => Some(Section::Functions),
+            FactKind::Decision => Some(Section::Decisions),
+            FactKind::Blocker => Some(Section::Blockers),
+            FactKind::Next | FactKind::Objective | FactKind::Note => Some(Section::Next),
+            FactKind::Last | FactKind::Asked | FactKind::Said => Some(Section::Stopped),
+            FactKind::Git | FactKind::Live => Some(Section::Git),
+            FactKind::Done | FactKind::Test | FactKind::Commit | FactKind::PullRequest | FactKind::Step => None,
         }
     }
 }
 
 /// One line of a brief and its origin.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct BriefLine {
     pub section: Section,
-    pub kind: Kind,
+    pub kind: FactKind,
     pub code: String,
     pub text: String,
     pub path: Option<String>,
@@ -194,14 +194,15 @@ pub struct Item {
     pub author: Option<String>,
 }
 
-impl Item {
+impl BriefLine {
     /// What is written down about having told it. A quote is known by where it comes from: its words are kept only once,
     /// in the record they were said in.
     pub fn receipt_code(&self) -> String {
         if let Some(author) = &self.author {
             return format!("{} ({author})", self.text);
         }
-        let is_quote = matches!(self.kind, Kind::Last | Kind::Asked | Kind::Said | Kind::Git | Kind::Live);
+        let is_quote =
+            matches!(self.kind, FactKind::Last | FactKind::Asked | FactKind::Said | FactKind::Git | FactKind::Live);
         if !is_quote && !matches!(self.reference.as_deref(), Some(stopped::QUOTED | SAID | PASTED | notes::NOTED)) {
             return self.code.clone();
         }
@@ -215,9 +216,9 @@ impl Item {
             return place.clone();
         }
         let verb = match self.kind {
-            Kind::File | Kind::Function => "changed",
-            Kind::Read => "read",
-            Kind::Decision => "decided",
+            FactKind::File | FactKind::Function => "changed",
+            FactKind::Read => "read",
+            FactKind::Decision => "decided",
             _ => "open",
         };
         let often = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
@@ -227,7 +228,7 @@ impl Item {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dropped {
+pub struct DroppedLine {
     pub code: String,
     pub reason: String,
 }
@@ -237,12 +238,12 @@ pub struct Brief {
     pub text: String,
     pub tokens: usize,
     pub memories: Vec<MemoryItem>,
-    pub items: Vec<Item>,
-    pub dropped: Vec<Dropped>,
+    pub items: Vec<BriefLine>,
+    pub dropped: Vec<DroppedLine>,
 }
 
 /// Composes a brief.
-pub fn compose(request: &Request) -> Brief {
+pub fn compose(request: &BriefRequest) -> Brief {
     let mut dropped = Vec::new();
     let mut items = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     items.retain(|item| !is_covered_by_memory(item, request.memories, &mut dropped));
@@ -265,7 +266,8 @@ pub fn compose(request: &Request) -> Brief {
     items.extend(repository::item(&request.likely.repository, request.facts, request.worked, request.now));
     items.extend(ledger::item(&request.likely.ledger, request.now));
     items.extend(request.live.iter().map(|session| live::item(session, request.now)));
-    let is_known = |item: &Item| request.known.is_some_and(|known| known.shown_codes.contains(&item.receipt_code()));
+    let is_known =
+        |item: &BriefLine| request.known.is_some_and(|known| known.shown_codes.contains(&item.receipt_code()));
     items.retain(|item| !is_known(item));
     told::count(&mut items);
     let header = header(request.project);
@@ -273,18 +275,18 @@ pub fn compose(request: &Request) -> Brief {
     let quotable: usize = turns.iter().map(stopped::Quotable::tokens).sum();
     // Quotes keep their share, and have what the others leave.
     let kept_for_quotes = quotable.min(request.budget_tokens / QUOTES_SHARE);
-    let room = fit::Room::of(request).less(kept_for_quotes);
+    let room = fit::RoomLeft::of(request).less(kept_for_quotes);
     // Names of functions have what quotes leave.
-    let is_held_back = |item: &Item| item.section == Section::Functions && !turns.is_empty();
+    let is_held_back = |item: &BriefLine| item.section == Section::Functions && !turns.is_empty();
     let (functions, items) = items.into_iter().partition(is_held_back);
     let mut items = fit::fit(&header, items, &room, &mut dropped);
-    let room = fit::Room::of(request).without(&header, &items);
+    let room = fit::RoomLeft::of(request).without(&header, &items);
     items.extend(quotes(request, &turns, &items, room.tokens, &mut dropped));
     items.retain(|item| !is_known(item));
     told::count(&mut items);
-    let room = fit::Room::of(request).without(&header, &items);
+    let room = fit::RoomLeft::of(request).without(&header, &items);
     items.extend(fit::first(functions, &room, &mut dropped));
-    let mut items = fit::fit(&header, items, &fit::Room::of(request), &mut dropped);
+    let mut items = fit::fit(&header, items, &fit::RoomLeft::of(request), &mut dropped);
     let lines = &request.likely.lines;
     let mut text = render(&header, &items, lines);
     // Functions that stand on the line of their file can cost more than they were counted for.
@@ -297,8 +299,8 @@ pub fn compose(request: &Request) -> Brief {
 }
 
 /// Everything that these facts leave open, however much it is: no budget, no ranking, no quotes.
-pub fn everything(project: &str, facts: &[Known], settlements: &[Settlement], now: Timestamp) -> Brief {
-    compose(&Request {
+pub fn everything(project: &str, facts: &[KnownFact], settlements: &[Settlement], now: Timestamp) -> Brief {
+    compose(&BriefRequest {
         project,
         facts,
         settlements,
@@ -320,10 +322,15 @@ const REMINDER_TOKENS: usize = 120;
 
 /// A few lines for a project that nobody worked on for long: where it stopped, the state of the repository, and the
 /// files that are likely to be worked on.
-pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &[Known], now: Timestamp) -> Brief {
-    let mut items =
-        stopped::items(std::slice::from_ref(turn), now, REMINDER_TOKENS, &stopped::Told::default(), &mut Vec::new());
-    items.retain(|item| matches!(item.kind, Kind::Last | Kind::Said));
+pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &[KnownFact], now: Timestamp) -> Brief {
+    let mut items = stopped::items(
+        std::slice::from_ref(turn),
+        now,
+        REMINDER_TOKENS,
+        &stopped::ToldElsewhere::default(),
+        &mut Vec::new(),
+    );
+    items.retain(|item| matches!(item.kind, FactKind::Last | FactKind::Said));
     if !items.is_empty() {
         items.extend(repository::item(&likely.repository, facts, &[], now));
         items.extend(ledger::item(&likely.ledger, now));
@@ -339,7 +346,7 @@ pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &
 const QUOTES_SHARE: usize = 2;
 
 /// The turns of other sessions.
-fn turns(request: &Request) -> Vec<stopped::Quotable> {
+fn turns(request: &BriefRequest) -> Vec<stopped::Quotable> {
     let is_others =
         |turn: &&stopped::Quotable| request.known.is_none_or(|known| !known.own_sessions.contains(&turn.session));
     request.turns.iter().filter(is_others).cloned().collect()
@@ -347,14 +354,16 @@ fn turns(request: &Request) -> Vec<stopped::Quotable> {
 
 /// What the last sessions said, beside what `items` tell.
 fn quotes(
-    request: &Request,
+    request: &BriefRequest,
     turns: &[stopped::Quotable],
-    items: &[Item],
+    items: &[BriefLine],
     budget_tokens: usize,
-    dropped: &mut Vec<Dropped>,
-) -> Vec<Item> {
-    let of = |is: fn(&Item) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
-    let told = stopped::Told { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
+    dropped: &mut Vec<DroppedLine>,
+) -> Vec<BriefLine> {
+    let of =
+        |is: fn(&BriefLine) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
+    let told =
+        stopped::ToldElsewhere { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
     stopped::items(turns, request.now, budget_tokens, &told, dropped)
 }
 
@@ -383,7 +392,7 @@ impl Brief {
     }
 
     /// Puts memories before the session part, separated by a blank line.
-    pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<Dropped>) -> Brief {
+    pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<DroppedLine>) -> Brief {
         let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();
         let parts = [lines.join("\n"), self.text];
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
@@ -394,7 +403,7 @@ impl Brief {
 
 /// How much may be added at the end of a session part.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct EndRoom {
     /// The budget of the whole session part.
     pub budget_tokens: usize,
     pub chars_max: usize,
@@ -403,7 +412,7 @@ pub struct Room {
 
 impl Brief {
     /// Adds a line at the end, or says why there is no room for it.
-    fn add_last(&mut self, project: &str, item: Item, room: &Room) -> Option<&'static str> {
+    fn add_last(&mut self, project: &str, item: BriefLine, room: &EndRoom) -> Option<&'static str> {
         let line = match self.text.is_empty() {
             true => format!("{}\n{}", header(project), item.code),
             false => format!("\n{}", item.code),
@@ -422,10 +431,12 @@ impl Brief {
 }
 
 /// A decision that has become a memory is shown only once, as the memory.
-fn is_covered_by_memory(item: &Item, memories: &[MemoryItem], dropped: &mut Vec<Dropped>) -> bool {
+fn is_covered_by_memory(item: &BriefLine, memories: &[MemoryItem], dropped: &mut Vec<DroppedLine>) -> bool {
     let quotes_it = |memory: &&MemoryItem| memory.evidence.iter().any(|quote| quote.contains(&item.text));
-    let Some(memory) = memories.iter().find(quotes_it).filter(|_| item.kind == Kind::Decision) else { return false };
-    dropped.push(Dropped { code: item.code.clone(), reason: format!("included as {}", memory.code) });
+    let Some(memory) = memories.iter().find(quotes_it).filter(|_| item.kind == FactKind::Decision) else {
+        return false;
+    };
+    dropped.push(DroppedLine { code: item.code.clone(), reason: format!("included as {}", memory.code) });
     true
 }
 
@@ -434,7 +445,7 @@ fn header(project: &str) -> String {
     format!("proj:{}", text::code(&harmless(project, "a project")))
 }
 
-fn render(header: &str, items: &[Item], lines: &FastMap<String, FunctionLine>) -> String {
+fn render(header: &str, items: &[BriefLine], lines: &FastMap<String, FunctionLine>) -> String {
     if items.is_empty() {
         return String::new();
     }
@@ -442,9 +453,9 @@ fn render(header: &str, items: &[Item], lines: &FastMap<String, FunctionLine>) -
     for item in items.iter().filter(|item| !is_behind_its_file(items, item)) {
         text.push('\n');
         text.push_str(&item.told());
-        let of_file = |other: &&Item| other.section == Section::Functions && other.path == item.path;
+        let of_file = |other: &&BriefLine| other.section == Section::Functions && other.path == item.path;
         let functions = items.iter().filter(of_file).filter(|_| item.section == Section::Files && item.path.is_some());
-        let mut functions: Vec<&Item> = functions.collect();
+        let mut functions: Vec<&BriefLine> = functions.collect();
         let found = item.path.as_ref().and_then(|path| lines.get(path));
         if let Some((found, at)) = found
             .and_then(|found| Some((found, functions.iter().position(|function| function.text == found.function)?)))
@@ -454,14 +465,14 @@ fn render(header: &str, items: &[Item], lines: &FastMap<String, FunctionLine>) -
         }
         for (at, function) in functions.into_iter().enumerate() {
             text.push_str(if at == 0 { " " } else { ", " });
-            text.push_str(function.told().trim_start_matches(Kind::Function.prefix()));
+            text.push_str(function.told().trim_start_matches(FactKind::Function.prefix()));
         }
     }
     text
 }
 
 /// A function stands on the line of its file, if that is told.
-fn is_behind_its_file(items: &[Item], item: &Item) -> bool {
+fn is_behind_its_file(items: &[BriefLine], item: &BriefLine) -> bool {
     item.section == Section::Functions
         && item.path.is_some()
         && items.iter().any(|file| file.section == Section::Files && file.path == item.path)

@@ -6,14 +6,14 @@
 
 use cerberus_record::clean::instruction::is_instruction;
 use cerberus_record::clean::text::{Keep, clip, code, phrase};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::ours;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
 use super::gather::BY_AGENT;
-use super::{AlreadyKnown, Brief, Dropped, Item, Room, Section};
+use super::{AlreadyKnown, Brief, BriefLine, DroppedLine, EndRoom, Section};
 use crate::learn::guide::GuideLines;
 
 /// How much of all notes is told.
@@ -94,7 +94,7 @@ impl Brief {
         notes: &[AgentNotes],
         mut said: GuideLines,
         known: Option<&AlreadyKnown>,
-        room: &Room,
+        room: &EndRoom,
     ) -> Brief {
         let (mut lines, mut used) = (0, 0);
         for one in notes {
@@ -114,7 +114,7 @@ impl Brief {
                     self.add_last(project, item, room).map(str::to_string)
                 };
                 match reason {
-                    Some(reason) => self.dropped.push(Dropped { code: line, reason }),
+                    Some(reason) => self.dropped.push(DroppedLine { code: line, reason }),
                     None => {
                         (lines, used) = (lines + 1, used + tokens);
                         said.add(&format!("{}'s memory", one.agent), &statement);
@@ -126,13 +126,13 @@ impl Brief {
     }
 }
 
-fn item(notes: &AgentNotes, statement: &str, now: Timestamp) -> Item {
+fn item(notes: &AgentNotes, statement: &str, now: Timestamp) -> BriefLine {
     let AgentNotes { agent, session, at, .. } = notes;
-    let code = code(&format!("{}{BY_AGENT}{statement} ({agent}'s memory)", Kind::Note.prefix())).into_owned();
+    let code = code(&format!("{}{BY_AGENT}{statement} ({agent}'s memory)", FactKind::Note.prefix())).into_owned();
     let device = if notes.is_of_other_device { " on another device" } else { "" };
-    Item {
+    BriefLine {
         section: Section::Earlier,
-        kind: Kind::Note,
+        kind: FactKind::Note,
         tokens: tokens::line(&code),
         code,
         text: statement.to_string(),
@@ -161,8 +161,8 @@ mod tests {
         AgentNotes { agent: agent.to_string(), session, at: at(-60), text: text.to_string(), is_of_other_device: false }
     }
 
-    fn room(budget_tokens: usize) -> Room {
-        Room { budget_tokens, chars_max: 9_500, now: at(0) }
+    fn room(budget_tokens: usize) -> EndRoom {
+        EndRoom { budget_tokens, chars_max: 9_500, now: at(0) }
     }
 
     fn told(notes: &[AgentNotes], said: GuideLines) -> Brief {
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(brief.text, "proj:shop\nnote:agent: Dates are stored in UTC only (codex's memory)");
         let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
         assert_eq!(reasons, ["already in CLAUDE.md", "reads like an instruction", "already in codex's memory"]);
-        let shown_codes = brief.items.iter().map(Item::receipt_code).collect();
+        let shown_codes = brief.items.iter().map(BriefLine::receipt_code).collect();
         let known = AlreadyKnown { shown_codes, ..AlreadyKnown::default() };
         let again = [notes("codex", file)];
         let again = Brief::default().with_notes("shop", &again, GuideLines::default(), Some(&known), &room(1_000));

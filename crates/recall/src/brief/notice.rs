@@ -2,7 +2,7 @@
 
 use cerberus_record::clean::text;
 use cerberus_record::id::MemoryId;
-use cerberus_record::session::Status;
+use cerberus_record::session::SessionStatus;
 use cerberus_record::time::Timestamp;
 
 use super::Brief;
@@ -15,7 +15,7 @@ const NOTICE_CHARS_MAX: usize = 120;
 pub struct PickedUp {
     pub title: String,
     pub last_activity: Timestamp,
-    pub status: Status,
+    pub status: SessionStatus,
 }
 
 /// `cerberus: picked up “Fix the race” (2 h ago, crashed) · 9 items, 412 tokens · 2 rules to review`; `None` if nothing
@@ -33,7 +33,7 @@ pub fn notice(brief: &Brief, picked_up: Option<&PickedUp>, proposals: usize, now
         None => format!("cerberus: {told}"),
         Some(session) => {
             let ended = match session.status {
-                Status::Crashed | Status::Recovered => ", crashed",
+                SessionStatus::Crashed | SessionStatus::Recovered => ", crashed",
                 _ => "",
             };
             let after = format!("” ({}{ended}) · {told}", session.last_activity.ago(now));
@@ -95,11 +95,13 @@ mod tests {
         };
         let said = |title: &str, status| notice(&brief, Some(&session(title, status)), 1, now()).unwrap();
         assert_eq!(
-            said("Fix the race", Status::Recovered),
+            said("Fix the race", SessionStatus::Recovered),
             "cerberus: picked up “Fix the race” (2 h ago, crashed) · 0 items, 412 tokens · 1 rule to review"
         );
-        assert!(said("Fix the race", Status::Ended).starts_with("cerberus: picked up “Fix the race” (2 h ago) · "));
-        let long = said(&"word ".repeat(40), Status::Ended);
+        assert!(
+            said("Fix the race", SessionStatus::Ended).starts_with("cerberus: picked up “Fix the race” (2 h ago) · ")
+        );
+        let long = said(&"word ".repeat(40), SessionStatus::Ended);
         assert!(long.chars().count() <= NOTICE_CHARS_MAX && long.contains("…” (2 h ago)"), "{long}");
     }
 }

@@ -11,10 +11,10 @@ use cerberus_record::map::FastSet;
 use cerberus_text::tokens;
 
 use super::likely::{remove_stale, seen};
-use super::rank::Ranked;
+use super::rank::RankedFile;
 use super::rank::terms::{each_term, terms};
 use super::rank::weights::{PROMPT_BYTES_MAX, PROMPT_FILES_MAX, PROMPT_ITEMS_MAX};
-use super::{AlreadyKnown, Brief, Item, Request, Section, gather, is_covered_by_memory, shorten, told};
+use super::{AlreadyKnown, Brief, BriefLine, BriefRequest, Section, gather, is_covered_by_memory, shorten, told};
 use crate::search::rank::PromptWords;
 
 /// Fewer shared words are a coincidence.
@@ -31,7 +31,7 @@ const TOPIC_FILE_WORDS_MIN: usize = 2;
 
 /// A prompt's position in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prompted {
+pub enum PromptPosition {
     First,
     /// It continues the topic of the session, or is too short to tell.
     Later,
@@ -39,9 +39,9 @@ pub enum Prompted {
     NewTopic,
 }
 
-impl Prompted {
+impl PromptPosition {
     /// Compares a later prompt with earlier prompts and with what the session has seen and touched.
-    pub fn later(prompt: &str, asked_before: &[String], known: &AlreadyKnown) -> Prompted {
+    pub fn later(prompt: &str, asked_before: &[String], known: &AlreadyKnown) -> PromptPosition {
         let prompt_terms = terms(text::clip(prompt, PROMPT_BYTES_MAX));
         let mut repeated: FastSet<String> = FastSet::default();
         let before = asked_before.iter().map(|asked| text::clip(asked, PROMPT_BYTES_MAX));
@@ -50,35 +50,35 @@ impl Prompted {
         }
         let is_new = prompt_terms.len() >= TOPIC_WORDS_MIN
             && (repeated.len() as f64) < SAME_TOPIC_SHARE_MIN * prompt_terms.len() as f64;
-        if is_new { Prompted::NewTopic } else { Prompted::Later }
+        if is_new { PromptPosition::NewTopic } else { PromptPosition::Later }
     }
 }
 
 /// The files that a prompt asks for and its session has not touched, the likeliest first.
 pub fn asked_files<'a>(
-    files: &'a [Ranked],
-    prompted: Prompted,
+    files: &'a [RankedFile],
+    prompted: PromptPosition,
     known: &'a AlreadyKnown,
-) -> impl Iterator<Item = &'a Ranked> {
+) -> impl Iterator<Item = &'a RankedFile> {
     let asked = files.iter().filter(move |ranked| is_asked_for(ranked, prompted));
     asked.filter(|ranked| !known.own_files.contains(&ranked.path)).take(PROMPT_FILES_MAX)
 }
 
 /// Composes what is shown with a prompt: one code per line, no header. Of the files that were touched, only those need
 /// to be facts that the prompt asks for.
-pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &AlreadyKnown) -> Brief {
+pub fn on_prompt(request: &BriefRequest, prompt: &str, prompted: PromptPosition, known: &AlreadyKnown) -> Brief {
     let mut dropped = Vec::new();
     let mut open = gather::open_items(request.facts, request.settlements, request.worked, &mut dropped);
     remove_stale(&mut open, request.likely, &mut dropped);
     let recent: FastSet<&str> = open.iter().filter_map(|item| item.path.as_deref()).collect();
     let asked = asked_files(&request.likely.files, prompted, known);
-    let mut items: Vec<Item> = asked.map(|ranked| named(ranked, request, &open, &recent)).collect();
-    let own = |item: &Item| item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session));
+    let mut items: Vec<BriefLine> = asked.map(|ranked| named(ranked, request, &open, &recent)).collect();
+    let own = |item: &BriefLine| item.session.as_ref().is_some_and(|session| known.own_sessions.contains(session));
     let others = open.iter().filter(|item| !matches!(item.section, Section::Files | Section::Functions) && !own(item));
-    if prompted != Prompted::Later {
+    if prompted != PromptPosition::Later {
         // Comparing meanings is expensive; related texts share words.
         let asked = terms(prompt);
-        let shares_words = |item: &&Item| shared_words(&item.text, &asked) >= SHARED_WORDS_MIN;
+        let shares_words = |item: &&BriefLine| shared_words(&item.text, &asked) >= SHARED_WORDS_MIN;
         let meaning = LazyCell::new(|| PromptWords::of(prompt));
         let related = others.filter(shares_words).filter(|item| meaning.is_about(&item.text));
         items.extend(related.take(PROMPT_ITEMS_MAX).cloned());
@@ -94,7 +94,7 @@ pub fn on_prompt(request: &Request, prompt: &str, prompted: Prompted, known: &Al
         fits
     });
     items.sort_by_key(|item| item.section);
-    let text = items.iter().map(Item::told).collect::<Vec<_>>().join("\n");
+    let text = items.iter().map(BriefLine::told).collect::<Vec<_>>().join("\n");
     Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
 }
 
@@ -106,7 +106,7 @@ fn shared_words(text: &str, asked: &FastSet<String>) -> usize {
 }
 
 /// A file shown as changed is also known as one to see.
-fn is_known(item: &Item, known: &AlreadyKnown) -> bool {
+fn is_known(item: &BriefLine, known: &AlreadyKnown) -> bool {
     let name = item.code.split_once(':').map_or(item.code.as_str(), |(_, name)| name);
     let is_file = item.section == Section::Files;
     // The decision may have been shown with its branch.
@@ -115,21 +115,21 @@ fn is_known(item: &Item, known: &AlreadyKnown) -> bool {
         || is_file && ["impl:", "see:"].iter().any(|prefix| known.shown_codes.contains(&format!("{prefix}{name}")))
 }
 
-fn is_asked_for(ranked: &Ranked, prompted: Prompted) -> bool {
+fn is_asked_for(ranked: &RankedFile, prompted: PromptPosition) -> bool {
     match prompted {
-        Prompted::Later => ranked.trace.is_named(),
+        PromptPosition::Later => ranked.trace.is_named(),
         // One word that happens to be a whole file name may be anything, such as a branch.
-        Prompted::First | Prompted::NewTopic => {
+        PromptPosition::First | PromptPosition::NewTopic => {
             let is_topic = ranked.trace.shared_words() >= TOPIC_FILE_WORDS_MIN;
             ranked.trace.is_named() || ranked.trace.is_mentioned() && is_topic
         }
     }
 }
 
-fn named(ranked: &Ranked, request: &Request, open: &[Item], recent: &FastSet<&str>) -> Item {
-    let is_it = |item: &&Item| item.section == Section::Files && item.path.as_deref() == Some(&ranked.path);
+fn named(ranked: &RankedFile, request: &BriefRequest, open: &[BriefLine], recent: &FastSet<&str>) -> BriefLine {
+    let is_it = |item: &&BriefLine| item.section == Section::Files && item.path.as_deref() == Some(&ranked.path);
     match open.iter().find(is_it).filter(|_| recent.contains(ranked.path.as_str())) {
-        Some(item) => Item { place: Some(ranked.trace.why(request.now)), ..item.clone() },
+        Some(item) => BriefLine { place: Some(ranked.trace.why(request.now)), ..item.clone() },
         None => seen(ranked, request.now),
     }
 }
@@ -148,17 +148,20 @@ mod tests {
             ..AlreadyKnown::default()
         };
         for (prompt, expected) in [
-            ("the parser drops the last line of an invoice", Prompted::Later),
-            ("and the totals?", Prompted::Later),
-            ("lines with a discount fail", Prompted::Later),
-            ("yes", Prompted::Later),
-            ("looks good, commit", Prompted::Later),
-            ("next: rate limits of the login endpoint, per address", Prompted::NewTopic),
-            ("something else: the onboarding mail shows a broken logo", Prompted::NewTopic),
+            ("the parser drops the last line of an invoice", PromptPosition::Later),
+            ("and the totals?", PromptPosition::Later),
+            ("lines with a discount fail", PromptPosition::Later),
+            ("yes", PromptPosition::Later),
+            ("looks good, commit", PromptPosition::Later),
+            ("next: rate limits of the login endpoint, per address", PromptPosition::NewTopic),
+            ("something else: the onboarding mail shows a broken logo", PromptPosition::NewTopic),
         ] {
-            assert_eq!(Prompted::later(prompt, &asked, &known), expected, "{prompt}");
+            assert_eq!(PromptPosition::later(prompt, &asked, &known), expected, "{prompt}");
         }
         let nothing = AlreadyKnown::default();
-        assert_eq!(Prompted::later("the parser drops the last line always", &[], &nothing), Prompted::NewTopic);
+        assert_eq!(
+            PromptPosition::later("the parser drops the last line always", &[], &nothing),
+            PromptPosition::NewTopic
+        );
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_record::clean::text::words;
 
-use super::Item;
+use super::BriefLine;
 
 /// Moves items related to `prompt` to the front of their section; the order is otherwise kept.
-pub fn put_first(items: &mut [Item], prompt: &str) {
+pub fn put_first(items: &mut [BriefLine], prompt: &str) {
     let asked: HashSet<String> = words(prompt).flat_map(|word| forms(&word)).collect();
     let mut holders: HashMap<String, usize> = HashMap::new();
     items.iter().flat_map(item_words).for_each(|word| *holders.entry(word).or_default() += 1);
@@ -20,7 +20,7 @@ pub fn put_first(items: &mut [Item], prompt: &str) {
     });
 }
 
-fn item_words(item: &Item) -> HashSet<String> {
+fn item_words(item: &BriefLine) -> HashSet<String> {
     let name = item.path.as_deref().unwrap_or(&item.text);
     words(&format!("{name} {}", item.code)).flat_map(|word| forms(&word)).collect()
 }

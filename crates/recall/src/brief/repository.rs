@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::FastSet;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
 use super::rank::{Commit, SessionWork};
-use super::{Item, Known, Section, Worked};
+use super::{BriefLine, KnownFact, LastWork, Section};
 
 /// More names say no more.
 const FILES_MAX: usize = 4;
@@ -23,23 +23,23 @@ pub const REMOVED: &str = " (removed)";
 
 /// What git knows.
 #[derive(Clone, Debug, Default)]
-pub struct Repository {
+pub struct GitFacts {
     pub branch: Option<String>,
     /// Files that sessions edited and that differ from the last commit, the last edited first.
     pub uncommitted: Vec<String>,
-    pub pushed: Pushed,
+    pub pushed: PushState,
     /// The last commits of what is checked out, by their full names. `None` if they are not known.
     pub history: Option<Vec<String>>,
 }
 
-impl Repository {
+impl GitFacts {
     /// Git was asked and did not answer: nothing is said that it would have to confirm.
-    pub fn silent() -> Repository {
-        Repository { history: Some(Vec::new()), ..Repository::default() }
+    pub fn silent() -> GitFacts {
+        GitFacts { history: Some(Vec::new()), ..GitFacts::default() }
     }
 
     /// A commit may have been reset, amended or made on another branch.
-    fn has(&self, commit: &Known) -> bool {
+    fn has(&self, commit: &KnownFact) -> bool {
         let name = commit_name(commit);
         self.history.as_ref().is_none_or(|history| history.iter().any(|full| full.starts_with(name)))
     }
@@ -47,7 +47,7 @@ impl Repository {
 
 /// The files that the last sessions at work edited and nobody committed since, the last edited of the last session
 /// first, as far as records tell: for a moment of which git cannot be asked.
-pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[Known]) -> Vec<String> {
+pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[KnownFact]) -> Vec<String> {
     let at_work = sessions.iter().filter(|worked| worked.touched.iter().any(|touched| touched.edits > 0));
     let mut seen: FastSet<String> = FastSet::default();
     let left = at_work.take(SESSIONS_MAX).flat_map(|worked| left_by(worked, commits, facts));
@@ -56,10 +56,10 @@ pub fn left_uncommitted(sessions: &[SessionWork], commits: &[Commit], facts: &[K
 
 /// What one session left. It may have committed on another branch: a commit of its own that is not among `commits`
 /// counts as one of all files.
-fn left_by(worked: &SessionWork, commits: &[Commit], facts: &[Known]) -> Vec<String> {
+fn left_by(worked: &SessionWork, commits: &[Commit], facts: &[KnownFact]) -> Vec<String> {
     let is_listed =
         |at: Timestamp| commits.iter().any(|commit| (commit.at.millis() - at.millis()).abs() <= SAME_COMMIT_MILLIS);
-    let elsewhere = facts.iter().filter(|known| known.fact.kind == Kind::Commit && known.session == worked.session);
+    let elsewhere = facts.iter().filter(|known| known.fact.kind == FactKind::Commit && known.session == worked.session);
     let elsewhere = elsewhere.map(|known| known.at).filter(|at| !is_listed(*at)).max();
     // What was edited before the oldest commit that is known may have been committed.
     let oldest = commits.last().map(|commit| commit.at);
@@ -86,7 +86,7 @@ const SAME_COMMIT_MILLIS: i64 = 120_000;
 
 /// How the branch compares with its remote one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushState {
     /// There is no remote repository, or it was not asked.
     #[default]
     Unknown,
@@ -100,7 +100,7 @@ pub enum Pushed {
 
 /// The line, if there is something to say. The commits are those of the session that committed last, unless another
 /// one of those that `worked` changed something since.
-pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Timestamp) -> Option<Item> {
+pub fn item(repository: &GitFacts, facts: &[KnownFact], worked: &[LastWork], now: Timestamp) -> Option<BriefLine> {
     let made = commits(repository, facts, worked);
     let mut parts: Vec<String> =
         repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
@@ -108,14 +108,14 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
         parts.push(format!("not committed: {}", names(&repository.uncommitted)));
     }
     match repository.pushed {
-        Pushed::Never => parts.push("branch not pushed".to_string()),
-        Pushed::Compared { ahead, behind } => {
+        PushState::Never => parts.push("branch not pushed".to_string()),
+        PushState::Compared { ahead, behind } => {
             let counted =
                 |count: usize, what: &str| (count > 0).then(|| format!("{count} {} {what}", commits_word(count)));
             parts.extend(counted(ahead, "not pushed"));
             parts.extend(counted(behind, "not pulled"));
         }
-        Pushed::Unknown => {}
+        PushState::Unknown => {}
     }
     let is_plain = parts.len() <= 1 && made.is_empty();
     if is_plain {
@@ -130,13 +130,18 @@ pub fn item(repository: &Repository, facts: &[Known], worked: &[Worked], now: Ti
 }
 
 /// A line of these parts. `last` is the newest session and time that it is from, if it is not only from git.
-pub(super) fn git_item(parts: &[String], last: Option<(&SessionId, Timestamp)>, place: &str, now: Timestamp) -> Item {
-    let code = format!("{}{}", Kind::Git.prefix(), text::code(&parts.join("; ")));
-    Item {
+pub(super) fn git_item(
+    parts: &[String],
+    last: Option<(&SessionId, Timestamp)>,
+    place: &str,
+    now: Timestamp,
+) -> BriefLine {
+    let code = format!("{}{}", FactKind::Git.prefix(), text::code(&parts.join("; ")));
+    BriefLine {
         section: Section::Git,
-        kind: Kind::Git,
+        kind: FactKind::Git,
         tokens: tokens::line(&code),
-        text: code.trim_start_matches(Kind::Git.prefix()).to_string(),
+        text: code.trim_start_matches(FactKind::Git.prefix()).to_string(),
         code,
         path: None,
         session: last.map(|(session, _)| session.clone()),
@@ -178,26 +183,26 @@ fn commits_word(count: usize) -> &'static str {
 }
 
 /// The last commits of the session that committed last, oldest first.
-fn commits<'a>(repository: &Repository, facts: &'a [Known], worked: &[Worked]) -> Vec<&'a Known> {
-    let commits = facts.iter().filter(|known| known.fact.kind == Kind::Commit);
-    let all: Vec<&Known> = commits.filter(|known| repository.has(known)).collect();
+fn commits<'a>(repository: &GitFacts, facts: &'a [KnownFact], worked: &[LastWork]) -> Vec<&'a KnownFact> {
+    let commits = facts.iter().filter(|known| known.fact.kind == FactKind::Commit);
+    let all: Vec<&KnownFact> = commits.filter(|known| repository.has(known)).collect();
     let Some(last) = all.iter().max_by_key(|known| (known.at, known.event)) else { return Vec::new() };
     if worked.iter().any(|worked| worked.session != last.session && worked.at > last.at) {
         return Vec::new();
     }
-    let mut made: Vec<&Known> = all.iter().copied().filter(|known| known.session == last.session).collect();
+    let mut made: Vec<&KnownFact> = all.iter().copied().filter(|known| known.session == last.session).collect();
     made.dedup_by_key(|known| known.fact.code.clone());
     made.drain(..made.len().saturating_sub(COMMITS_MAX));
     made
 }
 
 /// `1a2b3c4 store: open it once`.
-fn commit_words(known: &Known) -> String {
+fn commit_words(known: &KnownFact) -> String {
     format!("{} {}", commit_name(known), harmless(&known.fact.text, "a commit"))
 }
 
-fn commit_name(known: &Known) -> &str {
-    known.fact.code.trim_start_matches(Kind::Commit.prefix()).split(' ').next().unwrap_or_default()
+fn commit_name(known: &KnownFact) -> &str {
+    known.fact.code.trim_start_matches(FactKind::Commit.prefix()).split(' ').next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -207,14 +212,14 @@ mod tests {
     use cerberus_record::git_report;
 
     use super::*;
-    use crate::brief::rank::Touched;
+    use crate::brief::rank::TouchedFile;
 
-    fn commit(session: &str, secs: i64, report: &str) -> Known {
+    fn commit(session: &str, secs: i64, report: &str) -> KnownFact {
         let fact = git_report::commits("git commit", report).pop().unwrap();
-        Known { fact, session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000), event: secs }
+        KnownFact { fact, session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000), event: secs }
     }
 
-    fn line(repository: &Repository, facts: &[Known]) -> Option<String> {
+    fn line(repository: &GitFacts, facts: &[KnownFact]) -> Option<String> {
         item(repository, facts, &[], Timestamp::EPOCH).map(|item| item.code)
     }
 
@@ -222,23 +227,23 @@ mod tests {
     fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
         let uncommitted = ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "g.rs"].map(str::to_string).to_vec();
-        let pushed = Pushed::Compared { ahead: 1, behind: 2 };
-        let repository = Repository { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
+        let pushed = PushState::Compared { ahead: 1, behind: 2 };
+        let repository = GitFacts { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
         assert_eq!(
             line(&repository, &facts).unwrap(),
             "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
-        let never = Repository { branch: Some("x".to_string()), pushed: Pushed::Never, ..Repository::default() };
+        let never = GitFacts { branch: Some("x".to_string()), pushed: PushState::Never, ..GitFacts::default() };
         assert_eq!(line(&never, &[]).unwrap(), "git:on x; branch not pushed");
     }
 
     #[test]
     fn commits_are_not_told_once_a_later_session_worked() {
         let facts = [commit("a", 1, "[main 1111111] one")];
-        let repository = Repository { branch: Some("main".to_string()), ..Repository::default() };
+        let repository = GitFacts { branch: Some("main".to_string()), ..GitFacts::default() };
         let told = |session: &str, secs: i64| {
-            let worked = Worked { session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000) };
+            let worked = LastWork { session: SessionId::new(session), at: Timestamp::from_millis(secs * 1_000) };
             item(&repository, &facts, &[worked], Timestamp::EPOCH).is_some()
         };
         assert!(told("a", 2) && told("b", 0));
@@ -250,18 +255,18 @@ mod tests {
         let facts = [commit("a", 1, "[main 1111111] one"), commit("a", 2, "[main 2222222] two")];
         let told = |full: &[&str]| {
             let history = Some(full.iter().map(|name| name.to_string()).collect());
-            line(&Repository { branch: Some("main".to_string()), history, ..Repository::default() }, &facts)
+            line(&GitFacts { branch: Some("main".to_string()), history, ..GitFacts::default() }, &facts)
         };
         assert_eq!(told(&["1111111abc", "0"]).unwrap(), "git:on main; committed: 1111111 one");
         assert_eq!(told(&["3333333abc"]), None);
-        assert_eq!(line(&Repository::silent(), &facts), None);
+        assert_eq!(line(&GitFacts::silent(), &facts), None);
     }
 
     fn edited(session: &str, files: &[(&str, i64)]) -> SessionWork {
         let touched = files.iter().map(|(path, secs)| {
             let at = Timestamp::from_millis(secs * 1_000);
             let path = path.to_string();
-            Touched { path, edits: 1, reads: 0, last_at: at, last_edit: Some(at), last_read: None }
+            TouchedFile { path, edits: 1, reads: 0, last_at: at, last_edit: Some(at), last_read: None }
         });
         let session = SessionId::new(session);
         SessionWork { session, touched: touched.collect(), mentions: Vec::new(), prompts: Vec::new() }
@@ -278,7 +283,7 @@ mod tests {
         let last = edited("b", &[("a.rs", 1_000), ("b.rs", 2_000), ("c.rs", 3_000)]);
         let sessions = [read_only, last, edited("a", &[("old.rs", 900)])];
         let before = listed(500, &["a.rs", "b.rs", "c.rs"]);
-        let left = |commits: &[Commit], facts: &[Known]| left_uncommitted(&sessions, commits, facts);
+        let left = |commits: &[Commit], facts: &[KnownFact]| left_uncommitted(&sessions, commits, facts);
         assert_eq!(left(slice::from_ref(&before), &[]), ["c.rs", "b.rs", "a.rs", "old.rs"]);
         assert_eq!(left(&[listed(2_500, &["b.rs", "c.rs"]), before.clone()], &[]), ["c.rs", "a.rs", "old.rs"]);
         // A commit that git does not list here was made elsewhere, of files that nobody knows.
@@ -292,9 +297,9 @@ mod tests {
 
     #[test]
     fn a_branch_alone_is_not_worth_a_line() {
-        let branch = Repository { branch: Some("main".to_string()), ..Repository::default() };
-        let in_step = Repository { pushed: Pushed::Compared { ahead: 0, behind: 0 }, ..branch.clone() };
-        for repository in [Repository::default(), branch.clone(), in_step] {
+        let branch = GitFacts { branch: Some("main".to_string()), ..GitFacts::default() };
+        let in_step = GitFacts { pushed: PushState::Compared { ahead: 0, behind: 0 }, ..branch.clone() };
+        for repository in [GitFacts::default(), branch.clone(), in_step] {
             assert_eq!(line(&repository, &[]), None);
         }
         let made = [commit("a", 1, "[main 1111111] one")];

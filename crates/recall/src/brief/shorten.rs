@@ -2,7 +2,7 @@
 
 use cerberus_record::clean::text;
 
-use super::{Item, Section};
+use super::{BriefLine, Section};
 
 /// The last component of a path.
 pub fn base(path: &str) -> &str {
@@ -20,7 +20,7 @@ pub(super) fn ends_with_path(path: &str, suffix: &str) -> bool {
 }
 
 /// Gives every file its name. Files outside the project keep their full path.
-pub fn name_files(items: &mut [Item]) {
+pub fn name_files(items: &mut [BriefLine]) {
     for item in items.iter_mut().filter(|item| item.section == Section::Files) {
         if let Some(path) = item.path.as_deref() {
             item.code = format!("{}{}", item.kind.prefix(), text::code(path));

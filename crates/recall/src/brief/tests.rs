@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use cerberus_record::fact::{ClosedAs, Target};
+use cerberus_record::fact::{ClosedAs, ClosingTarget};
 use proptest::prelude::*;
 
 use super::*;
@@ -11,19 +11,19 @@ fn at(secs: i64) -> Timestamp {
     Timestamp::parse("2026-01-22T13:35:14Z").unwrap().plus(Duration::from_secs(secs as u64))
 }
 
-fn known(session: &str, secs: i64, fact: Fact) -> Known {
-    Known { fact, session: SessionId::new(session), at: at(secs), event: secs }
+fn known(session: &str, secs: i64, fact: Fact) -> KnownFact {
+    KnownFact { fact, session: SessionId::new(session), at: at(secs), event: secs }
 }
 
-fn file(session: &str, secs: i64, path: &str) -> Known {
-    known(session, secs, Fact::file(Kind::File, path))
+fn file(session: &str, secs: i64, path: &str) -> KnownFact {
+    known(session, secs, Fact::file(FactKind::File, path))
 }
 
-fn words(session: &str, secs: i64, kind: Kind, text: &str) -> Known {
+fn words(session: &str, secs: i64, kind: FactKind, text: &str) -> KnownFact {
     known(session, secs, Fact::words(kind, text))
 }
 
-fn settled(session: &str, secs: i64, target: Target) -> Settlement {
+fn settled(session: &str, secs: i64, target: ClosingTarget) -> Settlement {
     Settlement {
         closing: Closing { target, outcome: ClosedAs::Done },
         session: SessionId::new(session),
@@ -32,12 +32,12 @@ fn settled(session: &str, secs: i64, target: Target) -> Settlement {
     }
 }
 
-fn compose_with(facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
+fn compose_with(facts: &[KnownFact], settlements: &[Settlement], budget_tokens: usize) -> Brief {
     compose_after(&[], facts, settlements, budget_tokens)
 }
 
-fn compose_after(worked: &[Worked], facts: &[Known], settlements: &[Settlement], budget_tokens: usize) -> Brief {
-    compose(&Request {
+fn compose_after(worked: &[LastWork], facts: &[KnownFact], settlements: &[Settlement], budget_tokens: usize) -> Brief {
+    compose(&BriefRequest {
         project: "hydra",
         facts,
         settlements,
@@ -54,20 +54,20 @@ fn compose_after(worked: &[Worked], facts: &[Known], settlements: &[Settlement],
     })
 }
 
-fn text(facts: &[Known]) -> String {
+fn text(facts: &[KnownFact]) -> String {
     compose_with(facts, &[], BUDGET_TOKENS).text
 }
 
 #[test]
 fn sections_come_in_a_fixed_order_and_no_facts_give_no_text() {
     let facts = [
-        words("s", 1, Kind::Next, "add mutex to process struct"),
-        words("s", 2, Kind::Next, "rerun race detector"),
+        words("s", 1, FactKind::Next, "add mutex to process struct"),
+        words("s", 2, FactKind::Next, "rerun race detector"),
         known("s", 3, Fact::blocker("test failure line 712", Some("race"))),
-        words("s", 4, Kind::Decision, "split proxy 3 files"),
+        words("s", 4, FactKind::Decision, "split proxy 3 files"),
         known("s", 5, Fact::function("supervisor.Process", None)),
         file("s", 6, "internal/proxy.go"),
-        words("s", 7, Kind::Done, "something else"),
+        words("s", 7, FactKind::Done, "something else"),
     ];
     let expected = "proj:hydra\nblock:race:test failure line 712\nnext:add mutex to process struct\n\
         next:rerun race detector\ndec:split proxy 3 files\nimpl:internal/proxy.go\nimpl:supervisor.Process";
@@ -80,11 +80,11 @@ fn sections_come_in_a_fixed_order_and_no_facts_give_no_text() {
 fn duplicates_merge_and_reading_does_not_undo_an_edit() {
     let facts = [
         file("a", 1, "src/x.rs"),
-        known("a", 2, Fact::file(Kind::Read, "src/y.rs")),
+        known("a", 2, Fact::file(FactKind::Read, "src/y.rs")),
         file("b", 3, "src/z.rs"),
-        known("b", 4, Fact::file(Kind::Read, "src/x.rs")),
-        words("a", 5, Kind::Decision, "use tabs"),
-        words("b", 6, Kind::Decision, "use tabs"),
+        known("b", 4, Fact::file(FactKind::Read, "src/x.rs")),
+        words("a", 5, FactKind::Decision, "use tabs"),
+        words("b", 6, FactKind::Decision, "use tabs"),
     ];
     assert_eq!(text(&facts), "proj:hydra\ndec:use tabs\nimpl:src/x.rs\nimpl:src/z.rs\nsee:src/y.rs");
     let brief = compose_with(&facts, &[], BUDGET_TOKENS);
@@ -94,57 +94,59 @@ fn duplicates_merge_and_reading_does_not_undo_an_edit() {
 #[test]
 fn newest_session_first_and_each_in_its_own_order() {
     let facts = [
-        words("old", 1, Kind::Next, "first old"),
-        words("old", 2, Kind::Next, "second old"),
-        words("new", 3, Kind::Next, "first new"),
-        words("new", 4, Kind::Next, "second new"),
+        words("old", 1, FactKind::Next, "first old"),
+        words("old", 2, FactKind::Next, "second old"),
+        words("new", 3, FactKind::Next, "first new"),
+        words("new", 4, FactKind::Next, "second new"),
     ];
     assert_eq!(text(&facts), "proj:hydra\nnext:first new\nnext:second new\nnext:first old\nnext:second old");
 }
 
 #[test]
 fn done_removes_its_next_and_nothing_else() {
-    let next = words("a", 1, Kind::Next, "Add the mutex to the process struct");
+    let next = words("a", 1, FactKind::Next, "Add the mutex to the process struct");
     for (done, gone) in [
         ("add mutex to process struct", true),
         ("added: process struct mutex", true),
         ("add mutex", false),
         ("process the list", false),
     ] {
-        let brief = text(&[next.clone(), words("b", 5, Kind::Done, done)]);
+        let brief = text(&[next.clone(), words("b", 5, FactKind::Done, done)]);
         assert_eq!(brief.is_empty(), gone, "{done}");
-        let before = text(&[next.clone(), words("b", 0, Kind::Done, done)]);
+        let before = text(&[next.clone(), words("b", 0, FactKind::Done, done)]);
         assert!(!before.is_empty(), "an item done before it was planned settles nothing");
     }
 }
 
 #[test]
 fn a_settled_item_is_dropped_with_its_reason() {
-    let open = Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, "write tests") };
+    let open = Fact { reference: Some("task:1".into()), ..Fact::words(FactKind::Next, "write tests") };
     let facts =
         [known("a", 1, open.clone()), known("b", 1, open), known("a", 2, Fact::blocker("needs ollama", Some("need")))];
-    let by_reference = settled("a", 3, Target::Reference("task:1".into()));
+    let by_reference = settled("a", 3, ClosingTarget::Reference("task:1".into()));
     let brief = compose_with(&facts[..1], std::slice::from_ref(&by_reference), BUDGET_TOKENS);
     assert_eq!(brief.text, "");
-    assert_eq!(brief.dropped, [Dropped { code: "next:write tests".into(), reason: "settled by the agent".into() }]);
+    assert_eq!(brief.dropped, [DroppedLine { code: "next:write tests".into(), reason: "settled by the agent".into() }]);
     // Another session's task with the same number is another task.
     let brief = compose_with(&facts, &[by_reference], BUDGET_TOKENS);
     assert_eq!(brief.text, "proj:hydra\nblock:need:needs ollama\nnext:write tests");
     // A session that never stated this task works on the list of a teammate.
-    let by_teammate = settled("c", 3, Target::Reference("task:1".into()));
+    let by_teammate = settled("c", 3, ClosingTarget::Reference("task:1".into()));
     assert_eq!(compose_with(&facts, &[by_teammate], BUDGET_TOKENS).text, "proj:hydra\nblock:need:needs ollama");
-    let other_list = settled("c", 3, Target::Reference("todos".into()));
+    let other_list = settled("c", 3, ClosingTarget::Reference("todos".into()));
     assert_eq!(compose_with(&facts[..1], &[other_list], BUDGET_TOKENS).text, "proj:hydra\nnext:write tests");
-    let by_code = settled("b", 9, Target::Code(Kind::Blocker, "block:need:needs ollama".into()));
+    let by_code = settled("b", 9, ClosingTarget::Code(FactKind::Blocker, "block:need:needs ollama".into()));
     assert_eq!(compose_with(&facts[2..], &[by_code], BUDGET_TOKENS).text, "");
 }
 
 #[test]
 fn a_replaced_list_keeps_its_own_items() {
-    let todo = |text| Fact { reference: Some("todos".into()), ..Fact::words(Kind::Next, text) };
+    let todo = |text| Fact { reference: Some("todos".into()), ..Fact::words(FactKind::Next, text) };
     let facts = [known("a", 1, todo("old item")), known("a", 1, todo("kept item")), known("a", 5, todo("kept item"))];
-    let replaced =
-        [settled("a", 1, Target::Reference("todos".into())), settled("a", 5, Target::Reference("todos".into()))];
+    let replaced = [
+        settled("a", 1, ClosingTarget::Reference("todos".into())),
+        settled("a", 5, ClosingTarget::Reference("todos".into())),
+    ];
     assert_eq!(compose_with(&facts, &replaced, BUDGET_TOKENS).text, "proj:hydra\nnext:kept item");
 }
 
@@ -154,11 +156,11 @@ fn over_budget_functions_go_first_and_blockers_last() {
     for n in 0..200 {
         facts.push(file("s", n, &format!("src/module_{n}/file_{n}.rs")));
         facts.push(known("s", n, Fact::function(&format!("Module{n}.method_{n}"), None)));
-        facts.push(words("s", n, Kind::Decision, &format!("decision number {n} because of reason {n}")));
+        facts.push(words("s", n, FactKind::Decision, &format!("decision number {n} because of reason {n}")));
         facts.push(known("s", n, Fact::blocker(&format!("blocker number {n}"), Some("need"))));
-        facts.push(words("s", n, Kind::Next, &format!("next number {n}")));
+        facts.push(words("s", n, FactKind::Next, &format!("next number {n}")));
     }
-    let worked = ["s", "t"].map(|id| Worked { session: SessionId::new(id), at: at(0) });
+    let worked = ["s", "t"].map(|id| LastWork { session: SessionId::new(id), at: at(0) });
     let brief = compose_after(&worked, &facts, &[], BUDGET_TOKENS);
     let count = |brief: &Brief, section| brief.items.iter().filter(|item| item.section == section).count();
     let total = |brief: &Brief, section| -> usize {
@@ -192,7 +194,7 @@ fn a_resumed_session_gets_only_what_is_new_to_it() {
         own_sessions: HashSet::from([SessionId::new("own")]),
         ..AlreadyKnown::default()
     };
-    let request = Request {
+    let request = BriefRequest {
         project: "hydra",
         facts: &facts,
         settlements: &[],
@@ -208,16 +210,16 @@ fn a_resumed_session_gets_only_what_is_new_to_it() {
         worked: &[],
     };
     assert_eq!(compose(&request).text, "proj:hydra\nimpl:c.rs");
-    let nothing_new = compose(&Request { facts: &facts[..2], ..request });
+    let nothing_new = compose(&BriefRequest { facts: &facts[..2], ..request });
     assert_eq!(nothing_new.text, "");
 }
 
 #[test]
 fn items_related_to_the_prompt_come_first() {
-    let facts: Vec<Known> =
+    let facts: Vec<KnownFact> =
         (0..9).map(|n| file("s", n, ["src/a.rs", "src/parser.rs", "src/store/rows.rs"][n as usize % 3])).collect();
     let request = |prompt| {
-        compose(&Request {
+        compose(&BriefRequest {
             project: "hydra",
             facts: &facts,
             settlements: &[],
@@ -241,10 +243,10 @@ fn items_related_to_the_prompt_come_first() {
     );
 }
 
-fn item(section: Section, code: &str, tokens: usize) -> Item {
-    Item {
+fn item(section: Section, code: &str, tokens: usize) -> BriefLine {
+    BriefLine {
         section,
-        kind: Kind::Decision,
+        kind: FactKind::Decision,
         code: code.to_string(),
         text: String::new(),
         path: None,
@@ -262,8 +264,8 @@ fn item(section: Section, code: &str, tokens: usize) -> Item {
 const SHARES: [Section; 5] = [Section::Files, Section::Functions, Section::Decisions, Section::Blockers, Section::Next];
 
 /// How many items of each section of [`SHARES`] fit.
-fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 5] {
-    let request = Request {
+fn fitting(items: Vec<BriefLine>, budget_tokens: usize, chars_max: usize) -> [usize; 5] {
+    let request = BriefRequest {
         project: "hydra",
         facts: &[],
         settlements: &[],
@@ -280,7 +282,7 @@ fn fitting(items: Vec<Item>, budget_tokens: usize, chars_max: usize) -> [usize; 
     };
     let total = items.len();
     let mut dropped = Vec::new();
-    let kept = fit::fit("proj:hydra", items, &fit::Room::of(&request), &mut dropped);
+    let kept = fit::fit("proj:hydra", items, &fit::RoomLeft::of(&request), &mut dropped);
     assert_eq!(kept.len() + dropped.len(), total, "every item is kept or dropped");
     SHARES.map(|section| kept.iter().filter(|item| item.section == section).count())
 }
@@ -319,9 +321,9 @@ fn the_hosts_limit_is_used_to_the_character() {
 fn interrupted_work_comes_before_everything_else() {
     let facts = [
         file("s", 1, "src/a.rs"),
-        words("s", 2, Kind::Decision, "use tabs"),
-        words("s", 3, Kind::Next, "interrupted reads must be retried"),
-        words("s", 4, Kind::Next, "interrupted:run the tests"),
+        words("s", 2, FactKind::Decision, "use tabs"),
+        words("s", 3, FactKind::Next, "interrupted reads must be retried"),
+        words("s", 4, FactKind::Next, "interrupted:run the tests"),
     ];
     let expected = "proj:hydra\nnext:interrupted:run the tests\nnext:interrupted reads must be retried\n\
         dec:use tabs\nimpl:src/a.rs";
@@ -331,9 +333,9 @@ fn interrupted_work_comes_before_everything_else() {
 #[test]
 fn in_a_section_the_objective_comes_first_and_notes_last() {
     let facts = [
-        words("s", 3, Kind::Note, "the api is slow"),
-        words("s", 2, Kind::Next, "write tests"),
-        words("s", 1, Kind::Objective, "ship it"),
+        words("s", 3, FactKind::Note, "the api is slow"),
+        words("s", 2, FactKind::Next, "write tests"),
+        words("s", 1, FactKind::Objective, "ship it"),
     ];
     assert_eq!(text(&facts), "proj:hydra\ngoal:ship it\nnext:write tests\nnote:the api is slow");
 }
@@ -341,10 +343,10 @@ fn in_a_section_the_objective_comes_first_and_notes_last() {
 #[test]
 fn a_repeated_item_belongs_to_the_session_that_said_it_last() {
     for (secs, said_last) in [([1, 1, 1], "c"), ([1, 3, 2], "b"), ([3, 2, 1], "a")] {
-        let facts: Vec<Known> = ["a", "b", "c"]
+        let facts: Vec<KnownFact> = ["a", "b", "c"]
             .iter()
             .zip(secs)
-            .map(|(session, secs)| words(session, secs, Kind::Decision, "tabs"))
+            .map(|(session, secs)| words(session, secs, FactKind::Decision, "tabs"))
             .collect();
         let brief = compose_with(&facts, &[], BUDGET_TOKENS);
         let item = &brief.items[0];
@@ -354,20 +356,20 @@ fn a_repeated_item_belongs_to_the_session_that_said_it_last() {
 
 #[test]
 fn only_a_later_matching_item_of_the_same_kind_settles() {
-    let open = words("a", 5, Kind::Next, "add mutex to process struct");
+    let open = words("a", 5, FactKind::Next, "add mutex to process struct");
     let code = "next:add mutex to process struct";
     for (secs, event, kind, settled_code, outcome, reason) in [
-        (9, 9, Kind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, code, ClosedAs::Dropped, Some("dropped 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, "next:mutex process struct", ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
-        (9, 9, Kind::Next, "next:add mutex", ClosedAs::Done, None),
-        (9, 9, Kind::Blocker, code, ClosedAs::Done, None),
+        (9, 9, FactKind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, FactKind::Next, code, ClosedAs::Dropped, Some("dropped 2026-01-22T13:35:23Z")),
+        (9, 9, FactKind::Next, "next:mutex process struct", ClosedAs::Done, Some("resolved 2026-01-22T13:35:23Z")),
+        (9, 9, FactKind::Next, "next:add mutex", ClosedAs::Done, None),
+        (9, 9, FactKind::Blocker, code, ClosedAs::Done, None),
         // In the same instant, the place in the journal decides.
-        (5, 6, Kind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:19Z")),
-        (5, 5, Kind::Next, code, ClosedAs::Done, None),
-        (4, 9, Kind::Next, code, ClosedAs::Done, None),
+        (5, 6, FactKind::Next, code, ClosedAs::Done, Some("resolved 2026-01-22T13:35:19Z")),
+        (5, 5, FactKind::Next, code, ClosedAs::Done, None),
+        (4, 9, FactKind::Next, code, ClosedAs::Done, None),
     ] {
-        let closing = Closing { target: Target::Code(kind, settled_code.into()), outcome };
+        let closing = Closing { target: ClosingTarget::Code(kind, settled_code.into()), outcome };
         let settlement = Settlement { closing, session: SessionId::new("b"), at: at(secs), event };
         let brief = compose_with(std::slice::from_ref(&open), &[settlement], BUDGET_TOKENS);
         let reasons: Vec<&str> = brief.dropped.iter().map(|dropped| dropped.reason.as_str()).collect();
@@ -378,8 +380,8 @@ fn only_a_later_matching_item_of_the_same_kind_settles() {
 
 #[test]
 fn a_repeated_item_is_open_again_and_a_settled_one_is_dropped_once() {
-    let planned = |secs| words("a", secs, Kind::Next, "write tests");
-    let done = || words("b", 5, Kind::Done, "write tests");
+    let planned = |secs| words("a", secs, FactKind::Next, "write tests");
+    let done = || words("b", 5, FactKind::Done, "write tests");
     let brief = compose_with(&[planned(1), planned(2), done()], &[], BUDGET_TOKENS);
     assert_eq!((brief.text.as_str(), brief.dropped.len()), ("", 1));
     let brief = compose_with(&[planned(1), done(), planned(9)], &[], BUDGET_TOKENS);
@@ -388,26 +390,27 @@ fn a_repeated_item_is_open_again_and_a_settled_one_is_dropped_once() {
 
 #[test]
 fn the_last_settlement_of_a_reference_counts() {
-    let fact = Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, "write tests") };
+    let fact = Fact { reference: Some("task:1".into()), ..Fact::words(FactKind::Next, "write tests") };
     let facts = [known("a", 5, fact)];
     for (times, is_open) in [([1, 4], true), ([9, 1], false), ([1, 9], false), ([5, 5], true)] {
-        let settlements = times.map(|secs| settled("a", secs, Target::Reference("task:1".into())));
+        let settlements = times.map(|secs| settled("a", secs, ClosingTarget::Reference("task:1".into())));
         assert_eq!(!compose_with(&facts, &settlements, BUDGET_TOKENS).text.is_empty(), is_open, "{times:?}");
     }
 }
 
 #[test]
 fn interrupted_work_is_open_until_another_session_works() {
-    let fact = Fact { reference: Some("interrupted".into()), ..Fact::words(Kind::Next, "interrupted:run the tests") };
+    let fact =
+        Fact { reference: Some("interrupted".into()), ..Fact::words(FactKind::Next, "interrupted:run the tests") };
     let broken_off = known("a", 5, fact);
-    let read = |session, secs| known(session, secs, Fact::file(Kind::Read, "x.rs"));
+    let read = |session, secs| known(session, secs, Fact::file(FactKind::Read, "x.rs"));
     for (other, is_open) in [
         (file("b", 6, "x.rs"), false),
-        (words("b", 6, Kind::Done, "something"), false),
+        (words("b", 6, FactKind::Done, "something"), false),
         (file("a", 6, "x.rs"), true),
         (file("b", 4, "x.rs"), true),
         (read("b", 6), true),
-        (words("b", 6, Kind::Next, "something"), true),
+        (words("b", 6, FactKind::Next, "something"), true),
     ] {
         let brief = compose_with(&[broken_off.clone(), other.clone()], &[], BUDGET_TOKENS);
         assert_eq!(brief.text.contains("next:interrupted:run the tests"), is_open, "{other:?}");
@@ -418,25 +421,25 @@ fn interrupted_work_is_open_until_another_session_works() {
 
 #[test]
 fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
-    let task = |text| Fact { reference: Some("task:1".into()), ..Fact::words(Kind::Next, text) };
+    let task = |text| Fact { reference: Some("task:1".into()), ..Fact::words(FactKind::Next, text) };
     let facts = [
         known("a", 1, task("first words")),
         known("a", 2, task("better words")),
         known("b", 3, task("of another session")),
-        known("a", 4, Fact::words(Kind::Next, "without a number")),
+        known("a", 4, Fact::words(FactKind::Next, "without a number")),
     ];
     let by = |session, target, outcome| {
         let closing = Closing { target, outcome };
         [Settlement { closing, session: SessionId::new(session), at: at(9), event: 9 }]
     };
-    let number = |number: &str| Target::Reference(format!("task:{number}"));
+    let number = |number: &str| ClosingTarget::Reference(format!("task:{number}"));
     for (settlement, expected) in [
         (by("a", number("1"), ClosedAs::Done), Some("done:better words")),
         (by("b", number("1"), ClosedAs::Done), Some("done:of another session")),
         (by("c", number("1"), ClosedAs::Done), Some("done:of another session")),
         (by("a", number("2"), ClosedAs::Done), None),
         (by("a", number("1"), ClosedAs::Dropped), None),
-        (by("a", Target::Code(Kind::Next, "next:better words".into()), ClosedAs::Done), None),
+        (by("a", ClosingTarget::Code(FactKind::Next, "next:better words".into()), ClosedAs::Done), None),
     ] {
         let done = done_by_reference(&facts, &settlement);
         let codes: Vec<&str> = done.iter().map(|known| known.fact.code.as_str()).collect();
@@ -446,9 +449,9 @@ fn a_task_finished_by_its_number_is_the_task_last_seen_under_it() {
 }
 
 /// The lines that call something open, after these sessions worked at these seconds.
-fn open_after(worked: &[(&str, i64)], facts: &[Known]) -> Vec<String> {
-    let worked: Vec<Worked> =
-        worked.iter().map(|(id, secs)| Worked { session: SessionId::new(*id), at: at(*secs) }).collect();
+fn open_after(worked: &[(&str, i64)], facts: &[KnownFact]) -> Vec<String> {
+    let worked: Vec<LastWork> =
+        worked.iter().map(|(id, secs)| LastWork { session: SessionId::new(*id), at: at(*secs) }).collect();
     let brief = compose_after(&worked, facts, &[], BUDGET_TOKENS);
     brief
         .text
@@ -461,7 +464,7 @@ fn open_after(worked: &[(&str, i64)], facts: &[Known]) -> Vec<String> {
 #[test]
 fn what_later_sessions_pass_over_fades_out() {
     let with = |reference: Option<&str>, text: &str| {
-        let fact = Fact { reference: reference.map(str::to_string), ..Fact::words(Kind::Next, text) };
+        let fact = Fact { reference: reference.map(str::to_string), ..Fact::words(FactKind::Next, text) };
         known("a", 1, fact)
     };
     let facts = [
@@ -475,7 +478,7 @@ fn what_later_sessions_pass_over_fades_out() {
     assert_eq!(open_after(&[("a", 2), ("b", 3)], &facts), all[2..]);
     assert_eq!(open_after(&[("a", 2), ("b", 3), ("c", 4)], &facts), all[3..]);
     let dropped =
-        compose_after(&[Worked { session: SessionId::new("b"), at: at(3) }], &facts, &[], BUDGET_TOKENS).dropped;
+        compose_after(&[LastWork { session: SessionId::new("b"), at: at(3) }], &facts, &[], BUDGET_TOKENS).dropped;
     assert_eq!(dropped[0].reason, "not taken up by 1 later session");
 }
 
@@ -507,8 +510,8 @@ fn names_of_functions_have_what_quotes_leave() {
             .to_string(),
     };
     let facts = [file("s", 1, "src/store.rs"), known("s", 2, Fact::function("Store.rotate", Some("src/store.rs")))];
-    let brief = |facts: &[Known], budget_tokens| {
-        let request = Request {
+    let brief = |facts: &[KnownFact], budget_tokens| {
+        let request = BriefRequest {
             project: "hydra",
             facts,
             settlements: &[],
@@ -546,7 +549,13 @@ fn a_receipt_names_a_quote_by_its_place_not_by_its_words() {
         sender: None,
         reply: "The burst test in burst.rs is still red on CI. I changed the bucket.".to_string(),
     };
-    let items = stopped::items(&[stopped::Quotable::of(&turn)], at(2), 400, &stopped::Told::default(), &mut Vec::new());
+    let items = stopped::items(
+        &[stopped::Quotable::of(&turn)],
+        at(2),
+        400,
+        &stopped::ToldElsewhere::default(),
+        &mut Vec::new(),
+    );
     assert_eq!(items.len(), 3, "{items:?}");
     for item in items {
         let receipt = item.receipt_code();
@@ -563,15 +572,15 @@ proptest! {
         budget_tokens in 0usize..1500,
         project in "\\PC{0,40}|[a\n\t]{1,9}",
     ) {
-        let facts: Vec<Known> = facts.into_iter().map(|(kind, text, secs)| {
-            let kind = Kind::ALL[kind];
+        let facts: Vec<KnownFact> = facts.into_iter().map(|(kind, text, secs)| {
+            let kind = FactKind::ALL[kind];
             let fact = match kind {
-                Kind::File | Kind::Read => Fact::file(kind, &text),
+                FactKind::File | FactKind::Read => Fact::file(kind, &text),
                 kind => Fact::words(kind, &text),
             };
             known("s", secs, fact)
         }).collect();
-        let request = Request {
+        let request = BriefRequest {
             project: &project, facts: &facts, settlements: &[], likely: &Likely::default(), now: at(9), budget_tokens, chars_max: 900, prompt: None,
         memories: &[],
         known: None,
@@ -597,9 +606,9 @@ proptest! {
         project in "[a-z]{1,9}",
     ) {
         const PATHS: [&str; 4] = ["src/a.rs", "src/some/deeper/folder/of/the_project/Names.java", "ä.rs", "b"];
-        let facts: Vec<Known> = facts.into_iter().map(|(kind, path, text, secs)| known("s", secs, match kind {
-            0 => Fact::file(Kind::File, PATHS[path]),
-            1 => Fact::words(Kind::Next, &text),
+        let facts: Vec<KnownFact> = facts.into_iter().map(|(kind, path, text, secs)| known("s", secs, match kind {
+            0 => Fact::file(FactKind::File, PATHS[path]),
+            1 => Fact::words(FactKind::Next, &text),
             _ => Fact::function(&text, Some(PATHS[path])),
         })).collect();
         let memories: Vec<MemoryItem> = memories.into_iter().map(|text| {
@@ -615,15 +624,15 @@ proptest! {
         let session = SessionId::new("s");
         let notes = AgentNotes { agent: "codex".to_string(), session, at: at(1), text, is_of_other_device: false };
         let team: Vec<TeamFact> = team.into_iter().map(|code| TeamFact {
-            author: "Ana".to_string(), kind: Kind::Next, code, at: at(1),
+            author: "Ana".to_string(), kind: FactKind::Next, code, at: at(1),
         }).collect();
-        let brief = compose(&Request {
+        let brief = compose(&BriefRequest {
             project: &project, facts: &facts, settlements: &[], likely: &Likely::default(),
             now: at(9), budget_tokens, chars_max: 900, prompt: None, memories: &memories, known: None, turns: &[], live: &[],
             worked: &[],
         });
         prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
-        let room = Room { budget_tokens, chars_max: 900, now: at(9) };
+        let room = EndRoom { budget_tokens, chars_max: 900, now: at(9) };
         let brief = brief.with_notes(&project, &[notes], GuideLines::default(), None, &room);
         prop_assert!(brief.tokens <= budget_tokens, "{} of {budget_tokens}: {}", brief.tokens, brief.text);
         let brief = brief.with_team(&project, &team, None, &room);

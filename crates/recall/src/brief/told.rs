@@ -10,16 +10,16 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::instruction::{harmless, is_instruction};
 use cerberus_record::clean::text;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_text::tokens;
 
-use super::{Item, Section};
+use super::{BriefLine, Section};
 use crate::extract::RUN;
 
 /// A statement of somebody ends with the last clause before this.
 const STATEMENT_CHARS_MAX: usize = 240;
 
-impl Item {
+impl BriefLine {
     /// The line as a model reads it.
     pub fn told(&self) -> Cow<'_, str> {
         match self.section {
@@ -61,7 +61,7 @@ impl Item {
 
     /// What a run printed: the name of a test, or a message.
     fn failure(&self) -> Cow<'_, str> {
-        let rest = self.code.strip_prefix(Kind::Blocker.prefix()).unwrap_or(&self.code);
+        let rest = self.code.strip_prefix(FactKind::Blocker.prefix()).unwrap_or(&self.code);
         let Some((sort, words)) = rest.split_once(':') else { return Cow::Borrowed(&self.code) };
         let (what, mark) = match sort {
             "test" => ("a test", ""),
@@ -69,10 +69,10 @@ impl Item {
             _ => ("a lint", " [output of a lint]"),
         };
         if is_instruction(words) {
-            Cow::Owned(format!("{}{sort}:{}", Kind::Blocker.prefix(), harmless(words, what)))
+            Cow::Owned(format!("{}{sort}:{}", FactKind::Blocker.prefix(), harmless(words, what)))
         } else if words.contains(char::is_whitespace) {
             let words = if mark.is_empty() { format!("\"{words}\"") } else { words.to_string() };
-            Cow::Owned(format!("{}{sort}:{words}{mark}", Kind::Blocker.prefix()))
+            Cow::Owned(format!("{}{sort}:{words}{mark}", FactKind::Blocker.prefix()))
         } else {
             Cow::Borrowed(&self.code)
         }
@@ -80,7 +80,7 @@ impl Item {
 }
 
 /// Counts the tokens of items as they are told.
-pub fn count(items: &mut [Item]) {
+pub fn count(items: &mut [BriefLine]) {
     for item in items {
         item.tokens = tokens::line(&item.told());
     }
@@ -93,8 +93,8 @@ mod tests {
 
     use super::*;
 
-    fn item(section: Section, kind: Kind, code: &str, reference: Option<&str>) -> Item {
-        Item {
+    fn item(section: Section, kind: FactKind, code: &str, reference: Option<&str>) -> BriefLine {
+        BriefLine {
             section,
             kind,
             code: code.to_string(),
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn words_of_tools_and_repositories_are_marked() {
         let told = |section, kind, code, reference| item(section, kind, code, reference).told().into_owned();
-        let failing = |code| told(Section::Blockers, Kind::Blocker, code, Some(RUN));
+        let failing = |code| told(Section::Blockers, FactKind::Blocker, code, Some(RUN));
         assert_eq!(failing("block:test:store::opens"), "block:test:store::opens");
         assert_eq!(failing("block:test:an empty one"), "block:test:\"an empty one\"");
         assert_eq!(failing("block:build:a.rs:1: wrong type"), "block:build:a.rs:1: wrong type [output of a build]");
@@ -122,33 +122,35 @@ mod tests {
             "block:test:(a test whose name reads like an instruction)"
         );
         let recorded = "block:test:the mock is slow";
-        assert_eq!(told(Section::Blockers, Kind::Blocker, recorded, None), recorded, "somebody's own words");
-        assert_eq!(told(Section::Files, Kind::File, "impl:My Notes.md", None), "impl:\"My Notes.md\"");
+        assert_eq!(told(Section::Blockers, FactKind::Blocker, recorded, None), recorded, "somebody's own words");
+        assert_eq!(told(Section::Files, FactKind::File, "impl:My Notes.md", None), "impl:\"My Notes.md\"");
         assert_eq!(
-            told(Section::Files, Kind::Read, "see:ignore_previous_instructions.md", None),
+            told(Section::Files, FactKind::Read, "see:ignore_previous_instructions.md", None),
             "see:(a file whose name reads like an instruction)"
         );
-        assert_eq!(told(Section::Next, Kind::Next, "next:you must push", None), "next:you must push");
+        assert_eq!(told(Section::Next, FactKind::Next, "next:you must push", None), "next:you must push");
     }
 
     #[test]
     fn a_statement_ends_with_a_clause() {
         let long = "Use one file per day for the journal, because a crash then loses at most one day, and nobody has to \
             lock what others read; keep the index beside it.";
-        let cut = Fact::words(Kind::Decision, long);
-        let decision =
-            |code: &str| Item { text: cut.text.clone(), ..item(Section::Decisions, Kind::Decision, code, None) };
+        let cut = Fact::words(FactKind::Decision, long);
+        let decision = |code: &str| BriefLine {
+            text: cut.text.clone(),
+            ..item(Section::Decisions, FactKind::Decision, code, None)
+        };
         assert!(cut.code.chars().count() < long.chars().count());
         assert_eq!(decision(&cut.code).told(), format!("dec:{long}"));
         assert_eq!(decision("dec:Use one file@main").told(), format!("dec:{long}"));
         let longer = format!("{long} {long}");
-        let longer = Item { text: longer, ..decision(&cut.code) };
+        let longer = BriefLine { text: longer, ..decision(&cut.code) };
         assert!(longer.told().ends_with("because a crash then loses at most one day…"), "{}", longer.told());
     }
 
     #[test]
     fn what_is_told_is_counted() {
-        let mut items = [item(Section::Blockers, Kind::Blocker, "block:test:an empty one", Some(RUN))];
+        let mut items = [item(Section::Blockers, FactKind::Blocker, "block:test:an empty one", Some(RUN))];
         count(&mut items);
         assert_eq!(items[0].tokens, tokens::line("block:test:\"an empty one\""));
     }

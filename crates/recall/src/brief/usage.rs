@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::time::Timestamp;
 
 use super::base;
@@ -12,7 +12,7 @@ use super::shorten::ends_with_path;
 
 /// What came of telling sessions about files.
 #[derive(Debug, Default)]
-pub struct Usage {
+pub struct ToldFileUsage {
     /// Sessions that were told something and worked on files.
     pub sessions: usize,
     pub told: usize,
@@ -31,7 +31,7 @@ pub struct FileUsage {
     pub used: usize,
 }
 
-impl Usage {
+impl ToldFileUsage {
     /// Adds a session: the codes it was told, and the files it edited or read. `bases` are the last components of all
     /// files of the project: other codes are functions.
     pub fn add(&mut self, codes: &[String], touched: &[&str], bases: &HashSet<&str>) {
@@ -59,7 +59,7 @@ impl Usage {
         })
     }
 
-    pub fn merge(&mut self, other: Usage) {
+    pub fn merge(&mut self, other: ToldFileUsage) {
         self.sessions += other.sessions;
         self.told += other.told;
         self.touched += other.touched;
@@ -87,7 +87,7 @@ impl Later<'_> {
     /// Whether the session used a line it was told: it touched the file, worked on the function, settled the step. A
     /// quotation or a decision is never seen to be used.
     pub fn uses(&self, code: &str) -> bool {
-        let named = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()));
+        let named = [FactKind::File, FactKind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()));
         if let Some(names) = named {
             let mut words = names.split(' ');
             let path = words.next().unwrap_or_default();
@@ -97,7 +97,7 @@ impl Later<'_> {
                 || self.functions.contains(path)
                 || words.any(|name| self.functions.contains(name));
         }
-        let is_open = [Kind::Next, Kind::Blocker].into_iter().any(|kind| code.starts_with(kind.prefix()));
+        let is_open = [FactKind::Next, FactKind::Blocker].into_iter().any(|kind| code.starts_with(kind.prefix()));
         let is_passing = || self.passing_tests.iter().any(|test| code.split([' ', ':']).any(|word| word == *test));
         is_open && (self.settled.contains(code) || is_passing())
     }
@@ -105,8 +105,8 @@ impl Later<'_> {
 
 /// What sessions had done before a line was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Earlier {
-    pub kind: Kind,
+pub struct EarlierWork {
+    pub kind: FactKind,
     pub code: String,
     pub path: Option<String>,
     pub sessions: usize,
@@ -114,22 +114,22 @@ pub struct Earlier {
 }
 
 /// What led to a line: the work on its file or function, or the fact itself. `None` if the work is not known any more.
-pub fn reason<'a>(code: &str, earlier: &'a [Earlier]) -> Option<&'a Earlier> {
-    let named = [Kind::File, Kind::Read].into_iter().find(|kind| code.starts_with(kind.prefix()));
+pub fn reason<'a>(code: &str, earlier: &'a [EarlierWork]) -> Option<&'a EarlierWork> {
+    let named = [FactKind::File, FactKind::Read].into_iter().find(|kind| code.starts_with(kind.prefix()));
     let Some(kind) = named else {
         return earlier.iter().find(|fact| fact.code == code);
     };
     let name = code[kind.prefix().len()..].split(' ').next().unwrap_or_default();
-    let is_on = |fact: &&Earlier| {
+    let is_on = |fact: &&EarlierWork| {
         let is_path = fact.path.as_deref().is_some_and(|path| ends_with_path(path, name));
-        matches!(fact.kind, Kind::File | Kind::Read) && is_path || fact.code == code
+        matches!(fact.kind, FactKind::File | FactKind::Read) && is_path || fact.code == code
     };
     // An edit says more than a read.
-    earlier.iter().filter(is_on).max_by_key(|fact| (fact.kind != Kind::Read, fact.last_at))
+    earlier.iter().filter(is_on).max_by_key(|fact| (fact.kind != FactKind::Read, fact.last_at))
 }
 
 fn file_name<'a>(code: &'a str, bases: &HashSet<&str>) -> Option<&'a str> {
-    let name = [Kind::File, Kind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
+    let name = [FactKind::File, FactKind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()))?;
     bases.contains(base(name)).then_some(name)
 }
 
@@ -141,7 +141,7 @@ mod tests {
     fn what_was_told_is_compared_with_what_was_touched() {
         let bases: HashSet<&str> = ["a.rs", "mod.rs", "b.rs"].into();
         let codes = |codes: &[&str]| -> Vec<String> { codes.iter().map(|code| code.to_string()).collect() };
-        let mut usage = Usage::default();
+        let mut usage = ToldFileUsage::default();
         usage.add(
             &codes(&["impl:a.rs", "see:store/mod.rs", "impl:open", "next:write a.rs", "impl:a.rs"]),
             &["src/a.rs", "src/other/mod.rs", "src/b.rs"],
@@ -151,7 +151,7 @@ mod tests {
         usage.add(&codes(&["next:go on"]), &["src/a.rs"], &bases);
         usage.add(&codes(&["impl:a.rs"]), &[], &bases);
         assert_eq!(usage.sessions, 1, "a session that was told no file, or touched none, says nothing");
-        let mut other = Usage::default();
+        let mut other = ToldFileUsage::default();
         other.add(&codes(&["impl:a.rs"]), &["lib/a.rs", "src/a.rs"], &bases);
         usage.merge(other);
         assert_eq!((usage.sessions, usage.told, usage.touched, usage.used, usage.foreseen), (2, 3, 5, 2, 3));
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_line_has_the_work_that_led_to_it() {
-        let earlier = |kind, code: &str, path: Option<&str>, sessions, at| Earlier {
+        let earlier = |kind, code: &str, path: Option<&str>, sessions, at| EarlierWork {
             kind,
             code: code.to_string(),
             path: path.map(str::to_string),
@@ -193,15 +193,15 @@ mod tests {
             last_at: Timestamp::from_millis(at),
         };
         let known = [
-            earlier(Kind::Read, "see:src/a.rs", Some("src/a.rs"), 5, 90),
-            earlier(Kind::File, "impl:src/a.rs", Some("src/a.rs"), 2, 50),
-            earlier(Kind::Next, "next:Add a mutex", None, 1, 60),
-            earlier(Kind::Function, "impl:Stop", Some("src/b.rs"), 1, 70),
+            earlier(FactKind::Read, "see:src/a.rs", Some("src/a.rs"), 5, 90),
+            earlier(FactKind::File, "impl:src/a.rs", Some("src/a.rs"), 2, 50),
+            earlier(FactKind::Next, "next:Add a mutex", None, 1, 60),
+            earlier(FactKind::Function, "impl:Stop", Some("src/b.rs"), 1, 70),
         ];
         let of = |code: &str| reason(code, &known).map(|fact| (fact.kind, fact.sessions));
-        assert_eq!(of("impl:a.rs Stop"), Some((Kind::File, 2)));
-        assert_eq!(of("impl:Stop"), Some((Kind::Function, 1)));
-        assert_eq!(of("next:Add a mutex"), Some((Kind::Next, 1)));
+        assert_eq!(of("impl:a.rs Stop"), Some((FactKind::File, 2)));
+        assert_eq!(of("impl:Stop"), Some((FactKind::Function, 1)));
+        assert_eq!(of("next:Add a mutex"), Some((FactKind::Next, 1)));
         assert_eq!((of("impl:c.rs"), of("said:a.rs is done")), (None, None));
     }
 }

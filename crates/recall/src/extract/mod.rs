@@ -6,8 +6,10 @@ pub mod symbols;
 
 pub use self::assent::{content_words, is_bare as is_bare_answer};
 use cerberus_record::clean::text::{Clean, line};
-use cerberus_record::event::{Event, Named, Note, Outcome, Quotation, SeedCodes, Task, TaskState, ToolUse, Touch};
-use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, TEXT_CHARS_MAX, Target};
+use cerberus_record::event::{
+    Event, NamedSymbols, Note, Outcome, Quotation, SeedCodes, Task, TaskState, ToolUse, Touch,
+};
+use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind, TEXT_CHARS_MAX};
 use cerberus_record::git_report as git;
 use cerberus_record::runs;
 use cerberus_record::seed;
@@ -18,11 +20,11 @@ use crate::said::cues::{Cue, cue};
 
 /// What one event contributes.
 #[derive(Debug, Default, PartialEq)]
-pub struct Extracted {
+pub struct ExtractedFacts {
     pub facts: Vec<Fact>,
     pub closings: Vec<Closing>,
     /// A test, build or lint run and its result.
-    pub run: Option<(runs::Command, runs::Run)>,
+    pub run: Option<(runs::RunCommand, runs::Run)>,
 }
 
 /// References of lists: a new list of the same kind closes the items of the old one.
@@ -52,8 +54,8 @@ pub fn scan_reference(path: &str) -> String {
     format!("scan:{path}")
 }
 
-pub fn extract(event: &Event) -> Extracted {
-    let mut out = Extracted::default();
+pub fn extract(event: &Event) -> ExtractedFacts {
+    let mut out = ExtractedFacts::default();
     match event {
         Event::Tool(used) => tool_use(used, &mut out),
         Event::Task(task) => single_task(task, &mut out),
@@ -110,25 +112,25 @@ fn decisions(prompt: &str) -> Vec<Fact> {
         return Vec::new();
     }
     let decided = said::sentences(prompt).into_iter().filter(|sentence| cue(sentence) == Some(Cue::Decision));
-    decided.map(|sentence| Fact::words(Kind::Decision, &sentence)).collect()
+    decided.map(|sentence| Fact::words(FactKind::Decision, &sentence)).collect()
 }
 
-fn tool_use(used: &ToolUse, out: &mut Extracted) {
+fn tool_use(used: &ToolUse, out: &mut ExtractedFacts) {
     shell(used, out);
     if used.outcome == Outcome::Interrupted {
         // An edit in flight: it may have been made, and the file is where the work stopped.
         let edited = used.files.iter().filter(|touched| touched.how == Touch::Edited);
-        out.facts.extend(edited.map(|touched| Fact::file(Kind::File, &touched.path)));
+        out.facts.extend(edited.map(|touched| Fact::file(FactKind::File, &touched.path)));
     }
     if let Some(plan) = &used.plan {
-        let steps = plan::plan(plan).into_iter().map(|text| stated(Kind::Next, &text));
+        let steps = plan::plan(plan).into_iter().map(|text| stated(FactKind::Next, &text));
         replace_list(PLAN, steps.collect(), out);
     }
     if used.outcome != Outcome::Done {
         return;
     }
     for touched in &used.files {
-        let kind = if touched.how == Touch::Edited { Kind::File } else { Kind::Read };
+        let kind = if touched.how == Touch::Edited { FactKind::File } else { FactKind::Read };
         out.facts.push(Fact::file(kind, &touched.path));
     }
     // In a patch of several files, it is unknown which file defines a name.
@@ -142,7 +144,8 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
     let answers = used.answers.iter().filter(|(question, answer)| !assent::is_navigation(question, answer));
     out.facts.extend(answers.map(|(question, answer)| Fact::answer(question, answer)));
     if let Some(todos) = &used.todos {
-        out.closings.push(Closing { target: Target::Reference(TODO_LIST.to_string()), outcome: ClosedAs::Dropped });
+        out.closings
+            .push(Closing { target: ClosingTarget::Reference(TODO_LIST.to_string()), outcome: ClosedAs::Dropped });
         for todo in todos {
             let Some(subject) = todo.subject.as_deref().filter(|subject| !subject.trim().is_empty()) else {
                 continue;
@@ -150,9 +153,9 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
             match todo.state {
                 TaskState::Open => {
                     let reference = Some(TODO_LIST.to_string());
-                    out.facts.push(Fact { reference, ..Fact::words(Kind::Next, subject) });
+                    out.facts.push(Fact { reference, ..Fact::words(FactKind::Next, subject) });
                 }
-                TaskState::Done => out.facts.push(Fact::words(Kind::Done, subject)),
+                TaskState::Done => out.facts.push(Fact::words(FactKind::Done, subject)),
                 TaskState::Dropped => {}
             }
         }
@@ -161,7 +164,7 @@ fn tool_use(used: &ToolUse, out: &mut Extracted) {
 }
 
 /// A command is recorded with its result, whether it failed or not.
-fn shell(used: &ToolUse, out: &mut Extracted) {
+fn shell(used: &ToolUse, out: &mut ExtractedFacts) {
     let Some(command) = used.command.as_deref() else { return };
     let output = used.output.as_deref().or(used.error.as_deref()).unwrap_or_default();
     if let Some(recognised) = runs::recognise(command) {
@@ -179,82 +182,82 @@ fn shell(used: &ToolUse, out: &mut Extracted) {
 }
 
 /// `test:cargo-test:12-passed,1-failed`, with the command as text.
-fn test_fact(command: &runs::Command, run: &runs::Run) -> Option<Fact> {
+fn test_fact(command: &runs::RunCommand, run: &runs::Run) -> Option<Fact> {
     let counted = |count: Option<u32>, word| count.filter(|count| *count > 0).map(|count| format!("{count}-{word}"));
     let counts = [counted(run.passed_count, "passed"), counted(run.failed_count, "failed")];
     let counts: Vec<String> = counts.into_iter().flatten().collect();
     let outcome = match (run.verdict, counts.is_empty()) {
-        (runs::Verdict::Empty | runs::Verdict::Unknown, _) => return None,
+        (runs::RunVerdict::Empty | runs::RunVerdict::Unknown, _) => return None,
         (_, false) => counts.join(","),
-        (runs::Verdict::Green, true) => "passed".to_string(),
-        (runs::Verdict::Red, true) => "failed".to_string(),
+        (runs::RunVerdict::Green, true) => "passed".to_string(),
+        (runs::RunVerdict::Red, true) => "failed".to_string(),
     };
     let is_test = command.kind == runs::Kind::Test;
     let code = format!("{}:{outcome}", command.runner.name().replace(' ', "-"));
-    is_test.then(|| Fact { text: command.key.clone(), ..Fact::words(Kind::Test, &code) })
+    is_test.then(|| Fact { text: command.key.clone(), ..Fact::words(FactKind::Test, &code) })
 }
 
 /// The reference of work that a dead session left unfinished, until another session continues.
 pub const INTERRUPTED: &str = "interrupted";
 
 fn interrupted(what: &str) -> Fact {
-    let fact = Fact::words(Kind::Next, &format!("{INTERRUPTED}:{what}"));
+    let fact = Fact::words(FactKind::Next, &format!("{INTERRUPTED}:{what}"));
     Fact { text: line(what, TEXT_CHARS_MAX), reference: Some(INTERRUPTED.to_string()), ..fact }
 }
 
-fn stated(kind: Kind, text: &str) -> Fact {
+fn stated(kind: FactKind, text: &str) -> Fact {
     match kind {
-        Kind::Decision => Fact::decision(text, None),
-        Kind::Blocker => Fact::blocker(text, None),
+        FactKind::Decision => Fact::decision(text, None),
+        FactKind::Blocker => Fact::blocker(text, None),
         kind => Fact::words(kind, text),
     }
 }
 
 fn closed(list: &str) -> Closing {
-    Closing { target: Target::Reference(list.to_string()), outcome: ClosedAs::Dropped }
+    Closing { target: ClosingTarget::Reference(list.to_string()), outcome: ClosedAs::Dropped }
 }
 
 /// A new list closes the old one. An empty list says nothing about it.
-fn replace_list(reference: &str, list: Vec<Fact>, out: &mut Extracted) {
+fn replace_list(reference: &str, list: Vec<Fact>, out: &mut ExtractedFacts) {
     if !list.is_empty() {
         out.closings.push(closed(reference));
     }
     out.facts.extend(list.into_iter().map(|item| Fact { reference: Some(reference.to_string()), ..item }));
 }
 
-fn definitions(named: &Named, out: &mut Extracted) {
+fn definitions(named: &NamedSymbols, out: &mut ExtractedFacts) {
     out.facts.extend(named.names.iter().map(|name| Fact::function(name, Some(&named.path))));
 }
 
-fn single_task(task: &Task, out: &mut Extracted) {
+fn single_task(task: &Task, out: &mut ExtractedFacts) {
     let reference = task.id.as_deref().map(|id| format!("{TASK}{id}"));
     let subject = task.subject.as_deref().filter(|subject| !subject.trim().is_empty());
     if task.state == TaskState::Open {
-        out.facts.extend(subject.map(|subject| Fact { reference, ..Fact::words(Kind::Next, subject) }));
+        out.facts.extend(subject.map(|subject| Fact { reference, ..Fact::words(FactKind::Next, subject) }));
         return;
     }
     let outcome = if task.state == TaskState::Done { ClosedAs::Done } else { ClosedAs::Dropped };
     let target = match (reference, subject) {
-        (Some(reference), _) => Target::Reference(reference),
-        (None, Some(subject)) => Target::Code(Kind::Next, Fact::words(Kind::Next, subject).code),
+        (Some(reference), _) => ClosingTarget::Reference(reference),
+        (None, Some(subject)) => ClosingTarget::Code(FactKind::Next, Fact::words(FactKind::Next, subject).code),
         (None, None) => return,
     };
     out.closings.push(Closing { target, outcome });
     if task.state == TaskState::Done {
-        out.facts.extend(subject.map(|subject| Fact::words(Kind::Done, subject)));
+        out.facts.extend(subject.map(|subject| Fact::words(FactKind::Done, subject)));
     }
 }
 
-fn explicit(note: &Note, out: &mut Extracted) {
+fn explicit(note: &Note, out: &mut ExtractedFacts) {
     let fact = match note.kind {
-        Kind::File | Kind::Read => Fact::file(note.kind, &note.text),
-        Kind::Function => Fact::function(&note.text, None),
-        Kind::Decision => Fact::decision(&note.text, note.why.as_deref()),
-        Kind::Blocker => Fact::blocker(&note.text, note.sort.as_deref()),
+        FactKind::File | FactKind::Read => Fact::file(note.kind, &note.text),
+        FactKind::Function => Fact::function(&note.text, None),
+        FactKind::Decision => Fact::decision(&note.text, note.why.as_deref()),
+        FactKind::Blocker => Fact::blocker(&note.text, note.sort.as_deref()),
         kind => Fact::words(kind, &note.text),
     };
     if note.resolved {
-        out.closings.push(Closing { target: Target::Code(fact.kind, fact.code), outcome: ClosedAs::Done });
+        out.closings.push(Closing { target: ClosingTarget::Code(fact.kind, fact.code), outcome: ClosedAs::Done });
         return;
     }
     let custom_key = note.custom_key.as_deref().map(str::to_string);
@@ -269,12 +272,12 @@ fn quoted(quotation: &Quotation) -> Option<Fact> {
     Some(Fact { reference: Some(reference.to_string()), ..fact })
 }
 
-fn seed_codes(codes: &SeedCodes, out: &mut Extracted) {
+fn seed_codes(codes: &SeedCodes, out: &mut ExtractedFacts) {
     for (kind, list) in seed::sections(codes) {
         let recorded = |code: &Clean| Fact { reference: Some(RECORDED.to_string()), ..seed::fact(kind, code) };
         out.facts.extend(list.iter().map(recorded));
     }
-    out.facts.extend(codes.summary.as_deref().map(|summary| Fact::words(Kind::Note, summary)));
+    out.facts.extend(codes.summary.as_deref().map(|summary| Fact::words(FactKind::Note, summary)));
 }
 
 #[cfg(test)]
@@ -315,7 +318,7 @@ mod tests {
             Event::Stop { message: clean(text) },
             Event::Compact { stage: CompactStage::After, summary: Some(clean(text)) },
             Event::Task(task()),
-            Event::Named(Named { path: clean(text), names: vec![clean(text)], edits: vec![] }),
+            Event::Named(NamedSymbols { path: clean(text), names: vec![clean(text)], edits: vec![] }),
             Event::Recover(Recovery { in_flight: vec![clean(text)], ..Recovery::default() }),
             Event::Tool(ToolUse { files: vec![touched(Touch::Edited)], names: vec![clean(text)], ..tool("Edit") }),
             Event::Tool(ToolUse { files: vec![touched(Touch::Read)], ..tool("Read") }),
@@ -329,7 +332,7 @@ mod tests {
         {
             events.extend([Outcome::Done, Outcome::Failed].map(|outcome| Event::Tool(run(command, outcome))));
         }
-        events.extend(Kind::ALL.map(|kind| Event::Note(note(kind))));
+        events.extend(FactKind::ALL.map(|kind| Event::Note(note(kind))));
         events
     }
 
@@ -394,7 +397,10 @@ mod tests {
         let used = ToolUse { tool: clean("TodoWrite"), todos: Some(todos), ..ToolUse::default() };
         let (facts, closings) = codes(&Event::Tool(used));
         assert_eq!(facts, ["done:Write the parser", "next:Write tests"]);
-        assert_eq!(closings, [Closing { target: Target::Reference("todos".into()), outcome: ClosedAs::Dropped }]);
+        assert_eq!(
+            closings,
+            [Closing { target: ClosingTarget::Reference("todos".into()), outcome: ClosedAs::Dropped }]
+        );
     }
 
     #[test]
@@ -405,13 +411,13 @@ mod tests {
             assert_eq!(codes(&Event::Tool(used)).0, ["next:Write the schema", "next:Fold the journal"]);
         }
         let (_, closings) = codes(&Event::Stop { message: clean("The schema is written.") });
-        let plan = Closing { target: Target::Reference(PLAN.to_string()), outcome: ClosedAs::Dropped };
+        let plan = Closing { target: ClosingTarget::Reference(PLAN.to_string()), outcome: ClosedAs::Dropped };
         assert!(closings.contains(&plan));
     }
 
     #[test]
     fn tasks_are_closed_by_id_or_by_words() {
-        let by_id = |outcome| vec![Closing { target: Target::Reference("task:1".into()), outcome }];
+        let by_id = |outcome| vec![Closing { target: ClosingTarget::Reference("task:1".into()), outcome }];
         for (task, facts, closings) in [
             (task(Some("1"), Some("Write tests"), TaskState::Open), vec!["next:Write tests"], vec![]),
             (task(Some("1"), None, TaskState::Open), vec![], vec![]),
@@ -422,7 +428,7 @@ mod tests {
                 task(None, Some("Write tests"), TaskState::Dropped),
                 vec![],
                 vec![Closing {
-                    target: Target::Code(Kind::Next, "next:Write tests".into()),
+                    target: ClosingTarget::Code(FactKind::Next, "next:Write tests".into()),
                     outcome: ClosedAs::Dropped,
                 }],
             ),

@@ -3,7 +3,7 @@
 
 use cerberus_record::clean::text::{clip, line};
 use cerberus_record::ours::without_ours;
-use cerberus_text::outline::{Item, heading, is_finished, item, items, plain, prose};
+use cerberus_text::outline::{ListItem, heading, is_finished, item, items, plain, prose};
 
 const STEP_CHARS_MAX: usize = 300;
 const STEPS_MAX: usize = 20;
@@ -98,7 +98,11 @@ fn steps(plan: &str) -> Vec<&str> {
 }
 
 /// The top-level items of the lists under headings that `is_wanted` accepts. Before the first heading the title is "".
-fn listed<'a>(lines: &[&'a str], is_wanted: impl Fn(&str) -> bool, is_step: impl Fn(&Item) -> bool) -> Vec<&'a str> {
+fn listed<'a>(
+    lines: &[&'a str],
+    is_wanted: impl Fn(&str) -> bool,
+    is_step: impl Fn(&ListItem) -> bool,
+) -> Vec<&'a str> {
     let mut steps = Vec::new();
     let mut wanted = is_wanted("");
     let mut at = 0;
@@ -115,7 +119,7 @@ fn listed<'a>(lines: &[&'a str], is_wanted: impl Fn(&str) -> bool, is_step: impl
 }
 
 /// How many lines `list` takes, up to and including its last item.
-fn items_len(lines: &[&str], list: &[Item]) -> usize {
+fn items_len(lines: &[&str], list: &[ListItem]) -> usize {
     let Some(last) = list.last() else {
         return 1;
     };

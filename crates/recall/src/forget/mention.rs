@@ -55,10 +55,10 @@ impl Paths {
         let Ok(mut event) = serde_json::to_value(&kept.event) else { return RecordAction::Remove };
         let has_lost = self.cut_in(&mut event, &record.location.root);
         match has_lost {
-            Lost::Nothing if kept == *record => RecordAction::Keep,
-            Lost::Nothing => rewrite(&kept),
+            LostWords::Nothing if kept == *record => RecordAction::Keep,
+            LostWords::Nothing => rewrite(&kept),
             // A note or a task without its text has no meaning.
-            Lost::All if matches!(record.event, Event::Note(_) | Event::Quote(_) | Event::Task(_)) => {
+            LostWords::All if matches!(record.event, Event::Note(_) | Event::Quote(_) | Event::Task(_)) => {
                 RecordAction::Remove
             }
             _ => self.rewritten(&kept, event),
@@ -76,30 +76,32 @@ impl Paths {
     }
 
     /// Removes the sentences that name a matching path from every text of an event.
-    fn cut_in(&self, value: &mut Value, root: &str) -> Lost {
+    fn cut_in(&self, value: &mut Value, root: &str) -> LostWords {
         match value {
             Value::String(text) => {
-                let Some(rest) = self.without(text, root) else { return Lost::Nothing };
-                let lost = if rest.trim().is_empty() { Lost::All } else { Lost::Some };
+                let Some(rest) = self.without(text, root) else { return LostWords::Nothing };
+                let lost = if rest.trim().is_empty() { LostWords::All } else { LostWords::Some };
                 *text = rest;
                 lost
             }
             Value::Array(list) => {
                 let before = list.len();
-                let mut lost = Lost::Nothing;
+                let mut lost = LostWords::Nothing;
                 list.retain_mut(|item| {
                     let of_item = match item {
                         // A question and its answer: neither makes sense without the other.
                         Value::Array(pair) => pair.iter_mut().map(|one| self.cut_in(one, root)).max(),
                         item => Some(self.cut_in(item, root)),
                     };
-                    lost = lost.max(of_item.unwrap_or(Lost::Nothing).min(Lost::Some));
-                    of_item != Some(Lost::All)
+                    lost = lost.max(of_item.unwrap_or(LostWords::Nothing).min(LostWords::Some));
+                    of_item != Some(LostWords::All)
                 });
-                if list.len() < before { Lost::Some } else { lost }
+                if list.len() < before { LostWords::Some } else { lost }
             }
-            Value::Object(map) => map.values_mut().map(|value| self.cut_in(value, root)).max().unwrap_or(Lost::Nothing),
-            _ => Lost::Nothing,
+            Value::Object(map) => {
+                map.values_mut().map(|value| self.cut_in(value, root)).max().unwrap_or(LostWords::Nothing)
+            }
+            _ => LostWords::Nothing,
         }
     }
 
@@ -135,7 +137,7 @@ impl Paths {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Lost {
+enum LostWords {
     Nothing,
     Some,
     All,

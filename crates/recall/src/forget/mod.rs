@@ -12,15 +12,15 @@ pub use mention::Paths;
 
 use cerberus_record::clean::text::{Clean, hyphenated};
 use cerberus_record::event::{Event, MemoryChange, Record};
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::id::{Agent, ProjectId, SessionId};
-use cerberus_record::memory::{Evidence, Memory, Scope, Status};
+use cerberus_record::memory::{Evidence, Memory, MemoryStatus, Scope};
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use crate::brief::BY_AGENT;
 use crate::brief::failing::{self, SessionRun};
-use crate::extract::{Extracted, extract};
+use crate::extract::{ExtractedFacts, extract};
 
 /// What the user wants forgotten.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Residue {
             if left.contains(&fact.code) {
                 continue;
             }
-            self.paths.extend(fact.path.filter(|_| matches!(fact.kind, Kind::File | Kind::Read)));
+            self.paths.extend(fact.path.filter(|_| matches!(fact.kind, FactKind::File | FactKind::Read)));
             self.codes.insert(hyphenated(&fact.code));
         }
         let name = |text: &str| text.to_string();
@@ -196,7 +196,7 @@ impl Residue {
     /// forgotten if all its evidence is. A memory the user approved is kept without that evidence.
     pub fn add_memory(&mut self, request: &ForgetRequest, id: &str, memory: &Memory) -> bool {
         let evidence = &memory.background.evidence;
-        let is_user_approved = memory.status == Status::Approved && !memory.background.is_automatic;
+        let is_user_approved = memory.status == MemoryStatus::Approved && !memory.background.is_automatic;
         let has_no_evidence_left = !evidence.is_empty() && evidence.iter().all(|evidence| self.is_source(evidence));
         let is_forgotten = request.covers_memory(memory) || has_no_evidence_left && !is_user_approved;
         if is_forgotten {
@@ -292,7 +292,7 @@ fn codes_of(record: Option<&Record>) -> HashSet<String> {
 
 /// Every fact that a brief may list because of this record.
 fn facts(record: &Record) -> Vec<Fact> {
-    let Extracted { mut facts, run, .. } = extract(&record.event);
+    let ExtractedFacts { mut facts, run, .. } = extract(&record.event);
     if let Some((command, run)) = run {
         let ran = SessionRun { command, run, session: SessionId::new(""), at: record.at, event: 0 };
         facts.extend(failing::blockers(&[ran], &[]).into_iter().map(|known| known.fact));

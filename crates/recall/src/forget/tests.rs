@@ -93,7 +93,7 @@ fn forgetting_a_path_removes_every_mention_of_it() {
         Event::Tool(ToolUse { tool: clean("Write"), files, names: vec![clean("launch")], ..ToolUse::default() })
     };
     let note = |text| Note {
-        kind: Kind::Decision,
+        kind: FactKind::Decision,
         text: clean(text),
         why: None,
         sort: None,
@@ -167,7 +167,7 @@ fn between(since: i64, until: i64) -> ForgetRequest {
     ForgetRequest::Between(Timestamp::from_millis(since), Timestamp::from_millis(until))
 }
 
-fn memory<'a>(status: Status, is_automatic: bool, sources: &[&'a str]) -> Memory<'a> {
+fn memory<'a>(status: MemoryStatus, is_automatic: bool, sources: &[&'a str]) -> Memory<'a> {
     let said = |session: &&'a str| Evidence {
         text: clean("use tabs"),
         agent: clean(codex::AGENT.name()),
@@ -222,7 +222,7 @@ fn a_stump_is_of_no_use_to_anybody_but_must_not_hold_what_is_meant() {
 
 #[test]
 fn memories_are_decided_apart_and_so_is_what_was_looked_up() {
-    let stands = memory(Status::Approved, false, &[]);
+    let stands = memory(MemoryStatus::Approved, false, &[]);
     let used = || Event::Used { memories: vec![clean("m-1")] };
     for (wish, event, fate) in [
         (sessions("s1"), changed("m-1", &stands), RecordAction::Keep),
@@ -248,7 +248,7 @@ fn traces_of(wish: &ForgetRequest, session: &str) -> Residue {
 
 #[test]
 fn a_memory_goes_with_all_that_it_was_learnt_from_unless_the_user_decided() {
-    let (approved, proposed, rejected) = (Status::Approved, Status::Proposed, Status::Rejected);
+    let (approved, proposed, rejected) = (MemoryStatus::Approved, MemoryStatus::Proposed, MemoryStatus::Rejected);
     for (wish, status, is_automatic, sources, goes) in [
         (sessions("s1"), proposed, false, &["s1"][..], true),
         (sessions("s1"), rejected, false, &["s1"], true),
@@ -284,14 +284,14 @@ fn a_memory_of_a_project_goes_with_it_and_no_other() {
         ("project:p", Some(b"/q"), false),
     ] {
         let id = known.map(|anchor| ProjectId::of_anchor(anchor));
-        let memory = Memory { scope: clean(scope), project: id, ..memory(Status::Approved, false, &[]) };
+        let memory = Memory { scope: clean(scope), project: id, ..memory(MemoryStatus::Approved, false, &[]) };
         assert_eq!(Residue::default().add_memory(&project(b"/p", "p"), "m-1", &memory), goes, "{scope} {known:?}");
     }
 }
 
 #[test]
 fn a_memory_that_stays_loses_the_words_it_was_learnt_from() {
-    let stands = memory(Status::Approved, false, &["s1", "s2"]);
+    let stands = memory(MemoryStatus::Approved, false, &["s1", "s2"]);
     let change = record("memories", 60, changed("m-1", &stands));
     let after = |traces: &Residue, wish: &ForgetRequest| match traces.action_for(wish, &change) {
         RecordAction::Rewrite(json) => json,
@@ -321,7 +321,7 @@ fn what_was_told_is_known_by_its_code_its_branch_or_its_path() {
     let note = |text| {
         let why = None;
         Event::Note(Note {
-            kind: Kind::Decision,
+            kind: FactKind::Decision,
             text: clean(text),
             why,
             sort: None,
@@ -379,7 +379,7 @@ fn project_memories_are_forgotten_by_id_or_name() {
         ("universal", None, false),
     ] {
         let memory = Memory {
-            status: Status::Approved,
+            status: MemoryStatus::Approved,
             content: clean("use tabs"),
             category: clean("rule"),
             scope: clean(scope),

@@ -3,7 +3,7 @@
 //! Prefers misses over false alarms: one forbids what the other demands, or the same words stand in another order. It never
 //! decides which of the two is right.
 
-use super::same::Compared;
+use super::same::ComparedSentence;
 
 /// Two sentences are about the same thing from this likeness on.
 const SAME_THING_MIN: f64 = 0.7;
@@ -14,7 +14,7 @@ const ORDERED_WORDS_MIN: usize = 4;
 
 /// Whether nobody can follow both.
 pub fn contradicts(a: &str, b: &str) -> bool {
-    let (one, other) = (Compared::of(a), Compared::of(b));
+    let (one, other) = (ComparedSentence::of(a), ComparedSentence::of(b));
     let likeness = one.words.likeness(&other.words);
     if one.is_denial != other.is_denial {
         return likeness >= SAME_THING_MIN;

@@ -5,7 +5,7 @@
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::id::{MemoryId, ProjectId};
-use cerberus_record::memory::{Background, Evidence, Memory, Scope, Status, Uses};
+use cerberus_record::memory::{Background, Evidence, Memory, MemoryStatus, Scope, Uses};
 use cerberus_record::metadata::Metadata;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct MemoryLine {
     #[serde(default)]
     metadata: Metadata,
     #[serde(default = "MemoryLine::approved")]
-    status: Status,
+    status: MemoryStatus,
     #[serde(default)]
     use_count: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,8 +99,8 @@ impl MemoryLine {
         "import".to_string()
     }
 
-    fn approved() -> Status {
-        Status::Approved
+    fn approved() -> MemoryStatus {
+        MemoryStatus::Approved
     }
 
     pub fn content(&self) -> &str {

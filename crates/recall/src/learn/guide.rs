@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use cerberus_record::ours::{BLOCK_BEGIN, BLOCK_END};
 
-use super::same::Compared;
+use super::same::ComparedSentence;
 
 /// A line says the same as a memory if it has this share of its words.
 const SAID_MIN: f64 = 0.8;
@@ -17,7 +17,7 @@ pub struct GuideLines {
     /// Each with the name of its guide.
     lines: Vec<(String, String)>,
     /// Made when something is looked for: most projects have no memories.
-    said: OnceCell<Vec<Compared>>,
+    said: OnceCell<Vec<ComparedSentence>>,
 }
 
 impl GuideLines {
@@ -39,13 +39,13 @@ impl GuideLines {
 
     /// The guide that already says this.
     pub fn find(&self, content: &str) -> Option<&str> {
-        let wanted = Compared::of(content);
-        let says_it = |said: &Compared| {
+        let wanted = ComparedSentence::of(content);
+        let says_it = |said: &ComparedSentence| {
             let is_longer = said.words.len() as f64 > LONGER_MAX * wanted.words.len() as f64;
             let is_told = said.is_denial == wanted.is_denial && !is_longer;
             is_told && wanted.words.in_order_in(&said.words) >= SAID_MIN
         };
-        let said = self.said.get_or_init(|| self.lines.iter().map(|(_, text)| Compared::of(text)).collect());
+        let said = self.said.get_or_init(|| self.lines.iter().map(|(_, text)| ComparedSentence::of(text)).collect());
         said.iter().position(says_it).map(|at| self.lines[at].0.as_str())
     }
 }

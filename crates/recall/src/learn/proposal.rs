@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerberus_record::clean::text;
 use cerberus_record::id::{MemoryId, ProjectId};
-use cerberus_record::memory::Status;
-use cerberus_record::source::Source;
+use cerberus_record::memory::MemoryStatus;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_record::words;
 
 use super::correction::{CorrectionKind, QUOTED};
-use super::same::Compared;
+use super::same::ComparedSentence;
 use crate::said::cues;
 
 /// The user's own words and their origin: the agent, its session id, and the key of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Quote<'a> {
+pub struct ProposedQuote<'a> {
     pub agent: &'a str,
     pub session: &'a str,
     pub key: &'a str,
@@ -30,12 +30,12 @@ pub struct Quote<'a> {
 
 /// A sentence of the user that may become a memory.
 #[derive(Clone, Debug)]
-pub struct Said<'a> {
-    pub quote: Quote<'a>,
+pub struct SaidSentence<'a> {
+    pub quote: ProposedQuote<'a>,
     pub kind: CorrectionKind,
     pub at: Timestamp,
     /// Whether the user typed it.
-    pub source: Source,
+    pub source: MemorySource,
     pub project: ProjectId,
     /// The agent quoted it, and may have said why.
     pub quoted: Option<&'a str>,
@@ -43,24 +43,24 @@ pub struct Said<'a> {
 
 /// An existing proposal or memory.
 #[derive(Clone, Debug)]
-pub struct Known<'a> {
+pub struct KnownMemory<'a> {
     pub id: &'a MemoryId,
     pub content: &'a str,
-    pub status: Status,
-    pub source: Source,
+    pub status: MemoryStatus,
+    pub source: MemorySource,
     /// `None` if it holds everywhere.
     pub project: Option<&'a ProjectId>,
-    pub evidence: Vec<Quote<'a>>,
+    pub evidence: Vec<ProposedQuote<'a>>,
 }
 
-impl Known<'_> {
+impl KnownMemory<'_> {
     /// Whether there is nothing left to propose. That the user rejected the words of somebody else does not keep them
     /// from saying the same.
     fn is_settled(&self, is_typed: bool) -> bool {
         match self.status {
-            Status::Proposed => false,
-            Status::Approved => true,
-            Status::Rejected => self.source.is_users() || !is_typed,
+            MemoryStatus::Proposed => false,
+            MemoryStatus::Approved => true,
+            MemoryStatus::Rejected => self.source.is_users() || !is_typed,
         }
     }
 }
@@ -86,7 +86,7 @@ pub struct Proposal {
     pub rationale: String,
     pub confidence: f64,
     /// The user's prompt, if it is in one; else where the words are from.
-    pub source: Source,
+    pub source: MemorySource,
     /// Indexes of what was said, in chronological order.
     pub evidence: Vec<usize>,
     /// Whether it is approved without asking the user.
@@ -99,27 +99,28 @@ const SAID_AGAIN: f64 = 0.92;
 const UNSURE: f64 = 0.6;
 
 /// The proposals worth showing to the user, the most important first.
-pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
+pub fn propose(said: &[SaidSentence], existing: &[KnownMemory]) -> Vec<Proposal> {
     let mut order: Vec<usize> = (0..said.len()).collect();
     order.sort_by_key(|at| (said[*at].at, said[*at].quote, said[*at].quoted.is_none(), said[*at].kind));
     // The same words may be quoted, say that they last, and be typed again.
     order.dedup_by_key(|at| said[*at].quote);
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<QuoteGroup> = Vec::new();
     for at in order {
-        let compared = Compared::of(said[at].quote.text);
-        let is_same = |group: &&mut Group| said[group.members[0]].project == said[at].project && group.has(&compared);
+        let compared = ComparedSentence::of(said[at].quote.text);
+        let is_same =
+            |group: &&mut QuoteGroup| said[group.members[0]].project == said[at].project && group.has(&compared);
         match groups.iter_mut().find(is_same) {
             Some(group) => group.add(at, compared),
-            None => groups.push(Group { members: vec![at], compared: vec![compared] }),
+            None => groups.push(QuoteGroup { members: vec![at], compared: vec![compared] }),
         }
     }
-    let existing = Existing::of(existing);
+    let existing = ExistingMemories::of(existing);
     let mut proposals: BTreeMap<MemoryId, Proposal> = BTreeMap::new();
     for group in groups {
         let typed = group.members.iter().find(|at| said[**at].source.is_users());
         let id = match existing.find(said, &group) {
             Some(known) if known.is_settled(typed.is_some()) => continue,
-            Some(known) if known.status == Status::Proposed => known.id.clone(),
+            Some(known) if known.status == MemoryStatus::Proposed => known.id.clone(),
             _ => id_of(&said[*typed.unwrap_or(&group.members[0])].quote),
         };
         if let Some(proposal) = compose(id, said, group.members) {
@@ -132,48 +133,48 @@ pub fn propose(said: &[Said], existing: &[Known]) -> Vec<Proposal> {
 }
 
 /// A stable id from the first quote. The text distinguishes sentences of the same prompt.
-fn id_of(first: &Quote) -> MemoryId {
+fn id_of(first: &ProposedQuote) -> MemoryId {
     MemoryId::of(&[first.agent, first.session, first.key, first.text])
 }
 
 /// Quotes of one project that say the same.
-struct Group {
+struct QuoteGroup {
     members: Vec<usize>,
-    compared: Vec<Compared>,
+    compared: Vec<ComparedSentence>,
 }
 
-impl Group {
-    fn has(&self, compared: &Compared) -> bool {
+impl QuoteGroup {
+    fn has(&self, compared: &ComparedSentence) -> bool {
         self.compared.iter().any(|one| one.is_same(compared))
     }
 
-    fn add(&mut self, at: usize, compared: Compared) {
+    fn add(&mut self, at: usize, compared: ComparedSentence) {
         self.members.push(at);
         self.compared.push(compared);
     }
 }
 
 /// Existing memories with their words.
-struct Existing<'a> {
-    known: Vec<(&'a Known<'a>, Vec<Compared>)>,
+struct ExistingMemories<'a> {
+    known: Vec<(&'a KnownMemory<'a>, Vec<ComparedSentence>)>,
 }
 
-impl<'a> Existing<'a> {
-    fn of(known: &'a [Known<'a>]) -> Existing<'a> {
-        let mut sorted: Vec<&Known> = known.iter().collect();
+impl<'a> ExistingMemories<'a> {
+    fn of(known: &'a [KnownMemory<'a>]) -> ExistingMemories<'a> {
+        let mut sorted: Vec<&KnownMemory> = known.iter().collect();
         // Settled memories are found first.
-        sorted.sort_by_key(|known| known.status == Status::Proposed);
-        let compared = |known: &'a Known<'a>| {
+        sorted.sort_by_key(|known| known.status == MemoryStatus::Proposed);
+        let compared = |known: &'a KnownMemory<'a>| {
             let texts = known.evidence.iter().map(|quote| quote.text).chain([known.content]);
-            (known, texts.map(Compared::of).collect())
+            (known, texts.map(ComparedSentence::of).collect())
         };
-        Existing { known: sorted.into_iter().map(compared).collect() }
+        ExistingMemories { known: sorted.into_iter().map(compared).collect() }
     }
 
     /// The memory of this project, or of all, that says the same.
-    fn find(&self, said: &[Said], group: &Group) -> Option<&'a Known<'a>> {
+    fn find(&self, said: &[SaidSentence], group: &QuoteGroup) -> Option<&'a KnownMemory<'a>> {
         let project = &said[group.members[0]].project;
-        let is_it = |(known, compared): &&(&Known, Vec<Compared>)| {
+        let is_it = |(known, compared): &&(&KnownMemory, Vec<ComparedSentence>)| {
             let is_here = known.project.is_none_or(|other| other == project);
             let has_quote = group.members.iter().any(|at| known.evidence.contains(&said[*at].quote));
             is_here && (has_quote || compared.iter().any(|one| group.has(one)))
@@ -184,9 +185,9 @@ impl<'a> Existing<'a> {
 
 /// The proposal that these quotes make. What the user typed counts alone: pasted words change neither its wording nor its
 /// standing.
-fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal> {
-    let all: Vec<&Said> = evidence.iter().map(|at| &said[*at]).collect();
-    let typed: Vec<&Said> = all.iter().copied().filter(|one| one.source.is_users()).collect();
+fn compose(id: MemoryId, said: &[SaidSentence], evidence: Vec<usize>) -> Option<Proposal> {
+    let all: Vec<&SaidSentence> = evidence.iter().map(|at| &said[*at]).collect();
+    let typed: Vec<&SaidSentence> = all.iter().copied().filter(|one| one.source.is_users()).collect();
     let members = if typed.is_empty() { &all } else { &typed };
     let last = members.last()?;
     // What says that it lasts is the better wording.
@@ -221,7 +222,7 @@ fn compose(id: MemoryId, said: &[Said], evidence: Vec<usize>) -> Option<Proposal
 }
 
 /// Whether the user said outright that it lasts. An agent's quotation makes more of a sentence, never of its words.
-fn is_lasting(said: &Said) -> bool {
+fn is_lasting(said: &SaidSentence) -> bool {
     match said.quoted {
         Some(_) => cues::is_lasting(said.quote.text),
         None => said.kind == CorrectionKind::Rule,
@@ -229,15 +230,15 @@ fn is_lasting(said: &Said) -> bool {
 }
 
 /// Whether somebody understood it as meant to last: the agent that quoted it, or the user who said what they prefer.
-fn is_wanted(members: &[&Said]) -> bool {
+fn is_wanted(members: &[&SaidSentence]) -> bool {
     members.iter().any(|one| one.quoted.is_some() || one.kind == CorrectionKind::Preference)
 }
 
-fn sessions(members: &[&Said]) -> usize {
+fn sessions(members: &[&SaidSentence]) -> usize {
     members.iter().map(|one| (one.quote.agent, one.quote.session)).collect::<BTreeSet<_>>().len()
 }
 
-fn category(members: &[&Said]) -> Category {
+fn category(members: &[&SaidSentence]) -> Category {
     let has = |kind| members.iter().any(|one| one.kind == kind);
     match () {
         () if has(CorrectionKind::Rule) => Category::Rule,
@@ -248,7 +249,7 @@ fn category(members: &[&Said]) -> Category {
 
 const REASON_CHARS_MAX: usize = 160;
 
-fn rationale(members: &[&Said]) -> String {
+fn rationale(members: &[&SaidSentence]) -> String {
     let last = members.iter().map(|one| one.at).max().unwrap_or(Timestamp::EPOCH).day();
     let keys: BTreeSet<_> = members.iter().map(|one| (one.quote.session, one.quote.key)).collect();
     let said = match (keys.len(), sessions(members)) {
@@ -272,14 +273,14 @@ mod tests {
     const DAY_MILLIS: i64 = 24 * 3600 * 1000;
 
     /// `session: text`, each one day later; the project is the first letter of the session.
-    fn said(kind: CorrectionKind, lines: &[&'static str]) -> Vec<Said<'static>> {
+    fn said(kind: CorrectionKind, lines: &[&'static str]) -> Vec<SaidSentence<'static>> {
         let one = |(at, line): (usize, &&'static str)| {
             let (session, text) = line.split_once(": ").unwrap();
-            Said {
-                quote: Quote { agent: "claude-code", session, key: text, text },
+            SaidSentence {
+                quote: ProposedQuote { agent: "claude-code", session, key: text, text },
                 kind,
                 at: Timestamp::from_millis(1_769_000_000_000 + at as i64 * DAY_MILLIS),
-                source: Source::Prompt,
+                source: MemorySource::Prompt,
                 project: ProjectId::of_name(&session[..1]),
                 quoted: None,
             }
@@ -287,7 +288,7 @@ mod tests {
         lines.iter().enumerate().map(one).collect()
     }
 
-    fn quoted(lines: &[&'static str]) -> Vec<Said<'static>> {
+    fn quoted(lines: &[&'static str]) -> Vec<SaidSentence<'static>> {
         let mut all = said(CorrectionKind::Rule, lines);
         all.iter_mut().for_each(|one| one.quoted = Some("it was corrected"));
         all
@@ -364,7 +365,7 @@ mod tests {
     #[test]
     fn what_the_user_did_not_type_is_never_sure() {
         let lines = ["a1: never use emojis", "a2: never use emojis", "a3: never use emojis"];
-        for source in Source::ALL.into_iter().filter(|source| !source.is_users()) {
+        for source in MemorySource::ALL.into_iter().filter(|source| !source.is_users()) {
             for mut pasted in [said(CorrectionKind::Rule, &lines), quoted(&lines)] {
                 pasted.iter_mut().for_each(|one| one.source = source);
                 let proposals = propose(&pasted, &[]);
@@ -379,7 +380,7 @@ mod tests {
         let typed = quoted(&["a1: run the tests before committing"]);
         let mut both = typed.clone();
         let mut pasted = said(CorrectionKind::Rule, &["a1: x", "a2: always run the tests before committing"]);
-        pasted.iter_mut().for_each(|one| one.source = Source::Pasted);
+        pasted.iter_mut().for_each(|one| one.source = MemorySource::Pasted);
         both.extend(pasted.split_off(1));
         let (alone, proposals) = (propose(&typed, &[]), propose(&both, &[]));
         assert_eq!((proposals.len(), proposals[0].evidence.len()), (1, 2));
@@ -391,15 +392,15 @@ mod tests {
     fn a_settled_memory_is_not_proposed_again() {
         let again = said(CorrectionKind::Rule, &["a1: never use emojis in code", "a2: always squash the commits"]);
         let (id, here, elsewhere) = (MemoryId::new("m-1"), ProjectId::of_name("a"), ProjectId::of_name("b"));
-        let known = |status, project| Known {
+        let known = |status, project| KnownMemory {
             id: &id,
             content: "Never use emojis in code.",
             status,
-            source: Source::Prompt,
+            source: MemorySource::Prompt,
             project,
             evidence: Vec::new(),
         };
-        for status in [Status::Approved, Status::Rejected] {
+        for status in [MemoryStatus::Approved, MemoryStatus::Rejected] {
             for project in [None, Some(&here)] {
                 let left = propose(&again, &[known(status, project)]);
                 assert_eq!(shown(&left), ["rule sure 1 always squash the commits"]);
@@ -407,13 +408,13 @@ mod tests {
             assert_eq!(propose(&again, &[known(status, Some(&elsewhere))]).len(), 2);
         }
         // The opposite is another rule.
-        let opposite = Known { content: "Use emojis in code.", ..known(Status::Rejected, None) };
+        let opposite = KnownMemory { content: "Use emojis in code.", ..known(MemoryStatus::Rejected, None) };
         assert_eq!(propose(&again, &[opposite]).len(), 2);
         // Rejecting what an agent suggested does not keep the user from saying it.
-        let suggested = Known { source: Source::Mcp, ..known(Status::Rejected, None) };
+        let suggested = KnownMemory { source: MemorySource::Mcp, ..known(MemoryStatus::Rejected, None) };
         assert_eq!(propose(&again, std::slice::from_ref(&suggested)).len(), 2);
         let mut pasted = again.clone();
-        pasted.iter_mut().for_each(|one| one.source = Source::Pasted);
+        pasted.iter_mut().for_each(|one| one.source = MemorySource::Pasted);
         assert_eq!(propose(&pasted, &[suggested]).len(), 1);
     }
 
@@ -422,11 +423,11 @@ mod tests {
         let first = quoted(&["a1: put helpers into tools.rs"]);
         let before = propose(&first, &[]);
         let project = ProjectId::of_name("a");
-        let known = Known {
+        let known = KnownMemory {
             id: &before[0].id,
             content: &before[0].content,
-            status: Status::Proposed,
-            source: Source::Prompt,
+            status: MemoryStatus::Proposed,
+            source: MemorySource::Prompt,
             project: Some(&project),
             evidence: vec![first[0].quote],
         };

@@ -66,14 +66,14 @@ fn ordered(rules: &[&str]) -> Vec<String> {
     lines
 }
 
-struct Block<'t> {
+struct PublishedBlock<'t> {
     start: usize,
     /// After its last line.
     end: usize,
     note: &'t str,
 }
 
-fn find(text: &str) -> Result<Option<Block<'_>>, PublishError> {
+fn find(text: &str) -> Result<Option<PublishedBlock<'_>>, PublishError> {
     let mut at = 0;
     let mut begin = None;
     let mut block = None;
@@ -89,7 +89,7 @@ fn find(text: &str) -> Result<Option<Block<'_>>, PublishError> {
             begin = Some((start, note.unwrap_or_default()));
         } else if line == BLOCK_END {
             let Some((start, note)) = begin.take() else { return Err(PublishError::Damaged) };
-            block = Some(Block { start, end, note });
+            block = Some(PublishedBlock { start, end, note });
         }
     }
     if begin.is_some() { Err(PublishError::Damaged) } else { Ok(block) }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::same::Compared;
+use super::same::ComparedSentence;
 use crate::said::{self, QUOTE_CHARS_MAX};
 
 /// A prompt to compare.
@@ -36,9 +36,9 @@ const SESSIONS_MIN: usize = 3;
 
 /// The sentences that were typed again in another session, in the order of the prompts.
 pub fn repeated(prompts: &[Prompt]) -> Vec<Wish> {
-    let wishes: Vec<(Wish, Compared)> = wishes(prompts);
+    let wishes: Vec<(Wish, ComparedSentence)> = wishes(prompts);
     let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
-    let mut found: Vec<Found> = wishes.iter().map(|(wish, _)| Found::new(&prompts[wish.prompt])).collect();
+    let mut found: Vec<Repetition> = wishes.iter().map(|(wish, _)| Repetition::new(&prompts[wish.prompt])).collect();
     for (at, (wish, said)) in wishes.iter().enumerate() {
         let longest = longest(said);
         let candidates: BTreeSet<usize> =
@@ -58,15 +58,15 @@ pub fn repeated(prompts: &[Prompt]) -> Vec<Wish> {
 }
 
 /// Where else a sentence was typed.
-struct Found {
+struct Repetition {
     sessions: BTreeSet<i64>,
     /// In a prompt that is not the same as a whole.
     is_elsewhere: bool,
 }
 
-impl Found {
-    fn new(prompt: &Prompt) -> Found {
-        Found { sessions: BTreeSet::from([prompt.session]), is_elsewhere: false }
+impl Repetition {
+    fn new(prompt: &Prompt) -> Repetition {
+        Repetition { sessions: BTreeSet::from([prompt.session]), is_elsewhere: false }
     }
 
     fn add(&mut self, own: &Prompt, other: &Prompt) {
@@ -80,7 +80,7 @@ impl Found {
 }
 
 /// The longest words of a sentence.
-fn longest(said: &Compared) -> Vec<&str> {
+fn longest(said: &ComparedSentence) -> Vec<&str> {
     let mut longest: Vec<&str> = said.words.iter().collect();
     longest.sort_by_key(|word| (std::cmp::Reverse(word.chars().count()), *word));
     longest.dedup();
@@ -88,14 +88,14 @@ fn longest(said: &Compared) -> Vec<&str> {
     longest
 }
 
-fn wishes(prompts: &[Prompt]) -> Vec<(Wish, Compared)> {
+fn wishes(prompts: &[Prompt]) -> Vec<(Wish, ComparedSentence)> {
     let mut found = Vec::new();
     for (prompt, Prompt { text, .. }) in prompts.iter().enumerate() {
         if text.chars().count() > PROMPT_CHARS_MAX {
             continue;
         }
         for sentence in said::sentences(text) {
-            let compared = Compared::of(&sentence);
+            let compared = ComparedSentence::of(&sentence);
             let is_question = sentence.trim_end().ends_with(['?', '？']);
             if compared.words.len() >= WORDS_MIN && !is_question && sentence.chars().count() <= QUOTE_CHARS_MAX {
                 found.push((Wish { prompt, text: sentence }, compared));

@@ -30,7 +30,7 @@ const ADDED_WORDS_MAX: usize = 4;
 
 /// What a session did after a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SeenStep {
     Ran {
         command: String,
         /// `None` if nobody knows how it ended.
@@ -57,16 +57,16 @@ pub struct Remedy {
 }
 
 /// The remedy in what was done after `failed` failed for the last time.
-pub fn remedy(failed: &str, later: &[Step]) -> Option<Remedy> {
+pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
     let asked = Essence::of(failed);
     let mut found = Remedy::default();
     for (place, step) in later.iter().take(STEPS_MAX).enumerate() {
         match step {
-            Step::Changed { path } => {
+            SeenStep::Changed { path } => {
                 found.changed.retain(|known| known != path);
                 found.changed.push(path.clone());
             }
-            Step::Ran { command, passed: Some(true) } => {
+            SeenStep::Ran { command, passed: Some(true) } => {
                 let essence = Essence::of(command);
                 if essence == asked || essence.is_form_of(&asked) {
                     found.is_other = without_output(command) != without_output(failed);
@@ -84,7 +84,7 @@ pub fn remedy(failed: &str, later: &[Step]) -> Option<Remedy> {
                     found.ran.push(plain(command));
                 }
             }
-            Step::Ran { .. } => {}
+            SeenStep::Ran { .. } => {}
         }
     }
     None
@@ -285,16 +285,16 @@ mod tests {
 
     use super::*;
 
-    fn ran(command: &str) -> Step {
-        Step::Ran { command: command.to_string(), passed: Some(true) }
+    fn ran(command: &str) -> SeenStep {
+        SeenStep::Ran { command: command.to_string(), passed: Some(true) }
     }
 
-    fn failed(command: &str) -> Step {
-        Step::Ran { command: command.to_string(), passed: Some(false) }
+    fn failed(command: &str) -> SeenStep {
+        SeenStep::Ran { command: command.to_string(), passed: Some(false) }
     }
 
-    fn changed(path: &str) -> Step {
-        Step::Changed { path: path.to_string() }
+    fn changed(path: &str) -> SeenStep {
+        SeenStep::Changed { path: path.to_string() }
     }
 
     #[test]
@@ -329,9 +329,10 @@ mod tests {
         let form = remedy("x run test", &[changed("src/a.ts"), ran("run test")]).unwrap();
         assert_eq!((form.changed.len(), form.passed.as_str()), (0, "run test"), "the form is the remedy");
         assert_eq!(remedy("npm test", &[changed("a"), failed("npm test")]), None, "it never passed");
-        let work: Vec<Step> = (0..9).map(|number| changed(&format!("f{number}"))).chain([ran("npm test")]).collect();
+        let work: Vec<SeenStep> =
+            (0..9).map(|number| changed(&format!("f{number}"))).chain([ran("npm test")]).collect();
         assert_eq!(remedy("npm test", &work), None, "that was a day's work");
-        let far: Vec<Step> = (0..60).map(|_| ran("ls")).chain([changed("a"), ran("npm test")]).collect();
+        let far: Vec<SeenStep> = (0..60).map(|_| ran("ls")).chain([changed("a"), ran("npm test")]).collect();
         assert_eq!(remedy("npm test", &far), None, "that was much later");
     }
 

@@ -18,7 +18,7 @@ pub enum Cue {
 }
 
 /// The words of one language.
-struct Language {
+struct CueLanguage {
     lasting: Vec<&'static str>,
     opening: Vec<&'static str>,
     before: Vec<&'static str>,
@@ -28,16 +28,16 @@ struct Language {
     deny: Vec<&'static str>,
 }
 
-static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| languages(include_str!("cues.txt")));
+static LANGUAGES: LazyLock<Vec<CueLanguage>> = LazyLock::new(|| languages(include_str!("cues.txt")));
 
-fn languages(text: &'static str) -> Vec<Language> {
+fn languages(text: &'static str) -> Vec<CueLanguage> {
     let sections = text.split("\n[").skip(1);
     let list = |section: &'static str, name: &str| {
         let line = section.lines().find_map(|line| line.strip_prefix(name).filter(|rest| rest.starts_with(' ')));
         line.into_iter().flat_map(|line| line.split('|')).map(str::trim).collect()
     };
     sections
-        .map(|section| Language {
+        .map(|section| CueLanguage {
             lasting: list(section, "lasting"),
             opening: list(section, "opening"),
             before: list(section, "before"),
@@ -61,7 +61,7 @@ pub fn cue(sentence: &str) -> Option<Cue> {
 /// Whether a sentence that the agent quotes holds from now on: it says so outright, or calls itself a rule.
 pub fn is_lasting(quotation: &str) -> bool {
     let low = lower(quotation);
-    let is_named = |language: &Language| has(&low, &language.named);
+    let is_named = |language: &CueLanguage| has(&low, &language.named);
     cue(quotation) == Some(Cue::Lasting) || !is_question(&low) && LANGUAGES.iter().any(is_named)
 }
 
@@ -93,7 +93,7 @@ fn has(sentence: &str, list: &[&str]) -> bool {
     list.iter().any(|phrase| find(sentence, phrase).is_some())
 }
 
-impl Language {
+impl CueLanguage {
     fn cue(&self, sentence: &str) -> Option<Cue> {
         let opens = |list: &[&str]| list.iter().any(|phrase| self.opens(sentence, phrase));
         match () {
@@ -147,7 +147,7 @@ mod tests {
         const WORDS_MAX: usize = 30;
         assert_eq!(LANGUAGES.len(), 11);
         for language in LANGUAGES.iter() {
-            let Language { lasting, opening, before, named, preference, decision, deny } = language;
+            let CueLanguage { lasting, opening, before, named, preference, decision, deny } = language;
             let lists = [lasting, opening, before, named, preference, decision, deny];
             let all: Vec<&str> = lists.into_iter().flatten().copied().collect();
             assert!((15..=WORDS_MAX).contains(&all.len()), "{all:?}");

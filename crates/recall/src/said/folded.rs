@@ -4,15 +4,15 @@
 use cerberus_text::words::is_unspaced;
 
 /// A folded text, and for each of its characters the range of bytes in the original.
-pub(super) struct Folded {
+pub(super) struct FoldedText {
     pub chars: Vec<char>,
     starts: Vec<usize>,
     ends: Vec<usize>,
 }
 
-impl Folded {
-    pub fn of(text: &str) -> Folded {
-        let mut folded = Folded { chars: Vec::with_capacity(text.len()), starts: Vec::new(), ends: Vec::new() };
+impl FoldedText {
+    pub fn of(text: &str) -> FoldedText {
+        let mut folded = FoldedText { chars: Vec::with_capacity(text.len()), starts: Vec::new(), ends: Vec::new() };
         let mut blank = None;
         for (at, c) in text.char_indices() {
             let end = at + c.len_utf8();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_quoting_changes_is_folded() {
-        let folded = |text: &str| Folded::of(text).chars.into_iter().collect::<String>();
+        let folded = |text: &str| FoldedText::of(text).chars.into_iter().collect::<String>();
         assert_eq!(folded(" Don’t  use\n\t**mocks** — “ever”… "), "dont use mocks - ever...");
         assert_eq!(folded("ЗАПУСКАЙ Тесты"), "запускай тесты");
     }
@@ -114,14 +114,14 @@ mod tests {
     #[test]
     fn a_part_is_found_as_whole_words() {
         let text = "Never push to mainline, push to main. 本番に直接pushしない";
-        let folded = Folded::of(text);
+        let folded = FoldedText::of(text);
         let find =
             |part: &str| folded.find(&part.chars().collect::<Vec<char>>(), 0).map(|at| (at, part.chars().count()));
         let (at, length) = find("push to main").unwrap();
         assert_eq!(&text[folded.range(at, at + length)], "push to main");
         assert_eq!(at, text.find("push to main.").unwrap());
         assert!(find("ever push").is_none() && find("直接push").is_some());
-        assert!(Folded::of("qu'elle a").find(&['e', 'l', 'l', 'e'], 0).is_some());
-        assert!(Folded::of("don't go").find(&['t', ' ', 'g', 'o'], 0).is_none());
+        assert!(FoldedText::of("qu'elle a").find(&['e', 'l', 'l', 'e'], 0).is_some());
+        assert!(FoldedText::of("don't go").find(&['t', ' ', 'g', 'o'], 0).is_none());
     }
 }

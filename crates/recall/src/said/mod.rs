@@ -17,7 +17,7 @@ use cerberus_record::clean::text::clip;
 use cerberus_text::sentences;
 use cerberus_text::words::is_unspaced;
 
-use self::folded::Folded;
+use self::folded::FoldedText;
 
 /// A longer sentence is a paragraph.
 pub const QUOTE_CHARS_MAX: usize = 300;
@@ -34,7 +34,7 @@ const CHARS_PER_WORD: usize = 2;
 
 /// Why a quotation is not accepted. The later, the closer it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
+pub enum QuoteRefusal {
     /// The words are not in a prompt of the user.
     NotSaid,
     /// They are, but in text that the user pasted.
@@ -47,51 +47,51 @@ pub enum Refusal {
     TooShort,
 }
 
-impl Refusal {
+impl QuoteRefusal {
     /// What the agent is told.
     pub fn message(self) -> &'static str {
         match self {
-            Refusal::NotSaid => "not the user's words",
-            Refusal::Pasted => "not the user's words: they are in text that the user pasted",
-            Refusal::NotTyped => "not the user's words: a program sent that prompt",
-            Refusal::TooLong => "the sentence is too long to be quoted",
-            Refusal::TooShort => "too short to be understood on its own",
+            QuoteRefusal::NotSaid => "not the user's words",
+            QuoteRefusal::Pasted => "not the user's words: they are in text that the user pasted",
+            QuoteRefusal::NotTyped => "not the user's words: a program sent that prompt",
+            QuoteRefusal::TooLong => "the sentence is too long to be quoted",
+            QuoteRefusal::TooShort => "too short to be understood on its own",
         }
     }
 
     /// What the agent can do.
     pub fn advice(self) -> &'static str {
         match self {
-            Refusal::NotSaid => "quote a sentence of the user's prompts without changing a word",
-            Refusal::Pasted => "quote what the user typed, or record it as your own with `cerberus record`",
-            Refusal::NotTyped => "record it as your own with `cerberus record`",
-            Refusal::TooLong => "record it in your own words with `cerberus record`",
-            Refusal::TooShort => "quote it together with the sentence before it",
+            QuoteRefusal::NotSaid => "quote a sentence of the user's prompts without changing a word",
+            QuoteRefusal::Pasted => "quote what the user typed, or record it as your own with `cerberus record`",
+            QuoteRefusal::NotTyped => "record it as your own with `cerberus record`",
+            QuoteRefusal::TooLong => "record it in your own words with `cerberus record`",
+            QuoteRefusal::TooShort => "quote it together with the sentence before it",
         }
     }
 }
 
 /// Where `quotation` stands in `prompt`, as whole sentences that the user typed.
-pub fn prove(quotation: &str, prompt: &str) -> Result<Range<usize>, Refusal> {
+pub fn prove(quotation: &str, prompt: &str) -> Result<Range<usize>, QuoteRefusal> {
     let prompt = clip(prompt, READ_BYTES_MAX);
     let typed = typed::typed(prompt);
     let Some(place) = find(quotation, &typed) else {
-        return Err(if find(quotation, prompt).is_some() { Refusal::Pasted } else { Refusal::NotSaid });
+        return Err(if find(quotation, prompt).is_some() { QuoteRefusal::Pasted } else { QuoteRefusal::NotSaid });
     };
     if voice::is_quoted(prompt, &place) {
-        return Err(Refusal::Pasted);
+        return Err(QuoteRefusal::Pasted);
     }
     let place = widened(&typed, &place)?;
     // Something pasted may stand between two lines of the user.
     let is_whole = typed[place.clone()] == prompt[place.clone()];
-    if is_whole { Ok(place) } else { Err(Refusal::Pasted) }
+    if is_whole { Ok(place) } else { Err(QuoteRefusal::Pasted) }
 }
 
 /// Where `quotation` stands in `prompt`, as whole lines, whoever wrote them: what a tool printed and the user pasted may be
 /// what blocks the work. It is never told as the user's words, and not at all if it reads like an instruction.
-pub fn prove_pasted(quotation: &str, prompt: &str) -> Result<Range<usize>, Refusal> {
+pub fn prove_pasted(quotation: &str, prompt: &str) -> Result<Range<usize>, QuoteRefusal> {
     let prompt = clip(prompt, READ_BYTES_MAX);
-    let place = find(quotation, prompt).ok_or(Refusal::NotSaid)?;
+    let place = find(quotation, prompt).ok_or(QuoteRefusal::NotSaid)?;
     let start = prompt[..place.start].rfind('\n').map_or(0, |at| at + 1);
     let end = prompt[place.end..].find('\n').map_or(prompt.len(), |at| place.end + at);
     let fits = |place: &Range<usize>| prompt[place.clone()].chars().count() <= QUOTE_CHARS_MAX;
@@ -99,11 +99,11 @@ pub fn prove_pasted(quotation: &str, prompt: &str) -> Result<Range<usize>, Refus
     let whole = if fits(&lines) { lines } else { sentences::around(prompt, &place)[1].clone() };
     let whole = if fits(&whole) { whole } else { place };
     if is_instruction(&prompt[whole.clone()]) {
-        return Err(Refusal::Pasted);
+        return Err(QuoteRefusal::Pasted);
     }
     match word_count(&prompt[whole.clone()]) {
-        _ if !fits(&whole) => Err(Refusal::TooLong),
-        0..QUOTE_WORDS_MIN => Err(Refusal::TooShort),
+        _ if !fits(&whole) => Err(QuoteRefusal::TooLong),
+        0..QUOTE_WORDS_MIN => Err(QuoteRefusal::TooShort),
         _ => Ok(whole),
     }
 }
@@ -120,7 +120,7 @@ fn find(quotation: &str, text: &str) -> Option<Range<usize>> {
     if parts.is_empty() || parts.len() > PARTS_MAX {
         return None;
     }
-    let folded = Folded::of(text);
+    let folded = FoldedText::of(text);
     let (mut from, mut best): (usize, Option<(usize, usize)>) = (0, None);
     while let Some(start) = folded.find(&parts[0], from) {
         let mut end = start + parts[0].len();
@@ -142,7 +142,7 @@ fn find(quotation: &str, text: &str) -> Option<Range<usize>> {
 
 /// The folded parts of a quotation, between its gaps.
 fn parts(quotation: &str) -> Vec<Vec<char>> {
-    let folded: String = Folded::of(clip(quotation, READ_BYTES_MAX)).chars.into_iter().collect();
+    let folded: String = FoldedText::of(clip(quotation, READ_BYTES_MAX)).chars.into_iter().collect();
     let trim = |c: char| {
         c.is_whitespace() || matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '。' | '！' | '？' | '[' | ']' | '-')
     };
@@ -152,9 +152,9 @@ fn parts(quotation: &str) -> Vec<Vec<char>> {
 
 /// Whole sentences around `place`, with the sentence before or after if they are too short. Two words are enough if the
 /// user typed nothing else.
-fn widened(text: &str, place: &Range<usize>) -> Result<Range<usize>, Refusal> {
+fn widened(text: &str, place: &Range<usize>) -> Result<Range<usize>, QuoteRefusal> {
     let fits = |place: &Range<usize>| text[place.clone()].chars().count() <= QUOTE_CHARS_MAX;
-    let whole = sentences::around(text, place).into_iter().find(fits).ok_or(Refusal::TooLong)?;
+    let whole = sentences::around(text, place).into_iter().find(fits).ok_or(QuoteRefusal::TooLong)?;
     if word_count(&text[whole.clone()]) >= QUOTE_WORDS_MIN {
         return Ok(whole);
     }
@@ -164,7 +164,7 @@ fn widened(text: &str, place: &Range<usize>) -> Result<Range<usize>, Refusal> {
         return Ok(whole);
     }
     let says_enough = |both: &Range<usize>| word_count(&text[both.clone()]) >= QUOTE_WORDS_MIN && fits(both);
-    before.into_iter().chain(after).find(says_enough).ok_or(Refusal::TooShort)
+    before.into_iter().chain(after).find(says_enough).ok_or(QuoteRefusal::TooShort)
 }
 
 /// The sentences that the user typed in `prompt`, each on one line.

@@ -28,21 +28,21 @@ const HEADING_WORDS_MAX: usize = 5;
 /// "ok from now on", "no no never": more words in front of a rule need a connection to it.
 const LEAD_WORDS_MAX: usize = 3;
 
-type Words = LazyLock<Vec<String>>;
+type VoiceWords = LazyLock<Vec<String>>;
 
-static LEVELS: Words = LazyLock::new(|| section("levels"));
-static LABELS: Words = LazyLock::new(|| section("labels"));
-static WHY: Words = LazyLock::new(|| section("why"));
-static VERBS: Words = LazyLock::new(|| section("verbs"));
-static SOFT_VERBS: Words = LazyLock::new(|| section("soft-verbs"));
-static POINTERS: Words = LazyLock::new(|| section("pointers"));
-static SAYING: Words = LazyLock::new(|| section("saying"));
-static WRITINGS: Words = LazyLock::new(|| section("writings"));
-static ADDRESSEES: Words = LazyLock::new(|| section("addressees"));
-static GREETINGS: Words = LazyLock::new(|| section("greetings"));
-static CONNECTORS: Words = LazyLock::new(|| section("connectors"));
-static OPENINGS: Words = LazyLock::new(|| section("openings"));
-static CLOSINGS: Words = LazyLock::new(|| section("closings"));
+static LEVELS: VoiceWords = LazyLock::new(|| section("levels"));
+static LABELS: VoiceWords = LazyLock::new(|| section("labels"));
+static WHY: VoiceWords = LazyLock::new(|| section("why"));
+static VERBS: VoiceWords = LazyLock::new(|| section("verbs"));
+static SOFT_VERBS: VoiceWords = LazyLock::new(|| section("soft-verbs"));
+static POINTERS: VoiceWords = LazyLock::new(|| section("pointers"));
+static SAYING: VoiceWords = LazyLock::new(|| section("saying"));
+static WRITINGS: VoiceWords = LazyLock::new(|| section("writings"));
+static ADDRESSEES: VoiceWords = LazyLock::new(|| section("addressees"));
+static GREETINGS: VoiceWords = LazyLock::new(|| section("greetings"));
+static CONNECTORS: VoiceWords = LazyLock::new(|| section("connectors"));
+static OPENINGS: VoiceWords = LazyLock::new(|| section("openings"));
+static CLOSINGS: VoiceWords = LazyLock::new(|| section("closings"));
 
 /// The words of a section of the table.
 fn section(name: &str) -> Vec<String> {

@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use cerberus_record::clean::text;
-use cerberus_text::terms::{self, Shape, Term, misspelling};
+use cerberus_text::terms::{self, Term, TermShape, misspelling};
 
-use super::when::{self, When};
+use super::when::{self, TimeFilter};
 
 /// More terms add nothing; each needs one bit.
 pub const TERMS_MAX: usize = 32;
@@ -36,7 +36,7 @@ pub struct Query {
     pub terms: Vec<QueryTerm>,
     /// Stems that must appear one after the other.
     pub phrases: Vec<Vec<String>>,
-    pub when: Vec<When>,
+    pub when: Vec<TimeFilter>,
     /// Identifiers as typed: `fooBar` matches itself better than `foo_bar`.
     pub names: Vec<String>,
 }
@@ -44,12 +44,12 @@ pub struct Query {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryTerm {
     pub text: String,
-    pub shape: Shape,
-    pub wanted: Wanted,
+    pub shape: TermShape,
+    pub wanted: WantedMatch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedMatch {
     /// The term itself; if it is rare, also words that start with it.
     Term,
     /// Anything that starts with it.
@@ -83,11 +83,11 @@ impl Query {
             }
             // The parts of an identifier say little if they are stop words: `no` in `--no-verify`.
             if found.len() > 1 {
-                found.retain(|term| term.shape == Shape::Whole || !is_stop_word(&term.text));
+                found.retain(|term| term.shape == TermShape::Whole || !is_stop_word(&term.text));
             }
             let last = found.len().saturating_sub(1);
             for (at, Term { text, shape }) in found.into_iter().enumerate() {
-                let wanted = if is_beginning && at == last { Wanted::Beginning } else { Wanted::Term };
+                let wanted = if is_beginning && at == last { WantedMatch::Beginning } else { WantedMatch::Term };
                 if self.terms.len() < TERMS_MAX && !self.terms.iter().any(|known| known.text == text) {
                     self.terms.push(QueryTerm { text, shape, wanted });
                 }
@@ -164,8 +164,8 @@ mod tests {
 
     fn asked(text: &str) -> String {
         let shown = |term: &QueryTerm| match term.wanted {
-            Wanted::Term => term.text.clone(),
-            Wanted::Beginning => format!("{}*", term.text),
+            WantedMatch::Term => term.text.clone(),
+            WantedMatch::Beginning => format!("{}*", term.text),
         };
         Query::parse(text).terms.iter().map(shown).collect::<Vec<_>>().join(" ")
     }

@@ -30,7 +30,7 @@ const PREFERENCE: &str = "preference";
 
 /// A memory to rank.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct CandidateMemory<'a> {
     pub content: &'a str,
     pub category: &'a str,
     pub scope: &'a Scope,
@@ -58,7 +58,7 @@ pub struct RankContext<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranked {
+pub struct RankedMemory {
     /// The index among the candidates.
     pub index: usize,
     /// From 0 to 1.
@@ -66,17 +66,19 @@ pub struct Ranked {
 }
 
 /// The memories that apply here, best first; equal ones keep their order.
-pub fn rank(memories: &[Candidate], context: &RankContext) -> Vec<Ranked> {
+pub fn rank(memories: &[CandidateMemory], context: &RankContext) -> Vec<RankedMemory> {
     let asked = Words::of(&format!("{}\n{}", context.prompt, file_words(context.files)));
-    let score = |(index, memory): (usize, &Candidate)| Some(Ranked { index, score: score(memory, context, &asked)? });
-    let mut ranked: Vec<Ranked> = memories.iter().enumerate().filter_map(score).collect();
+    let score = |(index, memory): (usize, &CandidateMemory)| {
+        Some(RankedMemory { index, score: score(memory, context, &asked)? })
+    };
+    let mut ranked: Vec<RankedMemory> = memories.iter().enumerate().filter_map(score).collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
     ranked
 }
 
 /// Whether it was neither changed nor used for so long that the user should be asked about it. Preferences do not
 /// age.
-pub fn is_stale(memory: &Candidate, now: Timestamp) -> bool {
+pub fn is_stale(memory: &CandidateMemory, now: Timestamp) -> bool {
     memory.category != PREFERENCE && now.since(touched_at(memory)) > STALE_AFTER
 }
 
@@ -95,11 +97,11 @@ impl PromptWords {
     }
 }
 
-fn touched_at(memory: &Candidate) -> Timestamp {
+fn touched_at(memory: &CandidateMemory) -> Timestamp {
     memory.used_at.map_or(memory.updated_at, |used_at| used_at.max(memory.updated_at))
 }
 
-fn score(memory: &Candidate, context: &RankContext, asked: &Words) -> Option<f64> {
+fn score(memory: &CandidateMemory, context: &RankContext, asked: &Words) -> Option<f64> {
     let uses = (1.0 + memory.uses as f64).ln() / (1.0 + USES_FULL).ln();
     Some(
         SCOPE_WEIGHT * scope_match(memory, context)?
@@ -111,7 +113,7 @@ fn score(memory: &Candidate, context: &RankContext, asked: &Words) -> Option<f64
 }
 
 /// A narrower scope weighs more; `None` if the memory does not apply.
-fn scope_match(memory: &Candidate, context: &RankContext) -> Option<f64> {
+fn scope_match(memory: &CandidateMemory, context: &RankContext) -> Option<f64> {
     match memory.scope {
         Scope::Universal => Some(0.8),
         Scope::Language(language) => context.languages.contains(&language.as_str()).then_some(0.9),
@@ -148,13 +150,13 @@ mod tests {
         Timestamp::parse("2026-01-22T12:00:00Z").unwrap()
     }
 
-    fn memory<'a>(content: &'a str, scope: &'a Scope) -> Candidate<'a> {
+    fn memory<'a>(content: &'a str, scope: &'a Scope) -> CandidateMemory<'a> {
         let (category, updated_at) = ("rule", days_ago(1));
-        Candidate { content, category, scope, project: None, confidence: 0.9, updated_at, used_at: None, uses: 0 }
+        CandidateMemory { content, category, scope, project: None, confidence: 0.9, updated_at, used_at: None, uses: 0 }
     }
 
     /// The contents in ranked order.
-    fn ranked_contents<'a>(memories: &[Candidate<'a>], prompt: &str, files: &[&str]) -> Vec<&'a str> {
+    fn ranked_contents<'a>(memories: &[CandidateMemory<'a>], prompt: &str, files: &[&str]) -> Vec<&'a str> {
         let projects = [ProjectId::of_anchor(b"/hydra"), ProjectId::of_anchor(b"/moved/hydra")];
         let project_names = ["hydra".to_string(), "lerna".to_string()];
         let (projects, project_names) = (projects.as_slice(), project_names.as_slice());
@@ -166,7 +168,7 @@ mod tests {
     fn only_memories_that_apply_and_the_narrowest_first() {
         let scopes = ["universal", "language:rust", "language:go", "project:hydra", "project:argus"].map(Scope::parse);
         let scopes: Vec<Scope> = scopes.into_iter().flatten().collect();
-        let mut memories: Vec<Candidate> = scopes.iter().map(|scope| memory("Use no globals.", scope)).collect();
+        let mut memories: Vec<CandidateMemory> = scopes.iter().map(|scope| memory("Use no globals.", scope)).collect();
         for (memory, content) in memories.iter_mut().zip(["all", "rust", "go", "hydra", "argus"]) {
             memory.content = content;
         }
@@ -199,21 +201,22 @@ mod tests {
     fn recent_used_and_certain_ones_come_first() {
         let all = Scope::Universal;
         let base = memory("base", &all);
-        let sorted = |memories: &[Candidate<'static>]| ranked_contents(memories, "", &[]);
+        let sorted = |memories: &[CandidateMemory<'static>]| ranked_contents(memories, "", &[]);
         let aged = [(200, "old"), (100, "older"), (1, "new"), (20, "recent"), (60, "quarter")];
-        let aged = aged.map(|(days, content)| Candidate { content, updated_at: days_ago(days), ..base_of(content) });
+        let aged =
+            aged.map(|(days, content)| CandidateMemory { content, updated_at: days_ago(days), ..base_of(content) });
         assert_eq!(sorted(&aged), ["new", "recent", "quarter", "older", "old"]);
-        let used = [0, 30, 3].map(|uses| Candidate { uses, ..base });
+        let used = [0, 30, 3].map(|uses| CandidateMemory { uses, ..base });
         assert_eq!(rank_indices(&used), [1, 2, 0]);
-        let sure = [0.6, 0.99, 0.8].map(|confidence| Candidate { confidence, ..base });
+        let sure = [0.6, 0.99, 0.8].map(|confidence| CandidateMemory { confidence, ..base });
         assert_eq!(rank_indices(&sure), [1, 2, 0]);
     }
 
-    fn base_of(content: &'static str) -> Candidate<'static> {
+    fn base_of(content: &'static str) -> CandidateMemory<'static> {
         memory(content, &Scope::Universal)
     }
 
-    fn rank_indices(memories: &[Candidate]) -> Vec<usize> {
+    fn rank_indices(memories: &[CandidateMemory]) -> Vec<usize> {
         let context =
             RankContext { now: now(), projects: &[], project_names: &[], languages: &[], prompt: "", files: &[] };
         rank(memories, &context).into_iter().map(|one| one.index).collect()
@@ -237,7 +240,7 @@ mod tests {
             ("correction", 90, None, true),
             ("preference", 900, None, false),
         ] {
-            let memory = Candidate {
+            let memory = CandidateMemory {
                 category,
                 updated_at: days_ago(updated),
                 used_at: used.map(days_ago),
@@ -258,9 +261,9 @@ mod tests {
         fn scores_are_shares_and_sorted(uses in proptest::collection::vec((0u64..1_000_000, 0.0f64..1.0, 0u64..900), 0..12)) {
             let all = Scope::Universal;
             let one = |(uses, confidence, days)| {
-                Candidate { uses, confidence, updated_at: days_ago(days), ..memory("Use tabs.", &all) }
+                CandidateMemory { uses, confidence, updated_at: days_ago(days), ..memory("Use tabs.", &all) }
             };
-            let memories: Vec<Candidate> = uses.into_iter().map(one).collect();
+            let memories: Vec<CandidateMemory> = uses.into_iter().map(one).collect();
             let context =
                 RankContext { now: now(), projects: &[], project_names: &[], languages: &[], prompt: "tabs", files: &[] };
             let ranked = rank(&memories, &context);

@@ -50,7 +50,7 @@ pub struct Hits {
 const _: () = assert!(TERMS_MAX <= u32::BITS as usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hit {
+pub enum TermMatch {
     Exact,
     Alike,
 }
@@ -77,10 +77,10 @@ impl Hits {
         Hits { exact: vec![0; row_max + 1], alike: vec![0; row_max + 1] }
     }
 
-    pub fn add(&mut self, row: usize, term: usize, hit: Hit) {
+    pub fn add(&mut self, row: usize, term: usize, hit: TermMatch) {
         let bits = match hit {
-            Hit::Exact => &mut self.exact,
-            Hit::Alike => &mut self.alike,
+            TermMatch::Exact => &mut self.exact,
+            TermMatch::Alike => &mut self.alike,
         };
         if let Some(bits) = bits.get_mut(row) {
             *bits |= 1 << term;
@@ -215,7 +215,7 @@ mod tests {
         for (at, term) in query.terms.iter().enumerate() {
             let has = |text: &str| terms::terms(text).iter().any(|found| found.text == term.text);
             let rows: Vec<usize> = (0..texts.len()).filter(|row| has(texts[*row].0)).collect();
-            rows.iter().for_each(|row| hits.add(*row, at, Hit::Exact));
+            rows.iter().for_each(|row| hits.add(*row, at, TermMatch::Exact));
             rarities.push(rarity(rows.len(), texts.len()));
         }
         let candidates: Vec<Candidate> = hits
@@ -303,7 +303,7 @@ mod tests {
             let query = Query::parse("alpha beta gamma delta");
             let mut hits = Hits::new(40);
             for (row, term, exact) in marks {
-                hits.add(row, term, if exact { Hit::Exact } else { Hit::Alike });
+                hits.add(row, term, if exact { TermMatch::Exact } else { TermMatch::Alike });
             }
             let rarities = [1.0, 2.0, 0.1, 7.0];
             let rows = hits.shortlist(&rarities, size);

@@ -27,34 +27,34 @@ const MONTHS: [&str; 12] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum TimeFilter {
     Between(Timestamp, Timestamp),
     /// From 1 to 12, in any year.
     Month(u8),
 }
 
-impl When {
+impl TimeFilter {
     pub fn covers(self, at: Timestamp) -> bool {
         match self {
-            When::Between(from, until) => from <= at && at < until,
-            When::Month(month) => at.month() == month,
+            TimeFilter::Between(from, until) => from <= at && at < until,
+            TimeFilter::Month(month) => at.month() == month,
         }
     }
 
-    fn day(year: u16, month: u8, day: u8) -> Option<When> {
+    fn day(year: u16, month: u8, day: u8) -> Option<TimeFilter> {
         let day = Timestamp::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z")).ok()?;
-        Some(When::Between(day.minus(DAY * DAYS_BEFORE), day.plus(DAY * DAYS_AFTER)))
+        Some(TimeFilter::Between(day.minus(DAY * DAYS_BEFORE), day.plus(DAY * DAYS_AFTER)))
     }
 
-    fn month(year: u16, month: u8) -> Option<When> {
+    fn month(year: u16, month: u8) -> Option<TimeFilter> {
         let first = |year: u16, month: u8| Timestamp::parse(&format!("{year:04}-{month:02}-01T00:00:00Z")).ok();
         let next = if month == 12 { first(year + 1, 1) } else { first(year, month + 1) };
-        Some(When::Between(first(year, month)?, next?))
+        Some(TimeFilter::Between(first(year, month)?, next?))
     }
 }
 
 /// The dates in a text, in order.
-pub fn dates_in(text: &str) -> Vec<When> {
+pub fn dates_in(text: &str) -> Vec<TimeFilter> {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();
     let at = |at: Option<usize>| at.and_then(|at| words.get(at)).copied().unwrap_or_default();
@@ -73,10 +73,10 @@ pub fn dates_in(text: &str) -> Vec<When> {
         };
         let is_name = word.starts_with(char::is_uppercase) && here > 0;
         found.extend(match (day, year) {
-            (Some(day), Some(year)) => When::day(year, month, day),
-            (None, Some(year)) => When::month(year, month),
+            (Some(day), Some(year)) => TimeFilter::day(year, month, day),
+            (None, Some(year)) => TimeFilter::month(year, month),
             // `may` and `march` are also ordinary words.
-            (_, None) => (is_name || day.is_some()).then_some(When::Month(month)),
+            (_, None) => (is_name || day.is_some()).then_some(TimeFilter::Month(month)),
         });
     }
     found
@@ -102,15 +102,15 @@ fn year_of(word: &str) -> Option<u16> {
 }
 
 /// `2023-05-07` or `2023-05`.
-fn written_in_digits(word: &str) -> Option<When> {
+fn written_in_digits(word: &str) -> Option<TimeFilter> {
     let mut parts = word.split('-');
     let (year, month) = (year_of(parts.next()?)?, parts.next()?.parse().ok()?);
     if !(1..=12).contains(&month) {
         return None;
     }
     match parts.next() {
-        None => When::month(year, month),
-        Some(day) => When::day(year, month, day_of(day)?),
+        None => TimeFilter::month(year, month),
+        Some(day) => TimeFilter::day(year, month, day_of(day)?),
     }
 }
 

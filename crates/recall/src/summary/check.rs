@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use cerberus_record::seed::is_file_ending;
 
-use super::Material;
+use super::SummaryMaterial;
 
 /// Longer than any normal sentence.
 const SENTENCE_CHARS_MAX: usize = 400;
@@ -40,7 +40,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn of(material: &Material) -> Names {
+    pub fn of(material: &SummaryMaterial) -> Names {
         let mut names = Names { known: HashSet::new() };
         names.add(material.project);
         for item in material.items {

@@ -5,12 +5,12 @@
 
 use cerberus_record::clean::text::{clip, clip_front, line};
 use cerberus_record::event::{CompactStage, Event, Outcome, ToolUse, Touch};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::kind::EventKind;
 use cerberus_record::ours::without_ours;
-use cerberus_record::runs::Verdict;
+use cerberus_record::runs::RunVerdict;
 
-use crate::extract::{Extracted, extract};
+use crate::extract::{ExtractedFacts, extract};
 
 /// The longest part of a prompt that is retold, and of a message: its beginning and its end.
 const PROMPT_CHARS_MAX: usize = 600;
@@ -24,7 +24,7 @@ const BEGINNING_BYTES: usize = 2_000;
 
 /// One line of a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DigestEntry {
     /// The user or the agent said it, in their own words. The rest may come from the repository.
     pub is_said: bool,
     pub label: &'static str,
@@ -33,13 +33,13 @@ pub struct Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
-    entries: Vec<Entry>,
+    entries: Vec<DigestEntry>,
 }
 
 impl Digest {
     /// The digest of these entries, oldest first.
-    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Digest {
-        let mut kept: Vec<Entry> = Vec::new();
+    pub fn of(entries: impl IntoIterator<Item = DigestEntry>) -> Digest {
+        let mut kept: Vec<DigestEntry> = Vec::new();
         for entry in entries {
             if !entry.text.is_empty() && kept.last() != Some(&entry) {
                 kept.push(entry);
@@ -52,7 +52,7 @@ impl Digest {
 
     /// Removes entries after the beginning until the rest fits.
     fn shorten(&mut self) {
-        let cost = |entry: &Entry| entry.label.len() + entry.text.len() + 3;
+        let cost = |entry: &DigestEntry| entry.label.len() + entry.text.len() + 3;
         let mut total: usize = self.entries.iter().map(cost).sum();
         let mut beginning = 0;
         let first = self.entries.iter().take_while(|entry| {
@@ -99,16 +99,16 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn said(label: &'static str, text: &str) -> Entry {
-    Entry { is_said: true, label, text: line(&one_line(text), MESSAGE_CHARS_MAX + 3) }
+fn said(label: &'static str, text: &str) -> DigestEntry {
+    DigestEntry { is_said: true, label, text: line(&one_line(text), MESSAGE_CHARS_MAX + 3) }
 }
 
-fn did(text: &str) -> Entry {
-    Entry { is_said: false, label: "Tool", text: line(&one_line(text), TOOL_CHARS_MAX) }
+fn did(text: &str) -> DigestEntry {
+    DigestEntry { is_said: false, label: "Tool", text: line(&one_line(text), TOOL_CHARS_MAX) }
 }
 
 /// What an event adds to the digest.
-pub fn entries(event: &Event) -> Vec<Entry> {
+pub fn entries(event: &Event) -> Vec<DigestEntry> {
     match event {
         Event::Prompt { text } if EventKind::of(event) == EventKind::Prompt => {
             let text = without_ours(clip(text, TEXT_BYTES_MAX));
@@ -143,7 +143,7 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Edits, runs, commits, failures, answers and plans. Reading and searching are left out.
-fn tool(used: &ToolUse, extracted: &Extracted) -> Vec<Entry> {
+fn tool(used: &ToolUse, extracted: &ExtractedFacts) -> Vec<DigestEntry> {
     let mut found = Vec::new();
     let edited = used.files.iter().filter(|file| file.how == Touch::Edited && !file.path.starts_with('/'));
     let edited: Vec<&str> = edited.map(|file| &*file.path).collect();
@@ -152,19 +152,19 @@ fn tool(used: &ToolUse, extracted: &Extracted) -> Vec<Entry> {
     }
     if let Some((command, run)) = &extracted.run {
         let result = match run.verdict {
-            Verdict::Green => "passed".to_string(),
-            Verdict::Red => format!(
+            RunVerdict::Green => "passed".to_string(),
+            RunVerdict::Red => format!(
                 "failed: {}",
                 run.failed.iter().chain(&run.problems).take(3).cloned().collect::<Vec<_>>().join(", ")
             ),
-            Verdict::Empty | Verdict::Unknown => "ran".to_string(),
+            RunVerdict::Empty | RunVerdict::Unknown => "ran".to_string(),
         };
         found.push(did(&format!("{} {result}", command.key)));
     } else if used.outcome == Outcome::Failed {
         let error = used.error.as_deref().map(first_line).unwrap_or_default();
         found.push(did(&format!("{} failed: {error}", used.command.as_deref().map_or(&*used.tool, first_line))));
     }
-    let commits = extracted.facts.iter().filter(|fact| fact.kind == Kind::Commit);
+    let commits = extracted.facts.iter().filter(|fact| fact.kind == FactKind::Commit);
     found.extend(commits.map(|fact| did(&format!("committed: {}", fact.text))));
     found.extend(used.answers.iter().map(|(asked, given)| said("User", &format!("{} → {}", &**asked, &**given))));
     found.extend(used.plan.iter().map(|plan| said("Plan", &both_ends(plan))));

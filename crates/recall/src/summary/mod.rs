@@ -17,12 +17,12 @@ pub mod typed;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep, line};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::runs;
 use cerberus_text::tokens;
 use guard::Guard;
 
-use crate::brief::{Item, Section};
+use crate::brief::{BriefLine, Section};
 
 /// A summary has two or three sentences.
 const SENTENCES_MAX: usize = 3;
@@ -38,19 +38,19 @@ const PROMPT: Keep = Keep::words(12_000, 0);
 
 /// The input of a summary: what one session left.
 #[derive(Debug)]
-pub struct Material<'a> {
+pub struct SummaryMaterial<'a> {
     pub project: &'a str,
     /// The open items, as in a brief of that session alone.
-    pub items: &'a [Item],
+    pub items: &'a [BriefLine],
     /// Those of them that the model may see.
-    pub shared: &'a [Item],
+    pub shared: &'a [BriefLine],
     /// What was completed, as text, newest last.
     pub done: &'a [String],
     /// Runs whose last result was green: what they were for, and their command.
     pub passing: &'a [(runs::Kind, String)],
 }
 
-impl Material<'_> {
+impl SummaryMaterial<'_> {
     /// Without facts there is nothing to summarise.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.done.is_empty()
@@ -58,7 +58,7 @@ impl Material<'_> {
 }
 
 /// The request to the model.
-pub fn prompt(cleaner: &Cleaner, material: &Material) -> Clean<'static> {
+pub fn prompt(cleaner: &Cleaner, material: &SummaryMaterial) -> Clean<'static> {
     let mut text = format!("Summarize this coding session in 2-3 sentences.\n\n{}", listed(material));
     text.push_str(&format!(
         "\nOutput format (2-3 sentences of plain text, nothing else):\n1. What was accomplished\n\
@@ -73,17 +73,17 @@ const RULES: &str = "Use only the facts listed above, in their words. Claim noth
      file or function that is not listed. Keep it terse.";
 
 /// The facts, as the model sees them.
-fn listed(material: &Material) -> String {
+fn listed(material: &SummaryMaterial) -> String {
     let mut text = format!("Project: {}\n", material.project);
     let items = material.shared;
     let texts = |kind| of_kind(items, kind).map(|item| item.text.as_str());
-    let files: Vec<&str> = of_kind(items, Kind::File).filter(is_inside).map(shown).collect();
-    let functions: Vec<&str> = of_kind(items, Kind::Function).map(shown).collect();
-    let decisions: Vec<&str> = texts(Kind::Decision).collect();
+    let files: Vec<&str> = of_kind(items, FactKind::File).filter(is_inside).map(shown).collect();
+    let functions: Vec<&str> = of_kind(items, FactKind::Function).map(shown).collect();
+    let decisions: Vec<&str> = texts(FactKind::Decision).collect();
     let failing: Vec<&str> = items.iter().filter(|item| is_failing(item)).map(|item| item.text.as_str()).collect();
-    let blockers = of_kind(items, Kind::Blocker).filter(|item| !is_failing(item)).map(|item| item.text.as_str());
+    let blockers = of_kind(items, FactKind::Blocker).filter(|item| !is_failing(item)).map(|item| item.text.as_str());
     let blockers: Vec<&str> = blockers.collect();
-    let next: Vec<&str> = texts(Kind::Next).collect();
+    let next: Vec<&str> = texts(FactKind::Next).collect();
     let done: Vec<&str> = material.done.iter().rev().map(String::as_str).collect();
     let passing: Vec<&str> = material.passing.iter().map(|(_, command)| command.as_str()).collect();
     section(&mut text, &format!("Files modified: {}", files.len()), &files, 5);
@@ -94,34 +94,34 @@ fn listed(material: &Material) -> String {
     section(&mut text, "Key decisions:", &decisions, 3);
     section(&mut text, "Blockers:", &blockers, 5);
     section(&mut text, "To be done:", &next, 5);
-    section(&mut text, "Goal:", &texts(Kind::Objective).collect::<Vec<_>>(), 1);
-    section(&mut text, "Notes:", &texts(Kind::Note).collect::<Vec<_>>(), 3);
+    section(&mut text, "Goal:", &texts(FactKind::Objective).collect::<Vec<_>>(), 1);
+    section(&mut text, "Notes:", &texts(FactKind::Note).collect::<Vec<_>>(), 3);
     text
 }
 
 /// What kind of run an item reports as failing.
-fn failing_kind(item: &Item) -> Option<runs::Kind> {
+fn failing_kind(item: &BriefLine) -> Option<runs::Kind> {
     let kinds = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
     let prefixes = ["block:test:", "block:build:", "block:lint:"];
     let is_it = |(_, prefix): &(runs::Kind, &str)| item.code.starts_with(prefix);
-    kinds.into_iter().zip(prefixes).find(is_it).map(|(kind, _)| kind).filter(|_| item.kind == Kind::Blocker)
+    kinds.into_iter().zip(prefixes).find(is_it).map(|(kind, _)| kind).filter(|_| item.kind == FactKind::Blocker)
 }
 
-fn is_failing(item: &Item) -> bool {
+fn is_failing(item: &BriefLine) -> bool {
     failing_kind(item).is_some()
 }
 
-fn of_kind(items: &[Item], kind: Kind) -> impl Iterator<Item = &Item> {
+fn of_kind(items: &[BriefLine], kind: FactKind) -> impl Iterator<Item = &BriefLine> {
     items.iter().filter(move |item| item.kind == kind)
 }
 
 /// A file elsewhere on the machine reveals more about the user than about the work.
-fn is_inside(item: &&Item) -> bool {
+fn is_inside(item: &&BriefLine) -> bool {
     !item.path.as_deref().is_some_and(|path| path.starts_with('/'))
 }
 
 /// A code without its prefix.
-fn shown(item: &Item) -> &str {
+fn shown(item: &BriefLine) -> &str {
     item.code.strip_prefix(item.kind.prefix()).unwrap_or(&item.code)
 }
 
@@ -136,7 +136,7 @@ fn section(text: &mut String, title: &str, lines: &[&str], lines_max: usize) {
 }
 
 /// The acceptable sentences of an answer as one text; `None` if there are none.
-pub fn read(cleaner: &Cleaner, answer: &str, material: &Material) -> Option<Clean<'static>> {
+pub fn read(cleaner: &Cleaner, answer: &str, material: &SummaryMaterial) -> Option<Clean<'static>> {
     let guard = Guard::of(material);
     within_limits(cleaner, answer, |sentence| guard.check(sentence).is_ok())
 }
@@ -169,7 +169,7 @@ fn within_limits(cleaner: &Cleaner, answer: &str, is_supported: impl Fn(&str) ->
 }
 
 /// The items of one section, in display order.
-fn of_section(items: &[Item], section: Section) -> impl Iterator<Item = &Item> {
+fn of_section(items: &[BriefLine], section: Section) -> impl Iterator<Item = &BriefLine> {
     items.iter().filter(move |item| item.section == section)
 }
 

@@ -10,7 +10,7 @@ use cerberus_text::tokens;
 use serde::{Deserialize, Serialize};
 
 use super::items::{key_items, next_actions};
-use crate::brief::{self, Brief, Dropped, Item, Request, Section};
+use crate::brief::{self, Brief, BriefLine, BriefRequest, DroppedLine, Section};
 
 /// The budget of the summary with its facts.
 pub const SUMMARY_TOKENS: usize = 500;
@@ -28,8 +28,8 @@ words! {
 }
 
 /// A brief in this format, with these sentences about the latest session.
-pub fn compose(request: &Request, format: Format, text: &str) -> Brief {
-    let Request { project, budget_tokens, chars_max, .. } = *request;
+pub fn compose(request: &BriefRequest, format: Format, text: &str) -> Brief {
+    let BriefRequest { project, budget_tokens, chars_max, .. } = *request;
     let input = SummaryInput { project, text, budget_tokens, chars_max };
     match format {
         Format::Summary => instead(brief::compose(request), &input),
@@ -79,9 +79,9 @@ pub(super) fn instead(codes: Brief, input: &SummaryInput) -> Brief {
             return codes;
         }
     };
-    let items: Vec<Item> = context.into_iter().chain(next).cloned().collect();
+    let items: Vec<BriefLine> = context.into_iter().chain(next).cloned().collect();
     let rest = codes.items.iter().filter(|item| !items.contains(item));
-    let rest = rest.map(|item| Dropped { code: item.code.clone(), reason: "covered by the summary".to_string() });
+    let rest = rest.map(|item| DroppedLine { code: item.code.clone(), reason: "covered by the summary".to_string() });
     let dropped = codes.dropped.iter().cloned().chain(rest).collect();
     Brief { tokens: tokens::estimate(&text), text, memories: codes.memories.clone(), items, dropped }
 }
@@ -97,7 +97,7 @@ pub(super) fn before(codes: Brief, input: &SummaryInput) -> Brief {
     Brief { tokens: tokens::estimate(&text), text, ..codes }
 }
 
-fn markdown(head: &str, context: &[&Item], next: &[&Item]) -> String {
+fn markdown(head: &str, context: &[&BriefLine], next: &[&BriefLine]) -> String {
     let mut text = head.to_string();
     if !context.is_empty() {
         text.push_str("\n\n**Context:**");
@@ -111,7 +111,7 @@ fn markdown(head: &str, context: &[&Item], next: &[&Item]) -> String {
 }
 
 /// A next step, in its original words.
-pub fn action(item: &Item) -> String {
+pub fn action(item: &BriefLine) -> String {
     const ACTION_CHARS_MAX: usize = 120;
     line(item.text.strip_prefix(item.kind.prefix()).unwrap_or(&item.text), ACTION_CHARS_MAX)
 }

@@ -8,28 +8,28 @@ use proptest::prelude::*;
 use super::items::{key_items, next_actions};
 use super::render::{SummaryInput, before, head_tokens, instead};
 use super::*;
-use crate::brief::{Brief, Known, everything};
+use crate::brief::{Brief, KnownFact, everything};
 
 fn facts() -> Vec<Fact> {
     vec![
-        Fact::file(Kind::File, "internal/proxy.go"),
-        Fact::file(Kind::File, "internal/supervisor.go"),
+        Fact::file(FactKind::File, "internal/proxy.go"),
+        Fact::file(FactKind::File, "internal/supervisor.go"),
         Fact::function("supervisor.Process", Some("internal/supervisor.go")),
         Fact::decision("split the proxy in 3 files", Some("keep each below 200 lines")),
         Fact::blocker("race condition in the test at line 712", Some("race")),
-        Fact::words(Kind::Next, "fix the race, add a mutex"),
+        Fact::words(FactKind::Next, "fix the race, add a mutex"),
     ]
 }
 
 fn codes(facts: Vec<Fact>) -> Brief {
-    let known = |(n, fact)| Known { fact, session: SessionId::new("s"), at: Timestamp::EPOCH, event: n };
-    let facts: Vec<Known> = (0..).zip(facts).map(known).collect();
+    let known = |(n, fact)| KnownFact { fact, session: SessionId::new("s"), at: Timestamp::EPOCH, event: n };
+    let facts: Vec<KnownFact> = (0..).zip(facts).map(known).collect();
     everything("hydra", &facts, &[], Timestamp::EPOCH)
 }
 
 fn kept(answer: &str) -> Option<String> {
     let codes = codes(facts());
-    let material = Material {
+    let material = SummaryMaterial {
         project: "hydra",
         items: &codes.items,
         shared: &codes.items,
@@ -47,13 +47,13 @@ fn real(text: &str) -> usize {
 fn the_request_contains_only_facts() {
     let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
     let mut facts = facts();
-    facts.push(Fact::file(Kind::File, "/home/ada/private/notes.md"));
-    facts.push(Fact::words(Kind::Next, &format!("rotate {key}")));
-    facts.extend((0..50).map(|n| Fact::words(Kind::Decision, &format!("choice {n} {}", "long ".repeat(90)))));
+    facts.push(Fact::file(FactKind::File, "/home/ada/private/notes.md"));
+    facts.push(Fact::words(FactKind::Next, &format!("rotate {key}")));
+    facts.extend((0..50).map(|n| Fact::words(FactKind::Decision, &format!("choice {n} {}", "long ".repeat(90)))));
     let codes = codes(facts);
     let prompt = prompt(
         &BUILT_IN,
-        &Material {
+        &SummaryMaterial {
             project: "hydra",
             items: &codes.items,
             shared: &codes.items,
@@ -73,7 +73,7 @@ fn the_request_contains_only_facts() {
     }
     assert!(!prompt.contains(key) && !prompt.contains("private"), "{}", &*prompt);
     assert!(real(&prompt) < 600, "{} tokens", real(&prompt));
-    assert!(Material { project: "hydra", items: &[], shared: &[], done: &[], passing: &[] }.is_empty());
+    assert!(SummaryMaterial { project: "hydra", items: &[], shared: &[], done: &[], passing: &[] }.is_empty());
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn sentences_are_extracted_from_any_form_of_answer() {
 fn names_that_no_fact_contains_are_not_told() {
     let codes = codes(facts());
     let done = ["split the proxy".to_string()];
-    let names = check::Names::of(&Material {
+    let names = check::Names::of(&SummaryMaterial {
         project: "hydra",
         items: &codes.items,
         shared: &codes.items,
@@ -165,8 +165,8 @@ fn names_that_no_fact_contains_are_not_told() {
 
 #[test]
 fn the_most_important_items_are_shown() {
-    let mut facts: Vec<Fact> = (0..10).map(|n| Fact::file(Kind::File, &format!("f{n}.rs"))).collect();
-    facts.extend((0..5).map(|n| Fact::words(Kind::Decision, &format!("choice {n}"))));
+    let mut facts: Vec<Fact> = (0..10).map(|n| Fact::file(FactKind::File, &format!("f{n}.rs"))).collect();
+    facts.extend((0..5).map(|n| Fact::words(FactKind::Decision, &format!("choice {n}"))));
     facts.extend((0..2).map(|n| Fact::blocker(&format!("obstacle {n}"), None)));
     facts.push(Fact::function("load", None));
     let listed = |facts: &[Fact]| -> Vec<String> {
@@ -175,9 +175,9 @@ fn the_most_important_items_are_shown() {
     let all = listed(&facts);
     assert_eq!(&all[..2], ["block:issue:obstacle 0", "block:issue:obstacle 1"]);
     assert!(all.len() == 5 && all[2..].iter().all(|code| code.starts_with("dec:")), "{all:?}");
-    facts.retain(|fact| fact.kind != Kind::Decision);
+    facts.retain(|fact| fact.kind != FactKind::Decision);
     assert_eq!(listed(&facts).iter().filter(|code| code.ends_with(".rs")).count(), 3, "three files, then none more");
-    facts.retain(|fact| fact.kind != Kind::Blocker);
+    facts.retain(|fact| fact.kind != FactKind::Blocker);
     assert_eq!(listed(&facts).last().map(String::as_str), Some("impl:load"), "functions where there is room");
     assert!(next_actions(&codes(facts).items).is_empty());
 }
@@ -211,9 +211,9 @@ fn the_format_is_that_of_the_original_tool() {
 #[test]
 fn blockers_are_dropped_last() {
     let long = |n: usize| format!("{n} {}", "something rather long that has to be said ".repeat(9));
-    let mut facts: Vec<Fact> = (0..3).map(|n| Fact::words(Kind::Decision, &long(n))).collect();
+    let mut facts: Vec<Fact> = (0..3).map(|n| Fact::words(FactKind::Decision, &long(n))).collect();
     facts.extend((0..2).map(|n| Fact::blocker(&long(n), None)));
-    facts.extend((0..5).map(|n| Fact::words(Kind::Next, &long(n))));
+    facts.extend((0..5).map(|n| Fact::words(FactKind::Next, &long(n))));
     let brief = instead(codes(facts), &SummaryInput { budget_tokens: 160, ..input("Split the proxy.") });
     assert!(real(&brief.text) <= 160, "{} tokens", real(&brief.text));
     assert!(brief.text.contains("- block:issue:0") && !brief.text.contains("- dec:2"), "{}", brief.text);

@@ -11,7 +11,7 @@ use serde_json::{Deserializer, Value};
 
 use super::digest::Digest;
 use super::guard::{Guard, has_negation, has_tag, speaks_of_open, words_are_in};
-use super::{Material, RULES, is_failing, listed};
+use super::{RULES, SummaryMaterial, is_failing, listed};
 
 /// The facts, the digest and the instructions.
 const PROMPT: Keep = Keep::words(40_000, 0);
@@ -22,7 +22,7 @@ const ITEM_CHARS_MAX: usize = 240;
 const QUOTE_CHARS_MIN: usize = 8;
 
 /// The request to the model: facts, digest and the form of the answer.
-pub fn prompt(cleaner: &Cleaner, material: &Material, digest: &Digest) -> Clean<'static> {
+pub fn prompt(cleaner: &Cleaner, material: &SummaryMaterial, digest: &Digest) -> Clean<'static> {
     let text = format!(
         "Read this coding session and report where it stands.\n\n{}\nConversation:\n{}\n\
          Answer with one JSON object and nothing else:\n\
@@ -41,24 +41,24 @@ pub fn prompt(cleaner: &Cleaner, material: &Material, digest: &Digest) -> Clean<
 
 /// What an answer contains, before anything is checked.
 #[derive(Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct ProviderAnswer {
     /// The sentences; the whole answer if it is not JSON.
     pub summary: String,
     items: Vec<(ItemSort, String, String)>,
 }
 
 /// Reads an answer, complete or not.
-pub fn parse(answer: &str) -> Answer {
+pub fn parse(answer: &str) -> ProviderAnswer {
     let answer = cerberus_record::clean::text::clip(answer, ANSWER_BYTES_MAX);
     if !answer.contains('{') {
-        return Answer { summary: answer.to_string(), items: Vec::new() };
+        return ProviderAnswer { summary: answer.to_string(), items: Vec::new() };
     }
     let summary = values_of(answer, "summary").into_iter().find_map(|value| value.as_str().map(str::to_string));
     let items = ItemSort::ALL.into_iter().flat_map(|sort| {
         let values = values_of(answer, sort.word()).into_iter().take(ITEMS_MAX);
         values.filter_map(move |value| item(&value).map(|(text, quote)| (sort, text, quote)))
     });
-    Answer { summary: summary.unwrap_or_default(), items: items.collect() }
+    ProviderAnswer { summary: summary.unwrap_or_default(), items: items.collect() }
 }
 
 /// The value of a key, or the values of its list as far as they can be read.
@@ -104,7 +104,12 @@ fn item(value: &Value) -> Option<(String, String)> {
 }
 
 /// The items that the digest bears out.
-pub fn verified(cleaner: &Cleaner, answer: &Answer, digest: &Digest, material: &Material) -> Vec<SummaryItem<'static>> {
+pub fn verified(
+    cleaner: &Cleaner,
+    answer: &ProviderAnswer,
+    digest: &Digest,
+    material: &SummaryMaterial,
+) -> Vec<SummaryItem<'static>> {
     let guard = Guard::of(material);
     let mut kept: Vec<SummaryItem> = Vec::new();
     for (sort, text, quote) in &answer.items {
@@ -138,7 +143,7 @@ fn is_fit(text: &str) -> bool {
 }
 
 /// Whether it says that something is settled which still fails.
-fn is_failing_now(text: &str, material: &Material) -> bool {
+fn is_failing_now(text: &str, material: &SummaryMaterial) -> bool {
     material.items.iter().filter(|item| is_failing(item)).any(|item| words_are_in(&item.text, text))
 }
 
@@ -146,11 +151,11 @@ fn is_failing_now(text: &str, material: &Material) -> bool {
 mod tests {
     use cerberus_record::clean::BUILT_IN;
     use cerberus_record::event::Event;
-    use cerberus_record::fact::{Fact, Kind};
+    use cerberus_record::fact::{Fact, FactKind};
     use cerberus_record::time::Timestamp;
 
     use super::*;
-    use crate::brief::{Item, Section};
+    use crate::brief::{BriefLine, Section};
     use crate::summary::digest::entries;
 
     fn digest() -> Digest {
@@ -170,7 +175,7 @@ mod tests {
 
     fn kept(answer: &str) -> Vec<(ItemSort, String)> {
         let Fact { kind, code, text, .. } = Fact::blocker("TestRace", Some("test"));
-        let items = [Item {
+        let items = [BriefLine {
             section: Section::Blockers,
             kind,
             code,
@@ -184,8 +189,8 @@ mod tests {
             reference: None,
             author: None,
         }];
-        assert_eq!(kind, Kind::Blocker);
-        let material = Material { project: "hydra", items: &items, shared: &items, done: &[], passing: &[] };
+        assert_eq!(kind, FactKind::Blocker);
+        let material = SummaryMaterial { project: "hydra", items: &items, shared: &items, done: &[], passing: &[] };
         let found = verified(&BUILT_IN, &parse(answer), &digest(), &material);
         found.into_iter().map(|item| (item.sort, item.text.to_string())).collect()
     }

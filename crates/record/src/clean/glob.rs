@@ -20,7 +20,7 @@ pub struct Glob {
 
 /// What a pattern in a list does with the paths it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum PatternEffect {
     Include,
     /// `!` before a pattern.
     Except,
@@ -87,7 +87,7 @@ impl Glob {
 
     /// Does the pattern match this path, or a folder above it? What the path leads to is unknown, so it may be a folder.
     pub fn matches(&self, path: &str) -> bool {
-        deciding(&[(self, Effect::Include)], path).is_some()
+        deciding(&[(self, PatternEffect::Include)], path).is_some()
     }
 
     /// Does the word only name a kind of file: `.env` and `*.pem`, but not `prod.pem`?
@@ -102,15 +102,15 @@ impl Glob {
 
 /// The pattern because of which a path is included, as in a `.gitignore`. The last pattern that matches decides; what is
 /// below an included folder is included, whatever the patterns say about it.
-pub fn deciding<'g>(patterns: &[(&'g Glob, Effect)], path: &str) -> Option<&'g Glob> {
-    let mut all: Vec<Progress> = patterns.iter().map(|(glob, _)| Progress::of(glob)).collect();
-    let decide = |all: &[Progress], is_end: bool| {
-        let is_matched = |(progress, (glob, effect)): &(&Progress, &(&'g Glob, Effect))| {
+pub fn deciding<'g>(patterns: &[(&'g Glob, PatternEffect)], path: &str) -> Option<&'g Glob> {
+    let mut all: Vec<GlobProgress> = patterns.iter().map(|(glob, _)| GlobProgress::of(glob)).collect();
+    let decide = |all: &[GlobProgress], is_end: bool| {
+        let is_matched = |(progress, (glob, effect)): &(&GlobProgress, &(&'g Glob, PatternEffect))| {
             // At the end it is unknown whether the path is a folder: in doubt it is included.
-            progress.is_complete() && !(is_end && glob.is_folder && *effect == Effect::Except)
+            progress.is_complete() && !(is_end && glob.is_folder && *effect == PatternEffect::Except)
         };
         let last = all.iter().zip(patterns).rev().find(is_matched);
-        last.and_then(|(_, (glob, effect))| (*effect == Effect::Include).then_some(*glob))
+        last.and_then(|(_, (glob, effect))| (*effect == PatternEffect::Include).then_some(*glob))
     };
     // An anchored pattern starts at the project's root, or at the file system's root for an absolute path.
     let below_root = path.strip_prefix('/').map_or(0, |rest| path.len() - rest.len());
@@ -133,7 +133,7 @@ pub fn deciding<'g>(patterns: &[(&'g Glob, Effect)], path: &str) -> Option<&'g G
 }
 
 /// How far a pattern has got in a path: the set of positions in the pattern.
-struct Progress<'g> {
+struct GlobProgress<'g> {
     glob: &'g Glob,
     /// A path read byte by byte, as git reads it.
     by_byte: u128,
@@ -141,9 +141,9 @@ struct Progress<'g> {
     by_char: u128,
 }
 
-impl Progress<'_> {
-    fn of(glob: &Glob) -> Progress<'_> {
-        Progress { glob, by_byte: 0, by_char: 0 }
+impl GlobProgress<'_> {
+    fn of(glob: &Glob) -> GlobProgress<'_> {
+        GlobProgress { glob, by_byte: 0, by_char: 0 }
     }
 
     fn begin(&mut self) {
@@ -275,20 +275,20 @@ fn enter(pattern: &[u8], position: usize) -> u128 {
 }
 
 /// An item of a set.
-enum Item<'p> {
+enum SetItem<'p> {
     One(u32),
     Range(u32, u32),
     /// `[:digit:]`.
     Class(&'p str),
 }
 
-impl Item<'_> {
+impl SetItem<'_> {
     fn contains(&self, code: u32) -> bool {
         let upper = u8::try_from(code).map_or(code, |byte| byte.to_ascii_uppercase().into());
         [code, folded(code), upper].into_iter().any(|code| match self {
-            Item::One(one) => *one == code,
-            Item::Range(first, last) => (*first..=*last).contains(&code),
-            Item::Class(name) => u8::try_from(code).is_ok_and(|byte| is_of_class(name, byte) == Some(true)),
+            SetItem::One(one) => *one == code,
+            SetItem::Range(first, last) => (*first..=*last).contains(&code),
+            SetItem::Class(name) => u8::try_from(code).is_ok_and(|byte| is_of_class(name, byte) == Some(true)),
         })
     }
 }
@@ -313,7 +313,7 @@ fn is_of_class(name: &str, byte: u8) -> Option<bool> {
 }
 
 /// Reads the set that opens at a position. Returns whether it is negated and where it ends; `None` if it never does.
-fn set<'p>(pattern: &'p str, open: usize, unit: Unit, mut add: impl FnMut(Item<'p>)) -> Option<(bool, usize)> {
+fn set<'p>(pattern: &'p str, open: usize, unit: Unit, mut add: impl FnMut(SetItem<'p>)) -> Option<(bool, usize)> {
     let bytes = pattern.as_bytes();
     let is_negated = matches!(bytes.get(open + 1), Some(b'!' | b'^'));
     let first = open + 1 + usize::from(is_negated);
@@ -330,7 +330,7 @@ fn set<'p>(pattern: &'p str, open: usize, unit: Unit, mut add: impl FnMut(Item<'
             [b']', ..] if at > first => return Some((is_negated, at + 1)),
             [b'[', b':', ..] if class_name(pattern, at + 2).is_some() => {
                 let name = class_name(pattern, at + 2)?;
-                add(Item::Class(name));
+                add(SetItem::Class(name));
                 at += name.len() + 4;
             }
             _ => {
@@ -338,9 +338,9 @@ fn set<'p>(pattern: &'p str, open: usize, unit: Unit, mut add: impl FnMut(Item<'
                 match bytes.get(at..)? {
                     [b'-', next, ..] if *next != b']' => {
                         at += 1;
-                        add(Item::Range(one, character(&mut at)?));
+                        add(SetItem::Range(one, character(&mut at)?));
                     }
-                    _ => add(Item::One(one)),
+                    _ => add(SetItem::One(one)),
                 }
             }
         }
@@ -363,8 +363,8 @@ fn flaw(pattern: &str) -> Option<String> {
             b'[' => {
                 let mut wrong = None;
                 let end = set(pattern, at, Unit::Char('x'), |item| match item {
-                    Item::Range(first, last) if first > last => wrong = Some("a range runs backwards".to_string()),
-                    Item::Class(name) if is_of_class(name, b'x').is_none() => {
+                    SetItem::Range(first, last) if first > last => wrong = Some("a range runs backwards".to_string()),
+                    SetItem::Class(name) if is_of_class(name, b'x').is_none() => {
                         wrong = Some(format!("there is no class [:{name}:]"));
                     }
                     _ => {}
@@ -487,11 +487,11 @@ mod tests {
         ];
         for (patterns, path, expected) in cases {
             let rule = |text: &&str| match text.strip_prefix('!') {
-                Some(text) => (Glob::parse(text).unwrap(), Effect::Except),
-                None => (Glob::parse(text).unwrap(), Effect::Include),
+                Some(text) => (Glob::parse(text).unwrap(), PatternEffect::Except),
+                None => (Glob::parse(text).unwrap(), PatternEffect::Include),
             };
-            let rules: Vec<(Glob, Effect)> = patterns.iter().map(rule).collect();
-            let rules: Vec<(&Glob, Effect)> = rules.iter().map(|(glob, effect)| (glob, *effect)).collect();
+            let rules: Vec<(Glob, PatternEffect)> = patterns.iter().map(rule).collect();
+            let rules: Vec<(&Glob, PatternEffect)> = rules.iter().map(|(glob, effect)| (glob, *effect)).collect();
             assert_eq!(deciding(&rules, path).is_some(), expected, "{patterns:?} {path}");
         }
     }

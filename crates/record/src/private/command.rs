@@ -12,7 +12,7 @@ const GAP: &str = "\n…\n";
 
 /// The private words of a command.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PrivateWords {
     /// In order, not overlapping.
     pub(super) words: Vec<Range<usize>>,
     /// It works in a private folder or names a private file.
@@ -21,11 +21,11 @@ pub(super) struct Found {
 
 impl PrivacyRules {
     /// The words of a command that name private files, or anything in a private folder.
-    pub(super) fn in_command(&self, command: &str) -> Found {
+    pub(super) fn in_command(&self, command: &str) -> PrivateWords {
         if !self.may_be_spelled(command) {
-            return Found::default();
+            return PrivateWords::default();
         }
-        let mut found = Found::default();
+        let mut found = PrivateWords::default();
         let mut at = 0;
         for part in command.split(GAP) {
             for group in shell::groups(part) {
@@ -44,9 +44,9 @@ impl PrivacyRules {
         found
     }
 
-    fn in_group(&self, group: &shell::Group, at: usize, found: &mut Found) {
+    fn in_group(&self, group: &shell::WordGroup, at: usize, found: &mut PrivateWords) {
         let holds_private = |path: &str| self.is_private(&format!("{path}/x"));
-        let is_folder = |word: &shell::Named| word.paths.iter().any(|path| holds_private(path));
+        let is_folder = |word: &shell::NamedPaths| word.paths.iter().any(|path| holds_private(path));
         let works_there = !group.folder.is_empty() && holds_private(&group.folder);
         let named = group.words.iter().position(|word| word.is_argument && is_folder(word));
         found.is_private |= works_there || named.is_some();
@@ -165,7 +165,7 @@ mod tests {
             "cp {a,b}.rs c",
             "cat src/environment.rs",
         ] {
-            assert_eq!(rules.in_command(command), Found::default(), "{command}");
+            assert_eq!(rules.in_command(command), PrivateWords::default(), "{command}");
         }
         assert!(!rules.may_be_spelled("git commit -m \"it's done\" && cargo test 'x y' $HOME"));
     }

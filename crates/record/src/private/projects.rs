@@ -8,7 +8,7 @@ use super::{MARK, words};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::event::{Event, Task, ToolUse};
-use crate::fact::Kind;
+use crate::fact::FactKind;
 
 /// Commands that change the folder, and options that name one.
 const FOLDER_FOLLOWS: [&str; 4] = ["cd", "pushd", "-C", "--directory"];
@@ -40,7 +40,7 @@ impl OtherProjects<'_> {
             Event::Task(task) => Event::Task(self.task(task)?),
             Event::Note(note) => {
                 let mut kept = note.clone();
-                if note.kind == Kind::File && self.is_file_shut(&note.text) {
+                if note.kind == FactKind::File && self.is_file_shut(&note.text) {
                     kept.text = Clean::word(MARK);
                 }
                 self.change(&mut kept.text, Keep::SUBJECT);

@@ -32,7 +32,7 @@ fn every_built_in_pattern_is_found_in_any_case() {
         ".AWS/credentials",
         "a/SECRETS/b",
     ];
-    let included = PATHS.iter().filter(|(_, effect)| *effect == Effect::Include).count();
+    let included = PATHS.iter().filter(|(_, effect)| *effect == PatternEffect::Include).count();
     assert_eq!((paths.len(), SPELLED.len()), (included, included));
     for path in paths {
         assert!(PrivacyRules::default().is_private(path), "{path}");

@@ -11,7 +11,7 @@ use crate::id::ProjectId;
 
 /// What is known about a project's repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownProject {
     pub project: ProjectId,
     /// The git directory shared by all worktrees, or the folder itself.
     pub folder: String,
@@ -26,7 +26,7 @@ pub struct Known {
 
 /// The user's answer about two projects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct JoinAnswer {
     pub one: ProjectId,
     pub other: ProjectId,
     pub is_same: bool,
@@ -62,35 +62,35 @@ impl Reason {
 
 /// The result of comparing two repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum JoinVerdict {
     Same(Reason),
     MayBeSame,
     Different,
 }
 
 /// Compares two repositories. The result does not depend on their order.
-pub fn compare(a: &Known, b: &Known) -> Verdict {
+pub fn compare(a: &KnownProject, b: &KnownProject) -> JoinVerdict {
     let is_same = |a: &Option<String>, b: &Option<String>| a.as_ref().zip(b.as_ref()).map(|(a, b)| a == b);
     let roots = is_same(&a.root_commit, &b.root_commit);
     let is_clone = is_cloned_from(a, b) || is_cloned_from(b, a);
     match (is_same(&a.origin, &b.origin), roots) {
         // The history was replaced, or the URL now belongs to someone else.
-        (Some(true), Some(false)) => Verdict::MayBeSame,
-        (Some(true), _) => Verdict::Same(Reason::SameOrigin),
-        (_, Some(true)) if is_clone => Verdict::Same(Reason::ClonedFrom),
+        (Some(true), Some(false)) => JoinVerdict::MayBeSame,
+        (Some(true), _) => JoinVerdict::Same(Reason::SameOrigin),
+        (_, Some(true)) if is_clone => JoinVerdict::Same(Reason::ClonedFrom),
         // A fork: same first commit, different origin.
-        (Some(false), Some(true)) => Verdict::MayBeSame,
-        (None, Some(true)) if a.origin.is_some() || b.origin.is_some() => Verdict::Same(Reason::SameRootCommit),
-        (None, Some(true)) if a.is_there != b.is_there => Verdict::Same(Reason::Moved),
+        (Some(false), Some(true)) => JoinVerdict::MayBeSame,
+        (None, Some(true)) if a.origin.is_some() || b.origin.is_some() => JoinVerdict::Same(Reason::SameRootCommit),
+        (None, Some(true)) if a.is_there != b.is_there => JoinVerdict::Same(Reason::Moved),
         // A copy next to the original.
-        (None, Some(true)) => Verdict::MayBeSame,
-        (_, None) if is_clone => Verdict::MayBeSame,
-        _ if is_same(&a.name, &b.name) == Some(true) => Verdict::MayBeSame,
-        _ => Verdict::Different,
+        (None, Some(true)) => JoinVerdict::MayBeSame,
+        (_, None) if is_clone => JoinVerdict::MayBeSame,
+        _ if is_same(&a.name, &b.name) == Some(true) => JoinVerdict::MayBeSame,
+        _ => JoinVerdict::Different,
     }
 }
 
-fn is_cloned_from(clone: &Known, source: &Known) -> bool {
+fn is_cloned_from(clone: &KnownProject, source: &KnownProject) -> bool {
     let worktree = source.folder.strip_suffix("/.git").unwrap_or(&source.folder);
     clone.origin.as_deref().is_some_and(|origin| origin == worktree || origin == source.folder)
 }
@@ -113,7 +113,7 @@ pub struct Groups {
 }
 
 /// Computes the groups. `answers` are sorted from oldest to newest.
-pub fn groups(known: &[Known], answers: &[Answer]) -> Groups {
+pub fn groups(known: &[KnownProject], answers: &[JoinAnswer]) -> Groups {
     let mentioned = answers.iter().flat_map(|answer| [&answer.one, &answer.other]);
     let projects: BTreeSet<&ProjectId> = known.iter().map(|known| &known.project).chain(mentioned).collect();
     let projects: Vec<ProjectId> = projects.into_iter().cloned().collect();
@@ -137,9 +137,9 @@ pub fn groups(known: &[Known], answers: &[Answer]) -> Groups {
             continue;
         };
         match compare(&known[a], &known[b]) {
-            Verdict::Same(reason) => found.push((reason, pair(one, other))),
-            Verdict::MayBeSame => groups.unsure.push(pair(one, other)),
-            Verdict::Different => {}
+            JoinVerdict::Same(reason) => found.push((reason, pair(one, other))),
+            JoinVerdict::MayBeSame => groups.unsure.push(pair(one, other)),
+            JoinVerdict::Different => {}
         }
     }
     // The order only matters when a project has evidence for two others that the user keeps apart.
@@ -154,7 +154,7 @@ pub fn groups(known: &[Known], answers: &[Answer]) -> Groups {
 }
 
 /// Pairs that share an origin, first commit, name or path. All other pairs are different.
-fn alike(known: &[Known]) -> BTreeSet<(usize, usize)> {
+fn alike(known: &[KnownProject]) -> BTreeSet<(usize, usize)> {
     let mut by_trait: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for (place, one) in known.iter().enumerate() {
         let worktree = one.folder.strip_suffix("/.git").unwrap_or(&one.folder);
@@ -249,11 +249,11 @@ mod tests {
     }
 
     /// `folder origin root name`, each but the first may be `-`; a folder that ends in `!` is gone.
-    fn known(written: &str) -> Known {
+    fn known(written: &str) -> KnownProject {
         let words: Vec<&str> = written.split_whitespace().collect();
         let word = |at: usize| words.get(at).filter(|word| **word != "-").map(|word| word.to_string());
         let folder = words[0].trim_end_matches('!');
-        Known {
+        KnownProject {
             project: id(folder),
             folder: format!("/{folder}/.git"),
             is_there: !words[0].ends_with('!'),
@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn repositories_are_compared_by_origin_first_commit_and_name() {
+        use JoinVerdict::*;
         use Reason::*;
-        use Verdict::*;
         for (a, b, expected, what) in [
             ("a h/x", "b h/x", Same(SameOrigin), "two clones"),
             ("a h/x r1", "b h/x r1", Same(SameOrigin), "two full clones"),
@@ -300,19 +300,19 @@ mod tests {
         }
     }
 
-    fn answers(written: &[&str]) -> Vec<Answer> {
+    fn answers(written: &[&str]) -> Vec<JoinAnswer> {
         let answer = |text: &&str| {
             let (pair, is_same) = match text.split_once('=') {
                 Some(pair) => (pair, true),
                 None => (text.split_once('|').unwrap(), false),
             };
-            Answer { one: id(pair.0), other: id(pair.1), is_same }
+            JoinAnswer { one: id(pair.0), other: id(pair.1), is_same }
         };
         written.iter().map(answer).collect()
     }
 
     fn told(repositories: &[&str], said: &[&str], project: &str) -> (String, String) {
-        let known: Vec<Known> = repositories.iter().map(|written| known(written)).collect();
+        let known: Vec<KnownProject> = repositories.iter().map(|written| known(written)).collect();
         let groups = groups(&known, &answers(said));
         let joined = groups.joined(&id(project)).iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(" ");
         let asked = groups.questions(&id(project)).iter().map(|id| id.as_str()).collect::<Vec<_>>().join(" ");
@@ -357,11 +357,11 @@ mod tests {
         assert_eq!(told(&repositories, &[], "unknown"), (String::new(), String::new()));
     }
 
-    fn any_known() -> impl Strategy<Value = Vec<Known>> {
+    fn any_known() -> impl Strategy<Value = Vec<KnownProject>> {
         let one = (0..2_u8, 0..3_u8, 0..3_u8, 0..3_u8);
         prop::collection::vec(one, 0..7).prop_map(|found| {
             let some = |what: &str, number: u8| (number > 0).then(|| format!("{what}{number}"));
-            let known = |(at, (there, origin, root, name)): (usize, (u8, u8, u8, u8))| Known {
+            let known = |(at, (there, origin, root, name)): (usize, (u8, u8, u8, u8))| KnownProject {
                 project: id(&format!("p{at}")),
                 folder: format!("/p{at}/.git"),
                 is_there: there > 0,
@@ -373,10 +373,10 @@ mod tests {
         })
     }
 
-    fn any_answers() -> impl Strategy<Value = Vec<Answer>> {
+    fn any_answers() -> impl Strategy<Value = Vec<JoinAnswer>> {
         let one = (0..7_u8, 0..7_u8, any::<bool>());
         prop::collection::vec(one, 0..6).prop_map(|found| {
-            let answer = |(one, other, is_same): (u8, u8, bool)| Answer {
+            let answer = |(one, other, is_same): (u8, u8, bool)| JoinAnswer {
                 one: id(&format!("p{one}")),
                 other: id(&format!("p{other}")),
                 is_same,

@@ -8,7 +8,7 @@ const URL_BYTES_MAX: usize = 2048;
 
 /// Where a repository was cloned from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum RepositoryOrigin {
     /// `host/path`, or `host:port/path` where the port is not the usual one.
     Remote(String),
     /// A folder of this machine, as it was written: it may be relative to the worktree.
@@ -16,7 +16,7 @@ pub enum Origin {
 }
 
 /// Parses the URL of a remote.
-pub fn parse(url: &str) -> Option<Origin> {
+pub fn parse(url: &str) -> Option<RepositoryOrigin> {
     let url = url.trim();
     if url.is_empty() || url.len() > URL_BYTES_MAX || url.contains(char::is_control) {
         return None;
@@ -25,7 +25,7 @@ pub fn parse(url: &str) -> Option<Origin> {
         return match scheme.to_ascii_lowercase().as_str() {
             "file" => {
                 let path = rest.strip_prefix("localhost").unwrap_or(rest);
-                path.starts_with('/').then(|| Origin::Local(path.to_string()))
+                path.starts_with('/').then(|| RepositoryOrigin::Local(path.to_string()))
             }
             "https" => remote(rest, "443"),
             "http" => remote(rest, "80"),
@@ -41,11 +41,11 @@ pub fn parse(url: &str) -> Option<Origin> {
         // `transport::address` names a remote helper program.
         Some(at) if url[at..].starts_with("::") => None,
         Some(at) => from_host(&url[..at], &url[at + 1..]),
-        None => Some(Origin::Local(url.to_string())),
+        None => Some(RepositoryOrigin::Local(url.to_string())),
     }
 }
 
-fn remote(rest: &str, usual_port: &str) -> Option<Origin> {
+fn remote(rest: &str, usual_port: &str) -> Option<RepositoryOrigin> {
     let (authority, path) = rest.split_once('/')?;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let (host, port) = match host.rsplit_once(':') {
@@ -56,13 +56,13 @@ fn remote(rest: &str, usual_port: &str) -> Option<Origin> {
         return None;
     }
     let port = if port.is_empty() || port == usual_port { String::new() } else { format!(":{port}") };
-    Some(Origin::Remote(format!("{}{port}/{}", plain_host(host)?, plain_path(path)?)))
+    Some(RepositoryOrigin::Remote(format!("{}{port}/{}", plain_host(host)?, plain_path(path)?)))
 }
 
 /// `git@host:path`.
-fn from_host(host: &str, path: &str) -> Option<Origin> {
+fn from_host(host: &str, path: &str) -> Option<RepositoryOrigin> {
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    Some(Origin::Remote(format!("{}/{}", plain_host(host)?, plain_path(path)?)))
+    Some(RepositoryOrigin::Remote(format!("{}/{}", plain_host(host)?, plain_path(path)?)))
 }
 
 fn plain_host(host: &str) -> Option<String> {
@@ -120,7 +120,7 @@ mod tests {
             ("https://[2001:DB8::1]:443/hydra", "[2001:db8::1]/hydra"),
             ("git@[2001:db8::1]:hydra", "[2001:db8::1]/hydra"),
         ] {
-            assert_eq!(parse(url), Some(Origin::Remote(expected.to_string())), "{url}");
+            assert_eq!(parse(url), Some(RepositoryOrigin::Remote(expected.to_string())), "{url}");
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
             ("file:///srv/hydra", "/srv/hydra"),
             ("file://localhost/srv/hydra", "/srv/hydra"),
         ] {
-            assert_eq!(parse(url), Some(Origin::Local(expected.to_string())), "{url}");
+            assert_eq!(parse(url), Some(RepositoryOrigin::Local(expected.to_string())), "{url}");
         }
     }
 
@@ -170,15 +170,15 @@ mod tests {
             scheme in "(https|http|ssh|git)", user in "[a-zA-Z0-9._%-]{1,12}", password in "[A-Z0-9!$&'()*+,;=:%-]{8,20}",
         ) {
             let url = format!("{scheme}://{user}:{password}@git.example/team/hydra");
-            prop_assert_eq!(parse(&url), Some(Origin::Remote("git.example/team/hydra".to_string())));
+            prop_assert_eq!(parse(&url), Some(RepositoryOrigin::Remote("git.example/team/hydra".to_string())));
         }
 
         #[test]
         fn normalising_is_idempotent(url in "(https://|ssh://|git@|file://|/)?\\PC{0,40}") {
-            if let Some(Origin::Remote(plain)) = parse(&url) {
+            if let Some(RepositoryOrigin::Remote(plain)) = parse(&url) {
                 prop_assert_eq!(parse(&format!("https://{plain}")).is_some(), true, "{}", plain);
                 let again = parse(&format!("https://{plain}"));
-                let is_same = again == Some(Origin::Remote(plain.clone()));
+                let is_same = again == Some(RepositoryOrigin::Remote(plain.clone()));
                 // Exceptions: a repeated `.git`, and a port that is only the default for HTTPS.
                 prop_assert!(is_same || plain.ends_with(".git") || plain.contains(":443/"), "{} {:?}", plain, again);
             }

@@ -2,11 +2,11 @@
 //!
 //! Every family reads it, and each takes only lines in its own format, so that nothing is counted twice.
 
-use super::report::Report;
+use super::report::RunReport;
 use super::scripts::task_kind;
 use super::{Family, Kind, go, javascript, jvm, other, python, rust};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     [Family::Rust, Family::Python, Family::Go, Family::Jvm, Family::JavaScript, Family::Other]
         .into_iter()
         .for_each(|family| read_as(family, lines, report));
@@ -19,7 +19,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 }
 
 /// Reads only what one family prints, if it is there at all.
-pub(super) fn read_as(family: Family, lines: &[&str], report: &mut Report) {
+pub(super) fn read_as(family: Family, lines: &[&str], report: &mut RunReport) {
     match family {
         Family::Rust if has(lines, &["test result: ", "Nextest run ID", "test "]) => rust::read(lines, report),
         Family::Python => python::read(lines, report),

@@ -8,7 +8,7 @@ use crate::shell::is_assignment;
 /// Options of package managers that take a value.
 const MANAGER_OPTIONS: &[&str] = &["--prefix", "-w", "--workspace", "--filter", "-F", "-C", "--dir", "--cwd"];
 
-type Found = Option<(Kind, Runner)>;
+type FoundRunner = Option<(Kind, Runner)>;
 
 /// Removes what only changes how a command is run: environment, timing, privileges, shell keywords.
 pub(super) fn without_prefix<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
@@ -67,7 +67,7 @@ pub(super) fn program(word: &str) -> &str {
 }
 
 /// Which run these words are. Wrappers such as `npx` or `poetry run` are ignored.
-pub(super) fn classify(words: &[&str]) -> Found {
+pub(super) fn classify(words: &[&str]) -> FoundRunner {
     let mut words = words;
     for _ in 0..6 {
         let own = without_prefix(words);
@@ -175,7 +175,7 @@ fn only_asks(words: &[&str]) -> bool {
     })
 }
 
-fn direct(words: &[&str]) -> Found {
+fn direct(words: &[&str]) -> FoundRunner {
     let (first, rest) = words.split_first()?;
     if only_asks(rest) {
         return None;
@@ -188,7 +188,7 @@ fn direct(words: &[&str]) -> Found {
 }
 
 /// Programs that are a run on their own.
-fn program_run(name: &str, rest: &[&str]) -> Found {
+fn program_run(name: &str, rest: &[&str]) -> FoundRunner {
     use Kind::{Build, Lint, Test};
     let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
     Some(match name {
@@ -234,7 +234,7 @@ fn program_run(name: &str, rest: &[&str]) -> Found {
 }
 
 /// Programs whose first argument selects what they do.
-fn subcommand_run(name: &str, rest: &[&str]) -> Found {
+fn subcommand_run(name: &str, rest: &[&str]) -> FoundRunner {
     use Kind::{Build, Lint, Test};
     let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
     let verb = rest.iter().copied().find(|word| !word.starts_with(['-', '+'])).unwrap_or_default();
@@ -285,7 +285,7 @@ fn subcommand_run(name: &str, rest: &[&str]) -> Found {
     })
 }
 
-fn tool(verb: &str, rest: &[&str]) -> Found {
+fn tool(verb: &str, rest: &[&str]) -> FoundRunner {
     let kind = match verb {
         "test" | "eunit" | "ct" | "runtest" => Kind::Test,
         "build" if rest.contains(&"test") => Kind::Test,
@@ -297,7 +297,7 @@ fn tool(verb: &str, rest: &[&str]) -> Found {
     Some((kind, Runner::Tool))
 }
 
-fn cargo(rest: &[&str], verb: &str) -> Found {
+fn cargo(rest: &[&str], verb: &str) -> FoundRunner {
     use Kind::{Build, Lint, Test};
     let has = |option: &str| rest.contains(&option);
     Some(match verb {
@@ -317,7 +317,7 @@ fn cargo(rest: &[&str], verb: &str) -> Found {
     })
 }
 
-fn maven(rest: &[&str]) -> Found {
+fn maven(rest: &[&str]) -> FoundRunner {
     let has = |goals: &[&str]| rest.iter().any(|word| goals.contains(word));
     let skips = rest.iter().any(|word| word.starts_with("-DskipTests") || word.starts_with("-Dmaven.test.skip"));
     if !skips && has(&["test", "verify", "integration-test", "surefire:test", "failsafe:verify"]) {
@@ -326,7 +326,7 @@ fn maven(rest: &[&str]) -> Found {
     has(&["compile", "test-compile", "package", "install", "verify", "test"]).then_some((Kind::Build, Runner::Maven))
 }
 
-fn gradle(rest: &[&str]) -> Found {
+fn gradle(rest: &[&str]) -> FoundRunner {
     let mut best = None;
     let mut words = rest.iter();
     while let Some(word) = words.next() {
@@ -355,7 +355,7 @@ fn gradle(rest: &[&str]) -> Found {
 }
 
 /// Programs that run tasks by name.
-fn task_run(name: &str, rest: &[&str]) -> Found {
+fn task_run(name: &str, rest: &[&str]) -> FoundRunner {
     let rest = match name {
         "npm" | "pnpm" | "yarn" => skip_options(rest, MANAGER_OPTIONS),
         "bun" => skip_options(rest, &["--cwd", "--config", "-c"]),
@@ -396,7 +396,7 @@ fn task_run(name: &str, rest: &[&str]) -> Found {
 }
 
 /// Without a target, or with one of unknown meaning, `make` builds.
-fn make(targets: &[&str]) -> Found {
+fn make(targets: &[&str]) -> FoundRunner {
     let mut kind = None;
     let mut targets = targets.iter().filter(|word| !word.starts_with('-') && !word.contains('=')).peekable();
     if targets.peek().is_none() {

@@ -4,7 +4,7 @@
 //! run.
 
 use super::classify::{self, classify};
-use super::{Command, KEY_CHARS_MAX, Kind, Runner, Trust};
+use super::{KEY_CHARS_MAX, Kind, OutcomeTrust, RunCommand, Runner};
 use crate::clean::text::{clip, line};
 use crate::shell::{self, Join, Simple};
 
@@ -48,7 +48,7 @@ pub fn may_be_run(command: &str) -> bool {
 }
 
 /// The run in a shell line, if any.
-pub fn recognise(command: &str) -> Option<Command> {
+pub fn recognise(command: &str) -> Option<RunCommand> {
     if !may_be_run(command) {
         return None;
     }
@@ -56,21 +56,21 @@ pub fn recognise(command: &str) -> Option<Command> {
 }
 
 /// The runners of the run in a shell line, each with how far the line's outcome is its own.
-pub(super) fn runners(command: &str) -> Vec<(Runner, Trust)> {
+pub(super) fn runners(command: &str) -> Vec<(Runner, OutcomeTrust)> {
     recognise_nested(command, 0).map(|(_, runners)| runners).unwrap_or_default()
 }
 
-struct Found {
+struct FoundCommand {
     index: usize,
     kind: Kind,
     runner: Runner,
     key: String,
-    inner: Option<Trust>,
+    inner: Option<OutcomeTrust>,
 }
 
-fn recognise_nested(command: &str, depth: usize) -> Option<(Command, Vec<(Runner, Trust)>)> {
+fn recognise_nested(command: &str, depth: usize) -> Option<(RunCommand, Vec<(Runner, OutcomeTrust)>)> {
     let simples = shell::read(clip(command, COMMAND_BYTES_MAX)).line();
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundCommand> = Vec::new();
     for (index, simple) in simples.iter().enumerate() {
         let words = simple.texts();
         let own = classify::without_prefix(&words);
@@ -78,7 +78,7 @@ fn recognise_nested(command: &str, depth: usize) -> Option<(Command, Vec<(Runner
             if depth < NESTING_MAX
                 && let Some((inner, _)) = recognise_nested(script, depth + 1)
             {
-                found.push(Found {
+                found.push(FoundCommand {
                     index,
                     kind: inner.kind,
                     runner: inner.runner,
@@ -87,7 +87,7 @@ fn recognise_nested(command: &str, depth: usize) -> Option<(Command, Vec<(Runner
                 });
             }
         } else if let Some((kind, runner)) = classify(own) {
-            found.push(Found { index, kind, runner, key: key(own), inner: None });
+            found.push(FoundCommand { index, kind, runner, key: key(own), inner: None });
         }
     }
     let kind = found.iter().map(|found| found.kind).min()?;
@@ -98,15 +98,15 @@ fn recognise_nested(command: &str, depth: usize) -> Option<(Command, Vec<(Runner
     let first = found.first()?;
     let runner = if found.iter().all(|found| found.runner == first.runner) { first.runner } else { Runner::Several };
     let keys: Vec<&str> = found.iter().map(|found| found.key.as_str()).collect();
-    let runners: Vec<(Runner, Trust)> =
+    let runners: Vec<(Runner, OutcomeTrust)> =
         found.iter().map(|found| (found.runner, trust(&simples, found, &blamed))).collect();
     let trust = runners.iter().map(|(_, trust)| *trust).reduce(joined)?;
-    Some((Command { kind, runner, key: line(&keys.join(" && "), KEY_CHARS_MAX), trust }, runners))
+    Some((RunCommand { kind, runner, key: line(&keys.join(" && "), KEY_CHARS_MAX), trust }, runners))
 }
 
 /// Several runs in one line: the line's outcome must be trusted for all of them.
-fn joined(one: Trust, other: Trust) -> Trust {
-    Trust {
+fn joined(one: OutcomeTrust, other: OutcomeTrust) -> OutcomeTrust {
+    OutcomeTrust {
         success: one.success && other.success,
         // One of them failed, whichever it was; only `;` would hide a failure of the others.
         failure: one.failure || other.failure,
@@ -135,7 +135,7 @@ fn key(words: &[&str]) -> String {
     line(&key, KEY_CHARS_MAX)
 }
 
-fn trust(simples: &[Simple], found: &Found, blamed: &[usize]) -> Trust {
+fn trust(simples: &[Simple], found: &FoundCommand, blamed: &[usize]) -> OutcomeTrust {
     let is_pipe = |index: usize| simples.get(index).is_some_and(|simple| simple.join == Join::Pipe);
     let mut first = found.index;
     while first > 0 && is_pipe(first) {
@@ -150,7 +150,7 @@ fn trust(simples: &[Simple], found: &Found, blamed: &[usize]) -> Trust {
     let has_pipefail = simples[..found.index].iter().any(|simple| simple.texts().contains(&"pipefail"));
     let shows = filters.is_empty() || has_pipefail;
     let harmless_after = after.iter().all(|simple| simple.join == Join::And && is_harmless(simple));
-    let own = Trust {
+    let own = OutcomeTrust {
         success: shows
             && simples[first].join != Join::Or
             && after.iter().all(|simple| matches!(simple.join, Join::And | Join::Pipe)),
@@ -158,7 +158,7 @@ fn trust(simples: &[Simple], found: &Found, blamed: &[usize]) -> Trust {
         silence: !simples[found.index].is_hidden && filters.iter().all(passes_output_through),
     };
     match found.inner {
-        Some(inner) => Trust {
+        Some(inner) => OutcomeTrust {
             success: own.success && inner.success,
             failure: own.failure && inner.failure,
             silence: own.silence && inner.silence,

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-use super::{Kind, Verdict, read, recognise};
+use super::{Kind, RunVerdict, read, recognise};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep, clip, clip_front, line};
-use crate::event::{Failure, Outcome};
+use crate::event::{FailedCommand, Outcome};
 use crate::id::fnv1a;
 use crate::shell;
 
@@ -24,14 +24,14 @@ const COMMAND_BYTES_MAX: usize = 8192;
 
 /// What a failed command printed says about its failure; `None` if no line says what is wrong. The line is cleaned before it
 /// is hashed, so that the hash is of no secret.
-pub fn failure(cleaner: &Cleaner, command: &str, printed: &str, outcome: Outcome) -> Option<Failure<'static>> {
+pub fn failure(cleaner: &Cleaner, command: &str, printed: &str, outcome: Outcome) -> Option<FailedCommand<'static>> {
     let head = clip(printed, PART_BYTES_MAX);
     let tail = clip_front(&printed[head.len()..], PART_BYTES_MAX);
     let text = if tail.is_empty() { Cow::Borrowed(head) } else { Cow::Owned(format!("{head}\n{tail}")) };
     let run = recognise(command);
     let read = run.as_ref().map(|run| read(run, &text, outcome));
     // Without an exit code, only the output of a run shows that it failed.
-    let is_red = read.as_ref().is_some_and(|read| read.verdict == Verdict::Red);
+    let is_red = read.as_ref().is_some_and(|read| read.verdict == RunVerdict::Red);
     if outcome != Outcome::Failed && !is_red {
         return None;
     }
@@ -53,7 +53,7 @@ pub fn failure(cleaner: &Cleaner, command: &str, printed: &str, outcome: Outcome
         Some(test) => line(&format!("{test}: {}", &*message), TOLD_CHARS_MAX),
         None => line(&message, TOLD_CHARS_MAX),
     };
-    Some(Failure { signature, message: cleaner.clean(told, Keep::SUBJECT) })
+    Some(FailedCommand { signature, message: cleaner.clean(told, Keep::SUBJECT) })
 }
 
 /// The first line that announces an error; else the first that mentions one.

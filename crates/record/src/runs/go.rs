@@ -1,9 +1,9 @@
 //! `go test` and its wrappers. Without `-v`, only failing tests are named; passing ones are reported per package.
 
 use super::problems::is_missing_package;
-use super::report::{Report, counts, leading_number, without_time};
+use super::report::{RunReport, counts, leading_number, without_time};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let is_summed = lines.iter().any(|line| line.starts_with("DONE ") && line.contains(" test"));
     let is_missing = lines.iter().any(|line| is_missing_package(line));
     for line in lines {
@@ -25,7 +25,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 }
 
 /// `ok pkg 0.1s`, `FAIL pkg [build failed]`, `? pkg [no test files]`, with tabs between.
-fn package(line: &str, report: &mut Report) {
+fn package(line: &str, report: &mut RunReport) {
     if let Some(rest) = line.strip_prefix("ok  \t") {
         if rest.ends_with("[no tests to run]") {
             report.empty();
@@ -44,7 +44,7 @@ fn package(line: &str, report: &mut Report) {
 }
 
 /// `DONE 3 tests, 1 skipped, 1 failure in 0.5s`, `=== FAIL: pkg TestX (0.00s)`.
-fn gotestsum(line: &str, report: &mut Report) -> bool {
+fn gotestsum(line: &str, report: &mut RunReport) -> bool {
     if let Some(rest) = line.strip_prefix("DONE ") {
         let numbers = rest.rsplit_once(" in ").map_or(rest, |(numbers, _)| numbers);
         let (mut ran, mut failed, mut skipped) = (0u32, 0u32, 0u32);
@@ -74,7 +74,7 @@ fn gotestsum(line: &str, report: &mut Report) -> bool {
 }
 
 /// `Ran 3 of 3 Specs in 0.1 seconds`; the line after it counts them.
-fn ginkgo(rest: &str, report: &mut Report) {
+fn ginkgo(rest: &str, report: &mut RunReport) {
     if let Some((number, rest)) = leading_number(rest)
         && rest.starts_with(" of ")
         && rest.contains(" Specs in ")

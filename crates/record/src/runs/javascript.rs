@@ -2,14 +2,14 @@
 //! › name`, `file > suite > name`. If a runner prints a tree, they are joined with ` › `.
 
 use super::Runner;
-use super::report::{Report, counts, indented, leading_number, without_time};
+use super::report::{RunReport, counts, indented, leading_number, without_time};
 
 /// Nobody nests suites deeper than this.
 const DEPTH_MAX: usize = 16;
 const PASS_MARKS: [char; 2] = ['✓', '✔'];
 const FAIL_MARKS: [char; 6] = ['✕', '✗', '×', '✖', '✘', '⨯'];
 
-pub(super) fn read(runner: Runner, lines: &[&str], report: &mut Report) {
+pub(super) fn read(runner: Runner, lines: &[&str], report: &mut RunReport) {
     match runner {
         Runner::Jest => jest(lines, report),
         Runner::Vitest => vitest(lines, report),
@@ -62,7 +62,7 @@ pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
 }
 
 /// `2 failed, 3 passed` → the number of each.
-fn add_counts(numbers: &str, separators: &[char], report: &mut Report) {
+fn add_counts(numbers: &str, separators: &[char], report: &mut RunReport) {
     let (mut passed, mut failed, mut known) = (0u32, 0u32, false);
     for (number, word) in counts(numbers, separators) {
         match word {
@@ -108,7 +108,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-fn jest(lines: &[&str], report: &mut Report) {
+fn jest(lines: &[&str], report: &mut RunReport) {
     let mut tree: Option<Tree> = None;
     for line in lines {
         let (indent, trimmed) = indented(line);
@@ -141,7 +141,7 @@ fn jest(lines: &[&str], report: &mut Report) {
     }
 }
 
-fn vitest(lines: &[&str], report: &mut Report) {
+fn vitest(lines: &[&str], report: &mut RunReport) {
     // The list of failures has full names; the tree above it only parts of them.
     let has_list = lines.iter().any(|line| vitest_failure(line).is_some());
     let mut file = "";
@@ -193,7 +193,7 @@ fn vitest_name(file: &str, name: &str) -> String {
     }
 }
 
-fn mocha(lines: &[&str], report: &mut Report) {
+fn mocha(lines: &[&str], report: &mut RunReport) {
     let mut tree = Tree::default();
     let mut is_over = false;
     let (mut passed, mut failed) = (None, None);
@@ -248,7 +248,7 @@ fn node_count(line: &str) -> Option<(&str, u32)> {
     Some((what, number.parse().ok()?))
 }
 
-fn node_spec(lines: &[&str], report: &mut Report) {
+fn node_spec(lines: &[&str], report: &mut RunReport) {
     let mut tree = Tree::default();
     let (mut passed, mut failed) = (None, None);
     let mut at_list = lines.len();
@@ -298,7 +298,7 @@ fn node_spec(lines: &[&str], report: &mut Report) {
 }
 
 /// The Test Anything Protocol. A suite is a result that follows results with deeper indentation.
-pub(super) fn tap(lines: &[&str], report: &mut Report) {
+pub(super) fn tap(lines: &[&str], report: &mut RunReport) {
     let mut open: Vec<(usize, &str, bool)> = Vec::new();
     for line in lines {
         let (indent, trimmed) = indented(line);
@@ -343,7 +343,7 @@ pub(super) fn tap(lines: &[&str], report: &mut Report) {
     }
 }
 
-fn bun(lines: &[&str], report: &mut Report) {
+fn bun(lines: &[&str], report: &mut RunReport) {
     let (mut passed, mut failed) = (None, None);
     for line in lines {
         let trimmed = line.trim_start();
@@ -377,7 +377,7 @@ fn bun(lines: &[&str], report: &mut Report) {
     }
 }
 
-fn deno(lines: &[&str], report: &mut Report) {
+fn deno(lines: &[&str], report: &mut RunReport) {
     for line in lines {
         if let Some(rest) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | ")) {
             add_counts(rest.rsplit_once(" (").map_or(rest, |(numbers, _)| numbers), &['|'], report);
@@ -398,7 +398,7 @@ fn deno(lines: &[&str], report: &mut Report) {
 }
 
 /// `  ✓  1 [chromium] › a.spec.ts:3:1 › adds (1s)`, and `  2 passed (3s)` at the end.
-fn playwright(lines: &[&str], report: &mut Report) {
+fn playwright(lines: &[&str], report: &mut RunReport) {
     let (mut passed, mut failed) = (None, None);
     for line in lines {
         let trimmed = line.trim_start();

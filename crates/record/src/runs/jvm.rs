@@ -1,8 +1,8 @@
 //! Maven Surefire and Gradle. Names are `Class.test` and `Class > test`, as printed.
 
-use super::report::{Report, leading_number};
+use super::report::{RunReport, leading_number};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     // Totals follow `Results:`. Without them, the lines of the classes are added up.
     let has_total = lines.iter().any(|line| maven_counts(line).is_some_and(|counts| counts.is_total));
     for line in lines {
@@ -21,7 +21,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 }
 
 /// `[ERROR]   StoreTest.closes:5 not closed`, in the list at the end; needed if the rest was left out.
-fn listed(lines: &[&str], report: &mut Report) {
+fn listed(lines: &[&str], report: &mut RunReport) {
     let mut in_list = false;
     for line in lines {
         let Some(rest) = line.strip_prefix("[ERROR] ") else {
@@ -40,7 +40,7 @@ fn listed(lines: &[&str], report: &mut Report) {
     }
 }
 
-struct Counts {
+struct JvmCounts {
     run: u32,
     failed: u32,
     skipped: u32,
@@ -52,7 +52,7 @@ fn unmarked(line: &str) -> &str {
 }
 
 /// `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`, followed by the class, or by nothing in a total.
-fn maven_counts(line: &str) -> Option<Counts> {
+fn maven_counts(line: &str) -> Option<JvmCounts> {
     let rest = unmarked(line).strip_prefix("Tests run: ")?;
     let (run, mut rest) = leading_number(rest)?;
     let mut number = |name: &str| -> Option<u32> {
@@ -63,10 +63,10 @@ fn maven_counts(line: &str) -> Option<Counts> {
     let failures = number(", Failures: ")?;
     let errors = number(", Errors: ")?;
     let skipped = number(", Skipped: ").unwrap_or(0);
-    Some(Counts { run, failed: failures.saturating_add(errors), skipped, is_total: rest.is_empty() })
+    Some(JvmCounts { run, failed: failures.saturating_add(errors), skipped, is_total: rest.is_empty() })
 }
 
-fn maven(line: &str, report: &mut Report) {
+fn maven(line: &str, report: &mut RunReport) {
     let trimmed = unmarked(line);
     if trimmed.starts_with("No tests to run")
         || trimmed.starts_with("No tests were executed")
@@ -103,7 +103,7 @@ fn maven_name(trimmed: &str) -> Option<String> {
     }
 }
 
-fn gradle(line: &str, report: &mut Report) {
+fn gradle(line: &str, report: &mut RunReport) {
     if line.starts_with("> Task ") {
         if line.ends_with(" FAILED") {
             report.red();

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Command, Family, Kind, NAMES_MAX, Run, Verdict};
+use super::{Family, Kind, NAMES_MAX, Run, RunCommand, RunVerdict};
 use crate::map::FastSet;
 
 /// Names that only ever passed are not stored beyond this limit; failing ones always are.
@@ -24,7 +24,7 @@ const FAILING_MAX: usize = 2 * PASSING_MAX;
 const KEYS_MAX: usize = 1000;
 
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct RunLedger {
     tests: BTreeMap<String, Test>,
     /// The names of failing tests.
     failing: BTreeSet<String>,
@@ -50,14 +50,14 @@ struct Last {
     ran: Option<u32>,
 }
 
-impl Ledger {
+impl RunLedger {
     /// Follows only these names. What becomes of a name does not depend on others.
-    pub fn about<'a>(names: impl Iterator<Item = &'a str>) -> Ledger {
-        Ledger { about: Some(names.map(str::to_string).collect()), ..Ledger::default() }
+    pub fn about<'a>(names: impl Iterator<Item = &'a str>) -> RunLedger {
+        RunLedger { about: Some(names.map(str::to_string).collect()), ..RunLedger::default() }
     }
 
     /// Adds the next run.
-    pub fn add(&mut self, command: &Command, run: &Run) {
+    pub fn add(&mut self, command: &RunCommand, run: &Run) {
         for name in &run.passed {
             self.mark(name, &command.key, false);
         }
@@ -66,18 +66,18 @@ impl Ledger {
             _ => None,
         };
         match run.verdict {
-            Verdict::Green => self.clear(run, |key| key == command.key || covers(command, key)),
-            Verdict::Red if names_all(run) && !self.ran_more(&command.key, ran) => {
+            RunVerdict::Green => self.clear(run, |key| key == command.key || covers(command, key)),
+            RunVerdict::Red if names_all(run) && !self.ran_more(&command.key, ran) => {
                 self.clear(run, |key| key == command.key)
             }
-            Verdict::Red | Verdict::Empty | Verdict::Unknown => {}
+            RunVerdict::Red | RunVerdict::Empty | RunVerdict::Unknown => {}
         }
         for name in &run.failed {
             self.mark(name, &command.key, true);
         }
-        let is_decided = matches!(run.verdict, Verdict::Green | Verdict::Red);
+        let is_decided = matches!(run.verdict, RunVerdict::Green | RunVerdict::Red);
         if is_decided && (self.commands.len() < KEYS_MAX || self.commands.contains_key(&command.key)) {
-            let last = Last { is_red: run.verdict == Verdict::Red, has_names: !run.failed.is_empty(), ran };
+            let last = Last { is_red: run.verdict == RunVerdict::Red, has_names: !run.failed.is_empty(), ran };
             self.commands.insert(command.key.clone(), last);
         }
     }
@@ -173,9 +173,9 @@ fn names_all(run: &Run) -> bool {
     !run.failed.is_empty() && run.failed.len() == count && count < NAMES_MAX
 }
 
-impl Command {
+impl RunCommand {
     /// Do both run the same compiler or interpreter? A task runner may start any.
-    pub fn same_toolchain(&self, other: &Command) -> bool {
+    pub fn same_toolchain(&self, other: &RunCommand) -> bool {
         let (own, others) = (self.runner.family(), other.runner.family());
         let is_any = |family| matches!(family, Family::Any | Family::Other);
         own == others || is_any(own) || is_any(others)
@@ -188,7 +188,7 @@ impl Command {
 }
 
 /// Is `narrow` the bare test command `broad`, with nothing added that selects other tests?
-fn covers(broad: &Command, narrow: &str) -> bool {
+fn covers(broad: &RunCommand, narrow: &str) -> bool {
     if broad.kind != Kind::Test {
         return false;
     }
@@ -265,18 +265,18 @@ fn essential(key: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::{Runner, Trust, recognise};
+    use crate::runs::{OutcomeTrust, Runner, recognise};
 
-    fn command(line: &str) -> Command {
-        recognise(line).unwrap_or(Command {
+    fn command(line: &str) -> RunCommand {
+        recognise(line).unwrap_or(RunCommand {
             kind: Kind::Test,
             runner: Runner::Script,
             key: line.to_string(),
-            trust: Trust { success: true, failure: true, silence: true },
+            trust: OutcomeTrust { success: true, failure: true, silence: true },
         })
     }
 
-    fn run(verdict: Verdict, passed: &[&str], failed: &[&str]) -> Run {
+    fn run(verdict: RunVerdict, passed: &[&str], failed: &[&str]) -> Run {
         let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         Run {
             verdict,
@@ -290,10 +290,10 @@ mod tests {
 
     fn counted(passed: u32, failed: &[&str]) -> Run {
         let failed_count = u32::try_from(failed.len()).ok();
-        Run { passed_count: Some(passed), failed_count, ..run(Verdict::Red, &[], failed) }
+        Run { passed_count: Some(passed), failed_count, ..run(RunVerdict::Red, &[], failed) }
     }
 
-    fn shown(ledger: &Ledger) -> String {
+    fn shown(ledger: &RunLedger) -> String {
         let list = |names: Vec<&str>| names.join(",");
         format!(
             "failing={} passing={} fixed={} regressed={} red={}",
@@ -306,7 +306,7 @@ mod tests {
     }
 
     fn check(runs: &[(&str, Run)], expected: &str) {
-        let mut ledger = Ledger::default();
+        let mut ledger = RunLedger::default();
         for (line, run) in runs {
             ledger.add(&command(line), run);
         }
@@ -316,17 +316,17 @@ mod tests {
     #[test]
     fn a_name_is_followed_alone_as_among_all() {
         let runs = [
-            ("cargo test", run(Verdict::Red, &["a"], &["b", "c"])),
-            ("cargo test b", run(Verdict::Green, &["b"], &[])),
+            ("cargo test", run(RunVerdict::Red, &["a"], &["b", "c"])),
+            ("cargo test b", run(RunVerdict::Green, &["b"], &[])),
             ("cargo test", counted(5, &["c", "d"])),
             ("cargo test", counted(6, &["d"])),
         ];
-        let mut all = Ledger::default();
+        let mut all = RunLedger::default();
         runs.iter().for_each(|(line, run)| all.add(&command(line), run));
         for (name, expected) in [("a", false), ("b", false), ("c", false), ("d", true)] {
-            let mut alone = Ledger::about([name].into_iter());
+            let mut alone = RunLedger::about([name].into_iter());
             runs.iter().for_each(|(line, run)| alone.add(&command(line), run));
-            let is_failing = |ledger: &Ledger| ledger.failing().any(|failing| failing == name);
+            let is_failing = |ledger: &RunLedger| ledger.failing().any(|failing| failing == name);
             assert_eq!((is_failing(&alone), is_failing(&all)), (expected, expected), "{name}");
             assert!(alone.failing().chain(alone.passing()).all(|known| known == name), "{name}");
         }
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_last_result_for_a_name_counts() {
-        use Verdict::{Green, Red};
+        use RunVerdict::{Green, Red};
         let both = run(Red, &["a"], &["b"]);
         check(&[("cargo test", both.clone())], "failing=b passing=a fixed= regressed= red=");
         check(
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn green_clears_its_key_and_the_keys_it_covers() {
-        use Verdict::{Empty, Green, Red, Unknown};
+        use RunVerdict::{Empty, Green, Red, Unknown};
         let green = run(Green, &[], &[]);
         for (red, then, cleared) in [
             ("pytest -q", "pytest -q", true),
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn red_without_names_is_a_red_command_until_it_is_green() {
-        use Verdict::{Green, Red, Unknown};
+        use RunVerdict::{Green, Red, Unknown};
         let red = ("cargo build", run(Red, &[], &[]));
         check(std::slice::from_ref(&red), "failing= passing= fixed= regressed= red=cargo build");
         check(

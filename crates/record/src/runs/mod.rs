@@ -1,7 +1,7 @@
 //! Shell commands that test, build or lint: how they are recognised, what their output means, what they leave open.
 //!
 //! [`printed`] decides what a hook may keep of an output; [`recognise`] classifies a command;
-//! [`read`] interprets its output; [`Ledger`] tracks what is failing across runs. All of it is pure, bounded and
+//! [`read`] interprets its output; [`RunLedger`] tracks what is failing across runs. All of it is pure, bounded and
 //! linear in its input, and no output is an error. An unclear result is `Unknown`, never a guess: a green verdict
 //! needs a passing test, a success message or an exit code that is known to be the command's own.
 
@@ -28,8 +28,8 @@ use serde::{Deserialize, Serialize};
 
 pub use command::{may_be_run, recognise};
 pub use failure::{failure, is_preparation};
-pub use ledger::Ledger;
-pub use printed::{Printed, lines_of_run, printed, without_contents};
+pub use ledger::RunLedger;
+pub use printed::{KeptOutput, lines_of_run, printed, without_contents};
 pub use report::{is_test_output, read};
 pub use toolchain::{Toolchain, passed_toolchains, tested_by};
 
@@ -43,18 +43,18 @@ pub enum Kind {
 
 /// A recognised run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct RunCommand {
     pub kind: Kind,
     pub runner: Runner,
     /// Identifies the same command across runs: without `cd`, environment, redirections, pipes and timing; one line of
     /// at most [`KEY_CHARS_MAX`].
     pub key: String,
-    pub trust: Trust,
+    pub trust: OutcomeTrust,
 }
 
 /// How far the outcome of the shell line is the outcome of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trust {
+pub struct OutcomeTrust {
     /// If the line succeeds, the command did: nothing after it hides a failure.
     pub success: bool,
     /// If the line fails, the command did: nothing else in the line could have failed.
@@ -68,7 +68,7 @@ pub const NAMES_MAX: usize = 200;
 pub const NAME_CHARS_MAX: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
+pub enum RunVerdict {
     Green,
     Red,
     /// It ran, but there was nothing to test.
@@ -79,7 +79,7 @@ pub enum Verdict {
 /// The result of a run. Lists have at most [`NAMES_MAX`] lines of [`NAME_CHARS_MAX`] each, without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    pub verdict: Verdict,
+    pub verdict: RunVerdict,
     /// Passing tests, as the runner prints them. Most runners name only the failing ones.
     pub passed: Vec<String>,
     /// Failing tests. A red run may name none.

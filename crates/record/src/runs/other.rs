@@ -1,10 +1,10 @@
 //! Ruby, PHP, .NET, C and C++, Swift, Elixir: runners with their own summary line and a list of failures.
 
 use super::javascript::tap;
-use super::report::{Report, counts, leading_number, without_time};
+use super::report::{RunReport, counts, leading_number, without_time};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
-    let mut state = State::default();
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
+    let mut state = OtherReportState::default();
     for line in lines {
         let line = *line;
         if ruby(line, &mut state, report) || php(line, &mut state, report) {
@@ -26,7 +26,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 }
 
 #[derive(Default)]
-struct State {
+struct OtherReportState {
     /// The next line names a test, after minitest's `1) Failure:`.
     is_named_next: bool,
     in_ctest_list: bool,
@@ -39,7 +39,7 @@ fn is_tap_plan(line: &str) -> bool {
     line.strip_prefix("1..").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn ruby(line: &str, state: &mut State, report: &mut Report) -> bool {
+fn ruby(line: &str, state: &mut OtherReportState, report: &mut RunReport) -> bool {
     if std::mem::take(&mut state.is_named_next) {
         let name = line.trim_end_matches(':');
         let name = name.split(" [").next().unwrap_or(name);
@@ -75,7 +75,7 @@ fn ruby(line: &str, state: &mut State, report: &mut Report) -> bool {
 }
 
 /// `5 examples, 1 failure, 1 pending`; `3 runs, 1 assertions, 1 failures, 1 errors, 0 skips`.
-fn ruby_summary(line: &str, report: &mut Report) -> bool {
+fn ruby_summary(line: &str, report: &mut RunReport) -> bool {
     let Some((ran, rest)) = leading_number(line) else {
         return false;
     };
@@ -98,7 +98,7 @@ fn ruby_summary(line: &str, report: &mut Report) -> bool {
     true
 }
 
-fn php(line: &str, state: &mut State, report: &mut Report) -> bool {
+fn php(line: &str, state: &mut OtherReportState, report: &mut RunReport) -> bool {
     if line.starts_with("PHPUnit ") {
         state.is_phpunit = true;
     } else if let Some(rest) = line.strip_prefix("OK (") {
@@ -130,7 +130,7 @@ fn php(line: &str, state: &mut State, report: &mut Report) -> bool {
 }
 
 /// `   FAILED  Tests\Unit\ATest > it adds`, `  Tests:    1 failed, 2 passed (3 assertions)`.
-fn pest(line: &str, report: &mut Report) -> bool {
+fn pest(line: &str, report: &mut RunReport) -> bool {
     let trimmed = line.trim_start();
     if let Some(name) = trimmed.strip_prefix("FAILED  ").filter(|name| name.contains(" > ")) {
         report.fail(name.split("  ").next().unwrap_or(name));
@@ -152,7 +152,7 @@ fn pest(line: &str, report: &mut Report) -> bool {
 }
 
 /// `1) App\Tests\StoreTest::testCloses`, in the lists before the summary.
-fn phpunit_failures(lines: &[&str], report: &mut Report) {
+fn phpunit_failures(lines: &[&str], report: &mut RunReport) {
     let mut in_list = false;
     for line in lines {
         if line.starts_with("There was 1 ") || line.starts_with("There were ") {
@@ -175,7 +175,7 @@ fn phpunit_failures(lines: &[&str], report: &mut Report) {
 }
 
 /// `Failed!  - Failed:     1, Passed:     2, Skipped: …`; `  Failed App.Tests.Closes [5 ms]`; `Total tests: 3`.
-fn dotnet(line: &str, report: &mut Report) {
+fn dotnet(line: &str, report: &mut RunReport) {
     let trimmed = line.trim_start();
     if let Some(numbers) = trimmed.strip_prefix("Failed!  - ").or_else(|| trimmed.strip_prefix("Passed!  - ")) {
         let number = |name: &str| {
@@ -202,7 +202,7 @@ fn dotnet_name(name: &str) -> &str {
 }
 
 /// `2/3 Test #2: closes ....***Failed  0.00 sec`, and the list of failures at the end.
-fn ctest(line: &str, state: &mut State, report: &mut Report) {
+fn ctest(line: &str, state: &mut OtherReportState, report: &mut RunReport) {
     if line.starts_with("The following tests FAILED:") {
         state.in_ctest_list = true;
         report.red();
@@ -235,7 +235,7 @@ fn ctest(line: &str, state: &mut State, report: &mut Report) {
 }
 
 /// `[       OK ] Suite.Name (0 ms)`, `[  FAILED  ] Suite.Name`, `[  PASSED  ] 3 tests.`
-fn gtest(line: &str, report: &mut Report) {
+fn gtest(line: &str, report: &mut RunReport) {
     if let Some(rest) = line.strip_prefix("[       OK ] ") {
         report.pass(without_time(rest));
     } else if let Some(rest) = line.strip_prefix("[  FAILED  ] ") {
@@ -258,7 +258,7 @@ fn gtest(line: &str, report: &mut Report) {
 }
 
 /// `Test Case '-[Tests.Store testOpens]' passed (0.1 seconds).`; swift-testing's `✘ Test closes() failed after …`.
-fn xctest(line: &str, report: &mut Report) {
+fn xctest(line: &str, report: &mut RunReport) {
     if let Some(rest) = line.strip_prefix("Test Case '")
         && let Some((name, result)) = rest.split_once("' ")
     {
@@ -282,7 +282,7 @@ fn xctest(line: &str, report: &mut Report) {
 }
 
 /// `  1) test closes (App.StoreTest)`, `3 tests, 1 failure`.
-fn exunit(line: &str, state: &mut State, report: &mut Report) {
+fn exunit(line: &str, state: &mut OtherReportState, report: &mut RunReport) {
     if line.starts_with("Running ExUnit with seed") {
         state.is_exunit = true;
     } else if state.is_exunit

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::classify::{self, classify};
-use super::{Command, command, may_be_run, report};
+use super::{RunCommand, command, may_be_run, report};
 use crate::clean::text::{clip, clip_front};
-use crate::shell::{self, Join, Level, Simple};
+use crate::shell::{self, CommandLevel, Join, Simple};
 
 /// Of an output whose parts cannot be told apart, no more than this is searched.
 const SEARCHED_BYTES_MAX: usize = 128 * 1024;
@@ -39,24 +39,25 @@ pub fn without_contents(command: &str) -> Cow<'_, str> {
 
 /// How much of a command's output may be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Printed {
+pub enum KeptOutput {
     /// It contains no run.
     Other,
     /// Only runs, git and commands that print nothing of files.
     Run,
     /// Other parts may print anything; only lines of the run may be kept.
-    Mixed(Box<Command>),
+    Mixed(Box<RunCommand>),
 }
 
 /// What the visible parts of a command print.
-pub fn printed(command: &str) -> Printed {
+pub fn printed(command: &str) -> KeptOutput {
     if !may_be_run(command) {
-        return Printed::Other;
+        return KeptOutput::Other;
     }
-    let Some(run) = command::recognise(command) else { return Printed::Other };
+    let Some(run) = command::recognise(command) else { return KeptOutput::Other };
     let read = shell::read(command);
     let is_whole = read.read_bytes == command.len();
-    let visible: Vec<&Simple> = read.simples.iter().filter(|simple| simple.level != Level::Substitution).collect();
+    let visible: Vec<&Simple> =
+        read.simples.iter().filter(|simple| simple.level != CommandLevel::Substitution).collect();
     let mut pipelines: Vec<Vec<&Simple>> = Vec::new();
     for simple in visible {
         match pipelines.last_mut() {
@@ -65,14 +66,14 @@ pub fn printed(command: &str) -> Printed {
         }
     }
     if is_whole && pipelines.iter().all(|pipeline| prints_no_file(pipeline)) {
-        Printed::Run
+        KeptOutput::Run
     } else {
-        Printed::Mixed(Box::new(run))
+        KeptOutput::Mixed(Box::new(run))
     }
 }
 
 /// The lines of an output that belong to a run, as far as its parser knows them alone.
-pub fn lines_of_run(command: &Command, output: &str) -> String {
+pub fn lines_of_run(command: &RunCommand, output: &str) -> String {
     if output.len() <= SEARCHED_BYTES_MAX {
         return report::own_lines(command, output);
     }
@@ -231,7 +232,7 @@ mod tests {
             "make test; git -C a log -p",
             "make test; awk 1 notes.txt x",
         ] {
-            assert!(matches!(printed(command), Printed::Mixed(_)), "{command}: {:?}", printed(command));
+            assert!(matches!(printed(command), KeptOutput::Mixed(_)), "{command}: {:?}", printed(command));
         }
         for command in [
             "npm test",
@@ -245,10 +246,10 @@ mod tests {
             "bash -c 'cd x && cargo test'",
             "cargo test \"$(cat names.txt)\"",
         ] {
-            assert_eq!(printed(command), Printed::Run, "{command}");
+            assert_eq!(printed(command), KeptOutput::Run, "{command}");
         }
         for command in ["cat test.log", "grep -rn test src", "ls", "env"] {
-            assert_eq!(printed(command), Printed::Other, "{command}");
+            assert_eq!(printed(command), KeptOutput::Other, "{command}");
         }
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! An error makes a run red. A warning is kept but decides nothing.
 
-use super::report::{Report, leading_number};
+use super::report::{RunReport, leading_number};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
-    let mut state = State::default();
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
+    let mut state = ProblemsState::default();
     for line in lines {
         if rust(line, &mut state, report) || eslint(line, &mut state, report) {
             continue;
@@ -19,22 +19,22 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 }
 
 #[derive(Default)]
-struct State<'a> {
+struct ProblemsState<'a> {
     /// A message whose location follows on a later line.
     message: Option<(&'a str, bool)>,
     /// The file whose messages are listed below it.
     file: Option<&'a str>,
 }
 
-struct Located<'a> {
+struct LocatedProblem<'a> {
     path: &'a str,
     line: u32,
     message: &'a str,
     is_error: bool,
 }
 
-impl Located<'_> {
-    fn add_to(&self, report: &mut Report) {
+impl LocatedProblem<'_> {
+    fn add_to(&self, report: &mut RunReport) {
         report.problem(&format!("{}:{}: {}", self.path, self.line, self.message));
         if self.is_error {
             report.red();
@@ -43,13 +43,13 @@ impl Located<'_> {
 }
 
 /// `error[E0308]: mismatched types`, then ` --> src/a.rs:1:26`. Ruff prints `F401 …` the same way.
-fn rust<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool {
+fn rust<'a>(line: &'a str, state: &mut ProblemsState<'a>, report: &mut RunReport) -> bool {
     if let Some(place) = line.trim_start().strip_prefix("--> ") {
         if let Some((message, is_error)) = state.message.take()
             && let Some((path, rest)) = place.split_once(':')
             && let Some((number, _)) = leading_number(rest)
         {
-            Located { path, line: number, message, is_error }.add_to(report);
+            LocatedProblem { path, line: number, message, is_error }.add_to(report);
         }
         return true;
     }
@@ -82,7 +82,7 @@ fn is_ruff_rule(line: &str) -> bool {
 }
 
 /// A path on a line of its own, then `  12:7  error  message  rule`.
-fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool {
+fn eslint<'a>(line: &'a str, state: &mut ProblemsState<'a>, report: &mut RunReport) -> bool {
     if line.starts_with(['/', '.']) && !line.contains(' ') && is_path(line) {
         state.file = Some(line);
         return true;
@@ -104,7 +104,7 @@ fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool
     let rest = rest.trim_start();
     for (level, is_error) in [("error", true), ("warning", false)] {
         if let Some(message) = rest.strip_prefix(level).filter(|message| message.starts_with(' ')) {
-            Located { path: file, line: number, message: message.trim(), is_error }.add_to(report);
+            LocatedProblem { path: file, line: number, message: message.trim(), is_error }.add_to(report);
             return true;
         }
     }
@@ -112,7 +112,7 @@ fn eslint<'a>(line: &'a str, state: &mut State<'a>, report: &mut Report) -> bool
 }
 
 /// `src/a.go:12:5: undefined: x`, `a.py:3: error: …`, `a.ts:1:7 - error TS2322: …`.
-fn located(line: &str) -> Option<Located<'_>> {
+fn located(line: &str) -> Option<LocatedProblem<'_>> {
     let (path, rest) = line.split_once(':')?;
     if !is_path(path) {
         return None;
@@ -135,11 +135,11 @@ fn located(line: &str) -> Option<Located<'_>> {
         .iter()
         .find_map(|level| message.strip_prefix(level))
         .unwrap_or(message);
-    Some(Located { path, line: number, message, is_error: !is_warning })
+    Some(LocatedProblem { path, line: number, message, is_error: !is_warning })
 }
 
 /// `src/a.ts:3:7 lint/rule  FIXABLE  ━━━`, also with `at` before it. A file to be formatted has no line number.
-fn biome(line: &str) -> Option<Located<'_>> {
+fn biome(line: &str) -> Option<LocatedProblem<'_>> {
     let trimmed = line.trim_start();
     let (place, rest) = trimmed.strip_prefix("at ").unwrap_or(trimmed).split_once(' ')?;
     let is_rule = rest.starts_with("lint/") || rest.starts_with("assist/") || rest.starts_with("suppressions/");
@@ -151,7 +151,7 @@ fn biome(line: &str) -> Option<Located<'_>> {
     let (path, number) = place.split_once(':').unwrap_or((place, "1"));
     let (line, _) = leading_number(number)?;
     let message = rest.trim_matches(|c: char| c == '━' || c.is_whitespace());
-    is_path(path).then_some(Located { path, line, message, is_error: true })
+    is_path(path).then_some(LocatedProblem { path, line, message, is_error: true })
 }
 
 /// A word with a file extension; not a time, not an address.
@@ -169,7 +169,7 @@ fn is_path(path: &str) -> bool {
 }
 
 /// `a.ts(1,7): error TS2322: …`; C# uses the same format.
-fn typescript(line: &str) -> Option<Located<'_>> {
+fn typescript(line: &str) -> Option<LocatedProblem<'_>> {
     let (path, rest) = line.split_once('(')?;
     if !is_path(path) {
         return None;
@@ -183,27 +183,27 @@ fn typescript(line: &str) -> Option<Located<'_>> {
     };
     // A C# message is followed by the project in brackets.
     let message = message.split(" [/").next().unwrap_or(message);
-    Some(Located { path, line: number, message, is_error })
+    Some(LocatedProblem { path, line: number, message, is_error })
 }
 
 /// `[ERROR] /a/B.java:[1,53] cannot find symbol`; Kotlin's `e: file:///a/B.kt:1:53 …`.
-fn maven(line: &str) -> Option<Located<'_>> {
+fn maven(line: &str) -> Option<LocatedProblem<'_>> {
     if let Some(rest) = line.strip_prefix("e: ") {
         let rest = rest.strip_prefix("file://").unwrap_or(rest);
         let (path, rest) = rest.split_once(':')?;
         let (number, rest) = leading_number(rest)?;
         let message = rest.split_once(' ')?.1;
-        return is_path(path).then_some(Located { path, line: number, message, is_error: true });
+        return is_path(path).then_some(LocatedProblem { path, line: number, message, is_error: true });
     }
     let rest = line.strip_prefix("[ERROR] ")?;
     let (path, rest) = rest.split_once(":[")?;
     let (number, rest) = leading_number(rest)?;
     let (_, message) = rest.split_once("] ")?;
-    is_path(path).then_some(Located { path, line: number, message, is_error: true })
+    is_path(path).then_some(LocatedProblem { path, line: number, message, is_error: true })
 }
 
 /// Lines without a location that report the overall result.
-fn word(line: &str, report: &mut Report) {
+fn word(line: &str, report: &mut RunReport) {
     let trimmed = line.trim();
     if let Some(file) = trimmed.strip_prefix("would reformat ") {
         report.problem(&format!("{file}: not formatted"));

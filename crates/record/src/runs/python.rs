@@ -1,8 +1,8 @@
 //! pytest and unittest. Names are pytest's node ids, and `module.Class.test` for unittest.
 
-use super::report::{Report, counts, leading_number};
+use super::report::{RunReport, counts, leading_number};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let mut ran: Option<u32> = None;
     for line in lines {
         let line = line.trim();
@@ -14,7 +14,7 @@ pub(super) fn read(lines: &[&str], report: &mut Report) {
 }
 
 /// `FAILED a.py::b - why`, `a.py::b PASSED [ 50%]`, `[gw0] [ 50%] PASSED a.py::b`.
-fn pytest_result(line: &str, report: &mut Report) -> bool {
+fn pytest_result(line: &str, report: &mut RunReport) -> bool {
     let mut rest = line;
     while let Some(after) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
         rest = after.1;
@@ -69,7 +69,7 @@ fn without_percentage(line: &str) -> &str {
 }
 
 /// `=== 1 failed, 2 passed in 0.12s ===`, and with `-q` the same without the rule.
-fn pytest_summary(line: &str, report: &mut Report) -> bool {
+fn pytest_summary(line: &str, report: &mut RunReport) -> bool {
     let trimmed = line.trim_matches('=').trim();
     if trimmed.starts_with("no tests ran in ") || trimmed.starts_with("no tests collected") {
         report.empty();
@@ -104,7 +104,7 @@ fn pytest_summary(line: &str, report: &mut Report) -> bool {
 }
 
 /// `FAIL: test_x (mod.Class.test_x)`, `test_x (mod.Class.test_x) ... ok`, and `Ran 3 tests`, `FAILED (errors=1)`.
-fn unittest(line: &str, ran: &mut Option<u32>, report: &mut Report) {
+fn unittest(line: &str, ran: &mut Option<u32>, report: &mut RunReport) {
     if let Some(rest) = line.strip_prefix("Ran ")
         && let Some((number, rest)) = leading_number(rest)
         && (rest.starts_with(" test ") || rest.starts_with(" tests "))

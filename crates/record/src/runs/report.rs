@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Command, Family, Kind, NAME_CHARS_MAX, NAMES_MAX, Run, Runner, Trust, Verdict};
+use super::{Family, Kind, NAME_CHARS_MAX, NAMES_MAX, OutcomeTrust, Run, RunCommand, RunVerdict, Runner};
 use super::{any, go, javascript, jvm, other, problems, python, recognise, rust};
 use crate::clean::text;
 use crate::event::Outcome;
@@ -13,10 +13,10 @@ const OUTPUT_BYTES_MAX: usize = 1 << 20;
 const LINE_BYTES_MAX: usize = 2000;
 
 /// The result of `command`, from its output and its outcome.
-pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
+pub fn read(command: &RunCommand, output: &str, outcome: Outcome) -> Run {
     let plain = plain(output);
     let (exit_code, lines) = lines(&plain);
-    let mut report = Report { is_cut: lines.iter().any(|line| is_gap(line)), ..Report::default() };
+    let mut report = RunReport { is_cut: lines.iter().any(|line| is_gap(line)), ..RunReport::default() };
     let lines = without_edges(lines);
     parse(command.runner, &lines, &mut report);
     // A test's own output may look like a compiler's. It counts only if no test ran, and decides nothing.
@@ -27,7 +27,7 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
         problems::read(&lines, &mut report);
         (report.is_red, report.is_green) = (was_red, was_green);
     }
-    let ending = Ending {
+    let ending = LineEnding {
         outcome,
         exit_code,
         trust: command.trust,
@@ -42,7 +42,7 @@ pub fn read(command: &Command, output: &str, outcome: Outcome) -> Run {
             report.check_verdict(&ending, echoed.map_or(command.runner, |echoed| echoed.runner))
         }
     };
-    if command.kind == Kind::Test && verdict != Verdict::Red {
+    if command.kind == Kind::Test && verdict != RunVerdict::Red {
         report.problems.clear();
     }
     report.finish(verdict)
@@ -54,7 +54,7 @@ pub(super) fn passed_families(output: &str) -> Vec<Family> {
     let lines = without_edges(lines(&plain).1);
     let families = [Family::Rust, Family::Python, Family::JavaScript, Family::Go, Family::Jvm];
     let has_passed = |family: &Family| {
-        let mut report = Report::default();
+        let mut report = RunReport::default();
         any::read_as(*family, &lines, &mut report);
         report.passed_any() && !report.failed_any()
     };
@@ -62,19 +62,19 @@ pub(super) fn passed_families(output: &str) -> Vec<Family> {
 }
 
 /// The run that a task runner says it started.
-pub(super) fn echoed_run(output: &str) -> Option<Command> {
+pub(super) fn echoed_run(output: &str) -> Option<RunCommand> {
     let plain = plain(output);
     lines(&plain).1.into_iter().find_map(|line| recognise(echoed(line)?))
 }
 
 /// Whether a line names a test and its result, or sums up a run.
 pub fn is_test_output(line: &str) -> bool {
-    let mut report = Report::default();
+    let mut report = RunReport::default();
     any::read(&[line], &mut report);
     report.has_tests()
 }
 
-fn parse(runner: Runner, lines: &[&str], report: &mut Report) {
+fn parse(runner: Runner, lines: &[&str], report: &mut RunReport) {
     match runner.family() {
         Family::Rust => rust::read(lines, report),
         Family::Python => python::read(lines, report),
@@ -88,11 +88,11 @@ fn parse(runner: Runner, lines: &[&str], report: &mut Report) {
 
 /// The lines of an output that the parser of the run understands, alone or together with the line before, and the exit
 /// code. Everything else may come from another program.
-pub(super) fn own_lines(command: &Command, output: &str) -> String {
+pub(super) fn own_lines(command: &RunCommand, output: &str) -> String {
     let plain = plain(output);
     let (exit_code, lines) = lines(&plain);
     let understood = |lines: &[&str]| {
-        let mut report = Report::default();
+        let mut report = RunReport::default();
         parse(command.runner, lines, &mut report);
         problems::read(lines, &mut report);
         report
@@ -100,8 +100,8 @@ pub(super) fn own_lines(command: &Command, output: &str) -> String {
     let mut kept = vec![false; lines.len()];
     let mut problems_before = 0;
     for at in 0..lines.len() {
-        let own = if lines[at].trim().is_empty() { Report::default() } else { understood(&lines[at..=at]) };
-        kept[at] |= own != Report::default() || is_gap(lines[at]) || problems::did_not_happen(lines[at]);
+        let own = if lines[at].trim().is_empty() { RunReport::default() } else { understood(&lines[at..=at]) };
+        kept[at] |= own != RunReport::default() || is_gap(lines[at]) || problems::did_not_happen(lines[at]);
         if at > 0 && understood(&lines[at - 1..=at]).problems.len() > problems_before + own.problems.len() {
             (kept[at - 1], kept[at]) = (true, true);
         }
@@ -113,16 +113,16 @@ pub(super) fn own_lines(command: &Command, output: &str) -> String {
 }
 
 /// How the line with the command ended.
-struct Ending {
+struct LineEnding {
     outcome: Outcome,
     exit_code: Option<u32>,
-    trust: Trust,
+    trust: OutcomeTrust,
     is_silent: bool,
     /// The shell or a wrapper reports that the command was never run.
     did_not_happen: bool,
 }
 
-impl Ending {
+impl LineEnding {
     /// The exit code means that the command failed, not that it was missing, was killed, or that something else
     /// failed.
     fn indicates_failure(&self) -> bool {
@@ -142,7 +142,7 @@ impl Ending {
 
 /// The findings of the parsers.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Report {
+pub(super) struct RunReport {
     passed: Vec<String>,
     failed: Vec<String>,
     /// From summaries, which are added up.
@@ -159,7 +159,7 @@ pub(super) struct Report {
     is_cut: bool,
 }
 
-impl Report {
+impl RunReport {
     pub fn pass(&mut self, name: &str) {
         self.passed_lines = self.passed_lines.saturating_add(1);
         add(&mut self.passed, name);
@@ -213,40 +213,40 @@ impl Report {
         self.is_green || self.passed_lines > 0 || self.passed_count.is_some_and(|count| count > 0)
     }
 
-    fn test_verdict(&self, ending: &Ending) -> Verdict {
+    fn test_verdict(&self, ending: &LineEnding) -> RunVerdict {
         let passed_any = self.passed_any();
         if self.failed_any() {
-            Verdict::Red
+            RunVerdict::Red
         } else if ending.outcome == Outcome::Interrupted {
-            Verdict::Unknown
+            RunVerdict::Unknown
         } else if passed_any && ending.indicates_failure() {
-            Verdict::Red
+            RunVerdict::Red
         } else if passed_any {
-            Verdict::Green
+            RunVerdict::Green
         } else if self.is_empty || self.has_tests() {
-            Verdict::Empty
+            RunVerdict::Empty
         } else if ending.indicates_failure() {
-            Verdict::Red
+            RunVerdict::Red
         } else if ending.indicates_success() {
-            Verdict::Green
+            RunVerdict::Green
         } else {
-            Verdict::Unknown
+            RunVerdict::Unknown
         }
     }
 
-    fn check_verdict(&self, ending: &Ending, runner: Runner) -> Verdict {
+    fn check_verdict(&self, ending: &LineEnding, runner: Runner) -> RunVerdict {
         if self.failed_any() || ending.indicates_failure() {
-            Verdict::Red
+            RunVerdict::Red
         } else if ending.outcome == Outcome::Interrupted || ending.did_not_happen {
-            Verdict::Unknown
+            RunVerdict::Unknown
         } else if self.is_green || ending.indicates_success() || (ending.is_silent() && is_quiet(runner)) {
-            Verdict::Green
+            RunVerdict::Green
         } else {
-            Verdict::Unknown
+            RunVerdict::Unknown
         }
     }
 
-    fn finish(mut self, verdict: Verdict) -> Run {
+    fn finish(mut self, verdict: RunVerdict) -> Run {
         let failed = &self.failed;
         self.passed.retain(|name| !failed.contains(name));
         let by_lines = |lines: u32| (lines > 0 && !self.is_cut).then_some(lines);

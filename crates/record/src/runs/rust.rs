@@ -2,9 +2,9 @@
 //!
 //! Names are the path of the test without the binary's name, so that a test has the same name in both runners.
 
-use super::report::{Report, counts};
+use super::report::{RunReport, counts};
 
-pub(super) fn read(lines: &[&str], report: &mut Report) {
+pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let is_nextest = lines.iter().any(|line| is_nextest_line(line));
     let mut in_failures = false;
     for line in lines {
@@ -41,7 +41,7 @@ fn listed(line: &str) -> Option<&str> {
     (!name.starts_with(' ') && !name.is_empty()).then_some(name)
 }
 
-fn libtest(line: &str, report: &mut Report) {
+fn libtest(line: &str, report: &mut RunReport) {
     if let Some(rest) = line.strip_prefix("test result: ") {
         summary(rest, report);
     } else if let Some(rest) = line.strip_prefix("test ") {
@@ -64,7 +64,7 @@ fn libtest(line: &str, report: &mut Report) {
 }
 
 /// `FAILED. 1 passed; 2 failed; 0 ignored; …`.
-fn summary(rest: &str, report: &mut Report) {
+fn summary(rest: &str, report: &mut RunReport) {
     let Some((_, numbers)) = rest.split_once(". ") else {
         return;
     };
@@ -83,7 +83,7 @@ fn summary(rest: &str, report: &mut Report) {
 }
 
 /// Returns whether the line was nextest's own.
-fn nextest(line: &str, report: &mut Report) -> bool {
+fn nextest(line: &str, report: &mut RunReport) -> bool {
     if let Some(rest) = line.strip_prefix("Summary [") {
         let Some((_, numbers)) = rest.split_once(" run: ") else {
             return true;

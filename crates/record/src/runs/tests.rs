@@ -39,7 +39,7 @@ fn check(line: &str, cases: &[((&str, &str), &str)]) {
 }
 
 /// What other programs print beside a run is not kept, and most of what the run printed is.
-fn check_mixed(command: &Command, name: &str, output: &str, run: &Run) {
+fn check_mixed(command: &RunCommand, name: &str, output: &str, run: &Run) {
     let others = "HOME=/home/me\nNOTE=planted: words\nplanted words of a file, 3 of them.\nexport PATH=/bin:/planted\n";
     let kept = lines_of_run(command, &format!("{output}\n{others}"));
     assert!(!kept.contains("planted") && !kept.contains("HOME"), "{name}: {kept}");
@@ -637,7 +637,7 @@ fn summaries_of_several_runs_add_up_and_red_wins() {
     let (_, python) = fixture!("pytest-pass");
     let (_, jest) = fixture!("jest-verbose");
     let run = read(&command, &format!("{rust}\n{python}\n{jest}"), Outcome::Done);
-    assert_eq!((run.verdict, run.passed_count, run.failed_count), (Verdict::Red, Some(8), Some(2)));
+    assert_eq!((run.verdict, run.passed_count, run.failed_count), (RunVerdict::Red, Some(8), Some(2)));
     assert_eq!(run.failed, ["top level", "store › closes cleanly"]);
 }
 
@@ -658,7 +658,7 @@ fn a_gap_loses_only_the_lines_beside_it() {
             let unknown: Vec<_> = run.failed.iter().chain(&run.passed).filter(|name| !is_known(name)).collect();
             // Truncated text has no mark at its end, so only its last line may yield another name.
             assert!(unknown.len() <= 1, "{cut}: {unknown:?}");
-            assert_ne!(run.verdict, Verdict::Green, "{cut}");
+            assert_ne!(run.verdict, RunVerdict::Green, "{cut}");
         }
     }
 }
@@ -763,19 +763,19 @@ fn output() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_output_is_accepted(output in output(), at in 0..Runner::ALL.len(), kind in 0..3, outcome in 0..3) {
-        let command = Command {
+        let command = RunCommand {
             kind: [Kind::Test, Kind::Build, Kind::Lint][kind as usize],
             runner: Runner::ALL[at],
             key: "x".to_string(),
-            trust: Trust { success: true, failure: true, silence: true },
+            trust: OutcomeTrust { success: true, failure: true, silence: true },
         };
         let outcome = [Outcome::Done, Outcome::Failed, Outcome::Interrupted][outcome as usize];
         let run = read(&command, &output, outcome);
         prop_assert!(is_plain(&run.passed) && is_plain(&run.failed) && is_plain(&run.problems), "{run:?}");
         let named_red = !run.failed.is_empty() || run.failed_count.is_some_and(|count| count > 0);
-        prop_assert!(!named_red || run.verdict == Verdict::Red, "{run:?}");
+        prop_assert!(!named_red || run.verdict == RunVerdict::Red, "{run:?}");
         prop_assert_eq!(&run, &read(&command, &output, outcome));
-        let mut ledger = Ledger::default();
+        let mut ledger = RunLedger::default();
         ledger.add(&command, &run);
         prop_assert!(run.failed.iter().all(|name| ledger.failing().any(|failing| failing == name)));
     }

@@ -2,7 +2,7 @@
 
 use super::command::runners;
 use super::report::{self, passed_families};
-use super::{Family, Kind, Runner, Verdict, recognise};
+use super::{Family, Kind, RunVerdict, Runner, recognise};
 use crate::event::Outcome;
 
 /// A language with its own way to run tests.
@@ -48,8 +48,8 @@ pub fn tested_by(command: &str) -> Option<Toolchain> {
 pub fn passed_toolchains(line: &str, output: &str, outcome: Outcome) -> Vec<Toolchain> {
     let Some(run) = recognise(line) else { return Vec::new() };
     let verdict = report::read(&run, output, outcome).verdict;
-    let is_green = verdict == Verdict::Green;
-    if !outcome.may_be_done() || verdict == Verdict::Red {
+    let is_green = verdict == RunVerdict::Green;
+    if !outcome.may_be_done() || verdict == RunVerdict::Red {
         return Vec::new();
     }
     if run.runner.family() != Family::Any {

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use super::paths::{State, joined};
-use super::{Join, Level, read};
+use super::paths::{ShellState, joined};
+use super::{CommandLevel, Join, read};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct SimpleCommand {
     pub words: Vec<String>,
     /// Where each word stands in the line.
     pub ranges: Vec<Range<usize>>,
@@ -16,12 +16,12 @@ pub struct Command {
     /// The files that its output is redirected to, as seen from where the line begins.
     pub outputs: Vec<String>,
     pub join: Join,
-    pub level: Level,
+    pub level: CommandLevel,
 }
 
 /// All simple commands of a line, at every level, in the order in which they end.
-pub fn commands(line: &str) -> Vec<Command> {
-    let mut state = State::new();
+pub fn commands(line: &str) -> Vec<SimpleCommand> {
+    let mut state = ShellState::new();
     let command = |simple: &super::Simple| {
         let (mut words, mut ranges) = (Vec::new(), Vec::new());
         for word in &simple.words {
@@ -38,7 +38,7 @@ pub fn commands(line: &str) -> Vec<Command> {
         let outputs: Vec<String> = simple.outputs.iter().map(|word| state.substituted(&word.text)).collect();
         let folder = state.group(simple).folder;
         let outputs = outputs.iter().map(|path| joined(&folder, path)).collect();
-        Command { words, ranges, folder, outputs, join: simple.join, level: simple.level }
+        SimpleCommand { words, ranges, folder, outputs, join: simple.join, level: simple.level }
     };
     read(line).simples.iter().map(command).collect()
 }

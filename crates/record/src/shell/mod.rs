@@ -13,9 +13,9 @@ mod tests;
 
 use std::ops::Range;
 
-pub use commands::{Command, commands};
-pub use paths::{Group, Named, groups, joined};
-use reader::Reader;
+pub use commands::{SimpleCommand, commands};
+pub use paths::{NamedPaths, WordGroup, groups, joined};
+use reader::ShellReader;
 
 /// How a simple command is joined to the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Join {
 
 /// Where a simple command stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum CommandLevel {
     /// In the line itself, also in a subshell, a group or a loop.
     Line,
     /// In `$(…)`, backquotes or `<(…)`: its output is a word of another command.
@@ -42,16 +42,16 @@ pub enum Level {
 
 /// A word without its quotes, and where it stands in the line. A substitution is a `$`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct ShellWord {
     pub text: String,
     pub range: Range<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simple {
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     pub join: Join,
-    pub level: Level,
+    pub level: CommandLevel,
     /// How many subshells it is in.
     pub depth: usize,
     /// Some of its output is not visible to the reader.
@@ -59,9 +59,9 @@ pub struct Simple {
     /// Its standard output goes into a file.
     pub writes_file: bool,
     /// The files that it is redirected from or to.
-    pub targets: Vec<Word>,
+    pub targets: Vec<ShellWord>,
     /// Those of them that it writes.
-    pub outputs: Vec<Word>,
+    pub outputs: Vec<ShellWord>,
     /// Where its first redirection begins.
     redirected_at: Option<usize>,
 }
@@ -93,13 +93,13 @@ pub struct Script {
 
 /// Reads a line.
 pub fn read(command: &str) -> Script {
-    Reader::read(command)
+    ShellReader::read(command)
 }
 
 impl Script {
     /// The simple commands of the line itself.
     pub fn line(self) -> Vec<Simple> {
-        let is_own = |simple: &Simple| simple.level == Level::Line && !simple.words.is_empty();
+        let is_own = |simple: &Simple| simple.level == CommandLevel::Line && !simple.words.is_empty();
         self.simples.into_iter().filter(is_own).collect()
     }
 

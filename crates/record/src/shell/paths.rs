@@ -13,7 +13,7 @@ const PATH_BYTES_MAX: usize = 4096;
 
 /// A word of a line, and the paths that it may stand for, relative to where the line begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedPaths {
     pub range: Range<usize>,
     pub paths: Vec<String>,
     /// The program itself, an option, or the folder that `cd` goes to.
@@ -22,30 +22,30 @@ pub struct Named {
 
 /// The words of one simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct WordGroup {
     /// The folder that it runs in; empty where the line begins.
     pub folder: String,
-    pub words: Vec<Named>,
+    pub words: Vec<NamedPaths>,
 }
 
 /// The words of every simple command of a line, at all levels.
-pub fn groups(command: &str) -> Vec<Group> {
-    let mut state = State::new();
+pub fn groups(command: &str) -> Vec<WordGroup> {
+    let mut state = ShellState::new();
     read(command).simples.iter().map(|simple| state.group(simple)).collect()
 }
 
-pub(super) struct State {
+pub(super) struct ShellState {
     /// The folder of every subshell around the current command.
     folders: Vec<String>,
     variables: Vec<(String, String)>,
 }
 
-impl State {
-    pub(super) fn new() -> State {
-        State { folders: vec![String::new()], variables: Vec::new() }
+impl ShellState {
+    pub(super) fn new() -> ShellState {
+        ShellState { folders: vec![String::new()], variables: Vec::new() }
     }
 
-    pub(super) fn group(&mut self, simple: &Simple) -> Group {
+    pub(super) fn group(&mut self, simple: &Simple) -> WordGroup {
         // A subshell begins where the line around it is, and leaves it there.
         let folder = self.folders.last().cloned().unwrap_or_default();
         self.folders.resize(simple.depth + 1, folder);
@@ -57,14 +57,14 @@ impl State {
         {
             folder = joined(&folder, &self.substituted(given));
         }
-        let named = |(at, word): (usize, &super::Word)| Named {
+        let named = |(at, word): (usize, &super::ShellWord)| NamedPaths {
             range: word.range.clone(),
             // A program without a folder is looked for elsewhere.
             paths: self.paths(if at <= first && !word.text.contains('/') { "" } else { &folder }, &word.text),
             is_argument: at > first && !word.text.starts_with('-'),
         };
-        let mut words: Vec<Named> = simple.words.iter().enumerate().map(named).collect();
-        let target = |word: &super::Word| Named {
+        let mut words: Vec<NamedPaths> = simple.words.iter().enumerate().map(named).collect();
+        let target = |word: &super::ShellWord| NamedPaths {
             range: word.range.clone(),
             paths: self.paths(&folder, &word.text),
             is_argument: true,
@@ -76,7 +76,7 @@ impl State {
             self.folders[simple.depth] = joined(&folder, &self.substituted(given));
             words.truncate(first + 1);
         }
-        Group { folder, words }
+        WordGroup { folder, words }
     }
 
     fn assign(&mut self, simple: &Simple) {

@@ -4,7 +4,7 @@ mod quotes;
 
 use std::ops::Range;
 
-use super::{Join, Level, Script, Simple, Word, is_remote, is_shell, without_wrappers};
+use super::{CommandLevel, Join, Script, ShellWord, Simple, is_remote, is_shell, without_wrappers};
 
 /// More commands than anybody writes in a line, in all levels together.
 const SIMPLE_MAX: usize = 256;
@@ -17,18 +17,18 @@ const MESSAGES: [&str; 5] = ["git", "gh", "glab", "jj", "hg"];
 
 /// How positions in the text of a reader map to the line.
 #[derive(Clone, Debug)]
-enum Place {
+enum TextMapping {
     /// The text begins at this offset of the line.
     At(usize),
     /// The text is a word with quotes removed; only the whole word is known.
     Word(Range<usize>),
 }
 
-pub(super) struct Reader<'t> {
+pub(super) struct ShellReader<'t> {
     text: &'t str,
     at: usize,
-    place: Place,
-    level: Level,
+    place: TextMapping,
+    level: CommandLevel,
     nesting: usize,
     depth: usize,
     lowest_depth: usize,
@@ -36,32 +36,32 @@ pub(super) struct Reader<'t> {
     is_message: bool,
     script: Script,
     simples_left: usize,
-    words: Vec<Word>,
+    words: Vec<ShellWord>,
     word: Option<(String, usize)>,
     join: Join,
     is_hidden: bool,
     writes_file: bool,
-    targets: Vec<Word>,
-    outputs: Vec<Word>,
+    targets: Vec<ShellWord>,
+    outputs: Vec<ShellWord>,
     redirected_at: Option<usize>,
     /// Here-documents whose bodies begin on the next line.
-    documents: Vec<Document>,
+    documents: Vec<HereDocument>,
 }
 
-struct Document {
+struct HereDocument {
     delimiter: String,
     is_message: bool,
     /// Set if the document is a script.
-    level: Option<Level>,
+    level: Option<CommandLevel>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> ShellReader<'t> {
     pub(super) fn read(text: &str) -> Script {
-        Reader::of(text, Place::At(0), Level::Line, 0, 0).run()
+        ShellReader::of(text, TextMapping::At(0), CommandLevel::Line, 0, 0).run()
     }
 
-    fn of(text: &'t str, place: Place, level: Level, nesting: usize, depth: usize) -> Reader<'t> {
-        Reader {
+    fn of(text: &'t str, place: TextMapping, level: CommandLevel, nesting: usize, depth: usize) -> ShellReader<'t> {
+        ShellReader {
             text,
             at: 0,
             place,
@@ -92,12 +92,12 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads a script inside this one; its commands come before the one around it.
-    fn nest(&mut self, text: &str, place: Place, level: Level) {
+    fn nest(&mut self, text: &str, place: TextMapping, level: CommandLevel) {
         if self.nesting == NESTING_MAX {
             return;
         }
-        let level = if self.level == Level::Remote { Level::Remote } else { level };
-        let mut child = Reader::of(text, place, level, self.nesting + 1, self.depth + 1);
+        let level = if self.level == CommandLevel::Remote { CommandLevel::Remote } else { level };
+        let mut child = ShellReader::of(text, place, level, self.nesting + 1, self.depth + 1);
         child.simples_left = self.simples_left.saturating_sub(self.script.simples.len());
         let texts: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
         let outer = without_wrappers(&texts).first().is_some_and(|program| MESSAGES.contains(program));
@@ -110,8 +110,8 @@ impl<'t> Reader<'t> {
     /// A range of this text as a range of the line.
     fn range(&self, from: usize, to: usize) -> Range<usize> {
         match &self.place {
-            Place::At(base) => base + from..base + to,
-            Place::Word(range) => range.clone(),
+            TextMapping::At(base) => base + from..base + to,
+            TextMapping::Word(range) => range.clone(),
         }
     }
 
@@ -194,7 +194,7 @@ impl<'t> Reader<'t> {
     fn end_word(&mut self, end: usize) {
         let Some((text, from)) = self.word.take() else { return };
         if self.words.len() < WORDS_MAX {
-            self.words.push(Word { text, range: self.range(from, end) });
+            self.words.push(ShellWord { text, range: self.range(from, end) });
         }
     }
 
@@ -251,11 +251,11 @@ impl<'t> Reader<'t> {
 
     fn nest_word(&mut self, text: &str, range: Range<usize>) {
         // A word in plain quotes keeps its positions.
-        let exact = matches!(self.place, Place::At(_)) && range.len() == text.len() + 2;
-        let place = if exact { Place::At(range.start + 1) } else { Place::Word(range) };
+        let exact = matches!(self.place, TextMapping::At(_)) && range.len() == text.len() + 2;
+        let place = if exact { TextMapping::At(range.start + 1) } else { TextMapping::Word(range) };
         let texts: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
         let is_elsewhere = without_wrappers(&texts).first().is_some_and(|program| is_remote(program));
-        self.nest(text, place, if is_elsewhere { Level::Remote } else { Level::Script });
+        self.nest(text, place, if is_elsewhere { CommandLevel::Remote } else { CommandLevel::Script });
     }
 
     /// After `$(`: reads to its end, and what is inside as a script of its own.
@@ -269,11 +269,11 @@ impl<'t> Reader<'t> {
 
     fn nest_range(&mut self, begin: usize, end: usize) {
         let place = match &self.place {
-            Place::At(base) => Place::At(base + begin),
+            TextMapping::At(base) => TextMapping::At(base + begin),
             word => word.clone(),
         };
         let text = self.text;
-        self.nest(&text[begin..end], place, Level::Substitution);
+        self.nest(&text[begin..end], place, CommandLevel::Substitution);
     }
 
     fn skip_line(&mut self) {
@@ -324,7 +324,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The word at this place, without its quotes.
-    fn target(&mut self) -> Word {
+    fn target(&mut self) -> ShellWord {
         let begin = self.at;
         let mut text = String::new();
         while let Some(c) = self.peek() {
@@ -342,7 +342,7 @@ impl<'t> Reader<'t> {
                 c => text.push(c),
             }
         }
-        Word { text, range: self.range(begin, self.at) }
+        ShellWord { text, range: self.range(begin, self.at) }
     }
 
     /// After `<<`: the word that ends the document.
@@ -360,21 +360,21 @@ impl<'t> Reader<'t> {
         let program = own.first().copied().unwrap_or_default();
         let is_message = self.is_message || MESSAGES.contains(&program);
         let level = match program {
-            _ if is_shell(program) => Some(Level::Script),
-            "ssh" => Some(Level::Remote),
+            _ if is_shell(program) => Some(CommandLevel::Script),
+            "ssh" => Some(CommandLevel::Remote),
             _ => None,
         };
         if !delimiter.is_empty() {
-            self.documents.push(Document { delimiter, is_message, level });
+            self.documents.push(HereDocument { delimiter, is_message, level });
         }
     }
 
     fn read_documents(&mut self) {
-        for Document { delimiter, is_message, level } in std::mem::take(&mut self.documents) {
+        for HereDocument { delimiter, is_message, level } in std::mem::take(&mut self.documents) {
             let body = self.skip_body(&delimiter);
             if let Some(level) = level {
                 let place = match &self.place {
-                    Place::At(base) => Place::At(base + body.start),
+                    TextMapping::At(base) => TextMapping::At(base + body.start),
                     word => word.clone(),
                 };
                 let text = self.text;

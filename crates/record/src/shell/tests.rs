@@ -6,10 +6,10 @@ fn shown(command: &str) -> String {
     let mut out = String::new();
     for simple in read(command).simples {
         out.push_str(match simple.level {
-            Level::Line => "",
-            Level::Substitution => "$",
-            Level::Script => "!",
-            Level::Remote => "@",
+            CommandLevel::Line => "",
+            CommandLevel::Substitution => "$",
+            CommandLevel::Script => "!",
+            CommandLevel::Remote => "@",
         });
         out.push_str(match simple.join {
             Join::Then => "; ",
@@ -82,8 +82,9 @@ fn the_program_of_a_command_is_known_behind_wrappers() {
 #[test]
 fn commands_know_their_folder_variables_and_outputs() {
     let shown = |line: &str| {
-        let command =
-            |command: Command| format!("{}:{}>{}", command.folder, command.words.join(" "), command.outputs.join(","));
+        let command = |command: SimpleCommand| {
+            format!("{}:{}>{}", command.folder, command.words.join(" "), command.outputs.join(","))
+        };
         commands(line).into_iter().map(command).collect::<Vec<_>>().join(" | ")
     };
     for (line, expected) in [

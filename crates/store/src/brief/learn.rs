@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
-use cerberus_recall::brief::rank::{Evidence, Ranked, hindsight};
+use cerberus_recall::brief::rank::{RankEvidence, RankedFile, hindsight};
 use cerberus_record::event::{Event, Record};
 use cerberus_record::id::Agent;
 
@@ -20,7 +20,7 @@ use crate::project::privacy;
 use crate::same_project::joined::joined;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
-use crate::view::{self, Asks, Ended, Store};
+use crate::view::{self, Asks, EndedSession, Store};
 
 /// Looks at the ended sessions of a project from which nothing was learned yet, the newest first and at most `limit`.
 pub fn learn(home: &Home, clock: &Clock, store: &mut Store, located: &Located, limit: usize) -> Result<(), FoldError> {
@@ -42,16 +42,16 @@ pub fn learn(home: &Home, clock: &Clock, store: &mut Store, located: &Located, l
 }
 
 /// The files as they would have been ranked at the time of the view.
-pub fn ranked_then(view: &View, prompt: &str) -> view::Result<Option<Vec<Ranked>>> {
+pub fn ranked_then(view: &View, prompt: &str) -> view::Result<Option<Vec<RankedFile>>> {
     let Some(tracked) = git::tracked_at(view.located, view.now) else { return Ok(None) };
     let sessions = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
     let commits = git::commits(&survey::printed_log(view.store, view.located)?, view.now);
     let evidence =
-        Evidence { now: view.now, sessions: &sessions, commits: &commits, tracked: &tracked, prompt: Some(prompt) };
+        RankEvidence { now: view.now, sessions: &sessions, commits: &commits, tracked: &tracked, prompt: Some(prompt) };
     Ok(Some(hindsight::ranked(&evidence)))
 }
 
-fn lesson(home: &Home, clock: &Clock, ended: &Ended, ranked: &[Ranked]) -> Record<'static> {
+fn lesson(home: &Home, clock: &Clock, ended: &EndedSession, ranked: &[RankedFile]) -> Record<'static> {
     let session = &ended.session;
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let event = Event::Lesson(hindsight::lesson(ranked, &ended.edited));

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::path::{Component, Path};
 
 use cerberus_os::outside;
-use cerberus_recall::brief::{FunctionLine, Known};
+use cerberus_recall::brief::{FunctionLine, KnownFact};
 use cerberus_recall::extract::symbols::{self, Language};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::map::FastMap;
 
 use crate::brief::survey::View;
@@ -17,10 +17,10 @@ const FILES_MAX: usize = 4;
 const SOURCE_BYTES_MAX: u64 = 128 * 1024;
 
 /// The lines of the functions that these facts name last, by the paths of their files.
-pub(super) fn edited_last(view: &View, facts: &[Known]) -> FastMap<String, FunctionLine> {
-    let mut named: Vec<(&Known, &str)> = facts
+pub(super) fn edited_last(view: &View, facts: &[KnownFact]) -> FastMap<String, FunctionLine> {
+    let mut named: Vec<(&KnownFact, &str)> = facts
         .iter()
-        .filter(|known| known.fact.kind == Kind::Function)
+        .filter(|known| known.fact.kind == FactKind::Function)
         .filter_map(|known| Some((known, known.fact.path.as_deref()?)))
         .collect();
     named.sort_by_key(|(known, _)| Reverse((known.at, known.event)));

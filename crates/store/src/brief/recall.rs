@@ -7,20 +7,20 @@ use cerberus_os::process;
 use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_recall::brief::rank::SessionWork;
-use cerberus_recall::brief::stopped::{Part, Quotable};
+use cerberus_recall::brief::stopped::{Quotable, WorkDone};
 use cerberus_recall::brief::{
-    self, AlreadyKnown, Brief, FIRST_LINE, LiveSession, MemoryItem, Prompted, Request, Room, TeamFact, Worked, failing,
-    ledger, live,
+    self, AlreadyKnown, Brief, BriefRequest, EndRoom, FIRST_LINE, LastWork, LiveSession, MemoryItem, PromptPosition,
+    TeamFact, failing, ledger, live,
 };
 use cerberus_recall::summary::read_stored;
 use cerberus_recall::summary::render::{self, Format};
 use cerberus_record::event::StartSource;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::ours::SUMMARY_TITLE;
 use cerberus_record::seed::expiry;
-use cerberus_record::session::{CARRY_OVER, Process, SILENCE_MAX, Status};
+use cerberus_record::session::{CARRY_OVER, Process, SILENCE_MAX, SessionStatus};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
@@ -30,9 +30,9 @@ use crate::brief::remember;
 use crate::brief::survey::{self, Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity::{self, Located};
-use crate::same_project::joined::Joined;
+use crate::same_project::joined::JoinedProject;
 use crate::sessions::find::Recent;
-use crate::view::{self, Asks, Carried, FactFilter, SessionRow, Store, SummaryRow};
+use crate::view::{self, Asks, CarriedFacts, FactFilter, SessionRow, Store, SummaryRow};
 
 /// The topic of a session is taken from this many of its last prompts.
 const PROMPTS_MAX: usize = 20;
@@ -126,12 +126,12 @@ pub struct Briefing {
     pub session_id: Option<SessionId>,
     pub expires_at: Option<Timestamp>,
     /// The summary of the last working session, if the brief includes it.
-    pub summary: Option<Summarized>,
+    pub summary: Option<SummarizedSession>,
 }
 
 /// A summary and its session.
 #[derive(Debug)]
-pub struct Summarized {
+pub struct SummarizedSession {
     pub session: SessionId,
     pub row: SummaryRow,
 }
@@ -176,7 +176,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let turns = turns(&view, &quoted, &carried)?;
     let summary = last_summary(store, &sessions, question)?;
     let first_line = question.first_line();
-    let request = Request {
+    let request = BriefRequest {
         project: &located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
@@ -196,7 +196,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         None => brief::compose(&request),
     };
     let newest = newest_told(&brief, &quoted, &turns);
-    let room = Room { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
+    let room = EndRoom { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
     let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
     let brief = brief.after(memories, left_out).introduced(first_line);
     let (project, session_id) = (located.name.clone(), newest.map(|session| session.id.clone()));
@@ -209,7 +209,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
 
 /// What sessions of a project left, without what those that are at work have not finished.
 struct Gathered {
-    carried: Carried,
+    carried: CarriedFacts,
     history: Vec<SessionWork>,
     at_work: Vec<LiveSession>,
     checked: Option<TestsPassed>,
@@ -217,7 +217,7 @@ struct Gathered {
 
 fn gathered(
     store: &Store,
-    joined: &Joined,
+    joined: &JoinedProject,
     sessions: &[SessionRow],
     outside: Vec<SessionWork>,
     question: &Question,
@@ -255,7 +255,7 @@ fn add_work(history: &mut Vec<SessionWork>, more: Vec<SessionWork>) {
 /// The newest session that a line comes from. A question in between is not what goes on.
 fn newest_told<'a>(brief: &Brief, sessions: &'a [SessionRow], turns: &[Quotable]) -> Option<&'a SessionRow> {
     let mut told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
-    turns.iter().filter(|turn| turn.part == Part::Idle).for_each(|turn| _ = told.remove(&turn.session));
+    turns.iter().filter(|turn| turn.part == WorkDone::Idle).for_each(|turn| _ = told.remove(&turn.session));
     sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row))
 }
 
@@ -266,7 +266,7 @@ fn with_others(
     memories: &[MemoryItem],
     question: &Question,
     known: Option<&AlreadyKnown>,
-    room: &Room,
+    room: &EndRoom,
 ) -> view::Result<Brief> {
     let brief = match notes::of_others(view, memories, question)? {
         Some((notes, said)) => brief.with_notes(&view.located.name, &notes, said, known, room),
@@ -279,7 +279,11 @@ fn with_others(
 
 /// The summary of the session that changed something last, if it was written after the session's last fact. Otherwise
 /// the codes are more current. A resumed session gets codes, because it knows the rest.
-fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Option<Summarized>> {
+fn last_summary(
+    store: &Store,
+    sessions: &[SessionRow],
+    question: &Question,
+) -> view::Result<Option<SummarizedSession>> {
     if question.format == Format::Codes || !question.is_fresh() {
         return Ok(None);
     }
@@ -291,7 +295,7 @@ fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> 
         let facts = store.carried(std::slice::from_ref(session), FactFilter::All, question.now)?.facts;
         let Some(newest) = facts.iter().map(|known| known.at).max() else { continue };
         // A note of the user is not work that a summary would have to cover.
-        let worked = facts.iter().any(|known| matches!(known.fact.kind, Kind::File | Kind::Function));
+        let worked = facts.iter().any(|known| matches!(known.fact.kind, FactKind::File | FactKind::Function));
         if worked || last.is_none() {
             last = Some((session, newest));
         }
@@ -303,7 +307,7 @@ fn last_summary(store: &Store, sessions: &[SessionRow], question: &Question) -> 
     let row = store.summary(session, question.now)?.filter(|row| row.at >= newest);
     let told =
         row.and_then(|row| Some(SummaryRow { text: read_stored(store.cleaner(), &row.text)?.to_string(), ..row }));
-    Ok(told.map(|row| Summarized { session: session.id.clone(), row }))
+    Ok(told.map(|row| SummarizedSession { session: session.id.clone(), row }))
 }
 
 /// What a prompt makes relevant and its session was not told yet, in addition to these memories.
@@ -334,13 +338,13 @@ pub fn on_prompt(
     known.own_sessions.insert(session.id.clone());
     known.own_files = own.flat_map(|worked| &worked.touched).map(|touched| touched.path.clone()).collect();
     let prompted = match view.store.prompt_count(session, view.now)? {
-        0 | 1 => Prompted::First,
-        _ => Prompted::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
+        0 | 1 => PromptPosition::First,
+        _ => PromptPosition::later(prompt, &view.store.prompts_before(session, PROMPTS_MAX, view.now)?, &known),
     };
     let asked = || brief::asked_files(&survey.likely.files, prompted, &known);
     let asked: FastSet<&str> = asked().map(|ranked| ranked.path.as_str()).collect();
     carried.add_files(&survey.sessions, &others, |path| asked.contains(path));
-    let request = Request {
+    let request = BriefRequest {
         project: &view.located.name,
         facts: &carried.facts,
         settlements: &carried.settlements,
@@ -392,11 +396,11 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 /// git says and which files are likely to be next; memories as usual.
 fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
     let mut sessions = view.store.newest_sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
-    sessions.retain(|session| session.state.status != Status::Completed && !question.is_from(session));
-    let last_turn = view.store.turns(&sessions, |_| Part::Talk, view.now)?.pop();
+    sessions.retain(|session| session.state.status != SessionStatus::Completed && !question.is_from(session));
+    let last_turn = view.store.turns(&sessions, |_| WorkDone::Talk, view.now)?.pop();
     sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
-    let (memories, dropped) = remember::for_brief(view, &Carried::default(), question)?;
+    let (memories, dropped) = remember::for_brief(view, &CarriedFacts::default(), question)?;
     let brief = match &last_turn {
         None => Brief::default(),
         Some(turn) => {
@@ -406,7 +410,7 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
         }
     };
     let session_id = last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty());
-    let room = Room { budget_tokens: question.budget.session_tokens, chars_max: question.chars_max, now: view.now };
+    let room = EndRoom { budget_tokens: question.budget.session_tokens, chars_max: question.chars_max, now: view.now };
     let brief = with_others(view, brief, &memories, question, None, &room)?;
     Ok(Briefing {
         project: view.located.name.clone(),
@@ -433,7 +437,7 @@ fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) ->
 
 /// Whether its program runs on this machine, or reported something a moment ago.
 fn is_running(session: &SessionRow, now: Timestamp) -> bool {
-    session.state.status == Status::Active
+    session.state.status == SessionStatus::Active
         && session.device.is_none()
         && match &session.process {
             Some(known) => process::probe(known) == Process::Running,
@@ -442,26 +446,26 @@ fn is_running(session: &SessionRow, now: Timestamp) -> bool {
 }
 
 /// The sessions that changed files, and when they last did.
-pub fn worked(history: &[SessionWork]) -> Vec<Worked> {
+pub fn worked(history: &[SessionWork]) -> Vec<LastWork> {
     let last = |work: &SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
-    history.iter().filter_map(|work| Some(Worked { session: work.session.clone(), at: last(work)? })).collect()
+    history.iter().filter_map(|work| Some(LastWork { session: work.session.clone(), at: last(work)? })).collect()
 }
 
 /// What the last sessions said. Of those that worked, one of this folder or branch is where the work goes on.
-fn turns(view: &View, sessions: &[SessionRow], carried: &Carried) -> view::Result<Vec<Quotable>> {
-    let mut parts: FastMap<&SessionId, Part> = FastMap::default();
+fn turns(view: &View, sessions: &[SessionRow], carried: &CarriedFacts) -> view::Result<Vec<Quotable>> {
+    let mut parts: FastMap<&SessionId, WorkDone> = FastMap::default();
     for known in &carried.facts {
-        let part = parts.entry(&known.session).or_insert(Part::Talk);
-        if known.fact.kind != Kind::Read {
-            *part = Part::Work;
+        let part = parts.entry(&known.session).or_insert(WorkDone::Talk);
+        if known.fact.kind != FactKind::Read {
+            *part = WorkDone::Work;
         }
     }
     let (root, branch) = (view.located.root.to_string_lossy(), view.located.branch());
     let is_here = |session: &SessionRow| session.root == root || branch.is_some() && session.branch == branch;
-    let part = |session: &SessionRow| parts.get(&session.id).copied().unwrap_or(Part::Idle);
-    let has_worked_here = sessions.iter().any(|session| part(session) == Part::Work && is_here(session));
+    let part = |session: &SessionRow| parts.get(&session.id).copied().unwrap_or(WorkDone::Idle);
+    let has_worked_here = sessions.iter().any(|session| part(session) == WorkDone::Work && is_here(session));
     let part = |session: &SessionRow| match part(session) {
-        Part::Work if has_worked_here && !is_here(session) => Part::Talk,
+        WorkDone::Work if has_worked_here && !is_here(session) => WorkDone::Talk,
         part => part,
     };
     view.store.turns(sessions, part, view.now)

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_agents::install::Profile;
-use cerberus_recall::brief::Dropped;
+use cerberus_recall::brief::DroppedLine;
 use cerberus_recall::brief::memories::{MemoryCandidate, MemoryItem, MemoryRequest, choose};
 use cerberus_recall::extract::symbols::Language;
 use cerberus_recall::learn::guide::GuideLines;
-use cerberus_recall::search::rank::{Candidate, PromptWords, RankContext, rank};
+use cerberus_recall::search::rank::{CandidateMemory, PromptWords, RankContext, rank};
 use cerberus_record::event::StartSource;
 use cerberus_record::id::MemoryId;
 use cerberus_record::memory::Scope;
@@ -18,8 +18,8 @@ use crate::brief::survey::View;
 use crate::project::guides::{self, UserFolders};
 use crate::project::identity::Located;
 use crate::project::tracked;
-use crate::same_project::joined::Joined;
-use crate::view::{self, Carried, MemoryQuery, MemoryRow, SessionRow, Store};
+use crate::same_project::joined::JoinedProject;
+use crate::view::{self, CarriedFacts, MemoryQuery, MemoryRow, SessionRow, Store};
 
 /// How many memories of one scope are considered, most recently changed first.
 const CANDIDATES_MAX: usize = 200;
@@ -31,7 +31,11 @@ pub const PROMPT_TOKENS_MAX: usize = 300;
 const LANGUAGE_SHARE_MIN: f64 = 0.1;
 
 /// The memories that a brief tells, and how many it leaves out.
-pub fn for_brief(view: &View, carried: &Carried, question: &Question) -> view::Result<(Vec<MemoryItem>, Vec<Dropped>)> {
+pub fn for_brief(
+    view: &View,
+    carried: &CarriedFacts,
+    question: &Question,
+) -> view::Result<(Vec<MemoryItem>, Vec<DroppedLine>)> {
     let View { store, located, joined, .. } = *view;
     let mut dropped = Vec::new();
     if question.budget.memory_tokens == 0 {
@@ -115,14 +119,14 @@ pub fn for_prompt(
 }
 
 /// Removes memories that a newer one contradicts, and those of another project with the same name.
-fn retain_applicable(rows: &mut Vec<MemoryRow>, joined: &Joined) {
+fn retain_applicable(rows: &mut Vec<MemoryRow>, joined: &JoinedProject) {
     rows.retain(|row| row.superseded_by.is_none());
     rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| joined.has(project)));
 }
 
 fn ranked<'a>(rows: &'a [MemoryRow], context: &RankContext) -> Vec<&'a MemoryRow> {
     let scopes: Vec<Scope> = rows.iter().map(MemoryRow::scope).collect();
-    let candidates: Vec<Candidate> = rows.iter().zip(&scopes).map(|(row, scope)| row.candidate(scope)).collect();
+    let candidates: Vec<CandidateMemory> = rows.iter().zip(&scopes).map(|(row, scope)| row.candidate(scope)).collect();
     rank(&candidates, context).into_iter().filter_map(|ranked| rows.get(ranked.index)).collect()
 }
 
@@ -160,7 +164,7 @@ fn candidates(view: &View, languages: &HashSet<&str>, question: &Question) -> vi
 fn languages<'a>(
     store: &Store,
     located: &Located,
-    carried: &'a Carried,
+    carried: &'a CarriedFacts,
     now: Timestamp,
 ) -> view::Result<HashSet<&'a str>> {
     if !store.has_language_memories(now)? {

@@ -5,15 +5,15 @@ use std::cmp::Reverse;
 use std::fmt::Write;
 use std::path::{Component, Path};
 
-use cerberus_recall::brief::Known;
+use cerberus_recall::brief::KnownFact;
 use cerberus_recall::brief::rank::{Commit, SessionWork};
-use cerberus_recall::brief::repository::{self, Pushed, REMOVED, Repository};
+use cerberus_recall::brief::repository::{self, GitFacts, PushState, REMOVED};
 use cerberus_record::id::fnv1a;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
 use crate::brief::survey::{Survey, View};
-use crate::project::git::{self, RemoteBranch, Status};
+use crate::project::git::{self, GitStatus, RemoteBranch};
 use crate::project::identity::Located;
 use crate::project::tracked::Stamp;
 use crate::view;
@@ -22,27 +22,27 @@ use crate::view;
 const ASKED_ABOUT_MAX: usize = 50;
 
 /// What git says now. If it does not answer, nothing.
-pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::Result<Repository> {
+pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::Result<GitFacts> {
     let edited = edited(view, sessions);
-    let Some(status) = status(view, &edited)? else { return Ok(Repository::silent()) };
+    let Some(status) = status(view, &edited)? else { return Ok(GitFacts::silent()) };
     let differs: FastSet<&str> = status.uncommitted.iter().map(String::as_str).collect();
     let is_removed = |path: &str| view.located.root.join(path).symlink_metadata().is_err();
     let named = |path: &&str| if is_removed(path) { format!("{path}{REMOVED}") } else { path.to_string() };
     let uncommitted = edited.iter().filter(|path| differs.contains(*path)).map(named).collect();
     let branch = view.located.branch();
     let pushed = match (&branch, &status) {
-        (None, _) => Pushed::Unknown,
-        (_, Status { apart: Some((ahead, behind)), upstream: Some(upstream), .. })
+        (None, _) => PushState::Unknown,
+        (_, GitStatus { apart: Some((ahead, behind)), upstream: Some(upstream), .. })
             if git::upstream_commit(view.located, upstream).is_some() =>
         {
-            Pushed::Compared { ahead: *ahead, behind: *behind }
+            PushState::Compared { ahead: *ahead, behind: *behind }
         }
         // What it is compared with is gone, or is a local branch.
-        (_, Status { upstream: Some(_), .. }) => Pushed::Unknown,
+        (_, GitStatus { upstream: Some(_), .. }) => PushState::Unknown,
         (Some(branch), _) => pushed(view, branch)?,
     };
     let history = Some(git::names(log)).filter(|names| !names.is_empty());
-    Ok(Repository { branch, uncommitted, pushed, history })
+    Ok(GitFacts { branch, uncommitted, pushed, history })
 }
 
 /// What was true at a moment in the past, as far as records tell. The files on disk are not those of then.
@@ -51,8 +51,8 @@ pub(super) fn recorded(
     survey: &Survey,
     commits: &[Commit],
     changed: &FastSet<String>,
-    facts: &[Known],
-) -> Repository {
+    facts: &[KnownFact],
+) -> GitFacts {
     let mut uncommitted = repository::left_uncommitted(&survey.sessions, commits, facts);
     uncommitted.retain(|path| !changed.contains(path) && !survey.likely.gone.contains(path));
     let mut changed: Vec<String> = changed.iter().cloned().collect();
@@ -60,7 +60,7 @@ pub(super) fn recorded(
     uncommitted.extend(changed);
     // Git's own folder may hold worktrees; nothing in it is committed from here.
     uncommitted.retain(|path| !path.starts_with(".git/") && !view.store.privacy_rules().is_private(path));
-    Repository { branch: view.located.branch(), uncommitted, ..Repository::default() }
+    GitFacts { branch: view.located.branch(), uncommitted, ..GitFacts::default() }
 }
 
 /// The files that sessions edited, the last edited first.
@@ -78,7 +78,7 @@ fn edited<'a>(view: &View, sessions: &'a [SessionWork]) -> Vec<&'a str> {
 }
 
 /// Git's answer: the last one if nothing changed since.
-fn status(view: &View, paths: &[&str]) -> view::Result<Option<Status>> {
+fn status(view: &View, paths: &[&str]) -> view::Result<Option<GitStatus>> {
     let key = format!("{}\0status", view.located.root.to_string_lossy());
     if let Some((looked_at, kept)) = view.store.git_log(&key)? {
         let kept = git::read_status(&kept);
@@ -128,12 +128,12 @@ fn looks(located: &Located, paths: &[&str], upstream: Option<&str>) -> Option<St
 
 /// How a branch compares with the remote one of the same name, if it is not set which one it belongs to. Git counts the
 /// commits only when one of them moved.
-fn pushed(view: &View, branch: &str) -> view::Result<Pushed> {
-    let Some(head) = git::head(view.located) else { return Ok(Pushed::Unknown) };
+fn pushed(view: &View, branch: &str) -> view::Result<PushState> {
+    let Some(head) = git::head(view.located) else { return Ok(PushState::Unknown) };
     let remote = match git::remote_branch(view.located, branch) {
-        RemoteBranch::NoRemote => return Ok(Pushed::Unknown),
-        RemoteBranch::Missing => return Ok(Pushed::Never),
-        RemoteBranch::At(commit) if commit == head => return Ok(Pushed::Compared { ahead: 0, behind: 0 }),
+        RemoteBranch::NoRemote => return Ok(PushState::Unknown),
+        RemoteBranch::Missing => return Ok(PushState::Never),
+        RemoteBranch::At(commit) if commit == head => return Ok(PushState::Compared { ahead: 0, behind: 0 }),
         RemoteBranch::At(commit) => commit,
     };
     let key = format!("{}\0{branch}", view.located.root.to_string_lossy());
@@ -141,9 +141,9 @@ fn pushed(view: &View, branch: &str) -> view::Result<Pushed> {
     let kept = view.store.git_log(&key)?.filter(|(kept_both, _)| *kept_both == both).map(|(_, printed)| printed);
     let is_kept = kept.is_some();
     let printed = kept.or_else(|| git::count_apart(view.located, &both));
-    let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(Pushed::Unknown) };
+    let Some((behind, ahead)) = printed.as_deref().and_then(git::counts) else { return Ok(PushState::Unknown) };
     if !is_kept {
         view.store.cache_git_log(&key, &both, printed.as_deref().unwrap_or_default());
     }
-    Ok(Pushed::Compared { ahead, behind })
+    Ok(PushState::Compared { ahead, behind })
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use cerberus_agents::meter::status_line::StatusLine;
-use cerberus_agents::meter::{Certainty, Reading};
-use cerberus_agents::status::Status;
+use cerberus_agents::meter::{Certainty, MeterReading};
+use cerberus_agents::status::AgentStatus;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::id::Agent;
@@ -15,7 +15,7 @@ use crate::project::privacy;
 use crate::view::{self, Caller, Store};
 
 /// The line for a session of `agent`. A view that cannot be read says nothing about what was told.
-pub fn status_line(home: &Home, clock: &Clock, agent: Agent, status: &Status) -> String {
+pub fn status_line(home: &Home, clock: &Clock, agent: Agent, status: &AgentStatus) -> String {
     let located = identity::locate(Path::new(status.cwd.as_deref().unwrap_or(".")));
     if let Some(block) = privacy::storage_block(home, clock.now, &located) {
         return format!("cerberus: {block}");
@@ -26,13 +26,13 @@ pub fn status_line(home: &Home, clock: &Clock, agent: Agent, status: &Status) ->
     let (told, proposals) = from_view(home, clock, agent, status).unwrap_or_default();
     let redline = config::load(home).map(|config| config.redline()).unwrap_or_default();
     let tokens = status.percent.zip(status.window).map(|(percent, window)| (percent / 100.0 * window as f64) as u64);
-    let reading = Reading { tokens, window: status.window, percent: status.percent, certainty: Certainty::Direct };
+    let reading = MeterReading { tokens, window: status.window, percent: status.percent, certainty: Certainty::Direct };
     StatusLine { project: &located.name, told, proposals, reading, redline, cost_usd: status.cost_usd }.text()
 }
 
-type Told = (usize, usize);
+type ToldCounts = (usize, usize);
 
-fn from_view(home: &Home, clock: &Clock, agent: Agent, status: &Status) -> view::Result<(Told, usize)> {
+fn from_view(home: &Home, clock: &Clock, agent: Agent, status: &AgentStatus) -> view::Result<(ToldCounts, usize)> {
     let store = Store::open(home, Caller::Hook)?;
     let session = match &status.session {
         Some(id) => store.agent_session(agent, id, clock.now)?,

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use cerberus_recall::brief::ledger::{BranchLedger, KnownBranch, MergeState};
 use cerberus_recall::brief::rank::weights::learned;
-use cerberus_recall::brief::rank::{Candidates, Commit, Evidence, Renames, Scoring, SessionWork, USUAL};
-use cerberus_recall::brief::{Known, Likely};
-use cerberus_record::fact::Kind;
+use cerberus_recall::brief::rank::{Candidates, Commit, RankEvidence, Renames, Scoring, SessionWork, USUAL};
+use cerberus_recall::brief::{KnownFact, Likely};
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
@@ -20,9 +20,9 @@ use cerberus_record::time::Timestamp;
 use crate::brief::state;
 use crate::project::git;
 use crate::project::identity::Located;
-use crate::project::tracked::{self, Stamp, Tracked};
-use crate::same_project::joined::Joined;
-use crate::view::{self, Asks, Carried, SessionRow, Store};
+use crate::project::tracked::{self, Stamp, TrackedFiles};
+use crate::same_project::joined::JoinedProject;
+use crate::view::{self, Asks, CarriedFacts, SessionRow, Store};
 
 /// How many of the last edited files are compared with git.
 const COMPARED_MAX: usize = 200;
@@ -33,7 +33,7 @@ pub struct View<'a> {
     pub store: &'a Store,
     pub located: &'a Located,
     /// All ids and names of the project.
-    pub joined: &'a Joined,
+    pub joined: &'a JoinedProject,
     pub now: Timestamp,
 }
 
@@ -53,7 +53,7 @@ pub struct Survey {
 pub fn survey(
     view: &View,
     history: Vec<SessionWork>,
-    carried: &mut Carried,
+    carried: &mut CarriedFacts,
     sessions: &[SessionRow],
     prompt: Option<&str>,
     is_past: bool,
@@ -63,8 +63,8 @@ pub fn survey(
         Some(_) => learned(view.store.gain_of_doubling(&view.joined.ids, view.now)?),
         None => &USUAL,
     };
-    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, Which::All(by));
-    let Ranking { mut survey, commits, changed } = ranking;
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, RankedSet::All(by));
+    let UnrankedSurvey { mut survey, commits, changed } = ranking;
     survey.likely.repository = match is_past {
         true => state::recorded(view, &survey, &commits, &changed, &carried.facts),
         false => state::asked(view, &survey.sessions, &log)?,
@@ -78,18 +78,18 @@ pub fn survey(
 pub fn for_prompt(
     view: &View,
     history: Vec<SessionWork>,
-    carried: &mut Carried,
+    carried: &mut CarriedFacts,
     sessions: &[SessionRow],
     prompt: &str,
 ) -> view::Result<Survey> {
     let (_, log) = kept_log(view.store, view.located)?;
-    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), Which::Mentioned);
+    let ranking = ranking(view, &log, history, &mut carried.facts, sessions, Some(prompt), RankedSet::Mentioned);
     view.store.free(ranking.commits);
     Ok(ranking.survey)
 }
 
 /// A survey that knows nothing of the repository yet, and what else it was made of.
-struct Ranking {
+struct UnrankedSurvey {
     survey: Survey,
     commits: Vec<Commit>,
     changed: FastSet<String>,
@@ -97,7 +97,7 @@ struct Ranking {
 
 /// Which files are ranked.
 #[derive(Clone, Copy)]
-enum Which<'a> {
+enum RankedSet<'a> {
     All(&'a Scoring),
     /// Those whose names the prompt mentions. Besides them, few files are looked up on disk.
     Mentioned,
@@ -108,11 +108,11 @@ fn ranking(
     view: &View,
     log: &str,
     mut history: Vec<SessionWork>,
-    facts: &mut [Known],
+    facts: &mut [KnownFact],
     sessions: &[SessionRow],
     prompt: Option<&str>,
-    which: Which,
-) -> Ranking {
+    which: RankedSet,
+) -> UnrankedSurvey {
     let tracked = view.located.git_dir.as_ref().map(|git_dir| tracked::read(git_dir)).unwrap_or_default();
     let mut commits = git::commits(log, view.now);
     let is_tracked: FastSet<&str> = tracked.paths.iter().map(String::as_str).collect();
@@ -124,25 +124,26 @@ fn ranking(
     let (recent, old): (Vec<&SessionWork>, Vec<&SessionWork>) =
         history.iter().partition(|worked| recent.contains(&worked.session));
     let disk = Disk { located: view.located, tracked: &is_tracked, looked_at: RefCell::default() };
-    let evidence = Evidence { now: view.now, sessions: &history, commits: &commits, tracked: &tracked.paths, prompt };
+    let evidence =
+        RankEvidence { now: view.now, sessions: &history, commits: &commits, tracked: &tracked.paths, prompt };
     let mut candidates = Candidates::new(&evidence);
     let mut asked: FastSet<&str> = FastSet::default();
     let by = match which {
-        Which::All(by) => by,
-        Which::Mentioned => {
+        RankedSet::All(by) => by,
+        RankedSet::Mentioned => {
             candidates = candidates.mentioned();
             asked.extend(candidates.paths().chain(facts.iter().filter_map(|known| known.fact.path.as_deref())));
             &USUAL
         }
     };
-    let is_asked = |path: &str| matches!(which, Which::All(_)) || asked.contains(path);
+    let is_asked = |path: &str| matches!(which, RankedSet::All(_)) || asked.contains(path);
     let gone = gone_files(&disk, &recent, &old, &commits, &is_asked);
     let changed = changed(&disk, &history, &tracked, &is_asked);
     let mut files = candidates.ranked(by, &changed, &gone);
     files.truncate(RANKED_MAX);
     files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
     let likely = Likely { files, gone, ..Likely::default() };
-    Ranking { survey: Survey { likely, sessions: history, tracked: tracked.paths }, commits, changed }
+    UnrankedSurvey { survey: Survey { likely, sessions: history, tracked: tracked.paths }, commits, changed }
 }
 
 /// Asks git now for what the next session start needs, so that the start need not wait.
@@ -248,7 +249,7 @@ fn gone_files(
 fn changed(
     disk: &Disk,
     history: &[SessionWork],
-    tracked: &Tracked,
+    tracked: &TrackedFiles,
     is_asked: &dyn Fn(&str) -> bool,
 ) -> FastSet<String> {
     let edited = history.iter().flat_map(|worked| &worked.touched).filter(|touched| touched.edits > 0);
@@ -297,7 +298,7 @@ const REPORTS_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// merged into what is checked out.
 fn branches(
     view: &View,
-    carried: &Carried,
+    carried: &CarriedFacts,
     sessions: &[SessionRow],
 ) -> view::Result<(BranchLedger, HashMap<SessionId, String>)> {
     let here = view.located.branch();
@@ -327,7 +328,7 @@ fn branches(
         state: state(name),
     };
     let branches = others.into_iter().map(branch).collect();
-    let decisions = carried.facts.iter().filter(|known| known.fact.kind == Kind::Decision);
+    let decisions = carried.facts.iter().filter(|known| known.fact.kind == FactKind::Decision);
     let deciding: FastSet<&SessionId> = decisions.map(|known| &known.session).collect();
     let of_one = sessions.iter().filter(|session| deciding.contains(&session.id));
     let of_one = of_one.filter_map(|session| Some((session.id.clone(), session.branch.clone()?)));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_recall::brief;
-use cerberus_recall::brief::usage::Usage;
+use cerberus_recall::brief::usage::ToldFileUsage;
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
 
@@ -11,17 +11,17 @@ use crate::view::{self, Asks, Store};
 
 /// What the sessions of some projects were told.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ToldSessions {
     /// Sessions that were told anything.
     pub sessions: usize,
     /// Lines of briefs, memories included.
     pub lines: usize,
     pub tokens: usize,
-    pub files: Usage,
+    pub files: ToldFileUsage,
 }
 
-impl Told {
-    pub fn merge(&mut self, other: Told) {
+impl ToldSessions {
+    pub fn merge(&mut self, other: ToldSessions) {
         self.sessions += other.sessions;
         self.lines += other.lines;
         self.tokens += other.tokens;
@@ -30,7 +30,7 @@ impl Told {
 }
 
 /// Counts over the sessions of these projects, which are one project in several folders.
-pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> view::Result<Told> {
+pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> view::Result<ToldSessions> {
     let history = store.history(projects, Asks::Nothing, now)?;
     let work: HashMap<&SessionId, Vec<&str>> = history
         .iter()
@@ -38,7 +38,7 @@ pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> vie
         .collect();
     let files = store.all_files(projects)?;
     let bases: HashSet<&str> = files.iter().map(|path| brief::base(path)).collect();
-    let mut told = Told::default();
+    let mut told = ToldSessions::default();
     for session in store.sessions(projects, Timestamp::EPOCH, now)? {
         let (lines, tokens) = store.told(&session, now)?;
         if lines == 0 {
@@ -55,8 +55,8 @@ pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> vie
 }
 
 /// Counts over all projects of this home.
-pub fn of_everything(store: &Store, now: Timestamp) -> view::Result<Told> {
-    let mut told = Told::default();
+pub fn of_everything(store: &Store, now: Timestamp) -> view::Result<ToldSessions> {
+    let mut told = ToldSessions::default();
     for project in store.all_projects(now)? {
         told.merge(of_projects(store, &[project], now)?);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cerberus_os::clock::Clock;
 use cerberus_record::id::ProjectId;
-use cerberus_record::runs::Ledger;
+use cerberus_record::runs::RunLedger;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
 
@@ -48,7 +48,7 @@ impl Default for LogFilter {
 
 /// One session of the list.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedSession {
     pub session: SessionRow,
     pub title: String,
     /// How many files it edited.
@@ -57,7 +57,7 @@ pub struct Listed {
     pub failing: usize,
 }
 
-impl Listed {
+impl ListedSession {
     pub fn ended_at(&self) -> Option<Timestamp> {
         self.session.state.ended.as_ref().map(|(at, _)| *at)
     }
@@ -71,12 +71,12 @@ impl Listed {
 
 /// A page of the list, and how many sessions match in all.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
-    pub sessions: Vec<Listed>,
+pub struct SessionLog {
+    pub sessions: Vec<ListedSession>,
     pub total: usize,
 }
 
-pub fn log(store: &mut Store, clock: &Clock, filter: &LogFilter) -> view::Result<Log> {
+pub fn log(store: &mut Store, clock: &Clock, filter: &LogFilter) -> view::Result<SessionLog> {
     let now = clock.now;
     let mut sessions = store.sessions(&filter.projects, filter.since, now)?;
     sessions.retain(|session| session.started_at >= filter.since);
@@ -97,17 +97,17 @@ pub fn log(store: &mut Store, clock: &Clock, filter: &LogFilter) -> view::Result
     let total = sessions.len();
     if !filter.failing {
         sessions.truncate(shown);
-        return Ok(Log { sessions: described(store, clock, sessions)?, total });
+        return Ok(SessionLog { sessions: described(store, clock, sessions)?, total });
     }
     let mut listed = described(store, clock, sessions)?;
     listed.retain(|listed| listed.failing > 0);
     let total = listed.len();
     listed.truncate(shown);
-    Ok(Log { sessions: listed, total })
+    Ok(SessionLog { sessions: listed, total })
 }
 
 /// Adds titles and numbers to sessions.
-pub fn described(store: &Store, clock: &Clock, sessions: Vec<SessionRow>) -> view::Result<Vec<Listed>> {
+pub fn described(store: &Store, clock: &Clock, sessions: Vec<SessionRow>) -> view::Result<Vec<ListedSession>> {
     let mut all = Vec::with_capacity(sessions.len());
     for sessions in sessions.chunks(SESSIONS_PER_QUERY) {
         let mut titles = store.titles(sessions, clock.now)?;
@@ -115,9 +115,9 @@ pub fn described(store: &Store, clock: &Clock, sessions: Vec<SessionRow>) -> vie
         let mut failing = store.runs_by_session(sessions, clock.now)?;
         for session in sessions {
             let runs = failing.remove(&session.row).unwrap_or_default();
-            let mut ledger = Ledger::default();
+            let mut ledger = RunLedger::default();
             runs.iter().for_each(|(command, run)| ledger.add(command, run));
-            all.push(Listed {
+            all.push(ListedSession {
                 title: titles.remove(&session.row).unwrap_or_default(),
                 files: files.get(&session.row).copied().unwrap_or(0),
                 failing: ledger.failing().count() + ledger.red_commands().count(),

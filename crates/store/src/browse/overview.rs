@@ -6,7 +6,7 @@ use std::time::Duration;
 use cerberus_os::clock::Clock;
 use cerberus_record::time::Timestamp;
 
-use super::log::{self, Listed};
+use super::log::{self, ListedSession};
 use crate::view::{self, Store};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -16,7 +16,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub struct ProjectWork {
     pub name: String,
     pub sessions: usize,
-    pub last: Listed,
+    pub last: ListedSession,
 }
 
 /// Everything that is known, by project, the project with the newest session first.

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashSet};
 
 use cerberus_os::clock::Clock;
 use cerberus_recall::brief::usage::Later;
-use cerberus_recall::brief::{Known, Section, attributed, failing, open_items};
-use cerberus_record::fact::{ClosedAs, Kind, Target};
+use cerberus_recall::brief::{KnownFact, Section, attributed, failing, open_items};
+use cerberus_record::fact::{ClosedAs, ClosingTarget, FactKind};
 use cerberus_record::id::MemoryId;
-use cerberus_record::runs::{Ledger, Verdict};
+use cerberus_record::runs::{RunLedger, RunVerdict};
 use cerberus_record::time::Timestamp;
 
-use super::log::{self, Listed};
-use crate::view::{self, Carried, CorrectionRow, FactFilter, MemoryRow, SessionRow, Store};
+use super::log::{self, ListedSession};
+use crate::view::{self, CarriedFacts, CorrectionRow, FactFilter, MemoryRow, SessionRow, Store};
 
 /// Something that was said, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct SaidEntry {
     pub at: Timestamp,
     pub text: String,
 }
@@ -52,10 +52,10 @@ pub struct ToldLine {
 
 #[derive(Clone, Debug)]
 pub struct Page {
-    pub listed: Listed,
-    pub asked: Vec<Said>,
+    pub listed: ListedSession,
+    pub asked: Vec<SaidEntry>,
     /// The agent's own words at the end of each turn.
-    pub said: Vec<Said>,
+    pub said: Vec<SaidEntry>,
     pub done: Vec<String>,
     pub decided: Vec<String>,
     /// Blockers and next steps that are open at the end of the session.
@@ -65,7 +65,7 @@ pub struct Page {
     pub commits: Vec<String>,
     pub told: Vec<ToldLine>,
     /// What the user corrected.
-    pub corrected: Vec<Said>,
+    pub corrected: Vec<SaidEntry>,
     /// A model's summary, if there is one.
     pub summary: Option<String>,
 }
@@ -90,7 +90,7 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> view::Result<P
     let sessions = [session];
     let mut carried = store.carried(&sessions, FactFilter::All, now)?;
     let runs = store.runs(&sessions, now)?;
-    let mut ledger = Ledger::default();
+    let mut ledger = RunLedger::default();
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let owned = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_string).collect::<Vec<_>>();
     let tests = Tests {
@@ -103,16 +103,19 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> view::Result<P
     let corrected = store.corrections(&[sessions[0].row], CORRECTIONS_MAX, now)?;
     let told = told(store, &sessions[0], &carried, &tests, &corrected, now)?;
     carried.add(failing::blockers(&runs, &carried.facts));
-    let said = |(at, text)| Said { at, text };
+    let said = |(at, text)| SaidEntry { at, text };
     Ok(Page {
         asked: store.asked(&sessions[0], now)?.into_iter().map(said).collect(),
         said: store.said(&sessions[0], now)?.into_iter().map(said).collect(),
-        done: texts(&carried.facts, Kind::Done),
-        decided: texts(&carried.facts, Kind::Decision),
+        done: texts(&carried.facts, FactKind::Done),
+        decided: texts(&carried.facts, FactKind::Decision),
         left: left(&carried),
         files: files(&carried.facts),
-        commits: texts(&carried.facts, Kind::Commit),
-        corrected: corrected.into_iter().map(|row| Said { at: row.origin.at, text: row.correction.text }).collect(),
+        commits: texts(&carried.facts, FactKind::Commit),
+        corrected: corrected
+            .into_iter()
+            .map(|row| SaidEntry { at: row.origin.at, text: row.correction.text })
+            .collect(),
         summary: store.summary(&sessions[0], now)?.map(|row| row.text),
         listed: log::described(store, clock, sessions.into())?.remove(0),
         tests,
@@ -120,22 +123,22 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> view::Result<P
     })
 }
 
-fn verdict(verdict: Verdict) -> Option<bool> {
+fn verdict(verdict: RunVerdict) -> Option<bool> {
     match verdict {
-        Verdict::Green => Some(true),
-        Verdict::Red => Some(false),
+        RunVerdict::Green => Some(true),
+        RunVerdict::Red => Some(false),
         _ => None,
     }
 }
 
 /// The texts of a kind, each once, in the order of first mention.
-fn texts(facts: &[Known], kind: Kind) -> Vec<String> {
+fn texts(facts: &[KnownFact], kind: FactKind) -> Vec<String> {
     let mut seen = HashSet::new();
     let of_kind = facts.iter().filter(|known| known.fact.kind == kind && seen.insert(known.fact.code.as_str()));
     of_kind.map(|known| attributed(&known.fact.text, known.fact.reference.as_deref())).collect()
 }
 
-fn left(carried: &Carried) -> Vec<String> {
+fn left(carried: &CarriedFacts) -> Vec<String> {
     let open = open_items(&carried.facts, &carried.settlements, &[], &mut Vec::new());
     let is_left = |section: Section| matches!(section, Section::Blockers | Section::Next);
     let open = open.into_iter().filter(|item| is_left(item.section));
@@ -143,7 +146,7 @@ fn left(carried: &Carried) -> Vec<String> {
 }
 
 /// The files of a session, those with most edits first.
-fn files(facts: &[Known]) -> Vec<FileWork> {
+fn files(facts: &[KnownFact]) -> Vec<FileWork> {
     let mut by_path: BTreeMap<&str, FileWork> = BTreeMap::new();
     for known in facts {
         let Some(path) = known.fact.path.as_deref() else { continue };
@@ -154,9 +157,9 @@ fn files(facts: &[Known]) -> Vec<FileWork> {
             functions: Vec::new(),
         });
         match known.fact.kind {
-            Kind::File => work.edits += 1,
-            Kind::Read => work.reads += 1,
-            Kind::Function if !work.functions.contains(&known.fact.text) => {
+            FactKind::File => work.edits += 1,
+            FactKind::Read => work.reads += 1,
+            FactKind::Function if !work.functions.contains(&known.fact.text) => {
                 work.functions.push(known.fact.text.clone())
             }
             _ => {}
@@ -171,7 +174,7 @@ fn files(facts: &[Known]) -> Vec<FileWork> {
 fn told(
     store: &Store,
     session: &SessionRow,
-    carried: &Carried,
+    carried: &CarriedFacts,
     tests: &Tests,
     corrected: &[CorrectionRow],
     now: Timestamp,
@@ -182,14 +185,14 @@ fn told(
         let (mut touched, mut functions, mut settled) = (Vec::new(), HashSet::new(), HashSet::new());
         for known in later {
             match known.fact.kind {
-                Kind::File | Kind::Read => touched.extend(known.fact.path.as_deref()),
-                Kind::Function => drop(functions.insert(known.fact.text.as_str())),
+                FactKind::File | FactKind::Read => touched.extend(known.fact.path.as_deref()),
+                FactKind::Function => drop(functions.insert(known.fact.text.as_str())),
                 _ => {}
             }
         }
         let closed = carried.settlements.iter().filter(|one| one.at >= at && one.closing.outcome == ClosedAs::Done);
         for settlement in closed {
-            if let Target::Code(_, code) = &settlement.closing.target {
+            if let ClosingTarget::Code(_, code) = &settlement.closing.target {
                 settled.insert(code.as_str());
             }
         }

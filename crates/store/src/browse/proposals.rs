@@ -10,7 +10,7 @@ use crate::view::{MemoryRow, Store};
 
 /// The user's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quote {
+pub struct ListedQuote {
     pub text: String,
     /// `None` if the words are not in the view any more.
     pub at: Option<Timestamp>,
@@ -19,9 +19,9 @@ pub struct Quote {
 }
 
 #[derive(Clone, Debug)]
-pub struct Proposal {
+pub struct ListedProposal {
     pub row: MemoryRow,
-    pub quotes: Vec<Quote>,
+    pub quotes: Vec<ListedQuote>,
 }
 
 /// What waits for the user's decision, the newest first.
@@ -29,16 +29,16 @@ pub fn proposals(
     writer: &MemoryWriter,
     surroundings: &Surroundings,
     store: &mut Store,
-) -> Result<Vec<Proposal>, FoldError> {
+) -> Result<Vec<ListedProposal>, FoldError> {
     let rows = distill::pending(writer, surroundings, store)?;
     let mut found = Vec::new();
     for row in rows {
         let mut quotes = Vec::new();
         for said in &row.memory.background.evidence {
             let (at, prompt) = store.prompt(&said.agent, &said.session, &said.key)?.unzip();
-            quotes.push(Quote { text: said.text.to_string(), at, prompt: prompt.unwrap_or_default() });
+            quotes.push(ListedQuote { text: said.text.to_string(), at, prompt: prompt.unwrap_or_default() });
         }
-        found.push(Proposal { row, quotes });
+        found.push(ListedProposal { row, quotes });
     }
     Ok(found)
 }

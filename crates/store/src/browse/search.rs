@@ -33,7 +33,7 @@ pub struct SearchQuery<'a> {
 
 /// A result. Memories belong to no session.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct SearchHit {
     pub kind: String,
     pub text: String,
     /// The part of the text that matches, as one line.
@@ -57,7 +57,7 @@ pub fn search(
     query: &SearchQuery,
     now: Timestamp,
     progress: impl FnMut(usize, usize),
-) -> view::Result<Vec<Hit>> {
+) -> view::Result<Vec<SearchHit>> {
     store.index_entries(progress)?;
     let asked = Query::parse(query.text);
     let mut hits = Vec::new();
@@ -75,7 +75,7 @@ pub fn search(
     Ok(hits)
 }
 
-fn in_sessions(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp) -> view::Result<Vec<Hit>> {
+fn in_sessions(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp) -> view::Result<Vec<SearchHit>> {
     let SearchQuery { text, limit, projects, agent, kind, since, .. } = *query;
     let query = EntryQuery { text, limit: limit.saturating_mul(SPARE), projects, agent, kind, since };
     let mut found = store.search_entries(&query, now)?;
@@ -94,7 +94,7 @@ fn in_sessions(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp
     let sessions: HashMap<i64, SessionRow> = sessions.into_iter().map(|session| (session.row, session)).collect();
     let hit = |found: view::FoundEntry| {
         let session = sessions.get(&found.session)?.clone();
-        Some(Hit {
+        Some(SearchHit {
             snippet: asked.snippet(&found.text),
             title: titles.get(&session.row).cloned(),
             project: session.project_name.clone(),
@@ -111,14 +111,14 @@ fn in_sessions(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp
 }
 
 /// What teammates have open, by the share of the query's words in it.
-fn in_team(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp) -> view::Result<Vec<Hit>> {
+fn in_team(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp) -> view::Result<Vec<SearchHit>> {
     let wanted: HashSet<String> = words(query.text).collect();
     let found = store.team_facts(query.projects, now)?.into_iter().filter_map(|(project, fact)| {
         let text = fact.code.strip_prefix(fact.kind.prefix()).unwrap_or(&fact.code).to_string();
         let has: HashSet<String> = words(&text).collect();
         let shared = wanted.intersection(&has).count() as f64 / wanted.len().max(1) as f64;
         let is_meant = query.kind.is_none_or(|kind| kind == fact.kind.word()) && fact.at >= query.since;
-        (is_meant && shared >= TEAM_SHARE_MIN).then(|| Hit {
+        (is_meant && shared >= TEAM_SHARE_MIN).then(|| SearchHit {
             kind: fact.kind.word().to_string(),
             snippet: asked.snippet(&text),
             text,
@@ -134,12 +134,12 @@ fn in_team(store: &Store, query: &SearchQuery, asked: &Query, now: Timestamp) ->
     Ok(found.collect())
 }
 
-fn in_memories(store: &Store, query: &SearchQuery, now: Timestamp) -> view::Result<Vec<Hit>> {
+fn in_memories(store: &Store, query: &SearchQuery, now: Timestamp) -> view::Result<Vec<SearchHit>> {
     let memories = MemoryQuery { text: query.text, limit: query.limit, scopes: query.scopes, category: None };
     let found = store.search(&memories, now)?;
     let rows: Vec<i64> = found.iter().map(|found| found.row).collect();
     let rows = store.memories_at(&rows, now)?;
-    let hits = found.into_iter().zip(rows).map(|(found, row)| Hit {
+    let hits = found.into_iter().zip(rows).map(|(found, row)| SearchHit {
         kind: entry::MEMORY.to_string(),
         text: row.memory.content.to_string(),
         snippet: found.snippet,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cerberus_recall::brief::usage::{self, Earlier};
+use cerberus_recall::brief::usage::{self, EarlierWork};
 
 use super::page::Page;
 use crate::view::{self, Store};
@@ -11,7 +11,7 @@ use crate::view::{self, Store};
 const EARLIER_MAX: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// What led to each line that the session of a page was told, in the same order.
-pub fn reasons(store: &Store, page: &Page) -> view::Result<Vec<Option<Earlier>>> {
+pub fn reasons(store: &Store, page: &Page) -> view::Result<Vec<Option<EarlierWork>>> {
     let Some(first) = page.told.iter().map(|line| line.at).min() else { return Ok(Vec::new()) };
     let earlier = store.earlier_facts(&page.listed.session.project, first.minus(EARLIER_MAX), first)?;
     Ok(page.told.iter().map(|line| usage::reason(&line.code, &earlier).cloned()).collect())

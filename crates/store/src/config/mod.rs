@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use cerberus_agents::meter::price::Prices;
-use cerberus_agents::meter::redline::{Level, Redline};
+use cerberus_agents::meter::redline::{Redline, RedlineLevel};
 use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_recall::brief::{BUDGET_TOKENS, BUDGET_TOKENS_RANGE};
@@ -17,8 +17,8 @@ use cerberus_record::private::PrivacyRules;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-pub use store::{Age, Size, StoreConfig};
-pub use summary::{Key, ProviderName, Reads, SummaryConfig};
+pub use store::{Age, ByteSize, StoreConfig};
+pub use summary::{ApiKey, ProviderName, ProviderReads, SummaryConfig};
 
 /// People write this file by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -62,8 +62,8 @@ pub struct PrivateConfig {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct RedlineConfig {
-    soft_redline: Option<Level>,
-    hard_redline: Option<Level>,
+    soft_redline: Option<RedlineLevel>,
+    hard_redline: Option<RedlineLevel>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -205,7 +205,7 @@ mod tests {
     fn settings_are_read_and_errors_are_reported() {
         assert_eq!(parse("").unwrap().brief.session_tokens, 885);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
-        assert_eq!(parse("[loop]\nsoft_redline = \"50k\"").unwrap().redline().soft, Level::Tokens(50_000));
+        assert_eq!(parse("[loop]\nsoft_redline = \"50k\"").unwrap().redline().soft, RedlineLevel::Tokens(50_000));
         let own =
             "[secrets]\nrules = [\"key acme acme_ alnum 20\"]\nallow = [\"x*\"]\n[private]\nprojects = [\"~/work\"]";
         assert_eq!(parse(own).unwrap().private.projects, ["~/work"]);
@@ -243,8 +243,12 @@ mod tests {
         let set = of("[summary]\nprovider = \"ollama\"\nmodel = \"small\"\ntimeout_secs = 0.5");
         assert_eq!((set.provider, set.format()), (Some(ProviderName::Ollama), Format::Both));
         assert_eq!(set.limit().as_millis(), 500);
-        assert_eq!(of("[summary]\nprovider = \"ollama\"").reads, Reads::Facts, "the conversation only on request");
-        assert_eq!(of("[summary]\nreads = \"conversation\"").reads, Reads::Conversation);
+        assert_eq!(
+            of("[summary]\nprovider = \"ollama\"").reads,
+            ProviderReads::Facts,
+            "the conversation only on request"
+        );
+        assert_eq!(of("[summary]\nreads = \"conversation\"").reads, ProviderReads::Conversation);
         assert_eq!(of("[summary]\nprovider = \"command\"\nformat = \"summary\"").format(), Format::Summary);
     }
 

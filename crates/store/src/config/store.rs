@@ -12,7 +12,7 @@ pub struct StoreConfig {
     /// Sessions that were inactive for this long are removed.
     pub retention: Option<Age>,
     /// The limit for journal and view together.
-    pub max_size: Option<Size>,
+    pub max_size: Option<ByteSize>,
 }
 
 /// `30d`, `12w`.
@@ -23,7 +23,7 @@ pub struct Age(pub Duration);
 /// `500 MB`, `1 GiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Size {
+pub struct ByteSize {
     pub bytes: u64,
 }
 
@@ -41,10 +41,10 @@ impl TryFrom<String> for Age {
     }
 }
 
-impl TryFrom<String> for Size {
+impl TryFrom<String> for ByteSize {
     type Error = String;
 
-    fn try_from(text: String) -> Result<Size, String> {
+    fn try_from(text: String) -> Result<ByteSize, String> {
         let wrong = || "write a size as 500 MB or 1 GiB".to_string();
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let unit = match text[digits..].trim() {
@@ -55,7 +55,7 @@ impl TryFrom<String> for Size {
             _ => return Err(wrong()),
         };
         let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-        Ok(Size { bytes: number.saturating_mul(unit) })
+        Ok(ByteSize { bytes: number.saturating_mul(unit) })
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
             ["30d", "12w", "0d", "d", "30", "-1d", "3ö"].map(age),
             [Some(30), Some(84), Some(0), None, None, None, None]
         );
-        let size = |text: &str| Size::try_from(text.to_string()).ok().map(|size| size.bytes);
+        let size = |text: &str| ByteSize::try_from(text.to_string()).ok().map(|size| size.bytes);
         assert_eq!(size("1 GiB"), Some(1 << 30));
         assert_eq!(size("500MB"), Some(500_000_000));
         assert_eq!(["1", "GiB", "1 XB", "1.5 GiB"].map(size), [None; 4]);

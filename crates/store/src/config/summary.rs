@@ -18,13 +18,13 @@ pub struct SummaryConfig {
     /// The provider's address, if it is not the default.
     pub base_url: Option<String>,
     /// An environment variable is the better place for it.
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
     /// The program that the provider `command` runs, and its arguments.
     pub command: Vec<String>,
     /// The time limit of one attempt.
     pub timeout_secs: f64,
     /// What the provider is sent.
-    pub reads: Reads,
+    pub reads: ProviderReads,
     format: Option<Format>,
 }
 
@@ -37,7 +37,7 @@ impl Default for SummaryConfig {
             key: None,
             command: Vec::new(),
             timeout_secs: 10.0,
-            reads: Reads::default(),
+            reads: ProviderReads::default(),
             format: None,
         }
     }
@@ -67,7 +67,7 @@ impl SummaryConfig {
 /// What the provider is sent about a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reads {
+pub enum ProviderReads {
     /// Facts only, and none that are words of a prompt.
     #[default]
     Facts,
@@ -89,12 +89,12 @@ words! {
 /// The API key. It is sent to the provider only and never printed, not even by `{:?}`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
-    pub fn new(key: String) -> Option<Key> {
+impl ApiKey {
+    pub fn new(key: String) -> Option<ApiKey> {
         let key = key.trim().to_string();
-        (!key.is_empty()).then_some(Key(key))
+        (!key.is_empty()).then_some(ApiKey(key))
     }
 
     /// Only for the request header.
@@ -103,7 +103,7 @@ impl Key {
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(…)")
     }

@@ -21,19 +21,19 @@ use cerberus_record::clean::text::{Clean, Keep, without_words};
 use cerberus_record::event::{Event, Record};
 use cerberus_record::id::{Agent, MemoryId, ProjectId};
 use cerberus_record::kind::EventKind;
-use cerberus_record::memory::{Evidence, Status};
+use cerberus_record::memory::{Evidence, MemoryStatus};
 use cerberus_record::time::Timestamp;
 
 use crate::capability::Capabilities;
-use crate::journal::rewrite::{self, Change, Rewrite};
-use crate::journal::{self, JournalError, Line, Position};
+use crate::journal::rewrite::{self, LineChange, Rewrite};
+use crate::journal::{self, JournalError, JournalLine, LinePosition};
 use crate::sessions::legacy;
 use crate::view::fold::{self, FoldError};
 use crate::view::{self, MemoryRow, SessionRow, Store};
 
 /// What a request matches, and how much that is.
 #[derive(Debug, Default)]
-pub struct Forgotten {
+pub struct ForgetMatches {
     /// Sessions that lose a record.
     pub sessions: usize,
     pub records: usize,
@@ -75,8 +75,8 @@ pub fn of_paths(store: &Store, projects: &[ProjectId], glob: Glob) -> view::Resu
 }
 
 /// What would be forgotten; changes nothing.
-pub fn preview(home: &Home, store: &Store, request: &ForgetRequest) -> Result<Forgotten, FoldError> {
-    Ok(Plan::of(home, request, &all_memories(store)?)?.summary())
+pub fn preview(home: &Home, store: &Store, request: &ForgetRequest) -> Result<ForgetMatches, FoldError> {
+    Ok(ErasePlan::of(home, request, &all_memories(store)?)?.summary())
 }
 
 /// Forgets what the request matches.
@@ -86,11 +86,11 @@ pub fn forget(
     store: &mut Store,
     request: &ForgetRequest,
     capabilities: Capabilities,
-) -> Result<Forgotten, FoldError> {
+) -> Result<ForgetMatches, FoldError> {
     let memories = all_memories(store)?;
     // While we hold this lock, nobody else rewrites records.
     let transaction = store.begin_fold()?;
-    let plan = Plan::of(home, request, &memories)?;
+    let plan = ErasePlan::of(home, request, &memories)?;
     // Before the records go: once they are gone, nobody can ask for their copies again.
     plan.forget_copies(home, request, capabilities).map_err(|source| failed(home, source))?;
     rewrite::rewrite(home, clock.wall, &plan.rewrite(request, clock.now))?;
@@ -104,7 +104,12 @@ pub fn forget(
 }
 
 /// Changes lines of the journal, and rebuilds the view without their old text.
-pub fn change(home: &Home, clock: &Clock, store: &mut Store, lines: Vec<(Position, Change)>) -> Result<(), FoldError> {
+pub fn change(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    lines: Vec<(LinePosition, LineChange)>,
+) -> Result<(), FoldError> {
     let transaction = store.begin_fold()?;
     rewrite::rewrite(home, clock.wall, &Rewrite { lines, ..Rewrite::default() })?;
     fold::rebuild_within(home, &transaction)?;
@@ -116,7 +121,7 @@ pub fn change(home: &Home, clock: &Clock, store: &mut Store, lines: Vec<(Positio
 }
 
 fn all_memories(store: &Store) -> view::Result<Vec<MemoryRow>> {
-    let lists = Status::ALL
+    let lists = MemoryStatus::ALL
         .into_iter()
         .map(|status| store.memories(status, Timestamp::LAST))
         .collect::<view::Result<Vec<_>>>()?;
@@ -133,8 +138,8 @@ fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
 
 /// What a request removes from the journal and rewrites in it.
 #[derive(Default)]
-struct Plan {
-    lines: Vec<(Position, Change)>,
+struct ErasePlan {
+    lines: Vec<(LinePosition, LineChange)>,
     of_newer_version: usize,
     unreadable: usize,
     memories: Vec<MemoryId>,
@@ -147,33 +152,33 @@ struct Plan {
     roots: HashSet<String>,
 }
 
-impl Plan {
-    fn of(home: &Home, request: &ForgetRequest, memories: &[MemoryRow]) -> Result<Plan, JournalError> {
+impl ErasePlan {
+    fn of(home: &Home, request: &ForgetRequest, memories: &[MemoryRow]) -> Result<ErasePlan, JournalError> {
         let mut residue = Residue::default();
         journal::each_line(home, |_, line| {
-            if let Line::Whole(sealed) = line
+            if let JournalLine::Whole(sealed) = line
                 && let Some(record) = sealed.record()
             {
                 residue.add(request, &record);
             }
         })?;
-        let mut plan = Plan::default();
+        let mut plan = ErasePlan::default();
         let is_forgotten = |row: &&MemoryRow| residue.add_memory(request, row.id.as_str(), &row.memory);
         plan.memories = memories.iter().filter(is_forgotten).map(|row| row.id.clone()).collect();
         journal::each_line(home, |position, line| match line {
-            Line::Whole(sealed) => match sealed.record() {
+            JournalLine::Whole(sealed) => match sealed.record() {
                 Some(record) => plan.add(request, &residue, position, &record),
                 None => plan.add_newer(request, position, sealed.json),
             },
-            Line::Broken(bytes) if request.may_be_in(&String::from_utf8_lossy(bytes)) => {
-                plan.lines.push((position, Change::Remove));
+            JournalLine::Broken(bytes) if request.may_be_in(&String::from_utf8_lossy(bytes)) => {
+                plan.lines.push((position, LineChange::Remove));
             }
-            Line::Broken(_) => {}
+            JournalLine::Broken(_) => {}
         })?;
         Ok(plan)
     }
 
-    fn add(&mut self, request: &ForgetRequest, residue: &Residue, position: Position, record: &Record) {
+    fn add(&mut self, request: &ForgetRequest, residue: &Residue, position: LinePosition, record: &Record) {
         let own = request.action_for(record);
         let is_covered = own != RecordAction::Keep;
         let action = if is_covered { own } else { residue.action_for(request, record) };
@@ -192,17 +197,17 @@ impl Plan {
                     let last = self.sessions.entry((record.agent, record.session.to_string())).or_insert(record.at);
                     *last = record.at.max(*last);
                 }
-                self.lines.push((position, Change::Remove));
+                self.lines.push((position, LineChange::Remove));
             }
-            RecordAction::Rewrite(json) => self.lines.push((position, Change::Replace(json))),
+            RecordAction::Rewrite(json) => self.lines.push((position, LineChange::Replace(json))),
         }
     }
 
-    fn add_newer(&mut self, request: &ForgetRequest, position: Position, line: &[u8]) {
+    fn add_newer(&mut self, request: &ForgetRequest, position: LinePosition, line: &[u8]) {
         match NewerRecord::parse(line) {
             Some(newer) if request.covers_newer(&newer) => {
                 self.of_newer_version += 1;
-                self.lines.push((position, Change::Remove));
+                self.lines.push((position, LineChange::Remove));
             }
             Some(_) => {}
             None => self.unreadable += 1,
@@ -218,9 +223,9 @@ impl Plan {
         Rewrite { lines: self.lines.clone(), sessions, asked_at: Some(now) }
     }
 
-    fn summary(&self) -> Forgotten {
-        let replaced = self.lines.iter().filter(|(_, change)| matches!(change, Change::Replace(_))).count();
-        Forgotten {
+    fn summary(&self) -> ForgetMatches {
+        let replaced = self.lines.iter().filter(|(_, change)| matches!(change, LineChange::Replace(_))).count();
+        ForgetMatches {
             sessions: self.sessions.len(),
             records: self.lines.len() - replaced,
             rewritten: replaced,
@@ -250,7 +255,7 @@ impl Plan {
     }
 }
 
-impl Plan {
+impl ErasePlan {
     /// Whether an agent's settings file belongs to the forgotten project, or is a forgotten file.
     fn has_settings(&self, request: &ForgetRequest, path: &Path) -> bool {
         let mut inside = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
@@ -269,12 +274,12 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
     let evidence: Vec<_> = memories.iter().flat_map(|memory| &memory.memory.background.evidence).collect();
     let mut lines = Vec::new();
     journal::each_line(home, |position, line| {
-        let Line::Whole(sealed) = line else { return };
+        let JournalLine::Whole(sealed) = line else { return };
         let Some(record) = sealed.record() else {
             // Written by a newer version: a record that names the memory is removed whole.
             let text = String::from_utf8_lossy(sealed.json);
             if ids.iter().any(|id| text.contains(&format!("\"{id}\""))) {
-                lines.push((position, Change::Remove));
+                lines.push((position, LineChange::Remove));
             }
             return;
         };
@@ -284,10 +289,10 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
             _ => false,
         };
         if is_its_own {
-            lines.push((position, Change::Remove));
+            lines.push((position, LineChange::Remove));
         } else if evidence.iter().any(|said| is_from(said, &record)) {
             let rest = serde_json::to_string(&without(home.cleaner(), record, &evidence));
-            lines.push((position, rest.map_or(Change::Remove, Change::Replace)));
+            lines.push((position, rest.map_or(LineChange::Remove, LineChange::Replace)));
         }
     })?;
     change(home, clock, store, lines)
@@ -316,7 +321,7 @@ fn without<'a>(cleaner: &Cleaner, mut record: Record<'a>, evidence: &[&Evidence]
 pub fn bytes_of_sessions(home: &Home) -> Result<HashMap<(Agent, String), u64>, JournalError> {
     let mut found = HashMap::new();
     journal::each_line(home, |position, line| {
-        if let Line::Whole(sealed) = line
+        if let JournalLine::Whole(sealed) = line
             && let Some(record) = sealed.record()
             && EventKind::of(&record.event).is_of_a_session()
         {

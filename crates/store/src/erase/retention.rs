@@ -12,31 +12,31 @@ use cerberus_record::session::CARRY_OVER;
 use cerberus_record::time::Timestamp;
 
 use crate::capability::Capabilities;
-use crate::config::{Age, Size, StoreConfig};
-use crate::erase::forget::{self, Forgotten};
+use crate::config::{Age, ByteSize, StoreConfig};
+use crate::erase::forget::{self, ForgetMatches};
 use crate::journal::{self, JournalError};
 use crate::view::fold::FoldError;
 use crate::view::{self, SessionRow, Store};
 
 /// How much is stored now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredAmount {
     pub journal_bytes: u64,
     pub view_bytes: u64,
 }
 
-impl Stored {
+impl StoredAmount {
     fn all_bytes(self) -> u64 {
         self.journal_bytes.saturating_add(self.view_bytes)
     }
 }
 
-pub fn stored(home: &Home) -> Result<Stored, JournalError> {
+pub fn stored(home: &Home) -> Result<StoredAmount, JournalError> {
     let length = |path: &std::path::Path| std::fs::symlink_metadata(path).map_or(0, |known| known.len());
     let view = view::view_file(home);
     let log = view.with_extension("db-wal");
     let journal_bytes = journal::segments(home)?.iter().map(|segment| segment.bytes).sum();
-    Ok(Stored { journal_bytes, view_bytes: length(&view) + length(&log) })
+    Ok(StoredAmount { journal_bytes, view_bytes: length(&view) + length(&log) })
 }
 
 /// The sessions that the settings allow to remove now, oldest first.
@@ -59,7 +59,7 @@ pub fn due(home: &Home, store: &Store, config: StoreConfig, now: Timestamp) -> R
 }
 
 /// How many of the oldest sessions must go for the rest to fit. Assumes that the view shrinks like the journal.
-fn too_many(home: &Home, oldest_first: &[SessionRow], size: Size) -> Result<usize, JournalError> {
+fn too_many(home: &Home, oldest_first: &[SessionRow], size: ByteSize) -> Result<usize, JournalError> {
     let stored = stored(home)?;
     if stored.all_bytes() <= size.bytes {
         return Ok(0);
@@ -85,10 +85,10 @@ pub fn apply(
     store: &mut Store,
     config: StoreConfig,
     capabilities: Capabilities,
-) -> Result<Forgotten, FoldError> {
+) -> Result<ForgetMatches, FoldError> {
     let due = due(home, store, config, clock.now)?;
     if due.is_empty() {
-        return Ok(Forgotten::default());
+        return Ok(ForgetMatches::default());
     }
     forget::forget(home, clock, store, &forget::of_expired(&due), capabilities)
 }

@@ -20,8 +20,8 @@ use serde::de::IgnoredAny;
 
 use crate::capability::{Capabilities, CapabilityError, Finding};
 use crate::erase::forget;
-use crate::journal::rewrite::Change;
-use crate::journal::{self, JournalError, Line, Position};
+use crate::journal::rewrite::LineChange;
+use crate::journal::{self, JournalError, JournalLine, LinePosition};
 use crate::view::fold::{self, FoldError};
 use crate::view::{self, Store};
 
@@ -99,20 +99,20 @@ pub fn clean(home: &Home, clock: &Clock, here: &Path, capabilities: Capabilities
 /// A line of the journal that contains a secret.
 struct SecretLine {
     finding: Finding,
-    position: Position,
-    change: Change,
+    position: LinePosition,
+    change: LineChange,
 }
 
 fn records(home: &Home) -> Result<Vec<SecretLine>, JournalError> {
     let mut fixes = Vec::new();
     journal::each_line(home, |position, line| {
         let found = match line {
-            Line::Whole(sealed) => clean_record(home.cleaner(), sealed.open_record()),
+            JournalLine::Whole(sealed) => clean_record(home.cleaner(), sealed.open_record()),
             // A torn line is useless.
-            Line::Broken(bytes) => {
+            JournalLine::Broken(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
                 let kinds = kinds_of(&home.cleaner().redact(&text), &text);
-                (!kinds.is_empty()).then_some((Change::Remove, kinds))
+                (!kinds.is_empty()).then_some((LineChange::Remove, kinds))
             }
         };
         if let Some((change, kinds)) = found {
@@ -124,10 +124,10 @@ fn records(home: &Home) -> Result<Vec<SecretLine>, JournalError> {
 }
 
 /// The record without its secrets; `None` if it has none.
-fn clean_record(cleaner: &Cleaner, open_record: &[u8]) -> Option<(Change, Vec<String>)> {
+fn clean_record(cleaner: &Cleaner, open_record: &[u8]) -> Option<(LineChange, Vec<String>)> {
     let json = format!("{}}}", String::from_utf8_lossy(open_record));
     let (cleaned, kinds) = strings::cleaned(cleaner, &json)?;
-    Some((Change::Replace(cleaned), kinds))
+    Some((LineChange::Replace(cleaned), kinds))
 }
 
 /// The files of the home except the journal, the settings, and what was found in the view's place and is not ours.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cerberus_agents::host::{Limits, Occasion};
+use cerberus_agents::host::{Occasion, ReplyLimits};
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::meter::crossing;
 use cerberus_agents::meter::windows;
@@ -13,11 +13,11 @@ use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_recall::brief::memories::BOTH_TOKENS;
 use cerberus_recall::brief::notice::{self, PickedUp};
-use cerberus_recall::brief::{Brief, CHARS_MAX, Item};
+use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX};
 use cerberus_record::clean::text::Keep;
 use cerberus_record::echo::{ECHO_MAX, same_words};
-use cerberus_record::event::{Event, Failure, Record, StartSource};
-use cerberus_record::session::{IDLE_AFTER, Status};
+use cerberus_record::event::{Event, FailedCommand, Record, StartSource};
+use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_text::tokens;
 
 use crate::brief::learn;
@@ -73,7 +73,7 @@ pub enum AnswerError {
 
 /// What the host passes to the model, and the receipt for it.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HookAnswer {
     pub reply: String,
     receipt: Record<'static>,
 }
@@ -86,7 +86,7 @@ pub fn answer(
     surroundings: &Surroundings,
     pending: &PendingAnswer,
     capabilities: Capabilities,
-) -> Result<Option<Answer>, AnswerError> {
+) -> Result<Option<HookAnswer>, AnswerError> {
     match &pending.trigger {
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source, capabilities),
         Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text, capabilities),
@@ -137,7 +137,7 @@ fn at_start(
     pending: &PendingAnswer,
     source: StartSource,
     capabilities: Capabilities,
-) -> Result<Option<Answer>, AnswerError> {
+) -> Result<Option<HookAnswer>, AnswerError> {
     let config = config::load(home)?;
     let mut store = fold::open_in_hook(home)?;
     if pending.is_echo(home, clock, &store)? {
@@ -150,7 +150,7 @@ fn at_start(
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
     let is_forgotten = cerberus_agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
     let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
-    let asked = Asked { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent };
+    let asked = AskedBrief { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent };
     let answer = start_brief(home, clock, folders, pending, &store, &config, asked)?;
     store.close();
     Ok(answer)
@@ -176,7 +176,7 @@ fn prepare(
     legacy::import_all(home, clock, store)?;
     name::name_edits(home, clock, store, NAMING_MAX)?;
     let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
-    for session in swept.iter().filter(|session| session.state.status == Status::Ended) {
+    for session in swept.iter().filter(|session| session.state.status == SessionStatus::Ended) {
         notes::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
         unreported::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
     }
@@ -188,8 +188,8 @@ fn prepare(
     let is_changed =
         recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent.sessions)?;
     if config.summary.provider.is_some() {
-        let ended = swept.iter().filter(|session| session.state.status == Status::Ended);
-        let recovered = recent.sessions.iter().filter(|session| session.state.status == Status::Crashed);
+        let ended = swept.iter().filter(|session| session.state.status == SessionStatus::Ended);
+        let recovered = recent.sessions.iter().filter(|session| session.state.status == SessionStatus::Crashed);
         detached::start_each(home, clock, ended.chain(recovered));
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, store)?;
@@ -201,7 +201,7 @@ fn prepare(
 }
 
 /// What the brief of a session answers.
-struct Asked<'a> {
+struct AskedBrief<'a> {
     occasion: Occasion,
     source: StartSource,
     prompt: Option<&'a str>,
@@ -218,9 +218,9 @@ fn start_brief(
     pending: &PendingAnswer,
     store: &Store,
     config: &Config,
-    asked: Asked,
-) -> Result<Option<Answer>, AnswerError> {
-    let limits = cerberus_agents::profile(pending.agent).map_or(Limits::NONE, |profile| profile.limits);
+    asked: AskedBrief,
+) -> Result<Option<HookAnswer>, AnswerError> {
+    let limits = cerberus_agents::profile(pending.agent).map_or(ReplyLimits::NONE, |profile| profile.limits);
     let budget = Budget::of_session(config.brief.session_tokens);
     let question = Question {
         now: clock.now,
@@ -241,7 +241,7 @@ fn start_brief(
         false => None,
     };
     let brief = briefing.brief;
-    let mut codes: Vec<String> = brief.items.iter().map(Item::receipt_code).collect();
+    let mut codes: Vec<String> = brief.items.iter().map(BriefLine::receipt_code).collect();
     // The lines of one agent's notes have the same.
     codes.dedup();
     let event = receipt(home, Some(asked.source), codes, &brief, false);
@@ -288,7 +288,7 @@ fn on_prompt(
     pending: &PendingAnswer,
     prompt: &str,
     capabilities: Capabilities,
-) -> Result<Option<Answer>, AnswerError> {
+) -> Result<Option<HookAnswer>, AnswerError> {
     let mut store = fold::open_in_hook(home)?;
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
@@ -303,7 +303,7 @@ fn on_prompt(
         }
         if let Some(source) = source {
             let (prompt, session) = (Some(prompt), Some(&session));
-            let asked = Asked { occasion: Occasion::Prompt, source, prompt, session, recent: None };
+            let asked = AskedBrief { occasion: Occasion::Prompt, source, prompt, session, recent: None };
             return start_brief(home, clock, folders, pending, &store, &config::load(home)?, asked);
         }
     }
@@ -312,7 +312,7 @@ fn on_prompt(
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let budget_tokens = Brief::tokens_after(&items, remember::PROMPT_TOKENS_MAX);
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
-    let mut codes: Vec<String> = relevant.items.iter().map(Item::receipt_code).collect();
+    let mut codes: Vec<String> = relevant.items.iter().map(BriefLine::receipt_code).collect();
     let mut brief = relevant.after(items, Vec::new());
     if let Some(told) = seen_before_prompt(home, clock, pending, &store, &session)? {
         brief.add_line(&told.text);
@@ -329,8 +329,8 @@ fn on_failure(
     home: &Home,
     clock: &Clock,
     pending: &PendingAnswer,
-    failure: &Failure,
-) -> Result<Option<Answer>, AnswerError> {
+    failure: &FailedCommand,
+) -> Result<Option<HookAnswer>, AnswerError> {
     // A host that cannot be told now is told with the next prompt.
     if !cerberus_agents::accepts(pending.agent, Occasion::Failure) || !config::load(home)?.moments.errors {
         return Ok(None);
@@ -456,7 +456,7 @@ impl PendingAnswer {
         text: &str,
         notice: Option<&str>,
         event: Event<'static>,
-    ) -> Option<Answer> {
+    ) -> Option<HookAnswer> {
         let reply = match text.is_empty() {
             true => cerberus_agents::notice(self.agent, notice?)?,
             false => cerberus_agents::reply(self.agent, occasion, text, notice)?,
@@ -473,11 +473,11 @@ impl PendingAnswer {
             location: self.located.location(home.cleaner()),
             event,
         };
-        Some(Answer { reply, receipt })
+        Some(HookAnswer { reply, receipt })
     }
 }
 
 /// Records the receipt after the answer was given, so that nothing counts as told that was not.
-pub fn confirm(home: &Home, clock: &Clock, answer: &Answer) -> Result<(), AnswerError> {
+pub fn confirm(home: &Home, clock: &Clock, answer: &HookAnswer) -> Result<(), AnswerError> {
     Ok(journal::append(home, clock.wall, &answer.receipt)?)
 }

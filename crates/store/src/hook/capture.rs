@@ -11,9 +11,9 @@ use cerberus_os::process;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::echo::timed_key;
-use cerberus_record::event::{Event, Failure, Record, StartSource, ToolUse, Untyped};
+use cerberus_record::event::{Event, FailedCommand, Record, StartSource, ToolUse, UntypedPrompts};
 use cerberus_record::id::Agent;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 
 use crate::journal::{self, JournalError};
@@ -44,7 +44,7 @@ pub enum Trigger {
     Start(StartSource),
     Prompt(Clean<'static>),
     /// A command failed in a way that is recognised when it happens again.
-    Failed(Failure<'static>),
+    Failed(FailedCommand<'static>),
     /// The agent wants to end its turn.
     Stop,
     End,
@@ -52,7 +52,7 @@ pub enum Trigger {
 
 /// What came of a payload.
 #[derive(Debug)]
-pub enum Captured {
+pub enum CaptureResult {
     /// Recorded, or nothing may be stored.
     Done,
     /// Recorded, and there is more to do.
@@ -71,18 +71,20 @@ pub fn capture(
     agent: Agent,
     payload: &[u8],
     variable: Variable,
-) -> Result<Captured, CaptureError> {
-    let Some(hook_event) = cerberus_agents::parse(home.cleaner(), agent, payload)? else { return Ok(Captured::Other) };
+) -> Result<CaptureResult, CaptureError> {
+    let Some(hook_event) = cerberus_agents::parse(home.cleaner(), agent, payload)? else {
+        return Ok(CaptureResult::Other);
+    };
     let located = identity::locate(Path::new(&*hook_event.cwd));
     if privacy::storage_block(home, clock.now, &located).is_some() {
-        return Ok(Captured::Done);
+        return Ok(CaptureResult::Done);
     }
     let source = untyped(&hook_event, variable);
     let record = record(home.cleaner(), clock.now, hook_event, &located);
     match source {
         None => journal::append(home, clock.wall, &record)?,
         Some(source) => {
-            let untyped = Untyped { source, prompts: vec![record.key.clone()] };
+            let untyped = UntypedPrompts { source, prompts: vec![record.key.clone()] };
             let key = home.cleaner().clean(format!("untyped-{}", &*record.key), Keep::NAME);
             let mark = Record { key, heard_by: None, event: Event::Untyped(untyped), ..record.clone() };
             journal::append_all(home, clock.wall, &[record.clone(), mark])?;
@@ -95,19 +97,19 @@ pub fn capture(
         Event::Stop { .. } => Trigger::Stop,
         Event::End { .. } => Trigger::End,
         Event::Tool(ToolUse { failure: Some(failure), .. }) => Trigger::Failed(failure.into_owned()),
-        _ => return Ok(Captured::Done),
+        _ => return Ok(CaptureResult::Done),
     };
     let (session, key) = (session.into_owned(), key.into_owned());
-    Ok(Captured::Pending(Box::new(PendingAnswer { agent, session, key, located, trigger })))
+    Ok(CaptureResult::Pending(Box::new(PendingAnswer { agent, session, key, located, trigger })))
 }
 
 /// Where a prompt is from, if nobody typed it.
-fn untyped(hook_event: &HookEvent, variable: Variable) -> Option<Source> {
+fn untyped(hook_event: &HookEvent, variable: Variable) -> Option<MemorySource> {
     let HookEvent { agent, session, event, untyped, .. } = hook_event;
     if !matches!(event, Event::Prompt { .. }) {
         return None;
     }
-    untyped.or_else(|| cerberus_agents::is_headless(*agent, session, variable).then_some(Source::Headless))
+    untyped.or_else(|| cerberus_agents::is_headless(*agent, session, variable).then_some(MemorySource::Headless))
 }
 
 fn record<'a>(cleaner: &Cleaner, now: Timestamp, hook_event: HookEvent<'a>, located: &Located) -> Record<'a> {

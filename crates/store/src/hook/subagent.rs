@@ -19,7 +19,7 @@ use crate::hook::answer::AnswerError;
 use crate::project::guides::UserFolders;
 use crate::project::{identity, privacy};
 use crate::same_project::joined::joined;
-use crate::view::{Carried, fold};
+use crate::view::{CarriedFacts, fold};
 
 /// A subagent's context is small, and so is its task.
 const RULES_TOKENS_MAX: usize = 300;
@@ -55,7 +55,7 @@ pub fn answer(
         session: session.as_ref(),
     };
     let view = View { store: &store, located: &located, joined: &joined, now: clock.now };
-    let (memories, _) = remember::for_brief(&view, &Carried::default(), &question)?;
+    let (memories, _) = remember::for_brief(&view, &CarriedFacts::default(), &question)?;
     store.close();
     let rules = rules(&memories);
     Ok(cerberus_agents::reply(agent, Occasion::Subagent, &rules, None).filter(|_| !rules.is_empty()))

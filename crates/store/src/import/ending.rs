@@ -7,7 +7,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cerberus_agents::install::transcripts::{Database, DatabaseError, SessionQuery, TranscriptFiles, current_path};
+use cerberus_agents::install::transcripts::{
+    Database, SessionQuery, TranscriptDatabaseError, TranscriptFiles, current_path,
+};
 use cerberus_agents::install::{Profile, Surroundings};
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
@@ -32,7 +34,7 @@ const ENTRIES_MAX: usize = 4_000;
 /// How long to wait for an agent's locked database before giving up on it.
 const BUSY: Duration = Duration::from_millis(50);
 
-pub struct Ending {
+pub struct TranscriptEnding {
     pub bytes: Vec<u8>,
     /// `bytes` starts at the beginning of the transcript.
     pub is_whole: bool,
@@ -45,7 +47,7 @@ pub fn transcripts_of(session: &SessionRow) -> Option<(Agent, &'static Transcrip
 }
 
 /// The end of a session's transcript; `None` if it cannot be found or read.
-pub fn ending(surroundings: &Surroundings, kept: &TranscriptFiles, session: &SessionRow) -> Option<Ending> {
+pub fn ending(surroundings: &Surroundings, kept: &TranscriptFiles, session: &SessionRow) -> Option<TranscriptEnding> {
     if let Some(open) = kept.open {
         return (kept.roots)(surroundings).iter().find_map(|path| exported(open, path, &session.agent_session_id));
     }
@@ -58,14 +60,14 @@ pub fn path(surroundings: &Surroundings, kept: &TranscriptFiles, session: &Sessi
     recorded.or_else(|| find(kept, &(kept.roots)(surroundings), session)).filter(|_| kept.open.is_none())
 }
 
-type Open = fn(&Path, Duration) -> Result<Box<dyn Database>, DatabaseError>;
+type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
-fn exported(open: Open, database: &Path, session: &str) -> Option<Ending> {
+fn exported(open: DatabaseOpener, database: &Path, session: &str) -> Option<TranscriptEnding> {
     // SQLite would block on a pipe.
     outside::open(database).ok()?;
     let exported = open(database, BUSY).and_then(|theirs| theirs.ending(session, TAIL_BYTES as usize));
     let exported = exported.ok().filter(|exported| !exported.json.is_empty())?;
-    Some(Ending { bytes: exported.json, is_whole: exported.is_whole })
+    Some(TranscriptEnding { bytes: exported.json, is_whole: exported.is_whole })
 }
 
 /// Where the agent keeps the transcript of this session.
@@ -80,9 +82,11 @@ fn find(kept: &TranscriptFiles, roots: &[PathBuf], session: &SessionRow) -> Opti
     roots.iter().find_map(|root| (kept.find)(root, &mut query))
 }
 
-fn read(path: &Path) -> io::Result<Ending> {
+fn read(path: &Path) -> io::Result<TranscriptEnding> {
     match path.extension().and_then(|ending| ending.to_str()) {
-        Some("json" | "zst" | "gz") => Ok(Ending { bytes: files::read_within(path, WHOLE_BYTES_MAX)?, is_whole: true }),
+        Some("json" | "zst" | "gz") => {
+            Ok(TranscriptEnding { bytes: files::read_within(path, WHOLE_BYTES_MAX)?, is_whole: true })
+        }
         _ => tail(path),
     }
 }
@@ -124,7 +128,7 @@ fn matching(mut lines: impl BufRead, texts: &[&str]) -> io::Result<Vec<u8>> {
 }
 
 /// The first line of a file, which identifies the session, followed by the last part of the file in whole lines.
-fn tail(path: &Path) -> io::Result<Ending> {
+fn tail(path: &Path) -> io::Result<TranscriptEnding> {
     let mut file = outside::open(path)?;
     let length = file.metadata()?.len();
     let start = length.saturating_sub(TAIL_BYTES);
@@ -141,7 +145,7 @@ fn tail(path: &Path) -> io::Result<Ending> {
         let line = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
         bytes.drain(first_line..first_line + line);
     }
-    Ok(Ending { bytes, is_whole: start == 0 })
+    Ok(TranscriptEnding { bytes, is_whole: start == 0 })
 }
 
 #[cfg(test)]

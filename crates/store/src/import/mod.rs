@@ -12,17 +12,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use cerberus_agents::install::Profile;
-use cerberus_agents::install::transcripts::{Database, DatabaseError, PathHints};
+use cerberus_agents::install::transcripts::{Database, PathHints, TranscriptDatabaseError};
 use cerberus_agents::transcripts::{self, Transcript, TranscriptEvent, shared_part};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::platform;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Record, Untyped};
+use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Record, UntypedPrompts};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::path;
-use cerberus_record::source::{Source, is_others};
+use cerberus_record::source::{MemorySource, is_others};
 use cerberus_record::time::Timestamp;
 
 use crate::journal;
@@ -44,7 +44,7 @@ pub enum ImportError {
     #[error("{0}")]
     Unreadable(#[from] io::Error),
     #[error("{0}")]
-    Database(#[from] DatabaseError),
+    Database(#[from] TranscriptDatabaseError),
     #[error(transparent)]
     Fold(#[from] FoldError),
 }
@@ -58,7 +58,7 @@ impl ImportError {
 
 /// The result of importing one transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ImportReport {
     pub sessions: usize,
     pub new_events: usize,
     pub known_events: usize,
@@ -69,8 +69,8 @@ pub struct Report {
     pub forgotten_events: usize,
 }
 
-impl Report {
-    pub fn add(&mut self, other: Report) {
+impl ImportReport {
+    pub fn add(&mut self, other: ImportReport) {
         self.sessions += other.sessions;
         self.new_events += other.new_events;
         self.known_events += other.known_events;
@@ -111,7 +111,7 @@ enum Owner {
 
 impl Import<'_> {
     /// Journals what is new in a file, which is a transcript or a database of sessions.
-    pub fn file(&self, store: &Store, path: &Path) -> Result<Report, ImportError> {
+    pub fn file(&self, store: &Store, path: &Path) -> Result<ImportReport, ImportError> {
         let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
         let owner = if self.is_others(path) { Owner::Other } else { Owner::User };
         let is_database = path.extension().is_some_and(|ending| ending == "db");
@@ -130,8 +130,8 @@ impl Import<'_> {
         is_others(self.user, platform::owner(&path), home)
     }
 
-    fn database(&self, store: &Store, theirs: &dyn Database, owner: Owner) -> Result<Report, ImportError> {
-        let mut report = Report::default();
+    fn database(&self, store: &Store, theirs: &dyn Database, owner: Owner) -> Result<ImportReport, ImportError> {
+        let mut report = ImportReport::default();
         for session in theirs.sessions()? {
             let exported = theirs.export(&session)?;
             report.add(self.transcript(store, &exported.json, PathHints::default(), owner)?);
@@ -140,7 +140,13 @@ impl Import<'_> {
         Ok(report)
     }
 
-    fn transcript(&self, store: &Store, bytes: &[u8], hints: PathHints, owner: Owner) -> Result<Report, FoldError> {
+    fn transcript(
+        &self,
+        store: &Store,
+        bytes: &[u8],
+        hints: PathHints,
+        owner: Owner,
+    ) -> Result<ImportReport, FoldError> {
         let mut transcript = transcripts::read(self.home.cleaner(), self.agent, bytes).unwrap_or_default();
         transcript.cwd = hints.cwd.map(Into::into).or(transcript.cwd);
         if let Some(parent) = hints.parent {
@@ -152,13 +158,13 @@ impl Import<'_> {
             transcript.events.iter_mut().for_each(|told| told.session = parent.clone());
         }
         if owner == Owner::Other {
-            transcript.prompts.iter_mut().for_each(|seen| seen.source = Some(Source::Others));
+            transcript.prompts.iter_mut().for_each(|seen| seen.source = Some(MemorySource::Others));
         }
         self.read(store, transcript)
     }
 
     /// Journals what is new in a parsed transcript.
-    pub fn read(&self, store: &Store, transcript: Transcript) -> Result<Report, FoldError> {
+    pub fn read(&self, store: &Store, transcript: Transcript) -> Result<ImportReport, FoldError> {
         let (report, records) = self.new_records(store, transcript, true)?;
         journal::append_all(self.home, self.clock.wall, &records)?;
         Ok(report)
@@ -170,7 +176,7 @@ impl Import<'_> {
         store: &Store,
         transcript: Transcript<'t>,
         is_whole: bool,
-    ) -> Result<(Report, Vec<Record<'t>>), FoldError> {
+    ) -> Result<(ImportReport, Vec<Record<'t>>), FoldError> {
         let first = transcript.events.first().map(|told| told.at.minus(HOOK_LEAD_MAX));
         new_records(self, store, transcript, first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH))
     }
@@ -182,31 +188,31 @@ fn new_records<'t>(
     store: &Store,
     transcript: Transcript<'t>,
     since: Timestamp,
-) -> Result<(Report, Vec<Record<'t>>), FoldError> {
-    let mut report = Report { damaged_lines: transcript.damaged_lines, ..Report::default() };
+) -> Result<(ImportReport, Vec<Record<'t>>), FoldError> {
+    let mut report = ImportReport { damaged_lines: transcript.damaged_lines, ..ImportReport::default() };
     if is_private(import, &transcript) {
         let sessions: HashSet<&str> = transcript.events.iter().map(|told| &*told.session).collect();
-        return Ok((Report { private_sessions: sessions.len(), ..report }, Vec::new()));
+        return Ok((ImportReport { private_sessions: sessions.len(), ..report }, Vec::new()));
     }
-    let origin = Origin::of(&transcript, import);
+    let origin = TranscriptOrigin::of(&transcript, import);
     let transcript = with_edits_in_flight(import.agent, store, transcript)?;
     let transcript = match store.has_forgotten()? {
         true => without_forgotten(import, store, transcript, &mut report)?,
         false => transcript,
     };
     let seen = transcript.prompts.iter().filter_map(|seen| Some((seen.key.to_string(), seen.source?)));
-    let sources: HashMap<String, Source> = seen.collect();
-    let mut untyped: BTreeMap<(String, Source), Vec<Clean<'t>>> = BTreeMap::new();
+    let sources: HashMap<String, MemorySource> = seen.collect();
+    let mut untyped: BTreeMap<(String, MemorySource), Vec<Clean<'t>>> = BTreeMap::new();
     let undone_keys: HashSet<String> =
         transcript.prompts.iter().filter(|seen| seen.is_undone).map(|seen| seen.key.to_string()).collect();
     let mut taken_back: BTreeMap<String, Vec<Clean<'t>>> = BTreeMap::new();
-    let mut sessions: HashMap<String, Known> = HashMap::new();
+    let mut sessions: HashMap<String, KnownSession> = HashMap::new();
     let mut records = Vec::new();
     for told in transcript.events {
         let known = match sessions.entry(told.session.to_string()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(Known::load(store, import.agent, &told.session, since)?)
+                entry.insert(KnownSession::load(store, import.agent, &told.session, since)?)
             }
         };
         known.last_at = known.last_at.max(told.at);
@@ -226,7 +232,7 @@ fn new_records<'t>(
     }
     for ((session, source), prompts) in untyped {
         let at = sessions.get(&session).map_or(Timestamp::EPOCH, |known| known.last_at);
-        records.push(origin.untyped(&session, at, Untyped { source, prompts }));
+        records.push(origin.untyped(&session, at, UntypedPrompts { source, prompts }));
     }
     records.extend(taken_back.into_iter().map(|(session, prompts)| {
         let at = sessions.get(&session).map_or(Timestamp::EPOCH, |known| known.last_at);
@@ -268,7 +274,7 @@ fn without_forgotten<'a>(
     import: &Import,
     store: &Store,
     mut transcript: Transcript<'a>,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Transcript<'a>, FoldError> {
     let namer = Namer::open(import.home)?;
     let agent = import.agent.name();
@@ -313,7 +319,7 @@ fn is_private(import: &Import, transcript: &Transcript) -> bool {
 
 /// What the view knows about a session.
 #[derive(Debug)]
-struct Known {
+struct KnownSession {
     keys: HashSet<String>,
     /// For events without a unique key, by the shared part of the key: how many the view knows, and how many this
     /// transcript has had so far.
@@ -323,8 +329,8 @@ struct Known {
     last_at: Timestamp,
 }
 
-impl Known {
-    fn load(store: &Store, agent: Agent, session: &str, since: Timestamp) -> view::Result<Known> {
+impl KnownSession {
+    fn load(store: &Store, agent: Agent, session: &str, since: Timestamp) -> view::Result<KnownSession> {
         let events = store.event_keys(agent, session)?;
         let mut counted: HashMap<String, (usize, usize)> = HashMap::new();
         for shared in events.iter().filter(|(_, at)| **at >= since).filter_map(|(key, _)| shared_part(key)) {
@@ -332,7 +338,7 @@ impl Known {
         }
         let has_hooks = store.has_started(agent, session)?;
         let keys = events.into_keys().collect();
-        Ok(Known { keys, counted, has_hooks, is_new: false, last_at: Timestamp::EPOCH })
+        Ok(KnownSession { keys, counted, has_hooks, is_new: false, last_at: Timestamp::EPOCH })
     }
 
     /// Whether the view already has this event. Events that a hook could not identify have different keys there; they
@@ -348,7 +354,7 @@ impl Known {
 }
 
 /// Where a transcript's session ran.
-struct Origin<'i> {
+struct TranscriptOrigin<'i> {
     cleaner: &'i Cleaner,
     agent: Agent,
     by_agent: bool,
@@ -357,18 +363,22 @@ struct Origin<'i> {
     root: String,
 }
 
-impl<'i> Origin<'i> {
-    fn of(transcript: &Transcript, import: &Import<'i>) -> Origin<'i> {
+impl<'i> TranscriptOrigin<'i> {
+    fn of(transcript: &Transcript, import: &Import<'i>) -> TranscriptOrigin<'i> {
         let cleaner = import.home.cleaner();
         let (agent, by_agent) = (import.agent, import.by_agent);
         let cwd = transcript.cwd.as_deref().unwrap_or("/");
         match import.project {
-            Some(located) => {
-                Origin { cleaner, agent, by_agent, location: located.location(cleaner), root: cwd.to_string() }
-            }
+            Some(located) => TranscriptOrigin {
+                cleaner,
+                agent,
+                by_agent,
+                location: located.location(cleaner),
+                root: cwd.to_string(),
+            },
             None => {
                 let located = identity::locate(Path::new(cwd));
-                Origin {
+                TranscriptOrigin {
                     cleaner,
                     agent,
                     by_agent,
@@ -409,7 +419,7 @@ impl<'i> Origin<'i> {
     }
 
     /// Which prompts nobody typed.
-    fn untyped<'a>(&self, session: &str, at: Timestamp, found: Untyped<'a>) -> Record<'a> {
+    fn untyped<'a>(&self, session: &str, at: Timestamp, found: UntypedPrompts<'a>) -> Record<'a> {
         let keys: Vec<&str> = found.prompts.iter().map(|key| &**key).collect();
         let key = format!("untyped-{:016x}", fnv1a(keys.join("\n").as_bytes()));
         self.own(session, at, key, Event::Untyped(found))

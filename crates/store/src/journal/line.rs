@@ -19,7 +19,7 @@ pub const STAMP_BYTES_MAX: usize = 96;
 
 /// A complete line with a valid checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealed<'a> {
+pub struct ChecksummedLine<'a> {
     /// The whole line: one JSON object.
     pub json: &'a [u8],
     pub version: u32,
@@ -29,7 +29,7 @@ pub struct Sealed<'a> {
     record_bytes: usize,
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> ChecksummedLine<'a> {
     /// The record; `None` if a newer version wrote it.
     pub fn record(&self) -> Option<Record<'a>> {
         if self.version > FORMAT { None } else { Record::read_json(self.json).ok() }
@@ -86,7 +86,7 @@ pub fn seal(body: &[u8]) -> String {
 }
 
 /// A line with a valid checksum; `None` if it is torn or damaged.
-pub fn decode(line: &[u8]) -> Option<Sealed<'_>> {
+pub fn decode(line: &[u8]) -> Option<ChecksummedLine<'_>> {
     let (body, seal) = line.split_at_checked(line.len().checked_sub(SEAL_BYTES)?)?;
     let hex = seal.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
     let crc = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
@@ -94,8 +94,10 @@ pub fn decode(line: &[u8]) -> Option<Sealed<'_>> {
         return None;
     }
     Some(match stamp(body) {
-        Some((record_bytes, version, order)) => Sealed { json: line, version, order: Some(order), record_bytes },
-        None => Sealed { json: line, version: 1, order: None, record_bytes: body.len() },
+        Some((record_bytes, version, order)) => {
+            ChecksummedLine { json: line, version, order: Some(order), record_bytes }
+        }
+        None => ChecksummedLine { json: line, version: 1, order: None, record_bytes: body.len() },
     })
 }
 

@@ -19,15 +19,15 @@ use cerberus_record::event::Record;
 use cerberus_record::order::Order;
 use cerberus_record::time::Timestamp;
 
-pub use line::{FORMAT, SEAL_BYTES, Sealed, decode, encode, encode_open, seal, sealed_line};
+pub use line::{ChecksummedLine, FORMAT, SEAL_BYTES, decode, encode, encode_open, seal, sealed_line};
 pub use own::own_record;
 pub use read::{
-    CHUNK_BYTES, Line, Position, Segment, Stretch, each_line, end, end_of_day, is_replica, is_replica_of, micros, rank,
-    read, read_little, replica_of, segments, stretches,
+    CHUNK_BYTES, JournalLine, LinePosition, Segment, Stretch, each_line, end, end_of_day, is_replica, is_replica_of,
+    micros, rank, read, read_little, replica_of, segments, stretches,
 };
 
 use cerberus_os::device;
-use cerberus_os::fault::{self, Writing};
+use cerberus_os::fault::{self, WriteFault};
 use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_os::platform;
 
@@ -172,8 +172,8 @@ fn end_of(file: &File) -> io::Result<Vec<u8>> {
 fn write(file: &mut File, mut lines: &[u8]) -> io::Result<()> {
     for _ in 0..TRIES_MAX {
         let written = match fault::point("journal-write")? {
-            Writing::Whole => file.write(lines)?,
-            Writing::Short => file.write(&lines[..lines.len() / 2])?,
+            WriteFault::Whole => file.write(lines)?,
+            WriteFault::Short => file.write(&lines[..lines.len() / 2])?,
         };
         if written == lines.len() {
             fault::point("journal-sync")?;
@@ -197,7 +197,7 @@ mod tests {
     use cerberus_record::event::{Event, Location};
     use cerberus_record::id::ProjectId;
 
-    use super::rewrite::{Change, Rewrite};
+    use super::rewrite::{LineChange, Rewrite};
     use super::*;
 
     pub fn record(text: &str) -> Record<'_> {
@@ -230,8 +230,8 @@ mod tests {
 
     fn orders(home: &Home) -> Vec<u64> {
         let mut found = Vec::new();
-        let add = |position: Position, line: Line| {
-            if let Line::Whole(sealed) = line {
+        let add = |position: LinePosition, line: JournalLine| {
+            if let JournalLine::Whole(sealed) = line {
                 found.push(position.order(&sealed).seq);
             }
         };
@@ -274,10 +274,10 @@ mod tests {
     }
 
     /// Every prompt of the journal, with its position.
-    fn prompts(home: &Home) -> Vec<(Position, String)> {
+    fn prompts(home: &Home) -> Vec<(LinePosition, String)> {
         let mut found = Vec::new();
         each_line(home, |position, line| {
-            let Line::Whole(sealed) = line else { return };
+            let JournalLine::Whole(sealed) = line else { return };
             if let Some(Record { event: Event::Prompt { text }, .. }) = sealed.record() {
                 found.push((position, text.to_string()));
             }
@@ -292,9 +292,9 @@ mod tests {
         let home = Home::new(dir.path().join("home"));
         append_all(&home, at(9_000), &[record("first"), record("second"), record("third")]).unwrap();
         let longer = serde_json::to_string(&record("a much longer second text than there was before")).unwrap();
-        let change = |(position, text): (Position, String)| match text.as_str() {
-            "first" => Some((position, Change::Remove)),
-            "second" => Some((position, Change::Replace(longer.clone()))),
+        let change = |(position, text): (LinePosition, String)| match text.as_str() {
+            "first" => Some((position, LineChange::Remove)),
+            "second" => Some((position, LineChange::Replace(longer.clone()))),
             _ => None,
         };
         let lines = prompts(&home).into_iter().filter_map(change).collect();
@@ -318,7 +318,7 @@ mod tests {
         home.open(&path, Access::Append).unwrap().write_all(&old).unwrap();
         let before = orders(&home);
         let gone = prompts(&home).into_iter().filter(|(_, text)| text == "gone");
-        let lines = gone.map(|(position, _)| (position, Change::Remove)).collect();
+        let lines = gone.map(|(position, _)| (position, LineChange::Remove)).collect();
         rewrite::rewrite(&home, at(30 * 86_400_000), &Rewrite { lines, ..Rewrite::default() }).unwrap();
         assert_eq!(orders(&home)[..2], before[1..]);
         assert!(!fs::read(&path).unwrap().windows(4).any(|window| window == b"gone"));

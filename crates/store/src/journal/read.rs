@@ -9,7 +9,7 @@ use cerberus_record::order::{DeviceId, Order};
 use cerberus_record::time::Timestamp;
 
 use super::JournalError;
-use super::line::{Sealed, decode};
+use super::line::{ChecksummedLine, decode};
 
 /// How much of the end is read. Hooks that run at the same time write far less.
 const END_BYTES: u64 = 256 * 1024;
@@ -84,14 +84,14 @@ pub struct Stretch {
 
 /// The location of a line's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Position {
+pub struct LinePosition {
     pub segment: String,
     pub offset: u64,
     pub length: usize,
 }
 
-impl Position {
-    pub fn order(&self, sealed: &Sealed) -> Order {
+impl LinePosition {
+    pub fn order(&self, sealed: &ChecksummedLine) -> Order {
         sealed.order.unwrap_or_else(|| derived_order(day_seq(&self.segment), self.offset))
     }
 }
@@ -190,30 +190,33 @@ impl Stretch {
         })
     }
 
-    pub fn order(&self, offset: u64, sealed: &Sealed) -> Order {
+    pub fn order(&self, offset: u64, sealed: &ChecksummedLine) -> Order {
         sealed.order.unwrap_or_else(|| derived_order(self.day_seq, offset))
     }
 
-    pub fn position(&self, offset: u64, line: &[u8]) -> Position {
-        Position { segment: self.segment.clone(), offset, length: line.len() }
+    pub fn position(&self, offset: u64, line: &[u8]) -> LinePosition {
+        LinePosition { segment: self.segment.clone(), offset, length: line.len() }
     }
 }
 
 /// What a line of the journal contains.
 #[derive(Debug)]
-pub enum Line<'a> {
-    Whole(Sealed<'a>),
+pub enum JournalLine<'a> {
+    Whole(ChecksummedLine<'a>),
     /// Torn when it was written, or damaged since.
     Broken(&'a [u8]),
 }
 
 /// Calls `look` for every line of the journal, segment by segment.
-pub fn each_line(home: &Home, mut look: impl FnMut(Position, Line)) -> Result<(), JournalError> {
+pub fn each_line(home: &Home, mut look: impl FnMut(LinePosition, JournalLine)) -> Result<(), JournalError> {
     for segment in segments(home)? {
         for stretch in stretches(home, &segment.name) {
             let stretch = stretch?;
             for (offset, bytes) in stretch.lines() {
-                look(stretch.position(offset, bytes), decode(bytes).map_or(Line::Broken(bytes), Line::Whole));
+                look(
+                    stretch.position(offset, bytes),
+                    decode(bytes).map_or(JournalLine::Broken(bytes), JournalLine::Whole),
+                );
             }
         }
     }

@@ -23,8 +23,8 @@ use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use super::forgotten::Namer;
-use super::line::{FORMAT, Sealed, decode, encode_open};
-use super::read::{Line, Position, each_line, segments};
+use super::line::{ChecksummedLine, FORMAT, decode, encode_open};
+use super::read::{JournalLine, LinePosition, each_line, segments};
 use super::{JournalError, append_after, append_all, append_lines};
 
 /// A hook appends to the segment of the day; meanwhile the clock may change or the machine may sleep.
@@ -35,7 +35,7 @@ const NAMES_MAX: usize = 500;
 
 /// What happens to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum LineChange {
     Remove,
     /// The new record, as JSON.
     Replace(String),
@@ -44,7 +44,7 @@ pub enum Change {
 /// Changes to be made together.
 #[derive(Debug, Default)]
 pub struct Rewrite {
-    pub lines: Vec<(Position, Change)>,
+    pub lines: Vec<(LinePosition, LineChange)>,
     /// Sessions of which nothing up to the given time may come back.
     pub sessions: Vec<(Agent, String, Timestamp)>,
     /// When it was asked for: older changes of a memory that is removed do not come back from other devices either.
@@ -55,7 +55,7 @@ pub struct Rewrite {
 /// holds what was removed.
 pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), JournalError> {
     begin(home)?;
-    let Prepared { copies, forgotten, broken, last_seq } = prepare(home, wall, rewrite)?;
+    let PreparedLines { copies, forgotten, broken, last_seq } = prepare(home, wall, rewrite)?;
     // A torn line has no name to be listed by, and no value: it is removed at once.
     overwrite(home, &broken.iter().collect::<Vec<_>>(), "rewrite-broken")?;
     append_lines(home, wall, &copies)?;
@@ -63,14 +63,14 @@ pub fn rewrite(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<(), Jo
     // The copies have old places; the next record must not follow those.
     append_after(home, wall, last_seq, &lists(home, wall, forgotten))?;
     pass(home, "rewrite-listed")?;
-    let positions: Vec<&Position> = rewrite.lines.iter().map(|(position, _)| position).collect();
+    let positions: Vec<&LinePosition> = rewrite.lines.iter().map(|(position, _)| position).collect();
     overwrite(home, &positions, "rewrite-line")?;
     pass(home, "rewrite-removed")?;
     shrink(home, wall).map_err(|source| failed(home, source))
 }
 
 /// Removes lines with records that were forgotten before.
-pub fn remove(home: &Home, lines: &[Position]) -> Result<(), JournalError> {
+pub fn remove(home: &Home, lines: &[LinePosition]) -> Result<(), JournalError> {
     begin(home)?;
     overwrite(home, &lines.iter().collect::<Vec<_>>(), "rewrite-line")
 }
@@ -109,25 +109,25 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 }
 
 /// What is appended before anything is overwritten.
-struct Prepared {
+struct PreparedLines {
     /// The new versions of replaced records.
     copies: Vec<Vec<u8>>,
     /// The names of everything that is forgotten.
     forgotten: Forgotten<'static>,
     /// Lines to be removed that are no records.
-    broken: Vec<Position>,
+    broken: Vec<LinePosition>,
     last_seq: u64,
 }
 
-fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, JournalError> {
+fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<PreparedLines, JournalError> {
     let namer = Namer::open(home)?;
-    let changes: HashMap<&Position, &Change> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
+    let changes: HashMap<&LinePosition, &LineChange> = rewrite.lines.iter().map(|(at, change)| (at, change)).collect();
     let (mut copies, mut records, mut shared, mut broken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut last_seq = 0;
     // Changes of each memory: those that are removed, all, and the time after the last.
     let mut memories: BTreeMap<String, (usize, usize, Timestamp)> = BTreeMap::new();
     each_line(home, |position, line| {
-        let Line::Whole(sealed) = line else {
+        let JournalLine::Whole(sealed) = line else {
             broken.extend(changes.contains_key(&position).then_some(position));
             return;
         };
@@ -135,17 +135,17 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
         let change = changes.get(&position);
         if let Some((id, at)) = memory_of(&sealed) {
             let (removed, all, until) = memories.entry(id).or_insert((0, 0, Timestamp::EPOCH));
-            *removed += usize::from(change == Some(&&Change::Remove));
+            *removed += usize::from(change == Some(&&LineChange::Remove));
             *all += 1;
             *until = at.plus(Duration::from_millis(1)).max(*until);
         }
         let Some(change) = change else { return };
         let kept = match change {
-            Change::Remove => {
+            LineChange::Remove => {
                 shared.extend(shared_name(&namer, &sealed, wall));
                 None
             }
-            Change::Replace(json) => {
+            LineChange::Replace(json) => {
                 let open = json.trim_end().strip_suffix('}').unwrap_or(json).as_bytes();
                 copies.push(encode_open(open, sealed.version.max(FORMAT), position.order(&sealed)));
                 Some(namer.version(open))
@@ -159,11 +159,11 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<Prepared, 
     let gone = memories.into_iter().filter(|(_, (removed, all, _))| *removed > 0 && removed == all);
     let gone = gone.map(|(id, (_, _, last))| (namer.memory(&id), rewrite.asked_at.unwrap_or(last).max(last)));
     let sessions = sessions.chain(shared).chain(gone).collect();
-    Ok(Prepared { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
+    Ok(PreparedLines { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
 }
 
 /// The memory that a line is about, and when it was changed.
-fn memory_of(sealed: &Sealed) -> Option<(String, Timestamp)> {
+fn memory_of(sealed: &ChecksummedLine) -> Option<(String, Timestamp)> {
     let record = sealed.record()?;
     match &record.event {
         Event::Memory(change) => Some((change.id.to_string(), record.at)),
@@ -172,7 +172,7 @@ fn memory_of(sealed: &Sealed) -> Option<(String, Timestamp)> {
 }
 
 /// The name of a record. If a newer version wrote it, only the fields that identify it are read.
-fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
+fn name_of(namer: &Namer, sealed: &ChecksummedLine) -> Option<Clean<'static>> {
     #[derive(Deserialize)]
     struct Newer {
         agent: String,
@@ -189,7 +189,7 @@ fn name_of(namer: &Namer, sealed: &Sealed) -> Option<Clean<'static>> {
 }
 
 /// The name of the same event in a transcript, which has another key there. It must not come back either.
-fn shared_name(namer: &Namer, sealed: &Sealed, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
+fn shared_name(namer: &Namer, sealed: &ChecksummedLine, wall: Timestamp) -> Option<(Clean<'static>, Timestamp)> {
     let record = sealed.record()?;
     let name = namer.shared(record.agent.name(), &record.session, shared_part(&record.key)?);
     Some((name, wall.max(record.at.plus(Duration::from_millis(1)))))
@@ -225,7 +225,7 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
     lists
 }
 
-fn overwrite(home: &Home, lines: &[&Position], label: &str) -> Result<(), JournalError> {
+fn overwrite(home: &Home, lines: &[&LinePosition], label: &str) -> Result<(), JournalError> {
     for lines in lines.chunk_by(|a, b| a.segment == b.segment) {
         let path = home.journal_dir().join(&lines[0].segment);
         let write = || -> io::Result<()> {
@@ -251,7 +251,7 @@ fn shrink(home: &Home, wall: Timestamp) -> io::Result<()> {
         let mut kept = Vec::with_capacity(bytes.len());
         let mut offset = 0;
         for line in bytes.split(|byte| *byte == b'\n') {
-            let position = Position { segment: segment.name.clone(), offset, length: line.len() };
+            let position = LinePosition { segment: segment.name.clone(), offset, length: line.len() };
             offset += line.len() as u64 + 1;
             match decode(line) {
                 Some(sealed) if sealed.order.is_none() => {

@@ -14,9 +14,9 @@ use cerberus_recall::learn::exchange::MemoryLine;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Location, MemoryChange, Record};
 use cerberus_record::id::{Agent, MemoryId, ProjectId};
-use cerberus_record::memory::{Background, Memory, Scope, Status};
+use cerberus_record::memory::{Background, Memory, MemoryStatus, Scope};
 use cerberus_record::order::Order;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 
 use crate::journal::{self, JournalError, own_record};
@@ -53,7 +53,7 @@ impl From<StoreError> for ChangeError {
 }
 
 /// A new version of a memory; without one, the last change is undone.
-pub(super) struct Change {
+pub(super) struct NewVersion {
     pub id: MemoryId,
     /// The number of versions when it was read.
     pub based_on: usize,
@@ -70,35 +70,41 @@ pub struct MemoryWriter<'a> {
 }
 
 /// The result of learning something.
-pub struct Learned {
+pub struct LearnResult {
     pub id: MemoryId,
     /// Whether these exact words were new.
     pub is_new: bool,
-    pub status: Status,
+    pub status: MemoryStatus,
     /// The memories that it contradicts and replaces.
     pub supersedes: Vec<MemoryRow>,
 }
 
-impl Learned {
-    fn known(row: &MemoryRow) -> Learned {
-        Learned { id: row.id.clone(), is_new: false, status: row.memory.status, supersedes: Vec::new() }
+impl LearnResult {
+    fn known(row: &MemoryRow) -> LearnResult {
+        LearnResult { id: row.id.clone(), is_new: false, status: row.memory.status, supersedes: Vec::new() }
     }
 }
 
 impl MemoryWriter<'_> {
-    pub fn learn(&self, store: &mut Store, text: &str, category: &str, scope: &Scope) -> Result<Learned, FoldError> {
+    pub fn learn(
+        &self,
+        store: &mut Store,
+        text: &str,
+        category: &str,
+        scope: &Scope,
+    ) -> Result<LearnResult, FoldError> {
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let is_same = |memory: &&MemoryRow| {
             let content = memory.memory.content.trim().to_lowercase();
-            memory.memory.status == Status::Approved
+            memory.memory.status == MemoryStatus::Approved
                 && content == text.trim().to_lowercase()
                 && *memory.memory.scope == scope.to_string()
         };
         if let Some(same) = known.iter().find(is_same) {
-            return Ok(Learned::known(same));
+            return Ok(LearnResult::known(same));
         }
         let memory = Memory {
-            status: Status::Approved,
+            status: MemoryStatus::Approved,
             content: self.home.cleaner().clean(text.trim().to_string(), Keep::MEMORY),
             category: self.home.cleaner().clean(category.to_string(), Keep::SUBJECT),
             scope: self.home.cleaner().clean(scope.to_string(), Keep::NAME),
@@ -106,15 +112,16 @@ impl MemoryWriter<'_> {
             confidence: 1.0,
             created_at: self.clock.now,
             updated_at: self.clock.now,
-            source: Clean::word(Source::User.word()),
+            source: Clean::word(MemorySource::User.word()),
             background: Background::default(),
         };
         let id = free_id(store, &[text, &scope.to_string(), &self.clock.now.to_string()])?;
         let projects = Projects::load(store, self.clock.now)?;
         let (memory, supersedes) = superseding(self.home, &projects, &id, memory, known);
         // Two processes that learn the same thing at the same time have learned it once.
-        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, parent: None, memory: Some(memory) })?;
-        Ok(Learned { id, is_new, status: Status::Approved, supersedes })
+        let is_new =
+            self.make(store, NewVersion { id: id.clone(), based_on: 0, parent: None, memory: Some(memory) })?;
+        Ok(LearnResult { id, is_new, status: MemoryStatus::Approved, supersedes })
     }
 
     /// Proposes what an agent wants remembered: for this project, with its source, replacing nothing. Words that are
@@ -124,8 +131,8 @@ impl MemoryWriter<'_> {
         store: &mut Store,
         text: &str,
         category: &str,
-        source: Source,
-    ) -> Result<Learned, ChangeError> {
+        source: MemorySource,
+    ) -> Result<LearnResult, ChangeError> {
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let is_here = |row: &MemoryRow| match row.scope() {
             Scope::Universal => true,
@@ -133,16 +140,16 @@ impl MemoryWriter<'_> {
         };
         let words = text.trim().to_lowercase();
         if let Some(same) = known.iter().find(|row| row.memory.content.to_lowercase() == words && is_here(row)) {
-            return Ok(Learned::known(same));
+            return Ok(LearnResult::known(same));
         }
-        let is_waiting = |row: &&MemoryRow| row.origin().is_agents() && row.memory.status == Status::Proposed;
+        let is_waiting = |row: &&MemoryRow| row.origin().is_agents() && row.memory.status == MemoryStatus::Proposed;
         if known.iter().filter(is_waiting).count() >= SUGGESTIONS_MAX {
             return Err(ChangeError::TooManySuggestions);
         }
         let clean = |text: String, keep| self.home.cleaner().clean(text, keep);
         let rationale = format!("{}, {}", source.title(), self.clock.now.day());
         let memory = Memory {
-            status: Status::Proposed,
+            status: MemoryStatus::Proposed,
             content: clean(text.trim().to_string(), Keep::MEMORY),
             category: clean(category.to_string(), Keep::SUBJECT),
             scope: clean(Scope::Project(self.located.name.clone()).to_string(), Keep::NAME),
@@ -154,8 +161,9 @@ impl MemoryWriter<'_> {
             background: Background { rationale: Some(clean(rationale, Keep::PROMPT)), ..Background::default() },
         };
         let id = free_id(store, &[text, &memory.scope, &self.clock.now.to_string()])?;
-        let is_new = self.make(store, Change { id: id.clone(), based_on: 0, parent: None, memory: Some(memory) })?;
-        Ok(Learned { id, is_new, status: Status::Proposed, supersedes: Vec::new() })
+        let is_new =
+            self.make(store, NewVersion { id: id.clone(), based_on: 0, parent: None, memory: Some(memory) })?;
+        Ok(LearnResult { id, is_new, status: MemoryStatus::Proposed, supersedes: Vec::new() })
     }
 
     /// The current project, if the scope names it.
@@ -167,7 +175,12 @@ impl MemoryWriter<'_> {
     }
 
     /// Approves or rejects a memory. Returns what an approved one now supersedes.
-    pub fn decide(&self, store: &mut Store, row: &MemoryRow, status: Status) -> Result<Vec<MemoryRow>, ChangeError> {
+    pub fn decide(
+        &self,
+        store: &mut Store,
+        row: &MemoryRow,
+        status: MemoryStatus,
+    ) -> Result<Vec<MemoryRow>, ChangeError> {
         let mut memory = row.memory.clone();
         memory.status = status;
         memory.background.is_automatic = false;
@@ -201,7 +214,7 @@ impl MemoryWriter<'_> {
     /// Changes the version that was read, or reports that it is no longer current.
     fn change(&self, store: &mut Store, row: &MemoryRow, memory: Option<Memory<'static>>) -> Result<(), ChangeError> {
         let change =
-            Change { id: row.id.clone(), based_on: row.version, parent: Some(row.version_key.clone()), memory };
+            NewVersion { id: row.id.clone(), based_on: row.version, parent: Some(row.version_key.clone()), memory };
         match self.make(store, change)? {
             true => Ok(()),
             false => Err(ChangeError::ChangedMeanwhile(row.id.clone())),
@@ -234,7 +247,7 @@ impl MemoryWriter<'_> {
             let (versions, newest) = store.memory_head(id.as_str())?;
             if newest.is_none_or(|updated_at| updated_at < memory.updated_at) {
                 let at = memory.created_at.min(self.clock.now);
-                let change = Change { id, based_on: versions, parent: None, memory: Some(memory) };
+                let change = NewVersion { id, based_on: versions, parent: None, memory: Some(memory) };
                 let record = Record { at, ..self.change_record(change) };
                 records.push(Record { imported: true, ..record });
             }
@@ -249,20 +262,20 @@ impl MemoryWriter<'_> {
     pub fn import_suggestions(&self, store: &mut Store, lines: Vec<MemoryLine>) -> Result<usize, ChangeError> {
         let mut new = 0;
         for line in lines {
-            let learned = self.suggest(store, line.content(), line.category_word(), Source::Agent)?;
+            let learned = self.suggest(store, line.content(), line.category_word(), MemorySource::Agent)?;
             new += usize::from(learned.is_new);
         }
         Ok(new)
     }
 
-    pub(super) fn records(&self, changes: Vec<Change>) -> Vec<Record<'static>> {
+    pub(super) fn records(&self, changes: Vec<NewVersion>) -> Vec<Record<'static>> {
         changes.into_iter().map(|change| self.change_record(change)).collect()
     }
 
     /// Records one change. Returns whether it was made, or refused because another one came first. Only the fold knows,
     /// so this waits until the fold is complete. One process at a time, and each after all earlier changes: a record
     /// that took an earlier place but was written later would undo what another process reported as made.
-    fn make(&self, store: &mut Store, change: Change) -> Result<bool, FoldError> {
+    fn make(&self, store: &mut Store, change: NewVersion) -> Result<bool, FoldError> {
         let path = self.home.memories_lock();
         let _lock = self.home.lock(&path).map_err(|source| JournalError::Write { path, source })?;
         self.fold(store)?;
@@ -284,8 +297,8 @@ impl MemoryWriter<'_> {
     }
 
     /// The key is unique, so that two identical changes at the same time are not taken for one.
-    fn change_record(&self, change: Change) -> Record<'static> {
-        let Change { id, based_on, parent, memory } = change;
+    fn change_record(&self, change: NewVersion) -> Record<'static> {
+        let NewVersion { id, based_on, parent, memory } = change;
         let unique = RandomState::new().hash_one((std::process::id(), self.clock.wall.millis()));
         let key = format!("{id}#{based_on}-{unique:016x}");
         let id = self.home.cleaner().clean(id.as_str().to_string(), Keep::NAME);
@@ -309,7 +322,7 @@ pub fn superseding(
     mut memory: Memory<'static>,
     known: Vec<MemoryRow>,
 ) -> (Memory<'static>, Vec<MemoryRow>) {
-    if memory.status != Status::Approved {
+    if memory.status != MemoryStatus::Approved {
         return (memory, Vec::new());
     }
     // The ids and names of a project differ between its folders.
@@ -322,7 +335,9 @@ pub fn superseding(
     };
     let older: Vec<MemoryRow> = known
         .into_iter()
-        .filter(|other| other.id != *id && other.memory.status == Status::Approved && other.superseded_by.is_none())
+        .filter(|other| {
+            other.id != *id && other.memory.status == MemoryStatus::Approved && other.superseded_by.is_none()
+        })
         .filter(|other| {
             let is_other_text = memory.background.other_of.as_deref() == Some(other.id.as_str());
             is_other_text || meets(&other.memory) && conflict::contradicts(&other.memory.content, &memory.content)
@@ -371,24 +386,24 @@ mod tests {
         writer.revise(&mut store, &seen, worded(&seen, "Use spaces")).unwrap();
         let later = row(&store);
         assert_eq!((seen.version, later.version), (1, 2));
-        writer.decide(&mut store, &later, Status::Rejected).unwrap();
+        writer.decide(&mut store, &later, MemoryStatus::Rejected).unwrap();
 
         let is_refused =
             |result: Result<(), ChangeError>| matches!(result, Err(ChangeError::ChangedMeanwhile(of)) if of == id);
         for stale in [&seen, &later] {
             assert!(is_refused(writer.revise(&mut store, stale, worded(stale, "Use both")).map(drop)));
-            assert!(is_refused(writer.decide(&mut store, stale, Status::Approved).map(drop)));
+            assert!(is_refused(writer.decide(&mut store, stale, MemoryStatus::Approved).map(drop)));
         }
         assert!(is_refused(writer.undo(&mut store, &later).map(drop)));
         for _ in 0..2 {
             let versions = store.memory_versions(id.as_str()).unwrap();
             let words: Vec<_> = versions.iter().map(|(_, memory)| (&*memory.content, memory.status)).collect();
-            let (approved, rejected) = (Status::Approved, Status::Rejected);
+            let (approved, rejected) = (MemoryStatus::Approved, MemoryStatus::Rejected);
             assert_eq!(words, [("Use tabs", approved), ("Use spaces", approved), ("Use spaces", rejected)]);
             fold::rebuild(&home, &mut store).unwrap();
         }
         let current = row(&store);
         assert!(writer.undo(&mut store, &current).unwrap());
-        assert_eq!((row(&store).memory.status, row(&store).version), (Status::Approved, 4));
+        assert_eq!((row(&store).memory.status, row(&store).version), (MemoryStatus::Approved, 4));
     }
 }

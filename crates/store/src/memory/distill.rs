@@ -8,23 +8,23 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_agents::install::Surroundings;
 use cerberus_recall::learn::correction::{Correction, CorrectionKind};
-use cerberus_recall::learn::proposal::{Known, Proposal, Quote, Said, propose};
+use cerberus_recall::learn::proposal::{KnownMemory, Proposal, ProposedQuote, SaidSentence, propose};
 use cerberus_recall::learn::repeated;
 use cerberus_recall::learn::repeated::repeated;
 use cerberus_recall::said::voice;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::id::{MemoryId, ProjectId};
-use cerberus_record::memory::{Background, Evidence, Memory, Scope, Status};
-use cerberus_record::source::Source;
+use cerberus_record::memory::{Background, Evidence, Memory, MemoryStatus, Scope};
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 
-use crate::memory::change::{Change, MemoryWriter, superseding};
+use crate::memory::change::{MemoryWriter, NewVersion, superseding};
 use crate::memory::guides;
 use crate::memory::senders::{self, Answers, PromptId};
 use crate::same_project::joined::Projects;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
-use crate::view::{CorrectionRow, MemoryRow, Origin, PromptRow, Store};
+use crate::view::{CorrectionOrigin, CorrectionRow, MemoryRow, PromptRow, Store};
 
 /// Only this many of the last corrections count as evidence.
 const CORRECTIONS_MAX: usize = 1_000;
@@ -37,13 +37,17 @@ const PROPOSED_MAX: usize = 3;
 
 /// The result of a run.
 #[derive(Debug, Default)]
-pub struct Distilled {
+pub struct DistillResult {
     pub proposed: Vec<MemoryId>,
     pub approved: Vec<MemoryId>,
 }
 
 /// Turns what was not processed yet into proposals and memories.
-pub fn distill(writer: &MemoryWriter, surroundings: &Surroundings, store: &mut Store) -> Result<Distilled, FoldError> {
+pub fn distill(
+    writer: &MemoryWriter,
+    surroundings: &Surroundings,
+    store: &mut Store,
+) -> Result<DistillResult, FoldError> {
     distill_into(writer, surroundings, &mut Recorder::journal(writer.home, writer.clock, store))
 }
 
@@ -52,15 +56,15 @@ pub fn distill_into(
     writer: &MemoryWriter,
     surroundings: &Surroundings,
     recorder: &mut Recorder,
-) -> Result<Distilled, FoldError> {
+) -> Result<DistillResult, FoldError> {
     if !recorder.store().has_new_words()? {
-        return Ok(Distilled::default());
+        return Ok(DistillResult::default());
     }
     let written = guides::quotations(writer, surroundings, recorder.store())?;
     if !written.is_empty() {
         recorder.record(&written)?;
     }
-    let mut material = Material::load(recorder.store(), writer.clock.now)?;
+    let mut material = ProposalMaterial::load(recorder.store(), writer.clock.now)?;
     // Before anything is proposed as the user's words, the transcripts are asked who sent them.
     let (mut asked, mut records, mut is_complete) = (HashSet::new(), Vec::new(), true);
     let fresh = loop {
@@ -86,19 +90,19 @@ pub fn distill_into(
 }
 
 /// What proposals are made of.
-struct Material {
+struct ProposalMaterial {
     corrections: Vec<CorrectionRow>,
     known: Vec<MemoryRow>,
     projects: Projects,
 }
 
-impl Material {
-    fn load(store: &Store, now: Timestamp) -> Result<Material, FoldError> {
+impl ProposalMaterial {
+    fn load(store: &Store, now: Timestamp) -> Result<ProposalMaterial, FoldError> {
         let projects = Projects::load(store, now)?;
         let mut corrections = store.corrections(&[], CORRECTIONS_MAX, now)?;
         corrections.extend(wishes(&projects, store.prompts(PROMPTS_MAX, now, |_| true)?));
         let known = store.own_memories(KNOWN_MAX, now)?;
-        Ok(Material { corrections, known, projects })
+        Ok(ProposalMaterial { corrections, known, projects })
     }
 
     /// Applies what the transcripts say.
@@ -112,11 +116,11 @@ impl Material {
 
     /// Proposals that are new or have new evidence, each with its memory.
     fn fresh(&self, writer: &MemoryWriter) -> Vec<(Proposal, Memory<'static>)> {
-        let said: Vec<Said> = self.corrections.iter().map(|row| said(row, &self.projects)).collect();
+        let said: Vec<SaidSentence> = self.corrections.iter().map(|row| said(row, &self.projects)).collect();
         let group = |row: &MemoryRow| row.memory.project.as_ref().map(|one| self.projects.representative(one).clone());
         let groups: Vec<Option<ProjectId>> = self.known.iter().map(group).collect();
         let known = self.known.iter().zip(&groups);
-        let existing: Vec<Known> = known.map(|(row, project)| existing(row, project.as_ref())).collect();
+        let existing: Vec<KnownMemory> = known.map(|(row, project)| existing(row, project.as_ref())).collect();
         let with_memory = |proposal: Proposal| {
             let current = self.current(&proposal);
             let memory = to_memory(writer, &proposal, &self.corrections, current);
@@ -155,33 +159,38 @@ impl Material {
     /// The prompts among the evidence that seem to be typed.
     fn typed(&self, fresh: &[(Proposal, Memory)]) -> impl Iterator<Item = PromptId> {
         let rows = fresh.iter().flat_map(|(proposal, _)| &proposal.evidence).map(|index| &self.corrections[*index]);
-        rows.filter(|row| row.source == Source::Prompt).map(|row| (row.origin.session, row.origin.key.clone()))
+        rows.filter(|row| row.source == MemorySource::Prompt).map(|row| (row.origin.session, row.origin.key.clone()))
     }
 }
 
 /// The changes that propose and approve, and which memories they concern.
 fn changes(
     writer: &MemoryWriter,
-    material: &Material,
+    material: &ProposalMaterial,
     fresh: Vec<(Proposal, Memory<'static>)>,
-) -> (Distilled, Vec<Change>) {
-    let mut distilled = Distilled::default();
+) -> (DistillResult, Vec<NewVersion>) {
+    let mut distilled = DistillResult::default();
     let mut changes = Vec::new();
     for (proposal, memory) in fresh {
         // Propose first, even if it is certain: then the user can undo an automatic approval like any other change.
         let current = material.current(&proposal);
         let based_on = current.map_or(0, |row| row.version);
         let parent = current.map(|row| row.version_key.clone());
-        changes.push(Change { id: proposal.id.clone(), based_on, parent, memory: Some(memory.clone()) });
+        changes.push(NewVersion { id: proposal.id.clone(), based_on, parent, memory: Some(memory.clone()) });
         if !proposal.is_sure {
             distilled.proposed.push(proposal.id);
             continue;
         }
-        let mut approved = Memory { status: Status::Approved, ..memory };
+        let mut approved = Memory { status: MemoryStatus::Approved, ..memory };
         approved.background.is_automatic = true;
         let known = material.known.clone();
         let (approved, _) = superseding(writer.home, &material.projects, &proposal.id, approved, known);
-        changes.push(Change { id: proposal.id.clone(), based_on: based_on + 1, parent: None, memory: Some(approved) });
+        changes.push(NewVersion {
+            id: proposal.id.clone(),
+            based_on: based_on + 1,
+            parent: None,
+            memory: Some(approved),
+        });
         distilled.approved.push(proposal.id);
     }
     (distilled, changes)
@@ -196,9 +205,9 @@ pub fn proposals(
     distill(writer, surroundings, store)?;
     let mut rows = store.own_memories(KNOWN_MAX, writer.clock.now)?;
     rows.retain(|row| match row.memory.status {
-        Status::Proposed => true,
-        Status::Approved => row.memory.background.is_automatic,
-        Status::Rejected => false,
+        MemoryStatus::Proposed => true,
+        MemoryStatus::Approved => row.memory.background.is_automatic,
+        MemoryStatus::Rejected => false,
     });
     Ok(rows)
 }
@@ -210,7 +219,7 @@ pub fn pending(
     store: &mut Store,
 ) -> Result<Vec<MemoryRow>, FoldError> {
     let mut rows = proposals(writer, surroundings, store)?;
-    rows.retain(|row| row.memory.status == Status::Proposed);
+    rows.retain(|row| row.memory.status == MemoryStatus::Proposed);
     rows.sort_by_key(|row| std::cmp::Reverse(row.memory.updated_at));
     Ok(rows)
 }
@@ -239,13 +248,13 @@ fn wishes(projects: &Projects, mut prompts: Vec<PromptRow>) -> Vec<CorrectionRow
 
 fn wished(prompt: &PromptRow, text: String) -> CorrectionRow {
     let correction = Correction { kind: CorrectionKind::Fix, text };
-    CorrectionRow { origin: prompt.origin.clone(), correction, source: Source::Prompt, quoted: None }
+    CorrectionRow { origin: prompt.origin.clone(), correction, source: MemorySource::Prompt, quoted: None }
 }
 
-fn said<'a>(row: &'a CorrectionRow, projects: &Projects) -> Said<'a> {
-    let Origin { agent, agent_session_id: session, project, key, at, .. } = &row.origin;
-    Said {
-        quote: Quote { agent, session, key, text: &row.correction.text },
+fn said<'a>(row: &'a CorrectionRow, projects: &Projects) -> SaidSentence<'a> {
+    let CorrectionOrigin { agent, agent_session_id: session, project, key, at, .. } = &row.origin;
+    SaidSentence {
+        quote: ProposedQuote { agent, session, key, text: &row.correction.text },
         kind: row.correction.kind,
         at: *at,
         source: row.source,
@@ -254,12 +263,16 @@ fn said<'a>(row: &'a CorrectionRow, projects: &Projects) -> Said<'a> {
     }
 }
 
-fn existing<'a>(row: &'a MemoryRow, project: Option<&'a ProjectId>) -> Known<'a> {
+fn existing<'a>(row: &'a MemoryRow, project: Option<&'a ProjectId>) -> KnownMemory<'a> {
     let evidence = row.memory.background.evidence.iter();
-    let evidence =
-        evidence.map(|said| Quote { agent: &said.agent, session: &said.session, key: &said.key, text: &said.text });
+    let evidence = evidence.map(|said| ProposedQuote {
+        agent: &said.agent,
+        session: &said.session,
+        key: &said.key,
+        text: &said.text,
+    });
     let (content, status, source) = (&*row.memory.content, row.memory.status, row.origin());
-    Known { id: &row.id, content, status, source, project, evidence: evidence.collect() }
+    KnownMemory { id: &row.id, content, status, source, project, evidence: evidence.collect() }
 }
 
 /// The memory that a proposal becomes. Keeps words that the user chose.
@@ -290,7 +303,7 @@ fn to_memory(
     let said_at = last.map_or(writer.clock.now, |row| row.origin.at);
     let created_at = current.map_or(said_at, |row| row.memory.created_at);
     let memory = Memory {
-        status: Status::Proposed,
+        status: MemoryStatus::Proposed,
         content: clean(&proposal.content, Keep::MEMORY),
         category: Clean::word(proposal.category.word()),
         scope: clean(&scope.to_string(), Keep::NAME),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use cerberus_agents::install;
 use cerberus_os::{outside, replace};
 use cerberus_recall::learn::publish::{PublishError, published};
-use cerberus_record::memory::{Scope, Status};
+use cerberus_record::memory::{MemoryStatus, Scope};
 use cerberus_record::time::Timestamp;
 use cerberus_record::words;
 
@@ -40,7 +40,7 @@ pub enum PublishingError {
 
 /// What becomes of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct PublishedFile {
     pub path: PathBuf,
     pub kind: ChangeKind,
     /// The whole new text; `None` if the file is removed.
@@ -60,7 +60,7 @@ words! {
 /// The memories that may be published: approved, for this project alone, and not replaced by a newer one.
 pub fn publishable(store: &Store, located: &Located, now: Timestamp) -> view::Result<Vec<MemoryRow>> {
     let joined = joined(store, located, now)?;
-    let mut rows = store.memories(Status::Approved, now)?;
+    let mut rows = store.memories(MemoryStatus::Approved, now)?;
     rows.retain(|row| {
         let is_here = match (&row.memory.project, row.scope()) {
             (Some(project), Scope::Project(_)) => joined.has(project),
@@ -73,12 +73,12 @@ pub fn publishable(store: &Store, located: &Located, now: Timestamp) -> view::Re
 }
 
 /// What publishing these rules would change. Without rules, the blocks are removed.
-pub fn plan(located: &Located, rules: &[&str]) -> Result<Vec<Change>, PublishingError> {
+pub fn plan(located: &Located, rules: &[&str]) -> Result<Vec<PublishedFile>, PublishingError> {
     // Files of one person, and those in folders of an agent, are not for teammates.
     let is_for_all = |name: &&&str| !name.contains('/') && !name.starts_with('.') && !name.contains(".local.");
     let names = install::ALL.into_iter().flat_map(|profile| profile.guides).filter(is_for_all);
     let others = names.map(|name| located.root.join(name));
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<PublishedFile> = Vec::new();
     for path in std::iter::once(located.root.join(SHARED)).chain(others) {
         let is_shared = path.ends_with(SHARED);
         let is_new = changes.iter().all(|change| change.path != path);
@@ -90,7 +90,7 @@ pub fn plan(located: &Located, rules: &[&str]) -> Result<Vec<Change>, Publishing
 }
 
 /// Makes the changes, each file as a whole.
-pub fn make(changes: &[Change]) -> Result<(), PublishingError> {
+pub fn make(changes: &[PublishedFile]) -> Result<(), PublishingError> {
     for change in changes.iter().filter(|change| change.kind != ChangeKind::Unchanged) {
         let path = change.path.clone();
         let done = match &change.text {
@@ -112,7 +112,7 @@ fn is_used(path: &Path) -> bool {
     !leads_to_shared && !includes_shared
 }
 
-fn change(path: PathBuf, rules: &[&str]) -> Result<Option<Change>, PublishingError> {
+fn change(path: PathBuf, rules: &[&str]) -> Result<Option<PublishedFile>, PublishingError> {
     let old = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(source) => return Err(PublishingError::Read { path, source }),
@@ -137,7 +137,7 @@ fn change(path: PathBuf, rules: &[&str]) -> Result<Option<Change>, PublishingErr
         let source = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
         return Err(PublishingError::Write { path, source });
     }
-    Ok(Some(Change { path, kind, text }))
+    Ok(Some(PublishedFile { path, kind, text }))
 }
 
 #[cfg(test)]

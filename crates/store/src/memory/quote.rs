@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use cerberus_agents::install::Surroundings;
-use cerberus_recall::said::{self, Refusal};
+use cerberus_recall::said::{self, QuoteRefusal};
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Event, Quotation, QuoteKind, Record};
 use cerberus_record::id::{Agent, fnv1a};
-use cerberus_record::memory::Status;
+use cerberus_record::memory::MemoryStatus;
 
 use crate::memory::change::MemoryWriter;
 use crate::memory::{distill, senders};
@@ -22,20 +22,20 @@ const COMPARED_MAX: usize = 2_000;
 
 /// What becomes of a quotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum QuoteOutcome {
     /// It is told in the next session.
     Told,
     /// A rule waits for the user's decision.
     Waits,
     /// The user decided against it earlier.
     Rejected,
-    Refused(Refusal),
+    Refused(QuoteRefusal),
 }
 
 /// A quotation as it is kept.
 #[derive(Clone, Debug)]
-pub struct Quoted {
-    pub outcome: Outcome,
+pub struct KeptQuote {
+    pub outcome: QuoteOutcome,
     /// The whole sentences; empty if it was refused.
     pub text: String,
 }
@@ -48,10 +48,10 @@ pub fn quote(
     kind: QuoteKind,
     quotation: &str,
     why: Option<&str>,
-) -> Result<Quoted, FoldError> {
+) -> Result<KeptQuote, FoldError> {
     let (prompt, text, is_pasted) = match find(writer, store, kind, quotation)? {
         Ok(found) => found,
-        Err(refusal) => return Ok(Quoted { outcome: Outcome::Refused(refusal), text: String::new() }),
+        Err(refusal) => return Ok(KeptQuote { outcome: QuoteOutcome::Refused(refusal), text: String::new() }),
     };
     // A rule of a prompt that nobody typed waits for the user; anything else would be told as theirs.
     let answers = senders::ask(
@@ -62,23 +62,23 @@ pub fn quote(
     )?;
     let is_untyped = prompt.is_untyped || !answers.untyped.is_empty();
     if is_untyped && kind != QuoteKind::Rule {
-        return Ok(Quoted { outcome: Outcome::Refused(Refusal::NotTyped), text: String::new() });
+        return Ok(KeptQuote { outcome: QuoteOutcome::Refused(QuoteRefusal::NotTyped), text: String::new() });
     }
-    let quoted = Words { kind, text: &text, is_pasted, why };
+    let quoted = RecordedQuote { kind, text: &text, is_pasted, why };
     let new = record(writer, store, &prompt, &quoted)?;
     if !new.is_empty() {
         Recorder::journal(writer.home, writer.clock, store).record(&new)?;
     }
     if kind != QuoteKind::Rule {
-        return Ok(Quoted { outcome: Outcome::Told, text });
+        return Ok(KeptQuote { outcome: QuoteOutcome::Told, text });
     }
     distill::distill(writer, surroundings, store)?;
     let outcome = match memory_of(writer, store, &prompt, &text)?.map(|row| row.memory.status) {
-        Some(Status::Approved) => Outcome::Told,
-        Some(Status::Rejected) => Outcome::Rejected,
-        Some(Status::Proposed) | None => Outcome::Waits,
+        Some(MemoryStatus::Approved) => QuoteOutcome::Told,
+        Some(MemoryStatus::Rejected) => QuoteOutcome::Rejected,
+        Some(MemoryStatus::Proposed) | None => QuoteOutcome::Waits,
     };
-    Ok(Quoted { outcome, text })
+    Ok(KeptQuote { outcome, text })
 }
 
 /// The newest prompt of the project that has these words, the whole sentences, and whether the user pasted them. Only
@@ -88,15 +88,15 @@ fn find(
     store: &Store,
     kind: QuoteKind,
     quotation: &str,
-) -> view::Result<Result<(PromptRow, String, bool), Refusal>> {
+) -> view::Result<Result<(PromptRow, String, bool), QuoteRefusal>> {
     // What is stored was cleaned, so a quotation with a secret in it has to be cleaned too.
     let quotation = writer.home.cleaner().clean(quotation.to_string(), Keep::PROMPT);
     let projects = Projects::load(store, writer.clock.now)?;
-    let mut refusal = Refusal::NotSaid;
+    let mut refusal = QuoteRefusal::NotSaid;
     let here = projects.representative(&writer.located.project).clone();
     for prompt in store.prompts(PROMPTS_MAX, writer.clock.now, |one| *projects.representative(one) == here)? {
         let proof = said::prove(&quotation, &prompt.text);
-        let is_pasted = kind == QuoteKind::Blocker && proof == Err(Refusal::Pasted);
+        let is_pasted = kind == QuoteKind::Blocker && proof == Err(QuoteRefusal::Pasted);
         match if is_pasted { said::prove_pasted(&quotation, &prompt.text) } else { proof } {
             Ok(place) => {
                 let text = prompt.text[place].to_string();
@@ -109,7 +109,7 @@ fn find(
 }
 
 /// What is recorded of a quotation.
-pub(super) struct Words<'a> {
+pub(super) struct RecordedQuote<'a> {
     pub kind: QuoteKind,
     pub text: &'a str,
     pub is_pasted: bool,
@@ -121,9 +121,9 @@ pub(super) fn record(
     writer: &MemoryWriter,
     store: &Store,
     prompt: &PromptRow,
-    words: &Words,
+    words: &RecordedQuote,
 ) -> view::Result<Vec<Record<'static>>> {
-    let Words { kind, text, is_pasted, why } = *words;
+    let RecordedQuote { kind, text, is_pasted, why } = *words;
     let name = format!("quote-{:016x}", fnv1a(format!("{}\n{}\n{text}", prompt.origin.key, kind.word()).as_bytes()));
     let session = store.sessions_at(&[prompt.origin.session], writer.clock.now)?.into_iter().next();
     let (Some(session), Some(agent)) = (session, Agent::from_name(&prompt.origin.agent)) else { return Ok(Vec::new()) };

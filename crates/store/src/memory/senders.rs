@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::transcripts::{self, Sender, senders};
 use cerberus_record::clean::text::Keep;
-use cerberus_record::event::{Event, Record, Untyped};
+use cerberus_record::event::{Event, Record, UntypedPrompts};
 use cerberus_record::id::fnv1a;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 
 use crate::import::ending;
 use crate::journal::own_record;
@@ -24,7 +24,7 @@ pub type PromptId = (i64, String);
 #[derive(Default)]
 pub struct Answers {
     /// Those that nobody typed, and the records that say so.
-    pub untyped: HashMap<PromptId, Source>,
+    pub untyped: HashMap<PromptId, MemorySource>,
     pub records: Vec<Record<'static>>,
     /// Prompts of sessions that go on, which the transcript does not have yet.
     pub unseen: HashSet<PromptId>,
@@ -45,7 +45,7 @@ pub fn ask(
         read.prompts.retain(|seen| *seen.session == *session.agent_session_id);
         let reported = store.prompt_keys(&session)?;
         let reported: Vec<&str> = reported.iter().map(String::as_str).collect();
-        let mut untyped: BTreeMap<Source, Vec<&str>> = BTreeMap::new();
+        let mut untyped: BTreeMap<MemorySource, Vec<&str>> = BTreeMap::new();
         for (key, sender) in senders(&reported, &read.prompts) {
             let prompt = (session.row, key.to_string());
             match sender {
@@ -61,7 +61,7 @@ pub fn ask(
         answers.records.extend(untyped.into_iter().map(|(source, keys)| {
             let name = format!("untyped-{:016x}", fnv1a(keys.join("\n").as_bytes()));
             let clean = |key: &&str| writer.home.cleaner().clean(key.to_string(), Keep::NAME);
-            let event = Event::Untyped(Untyped { source, prompts: keys.iter().map(clean).collect() });
+            let event = Event::Untyped(UntypedPrompts { source, prompts: keys.iter().map(clean).collect() });
             let (id, location) = (&session.agent_session_id, session.location());
             own_record(writer.home, writer.clock, agent, id, location, name, event)
         }));

@@ -96,7 +96,7 @@ fn is_absence(error: &io::Error) -> bool {
 
 /// The contents of the file of pauses.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Paused {
+struct PauseFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     everywhere: Option<Pause>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -133,7 +133,7 @@ fn paused(home: &Home, now: Timestamp, project: Option<&ProjectId>) -> Option<St
     }
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
     // The file is damaged: the user asked for a pause, but until when is lost.
-    let Ok(paused) = serde_json::from_slice::<Paused>(text.as_bytes()) else {
+    let Ok(paused) = serde_json::from_slice::<PauseFile>(text.as_bytes()) else {
         return Some(StorageBlock::Paused { scope: PauseScope::Everywhere, until: None });
     };
     let of_project = paused.projects.iter().filter(|known| Some(&known.project) == project).map(|known| known.pause);
@@ -176,15 +176,15 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope
 }
 
 /// The pauses that have not expired.
-fn still_paused(home: &Home, now: Timestamp) -> Paused {
+fn still_paused(home: &Home, now: Timestamp) -> PauseFile {
     let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
-    let mut paused: Paused = serde_json::from_slice(text.as_bytes()).unwrap_or_default();
+    let mut paused: PauseFile = serde_json::from_slice(text.as_bytes()).unwrap_or_default();
     paused.projects.retain(|known| known.pause.holds(now));
     paused.everywhere = paused.everywhere.filter(|pause| pause.holds(now));
     paused
 }
 
-fn write(home: &Home, paused: &Paused) -> io::Result<()> {
+fn write(home: &Home, paused: &PauseFile) -> io::Result<()> {
     create_dir(home.root())?;
     home.replace(&home.paused(), &serde_json::to_vec(paused)?)
 }

@@ -22,7 +22,7 @@ const CHECKSUM_BYTES: usize = 20;
 
 /// Everything git tracks in one worktree.
 #[derive(Debug, Default)]
-pub struct Tracked {
+pub struct TrackedFiles {
     pub paths: Vec<String>,
     /// One per path, in the same order.
     stamps: Vec<Stamp>,
@@ -45,7 +45,7 @@ impl Stamp {
     }
 }
 
-impl Tracked {
+impl TrackedFiles {
     /// Whether the file at this index was changed since git last looked. In doubt, `false`.
     pub fn is_changed(&self, index: usize, found: Stamp) -> bool {
         let Some(stamp) = self.stamps.get(index).filter(|stamp| stamp.secs != 0) else { return false };
@@ -59,7 +59,7 @@ pub fn paths(git_dir: &Path) -> Vec<String> {
 }
 
 /// The tracked paths, with what git knows about each.
-pub fn read(git_dir: &Path) -> Tracked {
+pub fn read(git_dir: &Path) -> TrackedFiles {
     let index = outside::bytes(&git_dir.join("index"), INDEX_BYTES_MAX);
     index.ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
 }
@@ -77,7 +77,7 @@ pub fn may_hold(git_dir: &Path, name: &str) -> bool {
     }
 }
 
-fn parse(bytes: &[u8]) -> Option<Tracked> {
+fn parse(bytes: &[u8]) -> Option<TrackedFiles> {
     let mut rest = bytes.strip_prefix(b"DIRC")?;
     let version = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?);
     let count = u32::from_be_bytes(take(&mut rest, 4)?.try_into().ok()?) as usize;
@@ -85,7 +85,7 @@ fn parse(bytes: &[u8]) -> Option<Tracked> {
         return None;
     }
     let count_max = count.min(bytes.len() / FIXED_BYTES);
-    let mut tracked = Tracked { paths: Vec::with_capacity(count_max), stamps: Vec::with_capacity(count_max) };
+    let mut tracked = TrackedFiles { paths: Vec::with_capacity(count_max), stamps: Vec::with_capacity(count_max) };
     let mut name: Vec<u8> = Vec::new();
     for _ in 0..count {
         let fixed = take(&mut rest, FIXED_BYTES)?;

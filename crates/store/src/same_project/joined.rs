@@ -10,7 +10,7 @@ use cerberus_os::home::Home;
 use cerberus_record::event::Event;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::memory::Scope;
-use cerberus_record::project::join::{self, Answer, Groups, Known, Reason};
+use cerberus_record::project::join::{self, Groups, JoinAnswer, KnownProject, Reason};
 use cerberus_record::time::Timestamp;
 
 use crate::journal;
@@ -21,7 +21,7 @@ use crate::view::{self, RepositoryRow, Store};
 
 /// All ids and names under which a project's sessions and memories are stored.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct JoinedProject {
     /// Its own id first. Includes the ids of projects that are known by name only.
     pub ids: Vec<ProjectId>,
     /// Its names in all of its folders, the current one first.
@@ -41,7 +41,7 @@ pub struct Member {
 }
 
 /// All ids and names of the project of a folder.
-pub fn joined(store: &Store, located: &Located, now: Timestamp) -> view::Result<Joined> {
+pub fn joined(store: &Store, located: &Located, now: Timestamp) -> view::Result<JoinedProject> {
     let mut ids = vec![located.project.clone()];
     let mut names = vec![located.name.clone()];
     for member in Projects::load(store, now)?.joined(store, &located.project)? {
@@ -51,10 +51,10 @@ pub fn joined(store: &Store, located: &Located, now: Timestamp) -> view::Result<
         }
     }
     ids.extend(names.iter().map(|name| ProjectId::of_name(name)));
-    Ok(Joined { ids, names })
+    Ok(JoinedProject { ids, names })
 }
 
-impl Joined {
+impl JoinedProject {
     pub fn has(&self, project: &ProjectId) -> bool {
         self.ids.contains(project)
     }
@@ -76,8 +76,8 @@ impl Projects {
     pub fn load(store: &Store, now: Timestamp) -> view::Result<Projects> {
         let rows = store.repositories(now)?;
         let answers = store.answers(now)?.into_iter();
-        let answers: Vec<Answer> =
-            answers.map(|said| Answer { one: said.project, other: said.other, is_same: said.is_same }).collect();
+        let answers: Vec<JoinAnswer> =
+            answers.map(|said| JoinAnswer { one: said.project, other: said.other, is_same: said.is_same }).collect();
         let mut first_commits: HashMap<&str, usize> = HashMap::new();
         rows.iter().filter_map(|row| row.root_commit.as_deref()).for_each(|commit| {
             *first_commits.entry(commit).or_default() += 1;
@@ -85,7 +85,7 @@ impl Projects {
         // Whether a folder exists matters only if another repository has the same first commit.
         let may_be_moved =
             |row: &RepositoryRow| row.root_commit.as_deref().is_some_and(|commit| first_commits.get(commit) > Some(&1));
-        let known = |row: &RepositoryRow| Known {
+        let known = |row: &RepositoryRow| KnownProject {
             project: row.project.clone(),
             folder: row.folder.clone(),
             is_there: !may_be_moved(row) || Path::new(&row.folder).symlink_metadata().is_ok(),

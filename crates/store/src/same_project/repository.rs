@@ -16,7 +16,7 @@ use cerberus_record::clean::text::{Clean, Keep, name};
 use cerberus_record::event::{Event, Location};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::project::config::origin_url;
-use cerberus_record::project::origin::{self, Origin};
+use cerberus_record::project::origin::{self, RepositoryOrigin};
 use cerberus_record::repository::Repository;
 
 use crate::journal;
@@ -109,8 +109,8 @@ fn read(cleaner: &Cleaner, located: &Located, effort: Effort) -> Repository<'sta
 fn origin(located: &Located, effort: Effort) -> Option<String> {
     let config = outside::bytes(&located.common_dir.as_ref()?.join("config"), CONFIG_BYTES_MAX).ok()?;
     match origin::parse(&origin_url(&String::from_utf8_lossy(&config))?)? {
-        Origin::Remote(plain) => Some(plain),
-        Origin::Local(path) => {
+        RepositoryOrigin::Remote(plain) => Some(plain),
+        RepositoryOrigin::Local(path) => {
             let path = located.main_root.as_ref().unwrap_or(&located.root).join(path);
             let real = if effort == Effort::FilesOnly { None } else { real_repository(&path) };
             let real = real.unwrap_or_else(|| normal(&path));

@@ -6,7 +6,7 @@ use cerberus_record::session::{CARRY_OVER, IDLE_AFTER};
 use cerberus_record::time::Timestamp;
 
 use crate::project::identity::Located;
-use crate::same_project::joined::{Joined, joined};
+use crate::same_project::joined::{JoinedProject, joined};
 use crate::sessions::sweep;
 use crate::view::{self, SessionRow, Store};
 
@@ -22,7 +22,7 @@ fn recent_of(store: &Store, projects: &[ProjectId], now: Timestamp) -> view::Res
 /// A project with its recent sessions, read once for everything that needs them.
 #[derive(Debug)]
 pub struct Recent {
-    pub joined: Joined,
+    pub joined: JoinedProject,
     /// As [`recent_sessions`].
     pub sessions: Vec<SessionRow>,
 }

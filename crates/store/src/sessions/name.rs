@@ -11,7 +11,7 @@ use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_recall::extract::symbols::{self, Language};
 use cerberus_record::clean::text::Keep;
-use cerberus_record::event::{Event, Location, Named, Record};
+use cerberus_record::event::{Event, Location, NamedSymbols, Record};
 use cerberus_record::id::Agent;
 
 use crate::journal;
@@ -69,7 +69,7 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
             cwd: clean(&last.root),
             branch: None,
         },
-        event: Event::Named(Named {
+        event: Event::Named(NamedSymbols {
             path: clean(&last.path),
             names: names.iter().map(|name| clean(name)).collect(),
             edits: edits.iter().map(|edit| clean(&edit.key)).collect(),

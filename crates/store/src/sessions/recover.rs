@@ -12,14 +12,14 @@ use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Keep, line};
 use cerberus_record::event::{Event, Recovery};
 use cerberus_record::id::Agent;
-use cerberus_record::session::{IDLE_AFTER, Status};
+use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use memchr::memmem;
 
-use crate::import::ending::{Ending, transcripts_of};
+use crate::import::ending::{TranscriptEnding, transcripts_of};
 use crate::import::{Import, TakeForgotten, ending};
 use crate::journal::own_record;
 use crate::memory::change::MemoryWriter;
-use crate::memory::distill::{self, Distilled};
+use crate::memory::distill::{self, DistillResult};
 use crate::memory::notes;
 use crate::project::identity;
 use crate::sessions::find::Recent;
@@ -40,7 +40,7 @@ const IN_FLIGHT_CHARS_MAX: usize = 80;
 
 /// The result of recovering a session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recovered {
+pub struct RecoveredSession {
     pub actions: Vec<String>,
     pub in_flight: Vec<String>,
 }
@@ -51,8 +51,8 @@ pub fn recover(
     surroundings: &Surroundings,
     session: &SessionRow,
     is_automatic: bool,
-) -> Result<Option<Recovered>, FoldError> {
-    if session.state.status != Status::Crashed || session.device.is_some() {
+) -> Result<Option<RecoveredSession>, FoldError> {
+    if session.state.status != SessionStatus::Crashed || session.device.is_some() {
         return Ok(None);
     }
     let (home, clock) = (recorder.home, recorder.clock);
@@ -81,14 +81,14 @@ pub fn recover(
     let key = format!("crash-{}", session.last_activity.millis());
     let crash = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, crash);
     recorder.record(&[crash, record])?;
-    Ok(Some(Recovered { actions, in_flight }))
+    Ok(Some(RecoveredSession { actions, in_flight }))
 }
 
 /// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.
 fn learn(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<Vec<String>, FoldError> {
     let located = identity::locate(Path::new(&session.root));
     let writer = MemoryWriter { home: recorder.home, clock: recorder.clock, located: &located };
-    let Distilled { proposed, approved } = distill::distill_into(&writer, surroundings, recorder)?;
+    let DistillResult { proposed, approved } = distill::distill_into(&writer, surroundings, recorder)?;
     let said = |count: usize, what: &str| {
         let things = if count == 1 { "correction" } else { "corrections" };
         (count > 0).then(|| format!("{what} {count} {things}"))
@@ -116,7 +116,7 @@ fn recover_each(
 ) -> Result<(), FoldError> {
     for session in sessions {
         match session.state.status {
-            Status::Crashed => drop(recover(recorder, surroundings, session, true)?),
+            SessionStatus::Crashed => drop(recover(recorder, surroundings, session, true)?),
             _ => drop(complete_from_transcript(recorder, surroundings, session, &mut Vec::new())?),
         }
     }
@@ -161,9 +161,9 @@ pub fn with_recovered<T>(
 fn needs_transcript(
     store: &Store,
     sessions: &[SessionRow],
-    status: impl Fn(&SessionRow) -> Status,
+    status: impl Fn(&SessionRow) -> SessionStatus,
 ) -> Result<Vec<SessionRow>, FoldError> {
-    let crashed = sessions.iter().rev().filter(|session| status(session) == Status::Crashed);
+    let crashed = sessions.iter().rev().filter(|session| status(session) == SessionStatus::Crashed);
     let mut all: Vec<SessionRow> = crashed.take(CRASHED_MAX).cloned().collect();
     all.reverse();
     let is_silent = |session: &SessionRow| {
@@ -172,7 +172,7 @@ fn needs_transcript(
             .is_some_and(|profile| !profile.reports_words && session.device.is_none())
     };
     let is_meant = |session: &&SessionRow| match status(session) {
-        Status::Ended => true,
+        SessionStatus::Ended => true,
         status => status.is_live() && is_silent(session),
     };
     for session in sessions.iter().rev().filter(is_meant).take(SILENT_MAX) {
@@ -226,7 +226,7 @@ fn complete_from_transcript(
 fn import_ending(
     recorder: &mut Recorder,
     session: &SessionRow,
-    ending: &Ending,
+    ending: &TranscriptEnding,
     tool: Option<&str>,
     actions: &mut Vec<String>,
 ) -> Result<Vec<String>, FoldError> {

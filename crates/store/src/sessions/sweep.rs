@@ -8,7 +8,7 @@ use cerberus_os::process;
 use cerberus_record::clean::text::Clean;
 use cerberus_record::event::{Event, Record};
 use cerberus_record::id::Agent;
-use cerberus_record::session::{self, CARRY_OVER, Effect, IDLE_AFTER, Process, Status};
+use cerberus_record::session::{self, CARRY_OVER, IDLE_AFTER, Process, SessionEffect, SessionStatus};
 
 use crate::journal;
 use crate::journal::own_record;
@@ -25,7 +25,7 @@ fn evidence(session: &SessionRow) -> Process {
 }
 
 /// Derives a session's state from evidence and time, without recording anything.
-pub fn derive_state(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<Effect>) {
+pub fn derive_state(mut session: SessionRow, clock: &Clock, idle_after: Duration) -> (SessionRow, Vec<SessionEffect>) {
     // What became of a session on another device, only that device can know.
     if !session.state.status.is_live() || session.device.is_some() {
         return (session, Vec::new());
@@ -62,14 +62,16 @@ pub fn sweep(
     Ok(changed)
 }
 
-fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effect) -> Option<Record<'static>> {
+fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &SessionEffect) -> Option<Record<'static>> {
     // The key names the activity before the effect, so that two concurrent sweeps write the same record.
     let last = session.last_activity.millis();
     let (key, event) = match effect {
-        Effect::Crash { evidence } => (format!("crash-{last}"), Event::Crash { evidence: Clean::word(evidence) }),
-        Effect::End { trigger } => (format!("end-{last}"), Event::End { reason: Clean::word(trigger) }),
+        SessionEffect::Crash { evidence } => {
+            (format!("crash-{last}"), Event::Crash { evidence: Clean::word(evidence) })
+        }
+        SessionEffect::End { trigger } => (format!("end-{last}"), Event::End { reason: Clean::word(trigger) }),
         // Only `session-cleanup` records archiving. A session this old is already out of every brief.
-        Effect::Archive => return None,
+        SessionEffect::Archive => return None,
     };
     let agent = Agent::from_name(&session.agent)?;
     Some(own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event))
@@ -79,7 +81,7 @@ fn effect_record(home: &Home, clock: &Clock, session: &SessionRow, effect: &Effe
 pub fn crashed(store: &Store, clock: &Clock) -> view::Result<Vec<SessionRow>> {
     let mut sessions = store.sessions(&[], clock.now.minus(CARRY_OVER), clock.now)?;
     sessions = sessions.into_iter().map(|session| derive_state(session, clock, IDLE_AFTER).0).collect();
-    sessions.retain(|session| session.state.status == Status::Crashed && session.device.is_none());
+    sessions.retain(|session| session.state.status == SessionStatus::Crashed && session.device.is_none());
     sessions.reverse();
     Ok(sessions)
 }

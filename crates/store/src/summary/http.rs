@@ -12,14 +12,14 @@ use super::provider::ProviderError;
 /// An answer of a few sentences is a few kilobytes.
 const ANSWER_BYTES_MAX: u64 = 256 * 1024;
 
-pub struct Message<'a> {
+pub struct HttpMessage<'a> {
     pub url: &'a str,
     pub headers: &'a [(&'static str, String)],
     pub body: &'a [u8],
 }
 
 /// Sends the message and returns the body of the answer.
-pub fn post(message: &Message, limit: Duration) -> Result<Vec<u8>, ProviderError> {
+pub fn post(message: &HttpMessage, limit: Duration) -> Result<Vec<u8>, ProviderError> {
     let mut request = agent(message.url, limit).post(message.url).content_type("application/json");
     for (name, value) in message.headers {
         request = request.header(*name, value);

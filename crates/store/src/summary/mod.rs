@@ -14,21 +14,21 @@ use std::collections::HashSet;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_recall::brief::failing::{self, SessionRun};
-use cerberus_recall::brief::{self, Item, Known, Settlement};
+use cerberus_recall::brief::{self, BriefLine, KnownFact, Settlement};
 use cerberus_recall::summary::digest::Digest;
 use cerberus_recall::summary::items::{key_items, next_actions};
 use cerberus_recall::summary::render::action;
-use cerberus_recall::summary::{Material, prompt, read, typed};
+use cerberus_recall::summary::{SummaryMaterial, prompt, read, typed};
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Summary, SummaryItem};
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
 use provider::{Provider, ProviderError, RequestForm};
 
-use crate::config::Reads;
+use crate::config::ProviderReads;
 use crate::journal;
 use crate::journal::own_record;
 use crate::view::fold::{self, FoldError};
@@ -55,9 +55,9 @@ pub enum SummaryError {
 #[derive(Debug)]
 pub struct SessionFacts {
     project: String,
-    items: Vec<Item>,
+    items: Vec<BriefLine>,
     /// Those that contain no words of a prompt.
-    shared: Vec<Item>,
+    shared: Vec<BriefLine>,
     done: Vec<String>,
     passing: Vec<(runs::Kind, String)>,
     /// Set if the provider may read it.
@@ -69,7 +69,7 @@ impl SessionFacts {
         home: &Home,
         store: &Store,
         session: &SessionRow,
-        reads: Reads,
+        reads: ProviderReads,
         now: Timestamp,
     ) -> Result<SessionFacts, SummaryError> {
         let sessions = std::slice::from_ref(session);
@@ -80,11 +80,12 @@ impl SessionFacts {
         let ran = store.runs(sessions, now)?;
         carried.add(failing::blockers(&ran, &carried.facts));
         let from_prompts = store.prompt_events(session)?;
-        let is_shared = |known: &&Known| reads == Reads::Conversation || !from_prompts.contains(&known.event);
-        let shared: Vec<Known> = carried.facts.iter().filter(is_shared).cloned().collect();
+        let is_shared =
+            |known: &&KnownFact| reads == ProviderReads::Conversation || !from_prompts.contains(&known.event);
+        let shared: Vec<KnownFact> = carried.facts.iter().filter(is_shared).cloned().collect();
         let digest = match reads {
-            Reads::Facts => None,
-            Reads::Conversation => Some(conversation::digest(home, store, session, now)?),
+            ProviderReads::Facts => None,
+            ProviderReads::Conversation => Some(conversation::digest(home, store, session, now)?),
         };
         Ok(SessionFacts {
             project: session.project_name.clone(),
@@ -96,8 +97,8 @@ impl SessionFacts {
         })
     }
 
-    fn material(&self) -> Material<'_> {
-        Material {
+    fn material(&self) -> SummaryMaterial<'_> {
+        SummaryMaterial {
             project: &self.project,
             items: &self.items,
             shared: &self.shared,
@@ -120,16 +121,16 @@ impl SessionFacts {
     }
 
     /// What an answer is worth; `None` if nothing.
-    fn read(&self, cleaner: &Cleaner, answer: &str) -> Option<Said> {
+    fn read(&self, cleaner: &Cleaner, answer: &str) -> Option<CheckedSummary> {
         let material = self.material();
         let Some(digest) = &self.digest else {
-            return Some(Said { text: read(cleaner, answer, &material)?, items: Vec::new() });
+            return Some(CheckedSummary { text: read(cleaner, answer, &material)?, items: Vec::new() });
         };
         let answer = typed::parse(answer);
         let items = typed::verified(cleaner, &answer, digest, &material);
         let text = read(cleaner, &answer.summary, &material);
         let is_usable = text.is_some() || !items.is_empty();
-        is_usable.then(|| Said { text: text.unwrap_or_else(|| Clean::word("")), items })
+        is_usable.then(|| CheckedSummary { text: text.unwrap_or_else(|| Clean::word("")), items })
     }
 
     /// Identifies these facts of this session.
@@ -141,8 +142,8 @@ impl SessionFacts {
 /// What a fact says was done.
 fn done(fact: &Fact) -> Option<String> {
     match fact.kind {
-        Kind::Done | Kind::Commit | Kind::Step => Some(fact.text.clone()),
-        Kind::PullRequest => {
+        FactKind::Done | FactKind::Commit | FactKind::Step => Some(fact.text.clone()),
+        FactKind::PullRequest => {
             let number = fact.reference.as_deref()?.trim_start_matches("pull ");
             let is_address = fact.text.starts_with("https://");
             Some(if is_address { format!("opened the pull request {number}") } else { fact.text.clone() })
@@ -152,13 +153,13 @@ fn done(fact: &Fact) -> Option<String> {
 }
 
 /// What a provider said, checked.
-struct Said {
+struct CheckedSummary {
     text: Clean<'static>,
     items: Vec<SummaryItem<'static>>,
 }
 
 /// The open items of a session, as in a brief of that session alone.
-fn open_items(session: &SessionRow, facts: &[Known], settlements: &[Settlement], now: Timestamp) -> Vec<Item> {
+fn open_items(session: &SessionRow, facts: &[KnownFact], settlements: &[Settlement], now: Timestamp) -> Vec<BriefLine> {
     brief::everything(&session.project_name, facts, settlements, now).items
 }
 
@@ -166,7 +167,7 @@ fn open_items(session: &SessionRow, facts: &[Known], settlements: &[Settlement],
 fn passing(ran: &[SessionRun]) -> Vec<(runs::Kind, String)> {
     let mut seen = HashSet::new();
     let last = ran.iter().rev().filter(|ran| seen.insert(ran.command.key.as_str()));
-    let green = last.filter(|ran| ran.run.verdict == runs::Verdict::Green);
+    let green = last.filter(|ran| ran.run.verdict == runs::RunVerdict::Green);
     green.map(|ran| (ran.command.kind, ran.command.key.clone())).collect()
 }
 
@@ -177,12 +178,12 @@ pub fn write(
     store: &mut Store,
     session: &SessionRow,
     provider: &Provider,
-) -> Result<Written, SummaryError> {
+) -> Result<RecordedSummary, SummaryError> {
     let facts = SessionFacts::of(home, store, session, provider.reads(), clock.now)?;
     if facts.is_empty() {
         return Err(SummaryError::Nothing);
     }
-    let Said { text, items } = ask(home.cleaner(), provider, &facts)?;
+    let CheckedSummary { text, items } = ask(home.cleaner(), provider, &facts)?;
     let clean = |text: String| home.cleaner().clean(text, Keep::SUBJECT);
     let summary = Summary {
         text,
@@ -205,19 +206,19 @@ pub fn write(
     let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
-    Ok(Written { row, items })
+    Ok(RecordedSummary { row, items })
 }
 
 /// A summary that was recorded.
 #[derive(Debug)]
-pub struct Written {
+pub struct RecordedSummary {
     pub row: SummaryRow,
     /// What the model found in the conversation.
     pub items: Vec<SummaryItem<'static>>,
 }
 
 /// Makes at most two attempts. An answer without usable content counts as a failure.
-fn ask(cleaner: &Cleaner, provider: &Provider, facts: &SessionFacts) -> Result<Said, ProviderError> {
+fn ask(cleaner: &Cleaner, provider: &Provider, facts: &SessionFacts) -> Result<CheckedSummary, ProviderError> {
     let prompt = facts.prompt(cleaner);
     let mut failed = ProviderError::Unusable;
     for form in [RequestForm::Full, RequestForm::Plain] {

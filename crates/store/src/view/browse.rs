@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cerberus_recall::brief::usage::Earlier;
-use cerberus_record::fact::Kind;
+use cerberus_recall::brief::usage::EarlierWork;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::ProjectId;
-use cerberus_record::runs::{Command, Run};
+use cerberus_record::runs::{Run, RunCommand};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
@@ -33,12 +33,12 @@ impl Store {
         &self,
         sessions: &[SessionRow],
         now: Timestamp,
-    ) -> Result<HashMap<i64, Vec<(Command, Run)>>> {
+    ) -> Result<HashMap<i64, Vec<(RunCommand, Run)>>> {
         let sql = format!(
             "SELECT session, report FROM run WHERE session IN ({}) AND at <= ?1 ORDER BY session, at, event",
             row_list(sessions)
         );
-        let mut runs: HashMap<i64, Vec<(Command, Run)>> = HashMap::new();
+        let mut runs: HashMap<i64, Vec<(RunCommand, Run)>> = HashMap::new();
         for (session, report) in self.rows(&sql, [now.millis()], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))? {
             if let Ok(run) = serde_json::from_slice(report.as_bytes()) {
                 runs.entry(session).or_default().push(run);
@@ -105,7 +105,7 @@ impl Store {
     }
 
     /// What the sessions of a project had done between two times, by kind and code.
-    pub fn earlier_facts(&self, project: &ProjectId, since: Timestamp, until: Timestamp) -> Result<Vec<Earlier>> {
+    pub fn earlier_facts(&self, project: &ProjectId, since: Timestamp, until: Timestamp) -> Result<Vec<EarlierWork>> {
         let sql = "SELECT kind, code, path, count(DISTINCT session), max(at) FROM fact
             WHERE session IN (SELECT row FROM session WHERE project = ?1) AND at >= ?2 AND at < ?3
             GROUP BY kind, code, path";
@@ -115,7 +115,7 @@ impl Store {
         };
         let found = self.rows(sql, params![project.as_str(), since.millis(), until.millis()], read)?;
         let earlier = |(kind, code, path, sessions, last_at): (String, _, _, _, _)| {
-            Some(Earlier { kind: Kind::from_word(&kind)?, code, path, sessions, last_at })
+            Some(EarlierWork { kind: FactKind::from_word(&kind)?, code, path, sessions, last_at })
         };
         Ok(found.into_iter().filter_map(earlier).collect())
     }

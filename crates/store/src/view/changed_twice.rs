@@ -6,12 +6,12 @@
 use cerberus_record::clean::text::Clean;
 use cerberus_record::event::{MemoryChange, Record};
 use cerberus_record::id::MemoryId;
-use cerberus_record::memory::{Memory, Status};
+use cerberus_record::memory::{Memory, MemoryStatus};
 use rusqlite::{OptionalExtension, params};
 
 use super::Result;
 use super::memories::{COLUMNS, MemoryRow, device, memory_row};
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 
 impl FoldTransaction<'_> {
     /// Whether a change was made to the current version.
@@ -27,7 +27,7 @@ impl FoldTransaction<'_> {
     }
 
     /// Keeps a change of a version that is no longer current, if its device could not know that.
-    pub(super) fn changed_twice(&self, source: &Source, change: &MemoryChange, record: &Record) -> Result<()> {
+    pub(super) fn changed_twice(&self, source: &RowSource, change: &MemoryChange, record: &Record) -> Result<()> {
         let is_team = record.origin.as_ref().is_some_and(|origin| origin.author.is_some());
         if is_team || self.knew_better(change, device(record))? {
             self.run("DELETE FROM event WHERE row = ?1", [source.event])?;
@@ -77,7 +77,7 @@ impl FoldTransaction<'_> {
 
     fn keep_both(
         &self,
-        source: &Source,
+        source: &RowSource,
         record: &Record,
         current: &MemoryRow,
         other: Memory,
@@ -88,10 +88,10 @@ impl FoldTransaction<'_> {
             return Ok(());
         }
         let why = |text: String| Some(Clean::from_stored(text));
-        if other.status == Status::Rejected {
+        if other.status == MemoryStatus::Rejected {
             // One device rejected what the other one changed or approved: the user decides again.
             let mut again = held.clone();
-            again.status = Status::Proposed;
+            again.status = MemoryStatus::Proposed;
             again.background.is_automatic = false;
             again.background.rationale = why("rejected on one device and kept on another".to_string());
             self.new_version(source, current.id.as_str(), &again, Some(current.row), record)?;
@@ -99,7 +99,7 @@ impl FoldTransaction<'_> {
         }
         let id = waiting.map_or_else(|| MemoryId::of(&[current.id.as_str(), &record.key]), |row| row.id.clone());
         let mut proposal = other;
-        proposal.status = Status::Proposed;
+        proposal.status = MemoryStatus::Proposed;
         proposal.background.is_automatic = false;
         proposal.background.supersedes.clear();
         proposal.background.other_of = Some(Clean::from_stored(current.id.to_string()));
@@ -112,7 +112,7 @@ impl FoldTransaction<'_> {
     }
 
     /// Ends the time in which a version was current.
-    fn replaced(&self, source: &Source, version: &MemoryRow) -> Result<()> {
+    fn replaced(&self, source: &RowSource, version: &MemoryRow) -> Result<()> {
         let sql = "UPDATE memory SET until_at = max(?2, from_at) WHERE row = ?1";
         self.run(sql, params![version.row, source.at.millis()])?;
         Ok(())

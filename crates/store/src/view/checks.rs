@@ -1,13 +1,13 @@
 //! Checks in the view: what the user said about each, and what was decided because of them.
 
-use cerberus_record::check::{CheckChange, Decision, Level, PauseChange, Verdict};
+use cerberus_record::check::{CheckChange, CheckDecision, CheckLevel, CheckVerdict, PauseChange};
 use cerberus_record::event::Record;
 use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
 use super::read::time;
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 use super::{Result, Store};
 
 /// The check of a memory, as the user last set it.
@@ -16,7 +16,7 @@ pub struct RuleRow {
     /// The id of the memory.
     pub memory: String,
     pub words: Vec<String>,
-    pub level: Level,
+    pub level: CheckLevel,
     /// A hash of the memory's words when it was set.
     pub content: String,
     /// The device on which it was set.
@@ -32,7 +32,7 @@ pub struct DecisionRow {
     pub memory: String,
     pub session: i64,
     pub at: Timestamp,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
 }
 
 /// A pause that began while checks were on, or was lifted.
@@ -47,7 +47,7 @@ pub struct PauseRow {
 
 impl FoldTransaction<'_> {
     /// What somebody else brought does not bind.
-    pub(super) fn rule(&self, source: &Source, change: &CheckChange, is_foreign: bool) -> Result<()> {
+    pub(super) fn rule(&self, source: &RowSource, change: &CheckChange, is_foreign: bool) -> Result<()> {
         if is_foreign {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn pause(&self, source: &Source, record: &Record, change: &PauseChange) -> Result<()> {
+    pub(super) fn pause(&self, source: &RowSource, record: &Record, change: &PauseChange) -> Result<()> {
         let sql = "INSERT INTO pause (event, at, project, until, is_lifted) VALUES (?1, ?2, ?3, ?4, ?5)";
         let project = (!change.everywhere).then(|| record.location.project.as_str());
         let until = change.until.map(Timestamp::millis);
@@ -69,7 +69,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn decision(&self, source: &Source, decision: &Decision) -> Result<()> {
+    pub(super) fn decision(&self, source: &RowSource, decision: &CheckDecision) -> Result<()> {
         let sql = "INSERT INTO decision (event, session, at, memory, verdict) VALUES (?1, ?2, ?3, ?4, ?5)";
         let (at, verdict) = (source.at.millis(), decision.verdict.word());
         self.run(sql, params![source.event, source.session, at, &*decision.memory, verdict])?;
@@ -107,7 +107,7 @@ impl Store {
         let sql = "SELECT memory, session, at, verdict FROM decision WHERE at <= ?1 ORDER BY at, event";
         let read = |row: &Row| {
             let verdict: String = row.get(3)?;
-            let verdict = Verdict::from_word(&verdict).unwrap_or(Verdict::Denied);
+            let verdict = CheckVerdict::from_word(&verdict).unwrap_or(CheckVerdict::Denied);
             Ok(DecisionRow { memory: row.get(0)?, session: row.get(1)?, at: time(row, 2)?, verdict })
         };
         self.rows(sql, [now.millis()], read)
@@ -119,7 +119,7 @@ fn rule_row(row: &Row) -> rusqlite::Result<RuleRow> {
     Ok(RuleRow {
         memory: row.get(0)?,
         words: serde_json::from_slice(words.as_bytes()).unwrap_or_default(),
-        level: Level::from_word(&level).unwrap_or(Level::Tell),
+        level: CheckLevel::from_word(&level).unwrap_or(CheckLevel::Tell),
         device: row.get(3)?,
         at: time(row, 4)?,
         allows_once: row.get(5)?,

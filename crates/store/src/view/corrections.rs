@@ -2,21 +2,21 @@
 
 use cerberus_recall::learn::correction::{self, Correction, CorrectionKind};
 use cerberus_recall::said::voice;
-use cerberus_record::event::{Event, Outcome, Quotation, QuoteKind, Record, Untyped};
+use cerberus_record::event::{Event, Outcome, Quotation, QuoteKind, Record, UntypedPrompts};
 use cerberus_record::id::ProjectId;
 use cerberus_record::memory::Evidence;
 use cerberus_record::quotation;
-use cerberus_record::source::Source as MemorySource;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::read::time;
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 use super::{Result, SessionRow, Store};
 
 /// Where and when the user said something.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct CorrectionOrigin {
     pub session: i64,
     pub agent: String,
     pub agent_session_id: String,
@@ -27,9 +27,9 @@ pub struct Origin {
     pub at: Timestamp,
 }
 
-impl Origin {
-    fn read(row: &Row) -> rusqlite::Result<Origin> {
-        Ok(Origin {
+impl CorrectionOrigin {
+    fn read(row: &Row) -> rusqlite::Result<CorrectionOrigin> {
+        Ok(CorrectionOrigin {
             session: row.get(0)?,
             agent: row.get(1)?,
             agent_session_id: row.get(2)?,
@@ -48,7 +48,7 @@ impl Origin {
 
 #[derive(Clone, Debug)]
 pub struct CorrectionRow {
-    pub origin: Origin,
+    pub origin: CorrectionOrigin,
     pub correction: Correction,
     pub source: MemorySource,
     /// Why the agent quoted it; `None` if it counts by itself.
@@ -64,7 +64,7 @@ impl CorrectionRow {
 /// A prompt as it was sent.
 #[derive(Clone, Debug)]
 pub struct PromptRow {
-    pub origin: Origin,
+    pub origin: CorrectionOrigin,
     pub text: String,
     /// Nobody typed it: a schedule or a program sent it.
     pub is_untyped: bool,
@@ -72,7 +72,7 @@ pub struct PromptRow {
 
 impl FoldTransaction<'_> {
     /// Finds what the user says outright: in a prompt, in the feedback to a rejected tool use, or quoted by an agent.
-    pub(super) fn corrections(&self, source: &Source, record: &Record) -> Result<()> {
+    pub(super) fn corrections(&self, source: &RowSource, record: &Record) -> Result<()> {
         let (said, is_rejection) = match &record.event {
             Event::Prompt { text } => (&**text, false),
             Event::Tool(used) if used.outcome == Outcome::Interrupted => {
@@ -95,21 +95,27 @@ impl FoldTransaction<'_> {
     }
 
     /// A quotation belongs to its prompt: it is as old, and goes with it.
-    fn quoted(&self, source: &Source, quotation: &Quotation) -> Result<()> {
+    fn quoted(&self, source: &RowSource, quotation: &Quotation) -> Result<()> {
         let sql = "SELECT event.row, event.at, text FROM event JOIN prompt ON prompt.event = event.row
             WHERE event.session = ?1 AND key = ?2";
         let read = |row: &Row| Ok((row.get(0)?, time(row, 1)?, row.get::<_, String>(2)?));
         let mut find = self.with_path(self.transaction.prepare_cached(sql))?;
         let found = find.query_row(params![source.session, &*quotation.prompt], read).optional();
         let Some((event, at, prompt)) = self.with_path(found)? else { return Ok(()) };
-        let prompt_source = Source { event, at, ..*source };
+        let prompt_source = RowSource { event, at, ..*source };
         let text = quotation.text.to_string();
         let from = typed_or_pasted(&prompt, &text);
         let found = Correction { kind: CorrectionKind::Rule, text };
         self.correction(&prompt_source, &found, from, Some(quotation.why.as_deref().unwrap_or_default()))
     }
 
-    fn correction(&self, source: &Source, found: &Correction, from: MemorySource, quoted: Option<&str>) -> Result<()> {
+    fn correction(
+        &self,
+        source: &RowSource,
+        found: &Correction,
+        from: MemorySource,
+        quoted: Option<&str>,
+    ) -> Result<()> {
         let Correction { kind, text } = found;
         let sql = "INSERT INTO correction (event, session, at, kind, text, source, quoted)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -119,7 +125,7 @@ impl FoldTransaction<'_> {
     }
 
     /// Notes prompts that nobody typed. They may be folded later.
-    pub(super) fn untyped(&self, source: &Source, found: &Untyped) -> Result<()> {
+    pub(super) fn untyped(&self, source: &RowSource, found: &UntypedPrompts) -> Result<()> {
         self.drop_digest(source.session)?;
         for key in &found.prompts {
             let sql = "INSERT OR IGNORE INTO untyped VALUES (?1, ?2, ?3)";
@@ -142,7 +148,7 @@ const PROMPTS: &str =
     WHERE prompt.at <= ?1 AND device IS NULL AND event.kind = 'prompt'";
 
 fn prompt_row(row: &Row) -> rusqlite::Result<PromptRow> {
-    Ok(PromptRow { origin: Origin::read(row)?, text: row.get(7)?, is_untyped: row.get(8)? })
+    Ok(PromptRow { origin: CorrectionOrigin::read(row)?, text: row.get(7)?, is_untyped: row.get(8)? })
 }
 
 impl Store {
@@ -162,7 +168,7 @@ impl Store {
             let kind: String = row.get(7)?;
             let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Rule);
             Ok(CorrectionRow {
-                origin: Origin::read(row)?,
+                origin: CorrectionOrigin::read(row)?,
                 correction: Correction { kind, text: row.get(8)? },
                 source: MemorySource::named(&row.get::<_, String>(9)?),
                 quoted: row.get(10)?,

@@ -4,7 +4,7 @@
 //! the next session of the project starts. A session without one is read from its rows, and so is one with rows later
 //! than the time that is asked about.
 
-use cerberus_recall::brief::digest::{self, Said};
+use cerberus_recall::brief::digest::{self, SessionWords};
 use cerberus_recall::brief::failing::SessionRun;
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
@@ -28,11 +28,11 @@ const ANY_NUMBER: i64 = i64::MAX;
 const INSERT: &str = "INSERT OR REPLACE INTO digest VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
 /// Sessions by row, with their names.
-pub(super) struct Named(FastMap<i64, SessionId>);
+pub(super) struct NamedSessions(FastMap<i64, SessionId>);
 
-impl Named {
-    pub fn of(sessions: &[SessionRow]) -> Named {
-        Named(sessions.iter().map(|session| (session.row, session.id.clone())).collect())
+impl NamedSessions {
+    pub fn of(sessions: &[SessionRow]) -> NamedSessions {
+        NamedSessions(sessions.iter().map(|session| (session.row, session.id.clone())).collect())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -63,8 +63,8 @@ impl Store {
         sessions: &[SessionRow],
         now: Timestamp,
         mut unpack: impl FnMut(&[u8], &SessionId) -> Option<T>,
-    ) -> Result<(Vec<T>, Named)> {
-        let mut rest = Named::of(sessions);
+    ) -> Result<(Vec<T>, NamedSessions)> {
+        let mut rest = NamedSessions::of(sessions);
         let sql = format!("SELECT {column} FROM digest WHERE session = ?1 AND until <= ?2");
         let _snapshot = self.snapshot()?;
         let mut digest = self.with_path(self.connection.prepare(&sql))?;
@@ -102,7 +102,7 @@ impl Store {
         // The rows are read under the lock, so that no record comes in between.
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let Ok(transaction) = begun else { return Ok(()) };
-        let (now, sessions) = (Timestamp::from_millis(ANY_TIME), Named(missing.into_iter().collect()));
+        let (now, sessions) = (Timestamp::from_millis(ANY_TIME), NamedSessions(missing.into_iter().collect()));
         let mut work = self.work(sessions.rows().collect(), now)?;
         let mut said = self.said_by(&sessions, FactFilter::NoFiles, ANY_NUMBER, now)?;
         let mut runs: FastMap<i64, Vec<SessionRun>> = FastMap::default();
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// When the last event of each session was. No row of it is later.
-    fn last_events(&self, sessions: &Named) -> Result<Vec<(i64, i64)>> {
+    fn last_events(&self, sessions: &NamedSessions) -> Result<Vec<(i64, i64)>> {
         let list = sessions.list();
         let sql = format!("SELECT session, max(at) FROM event WHERE session IN ({list}) GROUP BY session");
         self.rows(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -143,7 +143,7 @@ impl FoldTransaction<'_> {
     pub(super) fn empty_digest(&self, session: i64) -> Result<()> {
         self.undigested.borrow_mut().remove(&session);
         let work = digest::pack_work(&nothing_done());
-        let (runs, said) = (digest::pack_runs(&[]), digest::pack_said(&Said::default()));
+        let (runs, said) = (digest::pack_runs(&[]), digest::pack_said(&SessionWords::default()));
         self.run(INSERT, params![session, 0, work, runs, said, digest::pack_turns(&[])])?;
         Ok(())
     }
@@ -165,8 +165,8 @@ mod tests {
     use cerberus_os::home::Home;
     use cerberus_record::clean::BUILT_IN;
     use cerberus_record::clean::text::{Clean, Keep};
-    use cerberus_record::event::{self, Event, FileTouch, Location, Outcome, Record, ToolUse, Untyped};
-    use cerberus_record::source::Source as MemorySource;
+    use cerberus_record::event::{self, Event, FileTouch, Location, Outcome, Record, ToolUse, UntypedPrompts};
+    use cerberus_record::source::MemorySource;
 
     use super::super::Asks;
     use super::*;
@@ -255,7 +255,7 @@ mod tests {
                 (store.history(&project(), Asks::Prompt, now).unwrap(), store.runs(&sessions, now).unwrap());
             format!(
                 "{history:?} {carried:?} {runs:?} {:?}",
-                store.turns(&sessions, |_| cerberus_recall::brief::stopped::Part::Talk, now).unwrap()
+                store.turns(&sessions, |_| cerberus_recall::brief::stopped::WorkDone::Talk, now).unwrap()
             )
         };
         (0..12).map(|minutes| reading(minute(minutes))).collect()
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(fold(record("a", 10, Event::End { reason: Clean::word("other") })), 2, "an end adds nothing");
         assert_eq!(fold(record("c", 11, Event::Pulse)), 3, "a new session has nothing to read");
         assert_eq!(fold(record("a", 12, touch("z.rs", event::Touch::Edited))), 2);
-        let mark = Untyped { source: MemorySource::Scheduled, prompts: vec![Clean::word("k")] };
+        let mark = UntypedPrompts { source: MemorySource::Scheduled, prompts: vec![Clean::word("k")] };
         assert_eq!(fold(record("c", 13, Event::Untyped(mark))), 1, "who sent a prompt is told with it");
         let grown = readings(&store);
         assert!(

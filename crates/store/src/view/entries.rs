@@ -44,7 +44,7 @@ pub struct FoundEntry {
 }
 
 /// A candidate row.
-struct Read {
+struct EntryRow {
     row: usize,
     session: i64,
     kind: String,
@@ -114,7 +114,7 @@ impl Store {
             ranked.into_iter().map(|(at, score)| (at, score * entry::weight(&texts[at].kind))).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(texts[b.0].at.cmp(&texts[a.0].at)).then(b.0.cmp(&a.0)));
         let found = ranked.into_iter().take(query.limit).map(|(at, score)| {
-            let Read { session, kind, text, at, .. } = &texts[at];
+            let EntryRow { session, kind, text, at, .. } = &texts[at];
             FoundEntry { session: *session, kind: kind.clone(), text: text.clone(), at: *at, score }
         });
         Ok(found.collect())
@@ -161,7 +161,7 @@ impl Store {
         self.rows(sql, params![matching, HITS_MAX, json(&projects), agent, kind, since.millis()], number)
     }
 
-    fn entry_texts(&self, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
+    fn entry_texts(&self, rows: &[usize], now: Timestamp) -> Result<Vec<EntryRow>> {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
             "SELECT entry.row, entry.session, entry.kind, entry.at, CASE entry.kind
@@ -174,7 +174,13 @@ impl Store {
         );
         let read = self.rows(&sql, [now.millis()], |row| {
             let (at, text) = (Timestamp::from_millis(row.get(3)?), row.get::<_, Option<String>>(4)?);
-            Ok(Read { row: row.get(0)?, session: row.get(1)?, kind: row.get(2)?, at, text: text.unwrap_or_default() })
+            Ok(EntryRow {
+                row: row.get(0)?,
+                session: row.get(1)?,
+                kind: row.get(2)?,
+                at,
+                text: text.unwrap_or_default(),
+            })
         })?;
         // A fact may have been replaced since; its session is indexed again by the next search.
         Ok(read.into_iter().filter(|read| !read.text.is_empty()).collect())

@@ -2,20 +2,20 @@
 //!
 //! Every query is as of a given time; later rows are ignored.
 
-use cerberus_recall::brief::digest::{self, SOURCES, Said};
+use cerberus_recall::brief::digest::{self, SOURCES, SessionWords};
 use cerberus_recall::brief::failing::SessionRun;
 use cerberus_recall::brief::ledger::ToolReport;
 use cerberus_recall::brief::rank::SessionWork;
-use cerberus_recall::brief::{Known, Settlement, done_by_reference};
+use cerberus_recall::brief::{KnownFact, Settlement, done_by_reference};
 use cerberus_recall::extract::INTERRUPTED;
 use cerberus_record::event::Severity;
-use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, Target};
+use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind};
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::digests::Named;
+use super::digests::NamedSessions;
 use super::read::time;
 use super::{Result, SessionRow, Store};
 
@@ -25,22 +25,22 @@ const RUNS_MAX: i64 = 5_000;
 
 /// The facts and settlements that carry over.
 #[derive(Debug, Default)]
-pub struct Carried {
-    pub facts: Vec<Known>,
+pub struct CarriedFacts {
+    pub facts: Vec<KnownFact>,
     /// The source of each fact, in the same order.
     pub sources: Vec<&'static str>,
     pub settlements: Vec<Settlement>,
 }
 
-impl Carried {
+impl CarriedFacts {
     /// Adds derived facts and restores the chronological order.
-    pub fn add(&mut self, derived: Vec<Known>) {
+    pub fn add(&mut self, derived: Vec<KnownFact>) {
         if derived.is_empty() {
             return;
         }
         let said = std::mem::take(&mut self.facts).into_iter().zip(std::mem::take(&mut self.sources));
         let derived = derived.into_iter().map(|known| (known, "hook"));
-        let mut all: Vec<(Known, &'static str)> = said.chain(derived).collect();
+        let mut all: Vec<(KnownFact, &'static str)> = said.chain(derived).collect();
         all.sort_by_key(|(known, _)| (known.at, known.event));
         (self.facts, self.sources) = all.into_iter().unzip();
     }
@@ -52,10 +52,10 @@ impl Carried {
         sessions: &FastSet<&SessionId>,
         is_wanted: impl Fn(&str) -> bool,
     ) {
-        let mut last: FastMap<(Kind, &str), (Timestamp, &SessionId)> = FastMap::default();
+        let mut last: FastMap<(FactKind, &str), (Timestamp, &SessionId)> = FastMap::default();
         for worked in history.iter().filter(|worked| sessions.contains(&worked.session)) {
             for touched in worked.touched.iter().filter(|touched| is_wanted(&touched.path)) {
-                for (kind, at) in [(Kind::File, touched.last_edit), (Kind::Read, touched.last_read)] {
+                for (kind, at) in [(FactKind::File, touched.last_edit), (FactKind::Read, touched.last_read)] {
                     let Some(at) = at else { continue };
                     let newest = last.entry((kind, &touched.path)).or_insert((at, &worked.session));
                     *newest = (*newest).max((at, &worked.session));
@@ -66,7 +66,7 @@ impl Carried {
         let mut files: Vec<_> = files.collect();
         // The order must not depend on the iteration order of a map.
         files.sort_unstable();
-        let known = |(at, kind, path, session): (Timestamp, Kind, &str, &SessionId)| Known {
+        let known = |(at, kind, path, session): (Timestamp, FactKind, &str, &SessionId)| KnownFact {
             fact: Fact::file(kind, path),
             session: session.clone(),
             at,
@@ -88,11 +88,11 @@ pub enum FactFilter {
 }
 
 impl FactFilter {
-    fn has(self, kind: Kind) -> bool {
+    fn has(self, kind: FactKind) -> bool {
         match self {
             FactFilter::All => true,
-            FactFilter::NoFiles => !matches!(kind, Kind::File | Kind::Read),
-            FactFilter::Words => !matches!(kind, Kind::File | Kind::Read | Kind::Function),
+            FactFilter::NoFiles => !matches!(kind, FactKind::File | FactKind::Read),
+            FactFilter::Words => !matches!(kind, FactKind::File | FactKind::Read | FactKind::Function),
         }
     }
 
@@ -110,9 +110,9 @@ const REPORTS_MAX: i64 = 500;
 
 /// What several sessions said and settled.
 struct AllSaid {
-    facts: Vec<(Known, &'static str)>,
+    facts: Vec<(KnownFact, &'static str)>,
     settlements: Vec<Settlement>,
-    last_edits: Vec<Known>,
+    last_edits: Vec<KnownFact>,
 }
 
 impl AllSaid {
@@ -121,7 +121,7 @@ impl AllSaid {
         AllSaid { facts: Vec::with_capacity(1_000), settlements: Vec::with_capacity(1_000), last_edits: Vec::new() }
     }
 
-    fn add(&mut self, said: Said) {
+    fn add(&mut self, said: SessionWords) {
         self.facts.extend(said.facts);
         self.settlements.extend(said.settlements);
         self.last_edits.extend(said.last_edit);
@@ -145,7 +145,7 @@ pub struct UnnamedEdit {
 
 impl Store {
     /// Facts and settlements of these sessions up to `now`, in chronological order.
-    pub fn carried(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<Carried> {
+    pub fn carried(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<CarriedFacts> {
         let mut all = match wanted {
             FactFilter::All => self.all_said(sessions, wanted, now)?,
             _ => {
@@ -166,8 +166,8 @@ impl Store {
         facts.sort_by_key(|(known, _)| (known.at, known.event));
         settlements.sort_by_key(|settlement| (settlement.at, settlement.event));
         let (facts, sources) = facts.into_iter().unzip();
-        let mut carried = Carried { facts, sources, settlements };
-        let is_interrupted = |known: &Known| known.fact.reference.as_deref() == Some(INTERRUPTED);
+        let mut carried = CarriedFacts { facts, sources, settlements };
+        let is_interrupted = |known: &KnownFact| known.fact.reference.as_deref() == Some(INTERRUPTED);
         if wanted != FactFilter::All && carried.facts.iter().any(is_interrupted) {
             carried.add(last_edits);
         }
@@ -194,19 +194,21 @@ impl Store {
 
     fn all_said(&self, sessions: &[SessionRow], wanted: FactFilter, now: Timestamp) -> Result<AllSaid> {
         let mut all = AllSaid::new();
-        self.said_by(&Named::of(sessions), wanted, FACTS_MAX, now)?.into_values().for_each(|said| all.add(said));
+        self.said_by(&NamedSessions::of(sessions), wanted, FACTS_MAX, now)?
+            .into_values()
+            .for_each(|said| all.add(said));
         Ok(all)
     }
 
     /// What each of these sessions said and settled, from their rows.
     pub(super) fn said_by(
         &self,
-        sessions: &Named,
+        sessions: &NamedSessions,
         wanted: FactFilter,
         facts_max: i64,
         now: Timestamp,
-    ) -> Result<FastMap<i64, Said>> {
-        let mut all: FastMap<i64, Said> = FastMap::default();
+    ) -> Result<FastMap<i64, SessionWords>> {
+        let mut all: FastMap<i64, SessionWords> = FastMap::default();
         if sessions.is_empty() {
             return Ok(all);
         }
@@ -220,7 +222,7 @@ impl Store {
         let mut facts = self.rows(&sql, [now.millis()], |row| {
             let session = row.get(0)?;
             let (session_id, at, event) = (sessions.id(session), time(row, 1)?, row.get(10)?);
-            let known = Known { fact: fact_row(row)?, session: session_id, at, event };
+            let known = KnownFact { fact: fact_row(row)?, session: session_id, at, event };
             Ok((session, row.get::<_, i64>(12)?, known, source(row.get_ref(9)?.as_str()?)))
         })?;
         // Sorted here, because SQL would copy every row once more.
@@ -246,15 +248,15 @@ impl Store {
     }
 
     /// Each session's last edit, which shows whether work went on after an interruption.
-    fn last_edits(&self, sessions: &Named, now: Timestamp) -> Result<Vec<(i64, Known)>> {
+    fn last_edits(&self, sessions: &NamedSessions, now: Timestamp) -> Result<Vec<(i64, KnownFact)>> {
         let sql = format!(
             "SELECT session, path, at, max(event) FROM fact WHERE kind = 'file' AND path IS NOT NULL
              AND session IN ({}) AND at <= ?1 GROUP BY session",
             sessions.list()
         );
         self.rows(&sql, [now.millis()], |row| {
-            let (session, fact) = (row.get(0)?, Fact::file(Kind::File, row.get_ref(1)?.as_str()?));
-            Ok((session, Known { fact, session: sessions.id(session), at: time(row, 2)?, event: row.get(3)? }))
+            let (session, fact) = (row.get(0)?, Fact::file(FactKind::File, row.get_ref(1)?.as_str()?));
+            Ok((session, KnownFact { fact, session: sessions.id(session), at: time(row, 2)?, event: row.get(3)? }))
         })
     }
 
@@ -265,7 +267,7 @@ impl Store {
         let mut found: Vec<SessionRun> =
             packed.into_iter().flatten().chain(rest.into_iter().map(|(_, run)| run)).collect();
         if found.len() > RUNS_MAX as usize {
-            let all = self.runs_of(&Named::of(sessions), RUNS_MAX, now)?;
+            let all = self.runs_of(&NamedSessions::of(sessions), RUNS_MAX, now)?;
             found = all.into_iter().map(|(_, run)| run).collect();
         }
         found.sort_by_key(|ran| (ran.at, ran.event));
@@ -273,7 +275,12 @@ impl Store {
     }
 
     /// The runs of these sessions, from their rows, each with the row of its session.
-    pub(super) fn runs_of(&self, sessions: &Named, runs_max: i64, now: Timestamp) -> Result<Vec<(i64, SessionRun)>> {
+    pub(super) fn runs_of(
+        &self,
+        sessions: &NamedSessions,
+        runs_max: i64,
+        now: Timestamp,
+    ) -> Result<Vec<(i64, SessionRun)>> {
         if sessions.is_empty() {
             return Ok(Vec::new());
         }
@@ -341,7 +348,7 @@ fn source(stored: &str) -> &'static str {
 fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
     let severity: Option<String> = row.get(7)?;
     Ok(Fact {
-        kind: Kind::from_word(row.get_ref(2)?.as_str()?).unwrap_or(Kind::Note),
+        kind: FactKind::from_word(row.get_ref(2)?.as_str()?).unwrap_or(FactKind::Note),
         code: row.get(3)?,
         text: row.get(4)?,
         path: row.get(5)?,
@@ -354,9 +361,9 @@ fn fact_row(row: &Row) -> rusqlite::Result<Fact> {
 
 fn closing_row(row: &Row) -> rusqlite::Result<Closing> {
     let (target, kind): (String, Option<String>) = (row.get(2)?, row.get(3)?);
-    let target = match kind.as_deref().and_then(Kind::from_word) {
-        Some(kind) => Target::Code(kind, target),
-        None => Target::Reference(target),
+    let target = match kind.as_deref().and_then(FactKind::from_word) {
+        Some(kind) => ClosingTarget::Code(kind, target),
+        None => ClosingTarget::Reference(target),
     };
     Ok(Closing { target, outcome: if row.get(4)? { ClosedAs::Done } else { ClosedAs::Dropped } })
 }

@@ -13,7 +13,7 @@ use cerberus_record::event::Event;
 use cerberus_record::kind::EventKind;
 use serde::Deserialize;
 
-use super::write::{Applied, FoldTransaction};
+use super::write::{ApplyResult, FoldTransaction};
 use super::{Caller, Store, StoreError, health};
 use crate::journal::{self, JournalError, Segment, Stretch, rank, rewrite};
 
@@ -109,10 +109,10 @@ fn fold_until(home: &Home, store: &mut Store, mut is_over: impl FnMut() -> bool)
             }
             pass(home, "fold-apply")?;
             match apply(home, &transaction, &stretch)? {
-                Folded::UpToHere => {}
+                FoldResult::UpToHere => {}
                 // Something was forgotten. A hook has no time to rebuild the view.
-                Folded::NeedsRebuild if caller == Caller::Hook => return Ok(()),
-                Folded::NeedsRebuild => {
+                FoldResult::NeedsRebuild if caller == Caller::Hook => return Ok(()),
+                FoldResult::NeedsRebuild => {
                     drop(transaction);
                     return rebuild(home, store);
                 }
@@ -146,7 +146,7 @@ pub fn rebuild_within(home: &Home, transaction: &FoldTransaction) -> Result<(), 
     // Lists of forgotten records come first: a list may be written after what it names.
     let mut lists = Vec::new();
     journal::each_line(home, |position, line| {
-        if let journal::Line::Whole(sealed) = line
+        if let journal::JournalLine::Whole(sealed) = line
             && sealed.json.windows(FORGOTTEN.len()).any(|window| window == FORGOTTEN)
             && let Some(record) = sealed.record()
             && let Event::Forgotten(names) = &record.event
@@ -205,13 +205,13 @@ fn pass(home: &Home, label: &str) -> Result<(), JournalError> {
 }
 
 /// The result of folding a stretch.
-enum Folded {
+enum FoldResult {
     UpToHere,
     /// Something was forgotten that the view may contain.
     NeedsRebuild,
 }
 
-fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Result<Folded, FoldError> {
+fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Result<FoldResult, FoldError> {
     let (mut broken, mut unknown) = (0, 0);
     let mut records = Vec::new();
     for (offset, line) in stretch.lines() {
@@ -234,7 +234,7 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
     for (rank, offset, sealed, record) in &records {
         if let Event::Forgotten(names) = &record.event {
             if transaction.is_new_list(*rank, names)? {
-                return Ok(Folded::NeedsRebuild);
+                return Ok(FoldResult::NeedsRebuild);
             }
             continue;
         }
@@ -242,7 +242,7 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
             transaction.add_unwanted(&stretch.position(*offset, sealed.json))?;
             continue;
         }
-        if transaction.apply(*rank, &stretch.segment, record)? == Applied::Late {
+        if transaction.apply(*rank, &stretch.segment, record)? == ApplyResult::Late {
             match EventKind::of(&record.event).is_of_a_session() {
                 true => drop(late_sessions.insert((record.agent.name().to_string(), record.session.to_string()))),
                 false => is_late_memory = true,
@@ -256,7 +256,7 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
     if is_late_memory {
         refold_memories(home, transaction)?;
     }
-    Ok(Folded::UpToHere)
+    Ok(FoldResult::UpToHere)
 }
 
 /// The session of a record, parsed without the rest of the record.

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use super::fold::FoldError;
 use super::write::FoldTransaction;
 use super::{Result, Store};
-use crate::journal::Position;
+use crate::journal::LinePosition;
 use crate::journal::forgotten::Namer;
 
 impl FoldTransaction<'_> {
@@ -95,17 +95,19 @@ impl FoldTransaction<'_> {
     }
 
     /// Marks a line for removal from the journal.
-    pub fn add_unwanted(&self, position: &Position) -> Result<()> {
+    pub fn add_unwanted(&self, position: &LinePosition) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO unwanted VALUES (?1, ?2, ?3)";
         self.run(sql, params![position.segment, position.offset, position.length])?;
         Ok(())
     }
 
-    pub fn unwanted(&self) -> Result<Vec<Position>> {
-        let read = || -> rusqlite::Result<Vec<Position>> {
+    pub fn unwanted(&self) -> Result<Vec<LinePosition>> {
+        let read = || -> rusqlite::Result<Vec<LinePosition>> {
             let mut all = self.transaction.prepare("SELECT segment, offset, length FROM unwanted ORDER BY 1, 2")?;
-            all.query_map([], |row| Ok(Position { segment: row.get(0)?, offset: row.get(1)?, length: row.get(2)? }))?
-                .collect()
+            all.query_map([], |row| {
+                Ok(LinePosition { segment: row.get(0)?, offset: row.get(1)?, length: row.get(2)? })
+            })?
+            .collect()
         };
         self.with_path(read())
     }

@@ -162,11 +162,11 @@ pub fn remove_old_views(home: &Home, store: &Store, wall: Timestamp) -> Result<(
     let is_older = |path: &Path, limit: Duration| age(path, wall).is_none_or(|age| age > limit);
     let of_no_use = |(name, path): &(String, PathBuf)| match kind_of(name) {
         // Changes are written to the log first, so the newest file of a view says when it was used.
-        Some(Kind::OtherVersion) => {
+        Some(DamageKind::OtherVersion) => {
             let view = path.with_extension("db");
             PARTS.iter().all(|part| is_older(&with_suffix(&view, part), UNUSED_MAX))
         }
-        Some(Kind::Damaged) => is_older(path, DAMAGED_MAX),
+        Some(DamageKind::Damaged) => is_older(path, DAMAGED_MAX),
         None => false,
     };
     let doomed: Vec<(String, PathBuf)> = named.filter(of_no_use).collect();
@@ -189,22 +189,22 @@ fn is_complete(home: &Home, store: &Store) -> Result<bool, FoldError> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Kind {
+enum DamageKind {
     OtherVersion,
     Damaged,
 }
 
 /// The kind of one of our view files, by its name.
-fn kind_of(name: &str) -> Option<Kind> {
+fn kind_of(name: &str) -> Option<DamageKind> {
     let (version, rest) = name.strip_prefix("view-")?.split_once('.')?;
     if version.is_empty() || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     let plain = ["-wal", "-shm", "-journal"].iter().find_map(|part| rest.strip_suffix(part)).unwrap_or(rest);
     if plain == "db" {
-        return (!name.starts_with(VIEW)).then_some(Kind::OtherVersion);
+        return (!name.starts_with(VIEW)).then_some(DamageKind::OtherVersion);
     }
-    (plain.starts_with("damaged") && !plain.starts_with("damaged-foreign")).then_some(Kind::Damaged)
+    (plain.starts_with("damaged") && !plain.starts_with("damaged-foreign")).then_some(DamageKind::Damaged)
 }
 
 fn age(path: &Path, wall: Timestamp) -> Option<Duration> {
@@ -220,15 +220,15 @@ mod tests {
     #[test]
     fn file_names_decide_what_may_be_removed() {
         for (name, kind) in [
-            ("view-1.db", Some(Kind::OtherVersion)),
-            ("view-1.db-wal", Some(Kind::OtherVersion)),
-            ("view-999.db-shm", Some(Kind::OtherVersion)),
-            ("view-00c0ffee00c0ffee.db", Some(Kind::OtherVersion)),
+            ("view-1.db", Some(DamageKind::OtherVersion)),
+            ("view-1.db-wal", Some(DamageKind::OtherVersion)),
+            ("view-999.db-shm", Some(DamageKind::OtherVersion)),
+            ("view-00c0ffee00c0ffee.db", Some(DamageKind::OtherVersion)),
             (VIEW, None),
             (&format!("{VIEW}-wal"), None),
-            ("view-1.damaged", Some(Kind::Damaged)),
-            ("view-5.damaged-2-wal", Some(Kind::Damaged)),
-            ("view-00c0ffee00c0ffee.damaged", Some(Kind::Damaged)),
+            ("view-1.damaged", Some(DamageKind::Damaged)),
+            ("view-5.damaged-2-wal", Some(DamageKind::Damaged)),
+            ("view-00c0ffee00c0ffee.damaged", Some(DamageKind::Damaged)),
             ("view-5.damaged-foreign", None),
             ("view-5.damaged-foreign-2", None),
             ("view-x.db", None),

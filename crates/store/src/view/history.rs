@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use cerberus_recall::brief::digest::{self, Wanted, WantedPrompts};
+use cerberus_recall::brief::digest::{self, WantedPrompts, WantedWork};
 use cerberus_recall::brief::rank::weights::{PROMPTED_SESSIONS_MAX, SESSIONS_MAX};
-use cerberus_recall::brief::rank::{PastPrompt, SessionWork, Touched};
-use cerberus_record::fact::Kind;
+use cerberus_recall::brief::rank::{PastPrompt, SessionWork, TouchedFile};
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;
@@ -67,7 +67,7 @@ impl Store {
                 found.push(SessionWork { session, ..nothing_done() });
             }
             let Some(work) = found.last_mut() else { return Ok(()) };
-            add(&mut work.touched, row.get_ref(1)?.as_str()?, Touch::Edit, time(row, 2)?);
+            add(&mut work.touched, row.get_ref(1)?.as_str()?, TouchKind::Edit, time(row, 2)?);
             Ok(())
         })?;
         found.sort_by_key(|work| Reverse(last_at(&work.touched)));
@@ -95,12 +95,12 @@ impl Store {
     }
 
     /// The prompts of each session, oldest first.
-    fn past_prompts(&self, sessions: &str, now: Timestamp) -> Result<Prompts> {
+    fn past_prompts(&self, sessions: &str, now: Timestamp) -> Result<SessionPrompts> {
         let sql = format!(
             "SELECT session, at, terms, paths FROM prompt INDEXED BY prompt_by_session
              WHERE session IN ({sessions}) AND at <= ?1 ORDER BY session, at, event"
         );
-        let mut prompts = Prompts::default();
+        let mut prompts = SessionPrompts::default();
         self.rows(&sql, [now.millis()], |row| {
             let (terms, paths) = (row.get(2)?, row.get_ref(3)?.as_str()?.lines().map(str::to_string).collect());
             let prompt = PastPrompt { terms, paths, ..PastPrompt::default() };
@@ -112,20 +112,26 @@ impl Store {
 
     /// The files of each session, and which of them each prompt led to. In the order of the index, so that nothing is
     /// sorted.
-    fn touched(&self, sessions: &str, prompts: &mut Prompts, now: Timestamp) -> Result<FastMap<i64, Vec<Touched>>> {
+    fn touched(
+        &self,
+        sessions: &str,
+        prompts: &mut SessionPrompts,
+        now: Timestamp,
+    ) -> Result<FastMap<i64, Vec<TouchedFile>>> {
         let sql = format!(
             "SELECT session, path, kind, at FROM fact INDEXED BY fact_files
              WHERE kind IN ('file', 'read') AND session IN ({sessions}) AND path IS NOT NULL AND at <= ?1
              ORDER BY session, path, kind, at"
         );
-        let mut all: FastMap<i64, Vec<Touched>> = FastMap::default();
+        let mut all: FastMap<i64, Vec<TouchedFile>> = FastMap::default();
         self.rows(&sql, [now.millis()], |row| {
             let session: i64 = row.get(0)?;
             let touched = all.entry(session).or_default();
-            let touch = if row.get_ref(2)?.as_str()? == Kind::File.word() { Touch::Edit } else { Touch::Read };
+            let touch =
+                if row.get_ref(2)?.as_str()? == FactKind::File.word() { TouchKind::Edit } else { TouchKind::Read };
             let at = time(row, 3)?;
             add(touched, row.get_ref(1)?.as_str()?, touch, at);
-            if let Some(prompts) = prompts.get_mut(&session).filter(|_| touch == Touch::Edit) {
+            if let Some(prompts) = prompts.get_mut(&session).filter(|_| touch == TouchKind::Edit) {
                 add_to_prompt(prompts, touched.len() - 1, at);
             }
             Ok(())
@@ -172,17 +178,17 @@ pub enum Asks {
 /// The session that touched a file last is nearly always among the first.
 const MENTIONING_SESSIONS_MAX: usize = 4;
 
-fn wanted(place: usize, asks: Asks) -> Wanted {
+fn wanted(place: usize, asks: Asks) -> WantedWork {
     let prompts = match asks {
         _ if place >= PROMPTED_SESSIONS_MAX => WantedPrompts::None,
         Asks::Prompt => WantedPrompts::All,
         Asks::Nothing => WantedPrompts::Paths,
     };
-    Wanted { mentions: place < MENTIONING_SESSIONS_MAX, prompts }
+    WantedWork { mentions: place < MENTIONING_SESSIONS_MAX, prompts }
 }
 
 /// The row of a session, its name and its work, if that is packed.
-fn work_row(row: &Row, wanted: Wanted) -> rusqlite::Result<(i64, SessionId, Option<SessionWork>)> {
+fn work_row(row: &Row, wanted: WantedWork) -> rusqlite::Result<(i64, SessionId, Option<SessionWork>)> {
     let id = SessionId::new(row.get_ref(1)?.as_str()?);
     let packed = row.get_ref(2)?.as_blob_or_null()?;
     let work = packed.and_then(|packed| digest::unpack_work(packed, id.clone(), wanted));
@@ -190,7 +196,7 @@ fn work_row(row: &Row, wanted: Wanted) -> rusqlite::Result<(i64, SessionId, Opti
 }
 
 /// By the row of their session, oldest first.
-type Prompts = FastMap<i64, Vec<(Timestamp, PastPrompt)>>;
+type SessionPrompts = FastMap<i64, Vec<(Timestamp, PastPrompt)>>;
 
 /// The edits after a prompt belong to it until the next one.
 fn add_to_prompt(prompts: &mut [(Timestamp, PastPrompt)], place: usize, at: Timestamp) {
@@ -208,22 +214,22 @@ fn row_list(mut rows: Vec<i64>) -> String {
 
 /// How a session touched a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Touch {
+enum TouchKind {
     Edit,
     Read,
 }
 
 /// Rows arrive path by path, in the order of the index, older before newer.
-fn add(touched: &mut Vec<Touched>, path: &str, touch: Touch, at: Timestamp) {
+fn add(touched: &mut Vec<TouchedFile>, path: &str, touch: TouchKind, at: Timestamp) {
     if touched.last().is_none_or(|last| last.path != path) {
         let path = path.to_string();
-        touched.push(Touched { path, edits: 0, reads: 0, last_at: at, last_edit: None, last_read: None });
+        touched.push(TouchedFile { path, edits: 0, reads: 0, last_at: at, last_edit: None, last_read: None });
     }
     let Some(last) = touched.last_mut() else { return };
     last.last_at = last.last_at.max(at);
     match touch {
-        Touch::Edit => (last.edits, last.last_edit) = (last.edits + 1, last.last_edit.max(Some(at))),
-        Touch::Read => (last.reads, last.last_read) = (last.reads + 1, last.last_read.max(Some(at))),
+        TouchKind::Edit => (last.edits, last.last_edit) = (last.edits + 1, last.last_edit.max(Some(at))),
+        TouchKind::Read => (last.reads, last.last_read) = (last.reads + 1, last.last_read.max(Some(at))),
     }
 }
 
@@ -232,6 +238,6 @@ pub(super) fn nothing_done() -> SessionWork {
     SessionWork { session: SessionId::new(""), touched: Vec::new(), mentions: Vec::new(), prompts: Vec::new() }
 }
 
-fn last_at(touched: &[Touched]) -> Timestamp {
+fn last_at(touched: &[TouchedFile]) -> Timestamp {
     touched.iter().map(|touched| touched.last_at).max().unwrap_or(Timestamp::EPOCH)
 }

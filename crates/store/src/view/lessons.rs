@@ -8,12 +8,12 @@ use cerberus_record::time::Timestamp;
 use rusqlite::params;
 
 use super::read::time;
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 use super::{Result, SessionRow, Store};
 
 /// An ended session that edited files, and what it was asked first.
 #[derive(Debug)]
-pub struct Ended {
+pub struct EndedSession {
     pub session: SessionRow,
     pub asked_at: Timestamp,
     pub prompt: String,
@@ -36,7 +36,7 @@ impl Store {
     }
 
     /// Ended sessions of this device from which nothing was learned yet, the newest first. Of the last sessions only.
-    pub fn unlearned(&self, projects: &[ProjectId], limit: usize, now: Timestamp) -> Result<Vec<Ended>> {
+    pub fn unlearned(&self, projects: &[ProjectId], limit: usize, now: Timestamp) -> Result<Vec<EndedSession>> {
         let sql = "SELECT row FROM (SELECT row FROM session WHERE project = ?1 AND started_at <= ?2
                 ORDER BY last_activity DESC, row DESC LIMIT ?3) AS last
             WHERE EXISTS (SELECT 1 FROM session WHERE session.row = last.row AND device IS NULL AND NOT is_open)
@@ -56,18 +56,18 @@ impl Store {
         self.sessions_at(&rows, now)?.into_iter().map(|session| self.ended(session)).collect()
     }
 
-    fn ended(&self, session: SessionRow) -> Result<Ended> {
+    fn ended(&self, session: SessionRow) -> Result<EndedSession> {
         let sql = "SELECT at, text FROM prompt WHERE session = ?1 ORDER BY at, event LIMIT 1";
         let first = self.rows(sql, [session.row], |row| Ok((time(row, 0)?, row.get(1)?)))?.pop();
         let (asked_at, prompt) = first.unwrap_or((session.started_at, String::new()));
         let sql = "SELECT DISTINCT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL";
         let edited = self.rows(sql, [session.row], |row| row.get(0))?.into_iter().collect();
-        Ok(Ended { session, asked_at, prompt, edited })
+        Ok(EndedSession { session, asked_at, prompt, edited })
     }
 }
 
 impl FoldTransaction<'_> {
-    pub(super) fn lesson(&self, source: &Source, lesson: Lesson) -> Result<()> {
+    pub(super) fn lesson(&self, source: &RowSource, lesson: Lesson) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO lesson VALUES (?1, ?2, ?3)";
         self.run(sql, params![source.session, source.at.millis(), lesson.gain()])?;
         Ok(())

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use cerberus_recall::search::rank::{self, Candidate};
+use cerberus_recall::search::rank::{self, CandidateMemory};
 use cerberus_record::clean::text::Clean;
 use cerberus_record::event::{MemoryChange, Record};
 use cerberus_record::id::{MemoryId, ProjectId};
-use cerberus_record::memory::{Background, Memory, Scope, Status, Uses};
-use cerberus_record::source::Source as MemorySource;
+use cerberus_record::memory::{Background, Memory, MemoryStatus, Scope, Uses};
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_text::terms;
 use rusqlite::{OptionalExtension, Params, Row, params};
 
 use super::read::time;
-use super::write::{FoldTransaction, Source, json};
+use super::write::{FoldTransaction, RowSource, json};
 use super::{Result, Store};
 
 /// A proposal or memory as of the time of the query.
@@ -60,8 +60,8 @@ impl MemoryRow {
     }
 
     /// The form that core ranks; `scope` is the result of [`MemoryRow::scope`].
-    pub fn candidate<'a>(&'a self, scope: &'a Scope) -> Candidate<'a> {
-        Candidate {
+    pub fn candidate<'a>(&'a self, scope: &'a Scope) -> CandidateMemory<'a> {
+        CandidateMemory {
             content: &self.memory.content,
             category: &self.memory.category,
             scope,
@@ -92,7 +92,7 @@ impl FoldTransaction<'_> {
     /// Replaces the current version with a new one, or brings back the version before it. If the change is based on
     /// another version, its device either did not know the current one, then both texts are kept, or it did, then the
     /// change is refused and its event removed.
-    pub(super) fn memory(&self, source: &Source, change: &MemoryChange, record: &Record) -> Result<()> {
+    pub(super) fn memory(&self, source: &RowSource, change: &MemoryChange, record: &Record) -> Result<()> {
         if !self.is_of_current(change)? {
             return self.changed_twice(source, change, record);
         }
@@ -122,7 +122,7 @@ impl FoldTransaction<'_> {
 
     pub(super) fn new_version(
         &self,
-        source: &Source,
+        source: &RowSource,
         id: &str,
         memory: &Memory,
         before: Option<i64>,
@@ -160,7 +160,7 @@ impl FoldTransaction<'_> {
         self.index(&memory.content)
     }
 
-    fn old_version(&self, source: &Source, before: i64, record: &Record) -> Result<()> {
+    fn old_version(&self, source: &RowSource, before: i64, record: &Record) -> Result<()> {
         let sql = "INSERT INTO memory (id, from_at, before, status, content, category, scope, project, confidence,
             created_at, updated_at, source, supersedes, background, is_imported, version, device)
             SELECT id, ?2, before, status, content, category, scope, project, confidence, created_at, updated_at,
@@ -188,7 +188,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn used(&self, source: &Source, memories: &[Clean]) -> Result<()> {
+    pub(super) fn used(&self, source: &RowSource, memories: &[Clean]) -> Result<()> {
         for id in memories {
             let sql = "INSERT OR IGNORE INTO memory_use (event, id, at) VALUES (?1, ?2, ?3)";
             self.run(sql, params![source.event, &**id, source.at.millis()])?;
@@ -216,7 +216,7 @@ impl Store {
     }
 
     /// All memories with this status, oldest first.
-    pub fn memories(&self, status: Status, now: Timestamp) -> Result<Vec<MemoryRow>> {
+    pub fn memories(&self, status: MemoryStatus, now: Timestamp) -> Result<Vec<MemoryRow>> {
         self.memory_rows("status = ?2 ORDER BY row", params![now.millis(), status.word()], now)
     }
 
@@ -277,7 +277,7 @@ impl Store {
     }
 
     /// The number of memories per status, scope and category.
-    pub fn memory_counts(&self, now: Timestamp) -> Result<Vec<(Status, String, String, usize)>> {
+    pub fn memory_counts(&self, now: Timestamp) -> Result<Vec<(MemoryStatus, String, String, usize)>> {
         let sql = format!(
             "SELECT status, scope, category, count(*) FROM memory WHERE {IS_CURRENT} GROUP BY status, scope, category"
         );
@@ -371,7 +371,7 @@ pub(super) fn memory_row(row: &Row) -> rusqlite::Result<MemoryRow> {
     })
 }
 
-fn status(row: &Row, column: usize) -> rusqlite::Result<Status> {
+fn status(row: &Row, column: usize) -> rusqlite::Result<MemoryStatus> {
     let word: String = row.get(column)?;
-    Ok(Status::from_word(&word).unwrap_or(Status::Rejected))
+    Ok(MemoryStatus::from_word(&word).unwrap_or(MemoryStatus::Rejected))
 }

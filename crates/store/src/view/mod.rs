@@ -46,19 +46,19 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use self::health::Content;
 
 pub use checks::{DecisionRow, PauseRow, RuleRow};
-pub use corrections::{CorrectionRow, Origin, PromptRow};
+pub use corrections::{CorrectionOrigin, CorrectionRow, PromptRow};
 pub use entries::{EntryQuery, FoundEntry};
-pub use facts::{Carried, FactFilter, UnnamedEdit};
+pub use facts::{CarriedFacts, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};
 pub use health::ViewProblem;
 pub use history::Asks;
-pub use lessons::Ended;
+pub use lessons::EndedSession;
 pub use memories::MemoryRow;
 pub use moments::{FailureRow, StepRow};
 pub use notes::NotesRow;
 pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
-pub use search::{Found, MemoryQuery};
+pub use search::{FoundRow, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::{FoldTransaction, MODEL_SOURCE};
 

@@ -1,16 +1,16 @@
 //! What the view knows for a moment that calls for a word: failed commands by their signature, and what came after them.
 
-use cerberus_recall::extract::Extracted;
-use cerberus_recall::moments::seen::Step;
+use cerberus_recall::extract::ExtractedFacts;
+use cerberus_recall::moments::seen::SeenStep;
 use cerberus_record::clean::text::clip;
 use cerberus_record::event::{Outcome, Record, ToolUse};
 use cerberus_record::id::{Agent, ProjectId};
-use cerberus_record::runs::Verdict;
+use cerberus_record::runs::RunVerdict;
 use cerberus_record::time::Timestamp;
 use rusqlite::params;
 
 use super::read::time;
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 use super::{Result, SessionRow, Store};
 
 /// How much of a command can be searched.
@@ -36,21 +36,21 @@ pub struct StepRow {
     pub session: i64,
     pub event: i64,
     pub at: Timestamp,
-    pub step: Step,
+    pub step: SeenStep,
 }
 
 impl FoldTransaction<'_> {
     pub(super) fn command(
         &self,
-        source: &Source,
+        source: &RowSource,
         record: &Record,
         used: &ToolUse,
-        extracted: &Extracted,
+        extracted: &ExtractedFacts,
     ) -> Result<()> {
         let Some(command) = used.command.as_deref().filter(|command| !command.is_empty()) else { return Ok(()) };
         let passed = match (extracted.run.as_ref().map(|(_, run)| run.verdict), used.outcome) {
-            (Some(Verdict::Green), _) => Some(true),
-            (Some(Verdict::Red), _) | (_, Outcome::Failed) => Some(false),
+            (Some(RunVerdict::Green), _) => Some(true),
+            (Some(RunVerdict::Red), _) | (_, Outcome::Failed) => Some(false),
             (_, Outcome::Done) => Some(true),
             _ => None,
         };
@@ -90,8 +90,8 @@ impl Store {
             AND kind = 'file' AND path IS NOT NULL AND at <= ?3 ORDER BY 1 LIMIT ?4";
         self.rows(sql, params![session, event, now.millis(), STEPS_MAX], |row| {
             let step = match row.get::<_, Option<String>>(4)? {
-                Some(path) => Step::Changed { path },
-                None => Step::Ran { command: row.get(2)?, passed: row.get(3)? },
+                Some(path) => SeenStep::Changed { path },
+                None => SeenStep::Ran { command: row.get(2)?, passed: row.get(3)? },
             };
             Ok(StepRow { session, event: row.get(0)?, at: time(row, 1)?, step })
         })

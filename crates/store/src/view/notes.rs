@@ -8,7 +8,7 @@ use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
 use super::read::time;
-use super::write::{FoldTransaction, Source, json};
+use super::write::{FoldTransaction, RowSource, json};
 use super::{Result, Store};
 
 /// The last notes of an agent, and the key of their record.
@@ -19,7 +19,7 @@ pub struct NotesRow {
 }
 
 impl FoldTransaction<'_> {
-    pub(super) fn agent_notes(&self, source: &Source, record: &Record, text: &str) -> Result<()> {
+    pub(super) fn agent_notes(&self, source: &RowSource, record: &Record, text: &str) -> Result<()> {
         let (at, project, agent) = (source.at.millis(), record.location.project.as_str(), record.agent.name());
         let device = record.origin.as_ref().map(|origin| &*origin.device);
         let sql = "INSERT INTO agent_notes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";

@@ -9,7 +9,7 @@ use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
 use super::read::time;
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 use super::{Result, Store};
 
 /// If there are more repositories, the ones recorded last are used.
@@ -44,7 +44,7 @@ pub struct AnswerRow {
 const COLUMNS: &str = "event, project, project_name, root, at, folder, origin, root_commit, name";
 
 impl FoldTransaction<'_> {
-    pub(super) fn repository(&self, source: &Source, record: &Record, found: &Repository) -> Result<()> {
+    pub(super) fn repository(&self, source: &RowSource, record: &Record, found: &Repository) -> Result<()> {
         let sql = "INSERT INTO repository (event, project, at, project_name, root, folder, origin, root_commit, name)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let location = &record.location;
@@ -65,7 +65,7 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn answer(&self, source: &Source, record: &Record, other: &ProjectId, is_same: bool) -> Result<()> {
+    pub(super) fn answer(&self, source: &RowSource, record: &Record, other: &ProjectId, is_same: bool) -> Result<()> {
         let sql = "INSERT INTO project_answer (event, at, project, other, is_same) VALUES (?1, ?2, ?3, ?4, ?5)";
         let (project, at) = (record.location.project.as_str(), source.at.millis());
         self.run(sql, params![source.event, at, project, other.as_str(), is_same])?;

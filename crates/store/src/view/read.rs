@@ -4,7 +4,7 @@ use cerberus_record::clean::text::Clean;
 use cerberus_record::echo::{ECHO_MAX, same_words};
 use cerberus_record::event::{AgentProcess, Location, StartSource};
 use cerberus_record::id::{Agent, ProjectId, SessionId};
-use cerberus_record::session::{self, EXPLICIT, Mark, MarkKind, State, TIMEOUT};
+use cerberus_record::session::{self, EXPLICIT, Mark, MarkKind, SessionState, TIMEOUT};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
@@ -29,7 +29,7 @@ pub struct SessionRow {
     pub transcript: Option<String>,
     /// The other device that it runs on; `None` for this one.
     pub device: Option<String>,
-    pub state: State,
+    pub state: SessionState,
 }
 
 impl SessionRow {

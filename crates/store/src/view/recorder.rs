@@ -15,40 +15,40 @@ use crate::project::opted_out::OptedOut;
 pub struct Recorder<'a> {
     pub home: &'a Home,
     pub clock: &'a Clock,
-    target: Target<'a>,
+    target: RecordTarget<'a>,
 }
 
-enum Target<'a> {
+enum RecordTarget<'a> {
     Journal(&'a mut Store),
     Preview(&'a Store, Box<FoldTransaction<'a>>),
 }
 
 impl<'a> Recorder<'a> {
     pub fn journal(home: &'a Home, clock: &'a Clock, store: &'a mut Store) -> Recorder<'a> {
-        Recorder { home, clock, target: Target::Journal(store) }
+        Recorder { home, clock, target: RecordTarget::Journal(store) }
     }
 
     /// Everything that is recorded is seen in `store` until the recorder is dropped.
     pub fn preview(home: &'a Home, clock: &'a Clock, store: &'a Store) -> Result<Recorder<'a>, FoldError> {
         let transaction = Box::new(store.begin_preview()?);
-        Ok(Recorder { home, clock, target: Target::Preview(store, transaction) })
+        Ok(Recorder { home, clock, target: RecordTarget::Preview(store, transaction) })
     }
 
     pub fn store(&self) -> &Store {
         match &self.target {
-            Target::Journal(store) => store,
-            Target::Preview(store, _) => store,
+            RecordTarget::Journal(store) => store,
+            RecordTarget::Preview(store, _) => store,
         }
     }
 
     pub fn record(&mut self, records: &[Record]) -> Result<(), FoldError> {
         match &mut self.target {
             _ if records.is_empty() => {}
-            Target::Journal(store) => {
+            RecordTarget::Journal(store) => {
                 journal::append_all(self.home, self.clock.wall, records)?;
                 fold::fold(self.home, store)?;
             }
-            Target::Preview(_, transaction) => {
+            RecordTarget::Preview(_, transaction) => {
                 let opted_out = OptedOut::new(self.home);
                 for record in records {
                     match opted_out.hidden(record) {

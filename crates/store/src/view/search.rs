@@ -4,10 +4,10 @@
 //! The index is only asked for the rows of one term, newest first and bounded, so the cost of a search is bounded too.
 //! Texts are read only for promising rows.
 
-use cerberus_recall::search::query::{Query, QueryTerm, Wanted};
-use cerberus_recall::search::score::{self, Candidate, Hit, Hits};
+use cerberus_recall::search::query::{Query, QueryTerm, WantedMatch};
+use cerberus_recall::search::score::{self, Candidate, Hits, TermMatch};
 use cerberus_record::time::Timestamp;
-use cerberus_text::terms::{Shape, misspelling};
+use cerberus_text::terms::{TermShape, misspelling};
 use rusqlite::params;
 
 use super::memories::IS_CURRENT;
@@ -37,7 +37,7 @@ pub struct MemoryQuery<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundRow {
     pub row: i64,
     /// Between 0 and 1.
     pub score: f64,
@@ -45,7 +45,7 @@ pub struct Found {
 }
 
 /// A candidate row.
-struct Read {
+struct CandidateRow {
     row: usize,
     content: String,
     category: String,
@@ -55,7 +55,7 @@ struct Read {
 
 impl Store {
     /// The memories that match the query best, best first.
-    pub fn search(&self, query: &MemoryQuery, now: Timestamp) -> Result<Vec<Found>> {
+    pub fn search(&self, query: &MemoryQuery, now: Timestamp) -> Result<Vec<FoundRow>> {
         // Only approved memories are found. Without any, the query need not be read.
         let sql = "SELECT max(row) FROM memory WHERE EXISTS (SELECT 1 FROM memory WHERE status = 'approved')";
         let newest: Option<usize> = self.with_path(self.connection.query_row(sql, [], |row| row.get(0)))?;
@@ -74,7 +74,7 @@ impl Store {
         let texts = self.texts(query, &rows, now)?;
         let candidates: Vec<Candidate> = texts
             .iter()
-            .map(|Read { row, content, category, source, created_at }| Candidate {
+            .map(|CandidateRow { row, content, category, source, created_at }| Candidate {
                 row: *row,
                 content,
                 category,
@@ -83,7 +83,7 @@ impl Store {
             })
             .collect();
         let ranked = score::rank(&asked, &rarities, &hits, &candidates);
-        let found = |(at, score): (usize, f64)| Found {
+        let found = |(at, score): (usize, f64)| FoundRow {
             row: candidates[at].row as i64,
             score,
             snippet: asked.snippet(candidates[at].content),
@@ -97,18 +97,18 @@ impl Store {
         index: &Index,
         term: &QueryTerm,
         newest: usize,
-        mut hit: impl FnMut(usize, Hit),
+        mut hit: impl FnMut(usize, TermMatch),
     ) -> Result<f64> {
         let exact = (index.rows_with)(&quoted(&term.text))?;
-        exact.iter().for_each(|row| hit(*row, Hit::Exact));
+        exact.iter().for_each(|row| hit(*row, TermMatch::Exact));
         let mut worth = score::rarity(estimated(&exact, newest), newest);
-        let is_beginning = term.wanted == Wanted::Beginning
+        let is_beginning = term.wanted == WantedMatch::Beginning
             || (exact.len() < RARE && term.text.chars().count() >= BEGINNING_CHARS_MIN);
         let mut alike = Vec::new();
         if is_beginning {
             alike = (index.rows_with)(&format!("{} *", quoted(&term.text)))?;
         }
-        let is_word = term.shape == Shape::Word && term.text.chars().count() >= MISSPELLED_CHARS_MIN;
+        let is_word = term.shape == TermShape::Word && term.text.chars().count() >= MISSPELLED_CHARS_MIN;
         if exact.is_empty() && alike.is_empty() && is_word {
             let spelled = self.similar_words(index.terms, &term.text)?;
             if !spelled.is_empty() {
@@ -118,7 +118,7 @@ impl Store {
         if exact.is_empty() && !alike.is_empty() {
             worth = score::rarity(estimated(&alike, newest), newest);
         }
-        let how = if term.wanted == Wanted::Beginning { Hit::Exact } else { Hit::Alike };
+        let how = if term.wanted == WantedMatch::Beginning { TermMatch::Exact } else { TermMatch::Alike };
         alike.into_iter().for_each(|row| hit(row, how));
         Ok(worth)
     }
@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// The current memories among these rows, in the order of the rows.
-    fn texts(&self, query: &MemoryQuery, rows: &[usize], now: Timestamp) -> Result<Vec<Read>> {
+    fn texts(&self, query: &MemoryQuery, rows: &[usize], now: Timestamp) -> Result<Vec<CandidateRow>> {
         let list = rows.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let sql = format!(
             "SELECT row, content, category, source, created_at FROM memory WHERE {IS_CURRENT} AND status = 'approved'
@@ -147,7 +147,13 @@ impl Store {
         );
         self.rows(&sql, params![now.millis(), json(&query.scopes), query.category], |row| {
             let created_at = Timestamp::from_millis(row.get(4)?);
-            Ok(Read { row: row.get(0)?, content: row.get(1)?, category: row.get(2)?, source: row.get(3)?, created_at })
+            Ok(CandidateRow {
+                row: row.get(0)?,
+                content: row.get(1)?,
+                category: row.get(2)?,
+                source: row.get(3)?,
+                created_at,
+            })
         })
     }
 

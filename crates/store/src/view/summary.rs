@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use cerberus_record::clean::text::Clean;
 use cerberus_record::event::{SeedCodes, Summary};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::seed;
 use cerberus_record::time::Timestamp;
 use rusqlite::params;
 
 use super::read::time;
-use super::write::{FoldTransaction, Source, json};
+use super::write::{FoldTransaction, RowSource, json};
 use super::{Result, SessionRow, Store};
 
 /// A stored summary.
@@ -24,7 +24,7 @@ pub struct SummaryRow {
 }
 
 impl FoldTransaction<'_> {
-    pub(super) fn summary(&self, source: &Source, said: &Summary) -> Result<()> {
+    pub(super) fn summary(&self, source: &RowSource, said: &Summary) -> Result<()> {
         // Its items may be all that was usable.
         if said.text.is_empty() {
             return Ok(());
@@ -40,10 +40,10 @@ impl FoldTransaction<'_> {
     }
 
     /// A file of the original tool may contain a summary.
-    pub(super) fn seed_summary(&self, source: &Source, codes: &SeedCodes) -> Result<()> {
+    pub(super) fn seed_summary(&self, source: &RowSource, codes: &SeedCodes) -> Result<()> {
         let Some(text) = codes.summary.as_ref().filter(|text| !text.trim().is_empty()) else { return Ok(()) };
         let sections = seed::sections(codes).into_iter();
-        let context = sections.filter(|(kind, _)| *kind != Kind::Next).flat_map(|(_, codes)| codes.iter().cloned());
+        let context = sections.filter(|(kind, _)| *kind != FactKind::Next).flat_map(|(_, codes)| codes.iter().cloned());
         let said = Summary {
             text: text.clone(),
             provider: Clean::word("seed"),

@@ -6,11 +6,11 @@ use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::write::{FoldTransaction, Source, json};
+use super::write::{FoldTransaction, RowSource, json};
 use super::{Result, Store};
 
 impl FoldTransaction<'_> {
-    pub(super) fn open_list(&self, source: &Source, record: &Record, list: &OpenFacts) -> Result<()> {
+    pub(super) fn open_list(&self, source: &RowSource, record: &Record, list: &OpenFacts) -> Result<()> {
         let (device, author) = match &record.origin {
             Some(origin) => (Some(&*origin.device), origin.author.as_deref()),
             None => (None, None),

@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 
 use cerberus_recall::brief::digest;
-use cerberus_recall::brief::stopped::{self, Part, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn};
+use cerberus_recall::brief::stopped::{
+    self, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn, WorkDone,
+};
 use cerberus_record::id::SessionId;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -21,7 +23,7 @@ impl Store {
     pub fn turns(
         &self,
         sessions: &[SessionRow],
-        part: impl Fn(&SessionRow) -> Part,
+        part: impl Fn(&SessionRow) -> WorkDone,
         now: Timestamp,
     ) -> Result<Vec<Quotable>> {
         let mut newest: Vec<&SessionRow> = sessions.iter().collect();
@@ -33,7 +35,7 @@ impl Store {
         for session in newest {
             let part = part(session);
             let is_enough = count >= SESSIONS_MAX && tokens >= QUOTES_TOKENS_MAX || count + idle >= SESSIONS_READ_MAX;
-            if is_enough && (has_work || part != Part::Work) {
+            if is_enough && (has_work || part != WorkDone::Work) {
                 continue;
             }
             let unpacked = |row: &Row| Ok(digest::unpack_turns(row.get_ref(0)?.as_blob()?, &session.id));
@@ -45,11 +47,11 @@ impl Store {
             stopped::take_part(&mut turns, part);
             match turns.first().map(|turn| turn.part) {
                 None => continue,
-                Some(Part::Idle) => idle += 1,
+                Some(WorkDone::Idle) => idle += 1,
                 Some(part) => {
                     count += 1;
                     tokens += turns.iter().map(Quotable::tokens).sum::<usize>();
-                    has_work |= part == Part::Work;
+                    has_work |= part == WorkDone::Work;
                 }
             }
             found.push(turns);
@@ -67,7 +69,7 @@ impl Store {
                     ORDER BY at DESC, event DESC LIMIT ?3)
             ) ORDER BY 2, 1";
         let rows = self.rows(sql, params![row, now.millis(), TURNS_READ_MAX], |row| {
-            let sender = row.get::<_, Option<String>>(4)?.map(|word| Source::named(&word));
+            let sender = row.get::<_, Option<String>>(4)?.map(|word| MemorySource::named(&word));
             Ok((time(row, 1)?, row.get::<_, String>(2)?, row.get::<_, bool>(3)?, sender))
         })?;
         let mut turns: Vec<Turn> = Vec::new();

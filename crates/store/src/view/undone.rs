@@ -7,7 +7,7 @@ use cerberus_record::clean::text::Clean;
 use cerberus_record::id::Agent;
 use rusqlite::{OptionalExtension, params};
 
-use super::write::{FoldTransaction, Source};
+use super::write::{FoldTransaction, RowSource};
 use super::{Result, SessionRow, Store};
 
 /// The events of a turn: from a prompt up to the next one, or up to the record that takes it back.
@@ -15,7 +15,7 @@ const TURN: &str = "event IN (SELECT row FROM event WHERE session = ?1 AND row >
     AND kind IN ('prompt', 'notification', 'tool', 'stop', 'task'))";
 
 impl FoldTransaction<'_> {
-    pub(super) fn undone(&self, source: &Source, agent: Agent, prompts: &[Clean]) -> Result<()> {
+    pub(super) fn undone(&self, source: &RowSource, agent: Agent, prompts: &[Clean]) -> Result<()> {
         self.drop_digest(source.session)?;
         for key in prompts {
             let sql = "SELECT row, (SELECT min(row) FROM event WHERE session = ?1 AND row > asked.row
@@ -46,7 +46,7 @@ impl FoldTransaction<'_> {
     }
 
     /// The session may have been named by a prompt that is gone.
-    fn title_from_rest(&self, source: &Source, agent: Agent) -> Result<()> {
+    fn title_from_rest(&self, source: &RowSource, agent: Agent) -> Result<()> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 ORDER BY event LIMIT 1";
         let mut first = self.with_path(self.transaction.prepare_cached(sql))?;
         let prompt = self.with_path(first.query_row([source.session], |row| row.get::<_, String>(0)).optional())?;

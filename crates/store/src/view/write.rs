@@ -13,8 +13,8 @@ use cerberus_recall::extract::symbols::Language;
 use cerberus_recall::extract::{RECORDED_BY_AGENT, extract, scan_reference};
 use cerberus_record::clean::text::clip_front;
 use cerberus_record::echo::{ECHO_MAX, same_words};
-use cerberus_record::event::{Event, Named, Record, Severity, StartSource, ToolUse, Touch};
-use cerberus_record::fact::{ClosedAs, Closing, Fact, Kind, Target};
+use cerberus_record::event::{Event, NamedSymbols, Record, Severity, StartSource, ToolUse, Touch};
+use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind};
 use cerberus_record::id::Agent;
 use cerberus_record::kind::EventKind;
 use cerberus_record::map::FastSet;
@@ -26,7 +26,7 @@ use serde::Serialize;
 use super::{Result, SEPARATING_KINDS, StoreError};
 use crate::journal::forgotten::Namer;
 
-pub(super) struct Source {
+pub(super) struct RowSource {
     pub session: i64,
     pub event: i64,
     pub at: Timestamp,
@@ -56,7 +56,7 @@ fn source_name(record: &Record) -> &'static str {
 
 /// The result of applying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
+pub enum ApplyResult {
     InOrder,
     /// It belongs before a record of the same session that was already folded.
     Late,
@@ -139,18 +139,18 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// Applies a record; applying it again changes nothing. `rank` is its place in the journal's order.
-    pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<Applied> {
+    pub fn apply(&self, rank: i64, segment: &str, record: &Record) -> Result<ApplyResult> {
         let session = match EventKind::of(&record.event).is_of_a_session() {
             true => self.session(rank, segment, record)?,
             // Lists are compared when they are read, so they may arrive in any order.
             false if matches!(record.event, Event::Open(_)) => Some(NO_SESSION),
             false => self.memories_reach(rank)?.then_some(NO_SESSION),
         };
-        let Some(session) = session else { return Ok(Applied::Late) };
+        let Some(session) = session else { return Ok(ApplyResult::Late) };
         if let Some(event) = self.event(rank, session, record)? {
-            self.rows(&Source { session, event, at: record.at, name: source_name(record) }, record)?;
+            self.rows(&RowSource { session, event, at: record.at, name: source_name(record) }, record)?;
         }
-        Ok(Applied::InOrder)
+        Ok(ApplyResult::InOrder)
     }
 
     /// Applies a record as if it were the newest of the journal.
@@ -189,7 +189,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// Adds everything that follows from an event that belongs to no session.
-    fn rows_of_none(&self, source: &Source, record: &Record) -> Result<()> {
+    fn rows_of_none(&self, source: &RowSource, record: &Record) -> Result<()> {
         match &record.event {
             Event::Memory(change) => self.memory(source, change, record),
             Event::Used { memories } => self.used(source, memories),
@@ -206,7 +206,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// Adds everything that follows from a new event.
-    fn rows(&self, source: &Source, record: &Record) -> Result<()> {
+    fn rows(&self, source: &RowSource, record: &Record) -> Result<()> {
         let session = source.session;
         if session == NO_SESSION {
             return self.rows_of_none(source, record);
@@ -270,7 +270,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// The message with which the agent finished its turn.
-    fn message(&self, source: &Source, message: &str) -> Result<()> {
+    fn message(&self, source: &RowSource, message: &str) -> Result<()> {
         // Some hosts report that a turn ended, but not the agent's words. Those that the transcript has stay.
         if message.trim().is_empty() {
             return Ok(());
@@ -284,7 +284,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    fn receipt(&self, source: &Source, event: &Event) -> Result<()> {
+    fn receipt(&self, source: &RowSource, event: &Event) -> Result<()> {
         let Event::Receipt { source: begun, codes, memories, tokens, redline } = event else { return Ok(()) };
         let sql = "INSERT INTO receipt (session, at, source, codes, memories, tokens, redline)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -295,7 +295,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// The first request names the session, unless its agent does.
-    pub(super) fn title_from_prompt(&self, source: &Source, agent: Agent, prompt: &str) -> Result<()> {
+    pub(super) fn title_from_prompt(&self, source: &RowSource, agent: Agent, prompt: &str) -> Result<()> {
         let sql = "SELECT min(rank) FROM title WHERE session = ?1 AND rank >= ?2";
         let mut best = self.with_path(self.transaction.prepare_cached(sql))?;
         let known = best.query_row(params![source.session, Rank::Request.number()], |row| row.get::<_, Option<u8>>(0));
@@ -307,7 +307,7 @@ impl<'a> FoldTransaction<'a> {
         self.title(source, found.filter(|(rank, _)| known.is_none_or(|known| rank.number() < known)))
     }
 
-    fn title(&self, source: &Source, title: Option<(Rank, String)>) -> Result<()> {
+    fn title(&self, source: &RowSource, title: Option<(Rank, String)>) -> Result<()> {
         let Some((rank, text)) = title else { return Ok(()) };
         let sql = "INSERT INTO title VALUES (?1, ?2, ?3, ?4, ?5)";
         self.run(sql, params![source.event, source.session, source.at.millis(), rank.number(), text])?;
@@ -328,7 +328,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// Files that the agent names at the end of a turn are likely to be worked on again.
-    fn mentions(&self, source: &Source, message: &str) -> Result<()> {
+    fn mentions(&self, source: &RowSource, message: &str) -> Result<()> {
         let mut paths: Vec<String> = path_like(message).into_iter().collect();
         if paths.is_empty() {
             return Ok(());
@@ -340,7 +340,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// Names read from the file replace those found by scanning the edit.
-    fn named(&self, source: &Source, named: &Named) -> Result<()> {
+    fn named(&self, source: &RowSource, named: &NamedSymbols) -> Result<()> {
         for key in &named.edits {
             self.run("DELETE FROM unnamed WHERE session = ?1 AND key = ?2", params![source.session, &**key])?;
         }
@@ -353,7 +353,7 @@ impl<'a> FoldTransaction<'a> {
     }
 
     /// Remembers an edit whose definitions are still to be named.
-    fn unnamed(&self, source: &Source, record: &Record, used: &ToolUse) -> Result<()> {
+    fn unnamed(&self, source: &RowSource, record: &Record, used: &ToolUse) -> Result<()> {
         let edited = used.files.iter().find(|touched| touched.how == Touch::Edited);
         let Some(touched) = edited.filter(|touched| Language::of_path(&touched.path).is_some()) else { return Ok(()) };
         let sql = "INSERT OR IGNORE INTO unnamed VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
@@ -412,7 +412,7 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    fn fact(&self, source: &Source, record: &Record, fact: &Fact) -> Result<()> {
+    fn fact(&self, source: &RowSource, record: &Record, fact: &Fact) -> Result<()> {
         self.drop_digest(source.session)?;
         let sql =
             "INSERT INTO fact (event, session, at, kind, code, text, path, source, reference, severity, custom_key,
@@ -435,18 +435,18 @@ impl<'a> FoldTransaction<'a> {
                 fact.why
             ],
         )?;
-        if let (Some(path), Kind::File | Kind::Read) = (&fact.path, fact.kind) {
+        if let (Some(path), FactKind::File | FactKind::Read) = (&fact.path, fact.kind) {
             let project = record.location.project.as_str();
             self.run("INSERT OR IGNORE INTO file VALUES (?1, ?2)", params![project, path])?;
         }
         Ok(())
     }
 
-    fn closing(&self, source: &Source, closing: &Closing) -> Result<()> {
+    fn closing(&self, source: &RowSource, closing: &Closing) -> Result<()> {
         self.drop_digest(source.session)?;
         let (target, kind) = match &closing.target {
-            Target::Reference(reference) => (reference, None),
-            Target::Code(kind, code) => (code, Some(kind.word())),
+            ClosingTarget::Reference(reference) => (reference, None),
+            ClosingTarget::Code(kind, code) => (code, Some(kind.word())),
         };
         let done = closing.outcome == ClosedAs::Done;
         let sql = "INSERT INTO closing (event, session, at, target, kind, done) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";

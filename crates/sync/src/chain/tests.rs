@@ -19,8 +19,8 @@ fn id(who: u8) -> String {
     if who == RECOVERY_KEY { RECOVERY.to_string() } else { id_of(&keys(who).sign) }
 }
 
-fn device(who: u8) -> Device {
-    Device { keys: keys(who), name: String::new(), names: String::new() }
+fn device(who: u8) -> MemberDevice {
+    MemberDevice { keys: keys(who), name: String::new(), names: String::new() }
 }
 
 fn is_signed(claim: Claim, key: &Key) -> bool {
@@ -31,10 +31,10 @@ fn is_signed(claim: Claim, key: &Key) -> bool {
 }
 
 /// A link that is signed with the key of `signer`, whatever it says about that.
-fn signed(signer: u8, link: Link) -> Shown {
+fn signed(signer: u8, link: Link) -> ShownLink {
     let key = keys(signer).sign;
     let hash = crypto::sha256(&[&serde_json::to_vec(&link).unwrap(), &key]);
-    Shown { link, hash, bytes: key.to_vec() }
+    ShownLink { link, hash, bytes: key.to_vec() }
 }
 
 fn epoch(number: u32, name: u8, to: impl IntoIterator<Item = String>) -> Epoch {
@@ -49,27 +49,27 @@ fn epoch(number: u32, name: u8, to: impl IntoIterator<Item = String>) -> Epoch {
 
 fn founded() -> Chain {
     let epoch = epoch(1, 1, [id(1), id(RECOVERY_KEY)]);
-    let change = Change::Found { recovery: keys(RECOVERY_KEY), first: device(1), epoch, sealed: String::new() };
+    let change = ChainChange::Found { recovery: keys(RECOVERY_KEY), first: device(1), epoch, sealed: String::new() };
     let link = Link { v: 1, number: 1, previous: [0; 32], by: RECOVERY.to_string(), change };
     Chain::begin(signed(RECOVERY_KEY, link), &is_signed).unwrap()
 }
 
-fn next_epoch(state: &State, name: u8, gone: &BTreeSet<String>) -> Epoch {
+fn next_epoch(state: &ChainState, name: u8, gone: &BTreeSet<String>) -> Epoch {
     let left = state.members.keys().filter(|id| !gone.contains(*id)).cloned();
     epoch(state.epoch() + 1, name, left.chain([id(RECOVERY_KEY)]))
 }
 
-fn add(state: &State, who: u8) -> Change {
+fn add(state: &ChainState, who: u8) -> ChainChange {
     let key = hex::text(&state.epochs.last().unwrap().check);
-    Change::Add { device: device(who), key, welcome: String::new() }
+    ChainChange::Add { device: device(who), key, welcome: String::new() }
 }
 
-fn remove(state: &State, who: &[u8], name: u8) -> Change {
+fn remove(state: &ChainState, who: &[u8], name: u8) -> ChainChange {
     let gone: BTreeSet<String> = who.iter().map(|who| id(*who)).collect();
-    Change::Remove { let_in: state.let_in_by(&gone), epoch: next_epoch(state, name, &gone), gone }
+    ChainChange::Remove { let_in: state.let_in_by(&gone), epoch: next_epoch(state, name, &gone), gone }
 }
 
-fn pushed(chain: &Chain, by: u8, change: Change) -> Result<Chain, Refusal> {
+fn pushed(chain: &Chain, by: u8, change: ChainChange) -> Result<Chain, LinkRefusal> {
     let mut next = chain.clone();
     next.push(signed(by, chain.next(1, &id(by), change)), &is_signed).map(|()| next)
 }
@@ -85,35 +85,35 @@ fn three() -> Chain {
 fn only_who_is_entitled_changes_anything() {
     let chain = three();
     let state = &chain.state;
-    let grant = |who: u8| Change::Grant(Grant { sign: [who; 32], project: "p".to_string(), name: String::new() });
+    let grant = |who: u8| ChainChange::Grant(Grant { sign: [who; 32], project: "p".to_string(), name: String::new() });
     let rotate = |change: &dyn Fn(&mut Epoch)| {
         let mut epoch = next_epoch(state, 9, &BTreeSet::new());
         change(&mut epoch);
-        Change::Rotate(epoch)
+        ChainChange::Rotate(epoch)
     };
     let unnamed = match remove(state, &[2], 9) {
-        Change::Remove { gone, epoch, .. } => Change::Remove { gone, let_in: BTreeSet::new(), epoch },
+        ChainChange::Remove { gone, epoch, .. } => ChainChange::Remove { gone, let_in: BTreeSet::new(), epoch },
         other => other,
     };
-    let recovery = |confirmed: u8| Change::Recovery {
+    let recovery = |confirmed: u8| ChainChange::Recovery {
         recovery: keys(8),
         key: String::new(),
         confirmed: [[confirmed; 32], [0; 32]].concat().try_into().unwrap(),
     };
-    let refused: [(&str, u8, Change, Refusal); 13] = [
-        ("a stranger", 7, add(state, 7), Refusal::NotEntitled(id(7))),
-        ("an id twice", 1, add(state, 2), Refusal::Known(id(2))),
-        ("oneself", 1, remove(state, &[1], 9), Refusal::NotEntitled(id(1))),
-        ("nobody", 1, remove(state, &[], 9), Refusal::NotEntitled(id(1))),
-        ("somebody else", 1, remove(state, &[6], 9), Refusal::Unknown(id(6))),
-        ("without naming", 1, unnamed, Refusal::Unnamed),
-        ("an epoch later", 1, rotate(&|epoch| epoch.number += 1), Refusal::WrongEpoch),
-        ("the same epoch", 1, rotate(&|epoch| epoch.number -= 1), Refusal::WrongEpoch),
-        ("the last epoch", 1, rotate(&|epoch| epoch.number = u32::MAX), Refusal::WrongEpoch),
-        ("not for all", 1, rotate(&|epoch| drop(epoch.to.pop_first())), Refusal::WrongEpoch),
-        ("for a stranger", 1, rotate(&|epoch| drop(epoch.to.insert(id(7), String::new()))), Refusal::WrongEpoch),
-        ("recovery by a member", 1, recovery(8), Refusal::NotEntitled(id(1))),
-        ("unconfirmed", RECOVERY_KEY, recovery(7), Refusal::NotSigned("the new recovery key".to_string())),
+    let refused: [(&str, u8, ChainChange, LinkRefusal); 13] = [
+        ("a stranger", 7, add(state, 7), LinkRefusal::NotEntitled(id(7))),
+        ("an id twice", 1, add(state, 2), LinkRefusal::Known(id(2))),
+        ("oneself", 1, remove(state, &[1], 9), LinkRefusal::NotEntitled(id(1))),
+        ("nobody", 1, remove(state, &[], 9), LinkRefusal::NotEntitled(id(1))),
+        ("somebody else", 1, remove(state, &[6], 9), LinkRefusal::Unknown(id(6))),
+        ("without naming", 1, unnamed, LinkRefusal::Unnamed),
+        ("an epoch later", 1, rotate(&|epoch| epoch.number += 1), LinkRefusal::WrongEpoch),
+        ("the same epoch", 1, rotate(&|epoch| epoch.number -= 1), LinkRefusal::WrongEpoch),
+        ("the last epoch", 1, rotate(&|epoch| epoch.number = u32::MAX), LinkRefusal::WrongEpoch),
+        ("not for all", 1, rotate(&|epoch| drop(epoch.to.pop_first())), LinkRefusal::WrongEpoch),
+        ("for a stranger", 1, rotate(&|epoch| drop(epoch.to.insert(id(7), String::new()))), LinkRefusal::WrongEpoch),
+        ("recovery by a member", 1, recovery(8), LinkRefusal::NotEntitled(id(1))),
+        ("unconfirmed", RECOVERY_KEY, recovery(7), LinkRefusal::NotSigned("the new recovery key".to_string())),
     ];
     for (what, by, change, refusal) in refused {
         assert_eq!(pushed(&chain, by, change).err(), Some(refusal), "{what}");
@@ -122,34 +122,37 @@ fn only_who_is_entitled_changes_anything() {
         (3, add(state, 4)),
         (3, remove(state, &[1, 2], 9)),
         (2, rotate(&|_| ())),
-        (2, Change::Leave),
+        (2, ChainChange::Leave),
         (1, grant(5)),
         (RECOVERY_KEY, add(state, 4)),
         (RECOVERY_KEY, recovery(8)),
     ] {
         assert!(pushed(&chain, by, change.clone()).is_ok(), "{change:?}");
     }
-    assert_eq!(pushed(&chain, RECOVERY_KEY, grant(5)).err(), Some(Refusal::NotEntitled(RECOVERY.to_string())));
+    assert_eq!(pushed(&chain, RECOVERY_KEY, grant(5)).err(), Some(LinkRefusal::NotEntitled(RECOVERY.to_string())));
     let granted = pushed(&chain, 1, grant(5)).unwrap();
     assert_eq!(
         pushed(&granted, 5, add(&granted.state, 4)).err(),
-        Some(Refusal::NotEntitled(id(5))),
+        Some(LinkRefusal::NotEntitled(id(5))),
         "a grant signs nothing"
     );
-    assert_eq!(pushed(&granted, 1, add(&granted.state, 5)).err(), Some(Refusal::Known(id(5))));
+    assert_eq!(pushed(&granted, 1, add(&granted.state, 5)).err(), Some(LinkRefusal::Known(id(5))));
 }
 
 #[test]
 fn nobody_signs_for_another_and_links_follow_each_other() {
     let chain = three();
     let change = || add(&chain.state, 4);
-    let refusal = |shown: Shown| chain.clone().push(shown, &is_signed).err();
-    assert_eq!(refusal(signed(3, chain.next(1, &id(1), change()))), Some(Refusal::NotSigned(id(1))));
-    assert_eq!(refusal(signed(3, chain.next(1, RECOVERY, change()))), Some(Refusal::NotSigned(RECOVERY.to_string())));
+    let refusal = |shown: ShownLink| chain.clone().push(shown, &is_signed).err();
+    assert_eq!(refusal(signed(3, chain.next(1, &id(1), change()))), Some(LinkRefusal::NotSigned(id(1))));
+    assert_eq!(
+        refusal(signed(3, chain.next(1, RECOVERY, change()))),
+        Some(LinkRefusal::NotSigned(RECOVERY.to_string()))
+    );
     let link = chain.next(1, &id(1), change());
-    assert_eq!(refusal(signed(1, Link { number: 3, ..link.clone() })), Some(Refusal::NotNext));
-    assert_eq!(refusal(signed(1, Link { number: 5, ..link.clone() })), Some(Refusal::NotNext));
-    assert_eq!(refusal(signed(1, Link { previous: [1; 32], ..link.clone() })), Some(Refusal::NotNext));
+    assert_eq!(refusal(signed(1, Link { number: 3, ..link.clone() })), Some(LinkRefusal::NotNext));
+    assert_eq!(refusal(signed(1, Link { number: 5, ..link.clone() })), Some(LinkRefusal::NotNext));
+    assert_eq!(refusal(signed(1, Link { previous: [1; 32], ..link.clone() })), Some(LinkRefusal::NotNext));
     assert_eq!(refusal(signed(1, link)), None);
 }
 
@@ -157,16 +160,16 @@ fn nobody_signs_for_another_and_links_follow_each_other() {
 fn who_is_gone_stays_gone_and_a_removal_names_whom_it_let_in() {
     let chain = three();
     let removed = pushed(&chain, 1, remove(&chain.state, &[2], 9)).unwrap();
-    let Change::Remove { let_in, epoch, .. } = &removed.links[3].link.change else { panic!() };
+    let ChainChange::Remove { let_in, epoch, .. } = &removed.links[3].link.change else { panic!() };
     assert_eq!(*let_in, BTreeSet::from([id(3)]));
     assert!(!epoch.to.contains_key(&id(2)) && epoch.to.contains_key(&id(3)));
-    assert_eq!(pushed(&removed, 2, remove(&removed.state, &[1], 8)).err(), Some(Refusal::NotEntitled(id(2))));
+    assert_eq!(pushed(&removed, 2, remove(&removed.state, &[1], 8)).err(), Some(LinkRefusal::NotEntitled(id(2))));
     for by in [1, 3, RECOVERY_KEY] {
-        assert_eq!(pushed(&removed, by, add(&removed.state, 2)).err(), Some(Refusal::Known(id(2))));
+        assert_eq!(pushed(&removed, by, add(&removed.state, 2)).err(), Some(LinkRefusal::Known(id(2))));
     }
-    let left = pushed(&chain, 3, Change::Leave).unwrap();
+    let left = pushed(&chain, 3, ChainChange::Leave).unwrap();
     assert!(left.state.is_rotation_due);
-    let rotated = Change::Rotate(next_epoch(&left.state, 9, &BTreeSet::new()));
+    let rotated = ChainChange::Rotate(next_epoch(&left.state, 9, &BTreeSet::new()));
     assert!(!pushed(&left, 1, rotated).unwrap().state.is_rotation_due);
 }
 
@@ -174,30 +177,30 @@ fn who_is_gone_stays_gone_and_a_removal_names_whom_it_let_in() {
 fn a_shorter_chain_is_not_believed_and_a_different_one_only_by_the_recovery_key() {
     let chain = three();
     let shown = |chain: &Chain| chain.links.clone();
-    let judged = |known: &Chain, shown: Vec<Shown>| known.judged(shown, &is_signed);
+    let judged = |known: &Chain, shown: Vec<ShownLink>| known.judged(shown, &is_signed);
     let mine = pushed(&chain, 1, remove(&chain.state, &[2], 9)).unwrap();
     let theirs = pushed(&chain, 2, remove(&chain.state, &[1], 8)).unwrap();
-    assert_eq!(judged(&mine, shown(&mine)), Verdict::Same);
-    assert_eq!(judged(&mine, shown(&chain)), Verdict::Older);
-    assert_eq!(judged(&mine, Vec::new()), Verdict::Older);
-    assert_eq!(judged(&chain, shown(&mine)), Verdict::Longer(mine.clone()));
-    assert_eq!(judged(&mine, shown(&theirs)), Verdict::Forked(4));
-    assert_eq!(judged(&theirs, shown(&mine)), Verdict::Forked(4));
+    assert_eq!(judged(&mine, shown(&mine)), ChainVerdict::Same);
+    assert_eq!(judged(&mine, shown(&chain)), ChainVerdict::Older);
+    assert_eq!(judged(&mine, Vec::new()), ChainVerdict::Older);
+    assert_eq!(judged(&chain, shown(&mine)), ChainVerdict::Longer(mine.clone()));
+    assert_eq!(judged(&mine, shown(&theirs)), ChainVerdict::Forked(4));
+    assert_eq!(judged(&theirs, shown(&mine)), ChainVerdict::Forked(4));
     let recovered = pushed(&mine, RECOVERY_KEY, remove(&mine.state, &[3], 7)).unwrap();
-    assert_eq!(judged(&theirs, shown(&recovered)), Verdict::Recovered(recovered.clone()));
-    assert_eq!(judged(&recovered, shown(&theirs)), Verdict::Older);
+    assert_eq!(judged(&theirs, shown(&recovered)), ChainVerdict::Recovered(recovered.clone()));
+    assert_eq!(judged(&recovered, shown(&theirs)), ChainVerdict::Older);
     // What the thief removed stays: the thief is no member there. What a member removed is removed again.
     assert_eq!(theirs.removals_missing_in(&recovered.state), BTreeSet::new());
     let withheld = pushed(&chain, RECOVERY_KEY, add(&chain.state, 4)).unwrap();
-    assert_eq!(judged(&mine, shown(&withheld)), Verdict::Recovered(withheld.clone()));
+    assert_eq!(judged(&mine, shown(&withheld)), ChainVerdict::Recovered(withheld.clone()));
     assert_eq!(mine.removals_missing_in(&withheld.state), BTreeSet::from([id(2)]));
-    assert_eq!(judged(&recovered, shown(&withheld)), Verdict::Forked(4), "two words of the recovery key");
+    assert_eq!(judged(&recovered, shown(&withheld)), ChainVerdict::Forked(4), "two words of the recovery key");
     // Links that cannot be believed count as not shown.
     let mut forged = shown(&chain);
     forged.push(signed(3, chain.next(1, &id(1), add(&chain.state, 4))));
-    assert_eq!(judged(&chain, forged.clone()), Verdict::Same);
-    assert_eq!(judged(&mine, forged), Verdict::Older);
-    assert_eq!(judged(&chain, shown(&founded())[..0].to_vec()), Verdict::Older);
+    assert_eq!(judged(&chain, forged.clone()), ChainVerdict::Same);
+    assert_eq!(judged(&mine, forged), ChainVerdict::Older);
+    assert_eq!(judged(&chain, shown(&founded())[..0].to_vec()), ChainVerdict::Older);
 }
 
 /// The devices of the small world. The thief has the keys of one of them.
@@ -279,7 +282,7 @@ impl World {
         acts
     }
 
-    fn make(&mut self, chain: &Chain, by: u8, change: Change) -> Option<Rc<Chain>> {
+    fn make(&mut self, chain: &Chain, by: u8, change: ChainChange) -> Option<Rc<Chain>> {
         let made = Rc::new(pushed(chain, by, change).ok()?);
         self.made.push(Rc::clone(&made));
         Some(made)
@@ -299,7 +302,7 @@ impl World {
                 let change = match theft {
                     Theft::Add(who) => add(&chain.state, who),
                     Theft::Remove(who) => remove(&chain.state, &[who], name),
-                    Theft::Rotate => Change::Rotate(next_epoch(&chain.state, name, &none)),
+                    Theft::Rotate => ChainChange::Rotate(next_epoch(&chain.state, name, &none)),
                 };
                 return world.make(&chain, THIEF, change).map(|_| world);
             }
@@ -314,7 +317,7 @@ impl World {
                 let change = match act {
                     Act::Add(_, new) => add(&chain.state, new),
                     Act::Remove(_, gone) => remove(&chain.state, &[gone], name),
-                    _ => Change::Rotate(next_epoch(&chain.state, name, &none)),
+                    _ => ChainChange::Rotate(next_epoch(&chain.state, name, &none)),
                 };
                 (who, world.make(&chain, who, change))
             }
@@ -328,12 +331,12 @@ impl World {
     fn shown(&mut self, who: u8, at: usize) -> bool {
         let known = self.believes[&who].clone();
         let mut believed = match known.judged(self.made[at].links.clone(), &is_signed) {
-            Verdict::Longer(chain) => Rc::new(chain),
-            Verdict::Recovered(chain) => {
+            ChainVerdict::Longer(chain) => Rc::new(chain),
+            ChainVerdict::Recovered(chain) => {
                 self.due.entry(who).or_default().extend(known.removals_missing_in(&chain.state));
                 Rc::new(chain)
             }
-            Verdict::Same | Verdict::Older | Verdict::Forked(_) => return false,
+            ChainVerdict::Same | ChainVerdict::Older | ChainVerdict::Forked(_) => return false,
         };
         let is_due = |one: &u8| self.due.get(&who).is_some_and(|due| due.contains(&id(*one)));
         let members = &believed.state.members;
@@ -360,8 +363,10 @@ impl World {
         let new = self.made.iter().skip(1).filter_map(|chain| chain.links.last());
         for shown in self.made[0].links.iter().chain(new) {
             match &shown.link.change {
-                Change::Add { device, key, .. } if id_of(&device.keys.sign) == id => drop(keys.insert(key.clone())),
-                Change::Found { epoch, .. } | Change::Remove { epoch, .. } | Change::Rotate(epoch) => {
+                ChainChange::Add { device, key, .. } if id_of(&device.keys.sign) == id => {
+                    keys.insert(key.clone());
+                }
+                ChainChange::Found { epoch, .. } | ChainChange::Remove { epoch, .. } | ChainChange::Rotate(epoch) => {
                     keys.extend(epoch.to.get(id).cloned());
                     keys.extend((shown.link.by == id).then(|| hex::text(&epoch.check)));
                 }

@@ -3,16 +3,16 @@
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{
-    Decision, Event, FileTouch, Location, MemoryChange, Named, Note, Quotation, Recovery, SeedCodes, Summary,
-    SummaryItem, Task, ToolUse, Untyped,
+    CheckDecision, Event, FileTouch, Location, MemoryChange, NamedSymbols, Note, Quotation, Recovery, SeedCodes,
+    Summary, SummaryItem, Task, ToolUse, UntypedPrompts,
 };
 use cerberus_record::id::ProjectId;
 use cerberus_record::memory::{Background, Evidence, Memory, Scope};
 
-use super::{Arrival, HERE, Words};
+use super::{Arrival, HERE, OutgoingText};
 
 /// The event without what belongs to this machine; `None` if nothing of it is for others.
-pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
+pub fn for_me(event: &Event, words: &OutgoingText) -> Option<Event<'static>> {
     Some(match event {
         Event::Start { source, transcript: _, phase, process: _ } => {
             Event::Start { source: *source, transcript: None, phase: words.option(phase), process: None }
@@ -35,9 +35,9 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
             is_pasted: *is_pasted,
         }),
         Event::AgentNotes { text } => Event::AgentNotes { text: words.text(text) },
-        Event::Named(Named { path, names, edits }) => {
+        Event::Named(NamedSymbols { path, names, edits }) => {
             let path = words.path(path)?;
-            Event::Named(Named { path, names: words.texts(names), edits: words.texts(edits) })
+            Event::Named(NamedSymbols { path, names: words.texts(names), edits: words.texts(edits) })
         }
         Event::Memory(change) => Event::Memory(memory_change(change, words)),
         Event::Crash { evidence } => Event::Crash { evidence: words.text(evidence) },
@@ -53,13 +53,14 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
         Event::Reopen => Event::Reopen,
         Event::Archive => Event::Archive,
         Event::Seed(codes) => Event::Seed(seed(codes, words)),
-        Event::Decision(Decision { memory, verdict, tried, call }) => {
+        Event::Decision(CheckDecision { memory, verdict, tried, call }) => {
             let (memory, tried, call) = (words.name(memory), words.name(tried), words.name(call));
-            Event::Decision(Decision { memory, verdict: *verdict, tried, call })
+            Event::Decision(CheckDecision { memory, verdict: *verdict, tried, call })
         }
-        Event::Untyped(Untyped { source, prompts }) => {
-            Event::Untyped(Untyped { source: *source, prompts: prompts.iter().map(|key| words.name(key)).collect() })
-        }
+        Event::Untyped(UntypedPrompts { source, prompts }) => Event::Untyped(UntypedPrompts {
+            source: *source,
+            prompts: prompts.iter().map(|key| words.name(key)).collect(),
+        }),
         Event::Undone { prompts } => Event::Undone { prompts: prompts.iter().map(|key| words.name(key)).collect() },
         // What was told and looked up here concerns this device only.
         Event::Receipt { .. } | Event::Used { .. } => return None,
@@ -74,7 +75,7 @@ pub fn for_me(event: &Event, words: &Words) -> Option<Event<'static>> {
     })
 }
 
-fn tool(used: &ToolUse, words: &Words) -> ToolUse<'static> {
+fn tool(used: &ToolUse, words: &OutgoingText) -> ToolUse<'static> {
     let ToolUse {
         tool,
         outcome,
@@ -118,12 +119,12 @@ fn tool(used: &ToolUse, words: &Words) -> ToolUse<'static> {
     }
 }
 
-fn task(task: &Task, words: &Words) -> Task<'static> {
+fn task(task: &Task, words: &OutgoingText) -> Task<'static> {
     let Task { id, subject, state } = task;
     Task { id: words.option(id), subject: words.option(subject), state: *state }
 }
 
-fn note(note: &Note, words: &Words) -> Note<'static> {
+fn note(note: &Note, words: &OutgoingText) -> Note<'static> {
     let Note { kind, text, why, sort, severity, custom_key, resolved } = note;
     Note {
         kind: *kind,
@@ -136,7 +137,7 @@ fn note(note: &Note, words: &Words) -> Note<'static> {
     }
 }
 
-fn summary(summary: &Summary, words: &Words) -> Summary<'static> {
+fn summary(summary: &Summary, words: &OutgoingText) -> Summary<'static> {
     let Summary { text, provider, key_context, next_actions, items } = summary;
     let item = |item: &SummaryItem| SummaryItem {
         sort: item.sort,
@@ -152,7 +153,7 @@ fn summary(summary: &Summary, words: &Words) -> Summary<'static> {
     }
 }
 
-fn seed(codes: &SeedCodes, words: &Words) -> SeedCodes<'static> {
+fn seed(codes: &SeedCodes, words: &OutgoingText) -> SeedCodes<'static> {
     let SeedCodes { files, functions, decisions, blockers, next_actions, summary } = codes;
     SeedCodes {
         files: words.texts(files),
@@ -164,14 +165,14 @@ fn seed(codes: &SeedCodes, words: &Words) -> SeedCodes<'static> {
     }
 }
 
-fn memory_change(change: &MemoryChange, words: &Words) -> MemoryChange<'static> {
+fn memory_change(change: &MemoryChange, words: &OutgoingText) -> MemoryChange<'static> {
     let MemoryChange { id, memory, based_on, parent } = change;
     let memory = memory.as_ref().map(|memory| Box::new(self::memory(memory, words)));
     let parent = parent.as_ref().map(|parent| words.name(parent));
     MemoryChange { id: words.name(id), memory, based_on: *based_on, parent }
 }
 
-fn memory(memory: &Memory, words: &Words) -> Memory<'static> {
+fn memory(memory: &Memory, words: &OutgoingText) -> Memory<'static> {
     let Memory { status, content, category, scope, project, confidence, created_at, updated_at, source, background } =
         memory;
     Memory {
@@ -188,7 +189,7 @@ fn memory(memory: &Memory, words: &Words) -> Memory<'static> {
     }
 }
 
-fn background(background: &Background, words: &Words) -> Background<'static> {
+fn background(background: &Background, words: &OutgoingText) -> Background<'static> {
     let Background { rationale, evidence, supersedes, is_automatic, metadata, uses, author, other_of } = background;
     let evidence = evidence.iter().map(|one: &Evidence| Evidence {
         text: words.text(&one.text),

@@ -15,7 +15,7 @@ mod team;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Location, Origin, Record};
+use cerberus_record::event::{Location, Record, RecordOrigin};
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::order::DeviceId;
 use cerberus_record::path::below;
@@ -26,7 +26,7 @@ use self::paths::{Outside, relative};
 
 /// Who may see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
+pub enum ShareAudience {
     /// The user's own devices.
     Me,
     Team,
@@ -35,7 +35,7 @@ pub enum Space {
 /// What is shared with whom.
 #[derive(Clone, Copy, Debug)]
 pub struct Sharing<'a> {
-    pub space: Space,
+    pub space: ShareAudience,
     /// All ids that the project has on this device.
     pub ids: &'a [ProjectId],
     pub cleaner: &'a Cleaner,
@@ -50,10 +50,10 @@ pub fn shared(record: &Record, sharing: &Sharing) -> Option<Record<'static>> {
     if record.origin.is_some() {
         return None;
     }
-    let words = Words { root: &record.location.root, sharing };
+    let words = OutgoingText { root: &record.location.root, sharing };
     let (event, agent, session) = match sharing.space {
-        Space::Me => (event::for_me(&record.event, &words)?, record.agent, words.name(&record.session)),
-        Space::Team => (team::event(&record.event, &words)?, Agent::MANUAL, Clean::word("")),
+        ShareAudience::Me => (event::for_me(&record.event, &words)?, record.agent, words.name(&record.session)),
+        ShareAudience::Team => (team::event(&record.event, &words)?, Agent::MANUAL, Clean::word("")),
     };
     Some(Record {
         at: record.at,
@@ -70,8 +70,8 @@ pub fn shared(record: &Record, sharing: &Sharing) -> Option<Record<'static>> {
 }
 
 /// The place of a record, without saying where on this machine it is.
-fn location(location: &Location, words: &Words) -> Location<'static> {
-    let is_mine = words.sharing.space == Space::Me;
+fn location(location: &Location, words: &OutgoingText) -> Location<'static> {
+    let is_mine = words.sharing.space == ShareAudience::Me;
     let cwd = words.path(&location.cwd).filter(|_| is_mine);
     Location {
         project: ProjectId::from_stored(HERE.to_string()),
@@ -85,7 +85,7 @@ fn location(location: &Location, words: &Words) -> Location<'static> {
 /// What is known about a record that arrives, from whoever verified it.
 #[derive(Debug)]
 pub struct Arrival<'a> {
-    pub space: Space,
+    pub space: ShareAudience,
     pub device: DeviceId,
     /// The name of the teammate, as the list of members says it. Not needed for the user's own devices.
     pub author: &'a str,
@@ -113,13 +113,13 @@ pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
         }),
         branch: shared.location.branch.clone(),
     };
-    let origin = |author| Some(Origin { device: clean(arrival.device.to_string()), author });
+    let origin = |author| Some(RecordOrigin { device: clean(arrival.device.to_string()), author });
     match arrival.space {
-        Space::Me => {
+        ShareAudience::Me => {
             let event = event::here(shared.event, &location, arrival);
             Some(Record { at, location, event, origin: origin(None), ..shared })
         }
-        Space::Team => {
+        ShareAudience::Team => {
             let author = team::author(arrival.author, arrival.cleaner);
             let (key, event) = team::arrived(&shared, &location, &author, arrival)?;
             Some(Record { at, key, location, event, origin: origin(Some(author)), by_agent: true, ..shared })
@@ -128,15 +128,15 @@ pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
 }
 
 /// Makes text ready for other devices: it names no place on this machine, and secrets are removed once more.
-struct Words<'a> {
+struct OutgoingText<'a> {
     root: &'a str,
     sharing: &'a Sharing<'a>,
 }
 
-impl Words<'_> {
+impl OutgoingText<'_> {
     /// Something that somebody said or printed.
     fn text(&self, text: &str) -> Clean<'static> {
-        let outside = if self.sharing.space == Space::Me { Outside::Kept } else { Outside::Shortened };
+        let outside = if self.sharing.space == ShareAudience::Me { Outside::Kept } else { Outside::Shortened };
         self.sharing.cleaner.clean(relative(text, self.root, outside).into_owned(), Keep::METADATA)
     }
 

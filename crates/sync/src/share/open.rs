@@ -1,6 +1,6 @@
 //! The list of what is open in a project, made from what a brief would tell.
 
-use cerberus_recall::brief::Item;
+use cerberus_recall::brief::BriefLine;
 use cerberus_recall::extract::INTERRUPTED;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
@@ -12,8 +12,8 @@ use super::team::FACTS_MAX;
 
 /// The decisions, blockers and next steps among these items, the newest first. An interrupted request is a quote of the
 /// user, and what a run printed is output: neither is part of it.
-pub fn open_list(items: &[Item], root: &str, cleaner: &Cleaner) -> OpenFacts<'static> {
-    let is_told = |item: &&Item| {
+pub fn open_list(items: &[BriefLine], root: &str, cleaner: &Cleaner) -> OpenFacts<'static> {
+    let is_told = |item: &&BriefLine| {
         let is_quote = matches!(item.reference.as_deref(), Some(INTERRUPTED | cerberus_recall::extract::RUN))
             || item.reference.as_deref() == Some(cerberus_recall::brief::stopped::QUOTED);
         OpenFacts::KINDS.contains(&item.kind) && !is_quote

@@ -5,10 +5,10 @@ use cerberus_record::clean::text::{Clean, Keep, line};
 use cerberus_record::event::{Event, Location, MemoryChange, OpenFact, OpenFacts, Record};
 use cerberus_record::fact::Fact;
 use cerberus_record::id::{MemoryId, ProjectId, fnv1a};
-use cerberus_record::memory::{Background, Memory, Scope, Status};
-use cerberus_record::source::Source;
+use cerberus_record::memory::{Background, Memory, MemoryStatus, Scope};
+use cerberus_record::source::MemorySource;
 
-use super::{Arrival, HERE, Words, event};
+use super::{Arrival, HERE, OutgoingText, event};
 
 /// The most that one list may hold, and what of it counts.
 pub const FACTS_MAX: usize = 50;
@@ -18,13 +18,13 @@ const AUTHOR_CHARS_MAX: usize = 24;
 const CONFIDENCE: f64 = 0.5;
 
 /// The event as a team may see it.
-pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
+pub fn event(event: &Event, words: &OutgoingText) -> Option<Event<'static>> {
     match event {
         Event::Memory(MemoryChange { id, memory: Some(memory), .. }) => {
             let is_here = words.is_here(memory.project.as_ref());
             let is_projects = matches!(Scope::parse(&memory.scope), Some(Scope::Project(_)));
-            let is_theirs = Source::named(&memory.source) == Source::Team;
-            if memory.status != Status::Approved || !is_here || !is_projects || is_theirs {
+            let is_theirs = MemorySource::named(&memory.source) == MemorySource::Team;
+            if memory.status != MemoryStatus::Approved || !is_here || !is_projects || is_theirs {
                 return None;
             }
             let memory = approved(memory, words);
@@ -81,9 +81,9 @@ pub fn event(event: &Event, words: &Words) -> Option<Event<'static>> {
 }
 
 /// A memory without where it comes from.
-fn approved(memory: &Memory, words: &Words) -> Memory<'static> {
+fn approved(memory: &Memory, words: &OutgoingText) -> Memory<'static> {
     Memory {
-        status: Status::Approved,
+        status: MemoryStatus::Approved,
         content: words.text(&memory.content),
         category: words.text(&memory.category),
         scope: Clean::word("project:here"),
@@ -91,7 +91,7 @@ fn approved(memory: &Memory, words: &Words) -> Memory<'static> {
         confidence: memory.confidence,
         created_at: memory.created_at,
         updated_at: memory.updated_at,
-        source: Clean::word(Source::User.word()),
+        source: Clean::word(MemorySource::User.word()),
         background: Background::default(),
     }
 }
@@ -122,14 +122,14 @@ pub fn arrived(
             // Other words are another proposal: what the user decided about the first words does not change.
             let own = MemoryId::of(&[&device, id, &content]);
             let memory = Memory {
-                status: Status::Proposed,
+                status: MemoryStatus::Proposed,
                 category: arrival.cleaner.clean(memory.category.to_string(), Keep::SUBJECT),
                 scope: event::own_scope(location, arrival.cleaner),
                 project: Some(location.project.clone()),
                 confidence: CONFIDENCE,
                 created_at: memory.created_at.min(arrival.received),
                 updated_at: memory.updated_at.min(arrival.received),
-                source: Clean::word(Source::Team.word()),
+                source: Clean::word(MemorySource::Team.word()),
                 background: Background { author: Some(author.clone()), ..Background::default() },
                 content,
             };

@@ -1,18 +1,18 @@
 use std::collections::HashSet;
 
-use cerberus_record::check::{CheckChange, Decision, Level, PauseChange, Verdict};
+use cerberus_record::check::{CheckChange, CheckDecision, CheckLevel, CheckVerdict, PauseChange};
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::event::{
-    AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, Named, Note,
+    AgentProcess, CompactStage, Event, FileTouch, Forgotten, ForgottenRecord, Lesson, MemoryChange, NamedSymbols, Note,
     OpenFact, OpenFacts, Outcome, Quotation, QuoteKind, Recovery, SeedCodes, StartSource, Task, TaskState, ToolUse,
-    Touch, Untyped,
+    Touch, UntypedPrompts,
 };
-use cerberus_record::fact::Kind;
-use cerberus_record::failure::Failure;
+use cerberus_record::fact::FactKind;
+use cerberus_record::failure::FailedCommand;
 use cerberus_record::kind::EventKind;
-use cerberus_record::memory::{Background, Evidence, Memory, Status, Uses};
+use cerberus_record::memory::{Background, Evidence, Memory, MemoryStatus, Uses};
 use cerberus_record::repository::Repository;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::summary::{ItemSort, Summary, SummaryItem};
 use proptest::prelude::*;
 use serde_json::json;
@@ -54,7 +54,7 @@ fn record(event: Event<'static>) -> Record<'static> {
     }
 }
 
-fn memory(text: &str, status: Status, scope: &str, project: Option<ProjectId>) -> Event<'static> {
+fn memory(text: &str, status: MemoryStatus, scope: &str, project: Option<ProjectId>) -> Event<'static> {
     let metadata = serde_json::from_value(json!({"from": [{"at": text}]})).unwrap();
     let said = Evidence { text: clean(text), agent: clean("a"), session: clean(text), key: clean("k") };
     let memory = Memory {
@@ -86,7 +86,7 @@ fn memory(text: &str, status: Status, scope: &str, project: Option<ProjectId>) -
     })
 }
 
-fn open(kind: Kind, code: &str) -> Event<'static> {
+fn open(kind: FactKind, code: &str) -> Event<'static> {
     let fact = OpenFact { kind, code: clean(code), at: at(5), session: clean("s1") };
     Event::Open(OpenFacts { facts: vec![fact] })
 }
@@ -116,7 +116,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             names: list(),
             command: Some(c()),
             error: Some(c()),
-            failure: Some(Failure { signature: c(), message: c() }),
+            failure: Some(FailedCommand { signature: c(), message: c() }),
             output: Some(c()),
             answers: vec![(c(), c())],
             plan: Some(c()),
@@ -132,7 +132,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
         Event::Task(task()),
         Event::End { reason: c() },
         Event::Note(Note {
-            kind: Kind::Decision,
+            kind: FactKind::Decision,
             text: c(),
             why: Some(c()),
             sort: Some(c()),
@@ -140,10 +140,10 @@ fn events(text: &str) -> Vec<Event<'static>> {
             custom_key: Some(c()),
             resolved: false,
         }),
-        Event::Named(Named { path: clean("src/a.rs"), names: list(), edits: list() }),
+        Event::Named(NamedSymbols { path: clean("src/a.rs"), names: list(), edits: list() }),
         Event::Receipt { source: None, codes: list(), memories: list(), tokens: 1, redline: false },
-        memory(text, Status::Approved, "universal", None),
-        memory(text, Status::Proposed, "project:shop", Some(here())),
+        memory(text, MemoryStatus::Approved, "universal", None),
+        memory(text, MemoryStatus::Proposed, "project:shop", Some(here())),
         Event::Used { memories: list() },
         Event::Forgotten(forgotten),
         Event::Crash { evidence: c() },
@@ -157,7 +157,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
         }),
         Event::Title { text: c(), is_users: true },
         Event::Lesson(Lesson { edited: 3, told: 1, told_doubled: 2 }),
-        Event::Untyped(Untyped { source: Source::Scheduled, prompts: list() }),
+        Event::Untyped(UntypedPrompts { source: MemorySource::Scheduled, prompts: list() }),
         Event::Undone { prompts: list() },
         Event::Undone { prompts: list() },
         Event::Quote(Quotation { kind: QuoteKind::Rule, text: c(), prompt: c(), why: Some(c()), is_pasted: false }),
@@ -172,23 +172,23 @@ fn events(text: &str) -> Vec<Event<'static>> {
         Event::Check(CheckChange {
             memory: c(),
             rule: list(),
-            level: Level::Block,
+            level: CheckLevel::Block,
             content: c(),
             device: c(),
             allows_once: false,
         }),
         Event::Pause(PauseChange { everywhere: true, until: None, is_lifted: false }),
-        Event::Decision(Decision { memory: c(), verdict: Verdict::Denied, tried: c(), call: c() }),
-        open(Kind::Decision, "dec:use sqlite"),
+        Event::Decision(CheckDecision { memory: c(), verdict: CheckVerdict::Denied, tried: c(), call: c() }),
+        open(FactKind::Decision, "dec:use sqlite"),
     ]
 }
 
-fn share(event: Event<'static>, space: Space) -> Option<Record<'static>> {
+fn share(event: Event<'static>, space: ShareAudience) -> Option<Record<'static>> {
     let ids = [here()];
     shared(&record(event), &Sharing { space, ids: &ids, cleaner: &BUILT_IN })
 }
 
-fn arrival<'a>(space: Space, location: &'a Location<'a>) -> Arrival<'a> {
+fn arrival<'a>(space: ShareAudience, location: &'a Location<'a>) -> Arrival<'a> {
     let device = DeviceId::from_bytes([1, 2, 3, 4, 5, 6, 7, 8]);
     let (author, received) = ("Ana", at(1_800_000_000_000));
     Arrival { space, device, author, location, received, cleaner: &BUILT_IN }
@@ -219,7 +219,7 @@ fn every_kind_is_decided_for_every_space() {
         kinds
     };
     assert_eq!(
-        kinds(Space::Me),
+        kinds(ShareAudience::Me),
         [
             "start",
             "pulse",
@@ -249,22 +249,22 @@ fn every_kind_is_decided_for_every_space() {
             "decision",
         ]
     );
-    assert_eq!(kinds(Space::Team), ["open"]);
+    assert_eq!(kinds(ShareAudience::Team), ["open"]);
 }
 
 #[test]
 fn a_team_gets_approved_project_memories_and_nothing_about_where_they_come_from() {
     let words = "/home/ana/secret plans";
     for (status, scope, project, is_shared) in [
-        (Status::Approved, "project:shop", Some(here()), true),
-        (Status::Proposed, "project:shop", Some(here()), false),
-        (Status::Rejected, "project:shop", Some(here()), false),
-        (Status::Approved, "universal", None, false),
-        (Status::Approved, "language:rust", None, false),
-        (Status::Approved, "project:other", None, false),
-        (Status::Approved, "project:other", Some(ProjectId::of_anchor(b"/other")), false),
+        (MemoryStatus::Approved, "project:shop", Some(here()), true),
+        (MemoryStatus::Proposed, "project:shop", Some(here()), false),
+        (MemoryStatus::Rejected, "project:shop", Some(here()), false),
+        (MemoryStatus::Approved, "universal", None, false),
+        (MemoryStatus::Approved, "language:rust", None, false),
+        (MemoryStatus::Approved, "project:other", None, false),
+        (MemoryStatus::Approved, "project:other", Some(ProjectId::of_anchor(b"/other")), false),
     ] {
-        let sent = share(memory(words, status, scope, project), Space::Team);
+        let sent = share(memory(words, status, scope, project), ShareAudience::Team);
         assert_eq!(sent.is_some(), is_shared, "{status:?} {scope}");
         let Some(sent) = sent else { continue };
         let json = serde_json::to_string(&sent).unwrap();
@@ -278,20 +278,23 @@ fn a_team_gets_approved_project_memories_and_nothing_about_where_they_come_from(
 
 #[test]
 fn what_another_device_recorded_is_not_passed_on() {
-    let origin = Some(Origin { device: clean("0102030405060708"), author: None });
+    let origin = Some(RecordOrigin { device: clean("0102030405060708"), author: None });
     let foreign = Record { origin, ..record(Event::Pulse) };
-    let sharing = Sharing { space: Space::Me, ids: &[here()], cleaner: &BUILT_IN };
+    let sharing = Sharing { space: ShareAudience::Me, ids: &[here()], cleaner: &BUILT_IN };
     assert_eq!(shared(&foreign, &sharing), None);
-    let theirs = memory("x", Status::Approved, "project:shop", Some(here()));
+    let theirs = memory("x", MemoryStatus::Approved, "project:shop", Some(here()));
     let Event::Memory(MemoryChange { memory: Some(mut memory), id, based_on, parent }) = theirs else { panic!() };
     memory.source = clean("team");
-    assert_eq!(share(Event::Memory(MemoryChange { memory: Some(memory), id, based_on, parent }), Space::Team), None);
+    assert_eq!(
+        share(Event::Memory(MemoryChange { memory: Some(memory), id, based_on, parent }), ShareAudience::Team),
+        None
+    );
 }
 
 #[test]
 fn files_outside_the_project_and_their_names_stay_here() {
     let tool = events("x").into_iter().find(|event| matches!(event, Event::Tool(_))).unwrap();
-    let Some(Record { event: Event::Tool(used), location, .. }) = share(tool, Space::Me) else { panic!() };
+    let Some(Record { event: Event::Tool(used), location, .. }) = share(tool, ShareAudience::Me) else { panic!() };
     let paths: Vec<&str> = used.files.iter().map(|file| &*file.path).collect();
     assert_eq!((paths, used.names.len()), (vec!["src/a.rs", "x", "b.rs"], 0));
     assert_eq!((&*location.cwd, &*location.root, &*location.name), ("web", "", ""));
@@ -301,34 +304,38 @@ fn files_outside_the_project_and_their_names_stay_here() {
 #[test]
 fn a_record_of_another_device_takes_its_place_here() {
     let prompt = Event::Prompt { text: clean("fix /home/ana/code/shop/src/a.rs") };
-    let sent = share(prompt, Space::Me).unwrap();
+    let sent = share(prompt, ShareAudience::Me).unwrap();
     let there = there();
-    let kept = arrived(&sent, &arrival(Space::Me, &there)).unwrap();
+    let kept = arrived(&sent, &arrival(ShareAudience::Me, &there)).unwrap();
     assert_eq!(kept.event, Event::Prompt { text: clean("fix src/a.rs") });
     assert_eq!((&*kept.location.root, &*kept.location.cwd), ("/srv/store", "/srv/store/web"));
-    assert_eq!(kept.origin, Some(Origin { device: clean("0102030405060708"), author: None }));
-    let rule = memory("x", Status::Approved, "project:shop", Some(here()));
-    let kept = arrived(&share(rule, Space::Me).unwrap(), &arrival(Space::Me, &there)).unwrap();
+    assert_eq!(kept.origin, Some(RecordOrigin { device: clean("0102030405060708"), author: None }));
+    let rule = memory("x", MemoryStatus::Approved, "project:shop", Some(here()));
+    let kept = arrived(&share(rule, ShareAudience::Me).unwrap(), &arrival(ShareAudience::Me, &there)).unwrap();
     let Event::Memory(MemoryChange { memory: Some(memory), .. }) = kept.event else { panic!() };
     assert_eq!((&*memory.scope, memory.project), ("project:store", Some(there.project.clone())));
-    assert_eq!(memory.status, Status::Approved, "it is the same user");
+    assert_eq!(memory.status, MemoryStatus::Approved, "it is the same user");
 }
 
 #[test]
 fn a_wrong_clock_does_not_put_anything_into_the_future() {
     let there = there();
-    let early = Arrival { received: at(1_000), ..arrival(Space::Team, &there) };
-    let kept = arrived(&share(open(Kind::Next, "next:ship it"), Space::Team).unwrap(), &early).unwrap();
+    let early = Arrival { received: at(1_000), ..arrival(ShareAudience::Team, &there) };
+    let kept = arrived(&share(open(FactKind::Next, "next:ship it"), ShareAudience::Team).unwrap(), &early).unwrap();
     assert_eq!(kept.at, at(1_000));
-    let late = arrived(&share(Event::Pulse, Space::Me).unwrap(), &arrival(Space::Me, &there)).unwrap();
+    let late = arrived(&share(Event::Pulse, ShareAudience::Me).unwrap(), &arrival(ShareAudience::Me, &there)).unwrap();
     assert_eq!(late.at, at(1_700_000_000_000), "a true time stays");
     // The times inside a record too.
     let start = |space| Arrival { received: at(1), ..arrival(space, &there) };
-    let stated = arrived(&share(open(Kind::Next, "next:ship it"), Space::Team).unwrap(), &start(Space::Team)).unwrap();
+    let stated = arrived(
+        &share(open(FactKind::Next, "next:ship it"), ShareAudience::Team).unwrap(),
+        &start(ShareAudience::Team),
+    )
+    .unwrap();
     let Event::Open(OpenFacts { facts }) = &stated.event else { panic!() };
     assert_eq!(facts.iter().map(|fact| fact.at).collect::<Vec<_>>(), [at(1)]);
-    for space in [Space::Me, Space::Team] {
-        let sent = share(memory("x", Status::Approved, "project:shop", Some(here())), space).unwrap();
+    for space in [ShareAudience::Me, ShareAudience::Team] {
+        let sent = share(memory("x", MemoryStatus::Approved, "project:shop", Some(here())), space).unwrap();
         for (received, expected) in [(0, (at(0), at(0))), (1, (at(1), at(1))), (9, (at(1), at(2)))] {
             let kept = arrived(&sent, &Arrival { received: at(received), ..arrival(space, &there) }).unwrap();
             let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &kept.event else { panic!() };
@@ -340,20 +347,21 @@ fn a_wrong_clock_does_not_put_anything_into_the_future() {
 #[test]
 fn a_teammates_memory_is_a_proposal_with_a_name_of_its_own() {
     let there = there();
-    let sent = |text| share(memory(text, Status::Approved, "project:shop", Some(here())), Space::Team).unwrap();
-    let kept = |text| arrived(&sent(text), &arrival(Space::Team, &there)).unwrap();
+    let sent =
+        |text| share(memory(text, MemoryStatus::Approved, "project:shop", Some(here())), ShareAudience::Team).unwrap();
+    let kept = |text| arrived(&sent(text), &arrival(ShareAudience::Team, &there)).unwrap();
     let one = kept("x");
     let Event::Memory(change) = &one.event else { panic!() };
     let memory = change.memory.as_ref().unwrap();
-    assert_eq!((memory.status, &*memory.source, &*memory.scope), (Status::Proposed, "team", "project:store"));
+    assert_eq!((memory.status, &*memory.source, &*memory.scope), (MemoryStatus::Proposed, "team", "project:store"));
     assert_eq!(memory.background.author.as_deref(), Some("Ana"));
     assert_eq!((change.based_on, one.by_agent), (Some(0), true));
     assert_ne!(&*change.id, "m-1", "a teammate cannot change a memory of ours");
     assert_eq!(kept("x").key, one.key, "the same words are the same proposal");
     assert_ne!(kept("y").key, one.key, "other words are another one");
     // Even if somebody sends one that says so, it is not approved, universal or the user's own.
-    let forged = Record { event: super::tests::memory("x", Status::Approved, "universal", None), ..sent("x") };
-    assert_eq!(arrived(&forged, &arrival(Space::Team, &there)), None);
+    let forged = Record { event: super::tests::memory("x", MemoryStatus::Approved, "universal", None), ..sent("x") };
+    assert_eq!(arrived(&forged, &arrival(ShareAudience::Team, &there)), None);
 }
 
 #[test]
@@ -362,15 +370,15 @@ fn only_what_a_space_may_contain_is_taken_from_it() {
     for event in events("some words") {
         let word = EventKind::of(&event).word();
         let sent = record(event);
-        let is_taken = arrived(&sent, &arrival(Space::Team, &there)).is_some();
+        let is_taken = arrived(&sent, &arrival(ShareAudience::Team, &there)).is_some();
         assert_eq!(is_taken, word == "open", "{word}");
     }
-    let wrong = record(open(Kind::Said, "said:ignore this"));
-    let kept = arrived(&wrong, &arrival(Space::Team, &there)).unwrap();
+    let wrong = record(open(FactKind::Said, "said:ignore this"));
+    let kept = arrived(&wrong, &arrival(ShareAudience::Team, &there)).unwrap();
     assert_eq!(kept.event, Event::Open(OpenFacts::default()), "only decisions, blockers and next steps");
-    let many = vec![OpenFact { kind: Kind::Next, code: clean("next:x"), at: at(1), session: clean("s") }; 900];
+    let many = vec![OpenFact { kind: FactKind::Next, code: clean("next:x"), at: at(1), session: clean("s") }; 900];
     let Event::Open(kept) =
-        arrived(&record(Event::Open(OpenFacts { facts: many })), &arrival(Space::Team, &there)).unwrap().event
+        arrived(&record(Event::Open(OpenFacts { facts: many })), &arrival(ShareAudience::Team, &there)).unwrap().event
     else {
         panic!()
     };
@@ -401,7 +409,7 @@ proptest! {
     fn nothing_said_or_printed_reaches_a_team(word in marker(), folder in "[a-z]{1,8}") {
         let text = format!("{word} /home/ana/code/shop/{folder}/{word}.rs and /opt/{folder}/{word}");
         for event in events(&text) {
-            let Some(sent) = share(event, Space::Team) else { continue };
+            let Some(sent) = share(event, ShareAudience::Team) else { continue };
             let json = serde_json::to_string(&sent).unwrap();
             prop_assert!(!json.contains(&word), "{}", json);
         }
@@ -416,9 +424,9 @@ proptest! {
         let folders = folders.join("/");
         for path in [format!("{ROOT}/{folders}"), format!("/home/bo/{folders}"), format!("/opt/{folders}/x")] {
             let text = format!("dec:keep it in{before}{path}{after} from now");
-            let sent = [open(Kind::Decision, &text), memory(&text, Status::Approved, "project:shop", Some(here()))];
+            let sent = [open(FactKind::Decision, &text), memory(&text, MemoryStatus::Approved, "project:shop", Some(here()))];
             for event in sent {
-                let json = serde_json::to_string(&share(event, Space::Team).unwrap()).unwrap();
+                let json = serde_json::to_string(&share(event, ShareAudience::Team).unwrap()).unwrap();
                 prop_assert!(!json.contains(&path) && !json.contains("/home/") && !json.contains("/opt/"), "{}", json);
             }
         }
@@ -432,7 +440,7 @@ proptest! {
     ) {
         for path in [format!("{ROOT}/{folder}"), ROOT.to_string(), format!("/home/bo/{folder}"), "/Users/bo".into()] {
             for event in events(&format!("see{before}{path}{after}")) {
-                let Some(sent) = share(event, Space::Me) else { continue };
+                let Some(sent) = share(event, ShareAudience::Me) else { continue };
                 let json = serde_json::to_string(&sent).unwrap();
                 for hidden in ["/home/", "/Users/", "4242424", "4343434", "\"process\"", "\"transcript\"", here().as_str()] {
                     prop_assert!(!json.contains(hidden), "{} in {}", hidden, json);
@@ -443,7 +451,7 @@ proptest! {
 
     #[test]
     fn sharing_what_was_shared_changes_nothing(text in "[ -~/é]{0,40}") {
-        for space in [Space::Me, Space::Team] {
+        for space in [ShareAudience::Me, ShareAudience::Team] {
             for event in events(&text) {
                 let Some(sent) = share(event, space) else { continue };
                 let again = shared(&sent, &Sharing { space, ids: &[], cleaner: &BUILT_IN });

@@ -15,7 +15,7 @@ mod reason;
 mod roots;
 pub mod s3;
 
-pub use open::{Local, OpenError, open, redacted};
+pub use open::{LocalMachine, OpenError, open, redacted};
 
 /// The length of a name.
 pub const NAME_CHARS_MAX: usize = 64;

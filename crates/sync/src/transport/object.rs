@@ -3,26 +3,30 @@
 use super::{Answer, Document, Question, Sealed};
 
 /// An object that may answer a question: its name, if it is a document, and where it is.
-pub struct Object<W> {
+pub struct HubObject<W> {
     pub name: String,
     pub at: W,
 }
 
-impl<W> Object<W> {
-    pub fn document(name: &str, at: W) -> Object<W> {
-        Object { name: name.to_string(), at }
+impl<W> HubObject<W> {
+    pub fn document(name: &str, at: W) -> HubObject<W> {
+        HubObject { name: name.to_string(), at }
     }
 
-    pub fn batch(at: W) -> Object<W> {
-        Object { name: String::new(), at }
+    pub fn batch(at: W) -> HubObject<W> {
+        HubObject { name: String::new(), at }
     }
 }
 
 /// The answers, from the objects of each question, in order, and what all of them hold: `None` if there is no such
 /// object.
-pub fn answers<W>(questions: &[Question], named: Vec<Vec<Object<W>>>, contents: Vec<Option<Vec<u8>>>) -> Vec<Answer> {
+pub fn answers<W>(
+    questions: &[Question],
+    named: Vec<Vec<HubObject<W>>>,
+    contents: Vec<Option<Vec<u8>>>,
+) -> Vec<Answer> {
     let mut contents = contents.into_iter();
-    let answer = |(question, objects): (&Question, Vec<Object<W>>)| {
+    let answer = |(question, objects): (&Question, Vec<HubObject<W>>)| {
         let contents = contents.by_ref().take(objects.len()).collect::<Vec<_>>().into_iter();
         match question {
             Question::Heads(_) | Question::Few(..) => {
@@ -52,8 +56,8 @@ mod tests {
         let questions =
             [Question::After(Range { stream, generation: 1, sequence: 4, limit: 3 }), Question::Heads(place)];
         let named = vec![
-            vec![Object::batch(5), Object::batch(6), Object::batch(7)],
-            vec![Object::document("a", 1), Object::document("b", 2)],
+            vec![HubObject::batch(5), HubObject::batch(6), HubObject::batch(7)],
+            vec![HubObject::document("a", 1), HubObject::document("b", 2)],
         ];
         let some = |byte: u8| Some(vec![byte]);
         let found = answers(&questions, named, vec![some(5), None, some(7), None, some(2)]);

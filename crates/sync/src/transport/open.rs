@@ -11,7 +11,7 @@ use super::s3::S3;
 use super::{Transport, TransportError};
 
 /// What a transport needs of this machine.
-pub struct Local<'a> {
+pub struct LocalMachine<'a> {
     /// A folder of the home, for what a transport keeps here. It can be deleted at any time.
     pub dir: &'a Path,
     /// Reads a variable of the environment: credentials that are not part of the address.
@@ -29,7 +29,7 @@ pub enum OpenError {
 }
 
 /// Opens the hub at an address. Nothing is sent before the first verb is used.
-pub fn open(hub: &str, local: &Local) -> Result<Box<dyn Transport>, OpenError> {
+pub fn open(hub: &str, local: &LocalMachine) -> Result<Box<dyn Transport>, OpenError> {
     if let Some(folder) = folder(hub)? {
         return Ok(Box::new(Folder::open(folder)?));
     }
@@ -75,7 +75,7 @@ mod tests {
     fn opened(hub: &str) -> Result<(), String> {
         let dir = tempfile::tempdir().unwrap();
         let variable = |name: &str| (name == "PGPASSWORD").then(|| "hunter2".to_string());
-        let local = Local { dir: dir.path(), variable: &variable, time_max: Duration::from_secs(1) };
+        let local = LocalMachine { dir: dir.path(), variable: &variable, time_max: Duration::from_secs(1) };
         open(hub, &local).map(drop).map_err(|error| error.to_string())
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cerberus_checks::enforce::CheckCapability;
 use cerberus_loop::run::erase::LoopCapability;
-use cerberus_record::check::{CheckChange, Level};
+use cerberus_record::check::{CheckChange, CheckLevel};
 use cerberus_record::clean::text::Clean;
 use cerberus_store::capability::Capabilities;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub fn check(random: &mut Random) -> CheckChange<'static> {
     CheckChange {
         memory: Clean::word(random.pick::<&'static str>(&["m-0", "m-1", "m-2"])),
         rule: vec![Clean::word("--forbid"), Clean::word("npm")],
-        level: *random.pick(&Level::ALL),
+        level: *random.pick(&CheckLevel::ALL),
         content: Clean::word("0"),
         device: Clean::word("1"),
         allows_once: random.once_in(2),

@@ -14,15 +14,15 @@ use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::glob::Glob;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Note, Record, StartSource};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::Agent;
-use cerberus_record::memory::{Scope, Status};
+use cerberus_record::memory::{MemoryStatus, Scope};
 use cerberus_record::repository::Repository;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
 use cerberus_store::brief::recall::{self, Budget, Question};
 use cerberus_store::erase::forget;
-use cerberus_store::hook::capture::Captured;
+use cerberus_store::hook::capture::CaptureResult;
 use cerberus_store::hook::{answer, capture};
 use cerberus_store::import::{Import, TakeForgotten};
 use cerberus_store::journal;
@@ -30,7 +30,7 @@ use cerberus_store::memory::change::MemoryWriter;
 use cerberus_store::memory::distill;
 use cerberus_store::project::guides::UserFolders;
 use cerberus_store::project::identity;
-use cerberus_store::same_project::joined::{self, Joined, joined};
+use cerberus_store::same_project::joined::{self, JoinedProject, joined};
 use cerberus_store::same_project::repository::{self, Effort};
 use cerberus_store::sessions::{lifecycle, recover, sweep};
 use cerberus_store::view::recorder::Recorder;
@@ -185,7 +185,7 @@ impl World {
         let (agent_id, clock) = (Agent::from_name(agent).expect("an agent"), self.clock());
         let waiting =
             capture::capture(&self.home, &clock, agent_id, &payload, &|_| None).expect("a payload is captured");
-        if let Captured::Pending(waiting) = waiting {
+        if let CaptureResult::Pending(waiting) = waiting {
             let told =
                 answer::answer(&self.home, &clock, &UserFolders::default(), &no_agents(), &waiting, CAPABILITIES)
                     .expect("an answer");
@@ -334,7 +334,7 @@ impl World {
 
     fn memories(&self, store: &Store) -> Vec<MemoryRow> {
         let of = |status| store.memories(status, Timestamp::LAST).expect("memories");
-        Status::ALL.into_iter().flat_map(of).collect()
+        MemoryStatus::ALL.into_iter().flat_map(of).collect()
     }
 
     fn forget_memory(&mut self) -> String {
@@ -373,15 +373,15 @@ impl World {
         let one = self.random.pick(&all).clone();
         let what = match self.random.below(3) {
             0 => keeper.undo(&mut store, &one).map(|_| "taken back"),
-            1 => keeper.decide(&mut store, &one, Status::Rejected).map(|_| "rejected"),
-            _ => keeper.decide(&mut store, &one, Status::Approved).map(|_| "approved"),
+            1 => keeper.decide(&mut store, &one, MemoryStatus::Rejected).map(|_| "rejected"),
+            _ => keeper.decide(&mut store, &one, MemoryStatus::Approved).map(|_| "approved"),
         };
         format!("memory {}: {}", one.id, what.unwrap_or("refused"))
     }
 
     fn note(&mut self) -> String {
         let Session { agent, name, project } = self.session();
-        let kind = *self.random.pick(&[Kind::Next, Kind::Decision, Kind::Blocker, Kind::Done]);
+        let kind = *self.random.pick(&[FactKind::Next, FactKind::Decision, FactKind::Blocker, FactKind::Done]);
         let note = Note {
             kind,
             text: clean(&format!("Note {}", self.number % 5), Keep::SUBJECT),
@@ -465,7 +465,7 @@ impl World {
     fn forget_project(&mut self) -> String {
         let mut store = self.store();
         let located = identity::locate(&self.projects[self.number % self.projects.len()]);
-        let Joined { ids, names } = joined(&store, &located, self.now).expect("the projects");
+        let JoinedProject { ids, names } = joined(&store, &located, self.now).expect("the projects");
         let request = ForgetRequest::Projects { ids: ids.into_iter().collect(), names: names.into_iter().collect() };
         forget::forget(&self.home, &self.clock(), &mut store, &request, CAPABILITIES).expect("forgetting");
         format!("project {} is forgotten", located.name)

@@ -11,7 +11,7 @@ mod s3;
 use std::path::Path;
 use std::process::Command;
 
-use cerberus_sync::transport::{Local, Place, Put, Sealed, Stream, Transport, TransportError, open};
+use cerberus_sync::transport::{LocalMachine, Place, Put, Sealed, Stream, Transport, TransportError, open};
 use cerberus_testkit::conformance;
 use cerberus_testkit::hubs::delay::Delay;
 use cerberus_testkit::process::{LIMIT, Running, kill_group, wait_until};
@@ -22,7 +22,7 @@ const HUB: &str = "CERBERUS_HUB_TEST_ADDRESS";
 const DIR: &str = "CERBERUS_HUB_TEST_DIR";
 
 fn hub(address: &str, dir: &Path) -> Box<dyn Transport> {
-    open(address, &Local { dir, variable: &|_| None, time_max: LIMIT }).unwrap_or_else(|error| panic!("{error}"))
+    open(address, &LocalMachine { dir, variable: &|_| None, time_max: LIMIT }).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn place(project: &str) -> Place {

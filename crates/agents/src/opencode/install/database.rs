@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Row};
 
-use crate::install::transcripts::{Database, DatabaseError, Exported};
+use crate::install::transcripts::{Database, ExportedSession, TranscriptDatabaseError};
 
-type Result<T> = std::result::Result<T, DatabaseError>;
+type DatabaseResult<T> = std::result::Result<T, TranscriptDatabaseError>;
 
 /// How many subagents of one session are read.
 const SUBAGENTS_MAX: &str = "50";
@@ -21,7 +21,7 @@ pub(super) struct OpencodeDatabase {
 
 impl OpencodeDatabase {
     /// `busy` limits the wait for a lock that opencode holds.
-    pub(super) fn open(path: &Path, busy: Duration) -> Result<OpencodeDatabase> {
+    pub(super) fn open(path: &Path, busy: Duration) -> DatabaseResult<OpencodeDatabase> {
         let name = path.display().to_string();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || -> rusqlite::Result<Connection> {
@@ -36,7 +36,7 @@ impl OpencodeDatabase {
         }
     }
 
-    fn rows<T>(&self, sql: &str, with: &[&str], read: fn(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
+    fn rows<T>(&self, sql: &str, with: &[&str], read: fn(&Row) -> rusqlite::Result<T>) -> DatabaseResult<Vec<T>> {
         let ask = || {
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map(rusqlite::params_from_iter(with), read)?;
@@ -46,7 +46,7 @@ impl OpencodeDatabase {
     }
 
     /// A session with as many of its newest messages as fit.
-    fn newest(&self, session: &str, bytes_max: usize) -> Result<Exported> {
+    fn newest(&self, session: &str, bytes_max: usize) -> DatabaseResult<ExportedSession> {
         let described = self.rows(
             "WITH RECURSIVE above(id, parent, depth) AS (
                  SELECT id, parent_id, 0 FROM session WHERE id = ?1
@@ -82,10 +82,10 @@ impl OpencodeDatabase {
         exported.reverse();
         let info = serde_json::json!({"id": session, "parentID": parent, "directory": directory});
         let json = serde_json::json!({"info": info, "messages": exported}).to_string().into_bytes();
-        Ok(Exported { json, damaged_rows, is_whole })
+        Ok(ExportedSession { json, damaged_rows, is_whole })
     }
 
-    fn bytes_of(&self, message: &str) -> Result<usize> {
+    fn bytes_of(&self, message: &str) -> DatabaseResult<usize> {
         let sql = "SELECT (SELECT sum(length(CAST(data AS BLOB))) FROM message WHERE id = ?1)
             + coalesce((SELECT sum(length(CAST(data AS BLOB))) FROM part WHERE message_id = ?1), 0)";
         let bytes = self.rows(sql, &[message], |row| row.get::<_, Option<i64>>(0))?;
@@ -94,16 +94,16 @@ impl OpencodeDatabase {
 }
 
 impl Database for OpencodeDatabase {
-    fn sessions(&self) -> Result<Vec<String>> {
+    fn sessions(&self) -> DatabaseResult<Vec<String>> {
         self.rows("SELECT id FROM session ORDER BY time_created, id", &[], |row| row.get(0))
     }
 
     /// A session with all its messages. A subagent's export names the top-level session.
-    fn export(&self, session: &str) -> Result<Exported> {
+    fn export(&self, session: &str) -> DatabaseResult<ExportedSession> {
         self.newest(session, usize::MAX)
     }
 
-    fn ending(&self, session: &str, bytes_max: usize) -> Result<Exported> {
+    fn ending(&self, session: &str, bytes_max: usize) -> DatabaseResult<ExportedSession> {
         let ids: Vec<String> = self.rows(
             "WITH RECURSIVE below(id, depth) AS (
                  SELECT id, 0 FROM session WHERE id = ?1
@@ -113,7 +113,7 @@ impl Database for OpencodeDatabase {
             &[session, SUBAGENTS_MAX],
             |row| row.get(0),
         )?;
-        let mut ending = Exported { json: Vec::new(), damaged_rows: 0, is_whole: true };
+        let mut ending = ExportedSession { json: Vec::new(), damaged_rows: 0, is_whole: true };
         for id in ids {
             let exported = self.newest(&id, bytes_max.saturating_sub(ending.json.len()))?;
             ending.json.extend(exported.json);
@@ -124,8 +124,8 @@ impl Database for OpencodeDatabase {
     }
 }
 
-fn failed(path: &str, source: rusqlite::Error) -> DatabaseError {
-    DatabaseError { name: "opencode", path: path.to_string(), source: Box::new(source) }
+fn failed(path: &str, source: rusqlite::Error) -> TranscriptDatabaseError {
+    TranscriptDatabaseError { name: "opencode", path: path.to_string(), source: Box::new(source) }
 }
 
 fn pair(row: &Row) -> rusqlite::Result<(String, String)> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use self::database::OpencodeDatabase;
 use crate::install::transcripts::{TranscriptFiles, below, plain_name};
-use crate::install::{Profile, Scope, SettingsFile, Surroundings, in_dir};
+use crate::install::{InstallScope, Profile, SettingsFile, Surroundings, in_dir};
 use crate::opencode;
 use crate::settings::servers::{self, ServerStyle};
 use crate::settings::strict::Syntax;
@@ -20,7 +20,7 @@ static PLUGIN: WholeFile =
 
 static SERVER: ServerStyle = ServerStyle {
     list: "mcp",
-    form: servers::Form::CommandList,
+    form: servers::ServerForm::CommandList,
     env: "environment",
     server: |program| {
         Json::Object(vec![
@@ -39,10 +39,10 @@ fn dir(surroundings: &Surroundings) -> Option<PathBuf> {
     Some(config?.join("opencode"))
 }
 
-fn files(surroundings: &Surroundings, scope: Scope) -> Vec<SettingsFile> {
+fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> {
     let (plugins, config) = match scope {
-        Scope::User => (dir(surroundings), dir(surroundings)),
-        Scope::Project => (Some(surroundings.project.join(".opencode")), Some(surroundings.project.clone())),
+        InstallScope::User => (dir(surroundings), dir(surroundings)),
+        InstallScope::Project => (Some(surroundings.project.join(".opencode")), Some(surroundings.project.clone())),
     };
     let config_name = if config.as_deref().is_some_and(has_jsonc) { "opencode.jsonc" } else { "opencode.json" };
     let plugin = in_dir(plugins, &[("plugins/cerberus.js", PLUGINS, Syntax::Lenient)]);

@@ -5,9 +5,9 @@ pub mod wire;
 
 use cerberus_agents::settings::shell_word;
 use cerberus_checks::derive::derive;
-use cerberus_checks::enforce::{self, CheckRow, Said, Tally};
+use cerberus_checks::enforce::{self, CheckRow, CheckTally, CheckWish};
 use cerberus_checks::{Rule, RuleError};
-use cerberus_record::check::Level;
+use cerberus_record::check::CheckLevel;
 use cerberus_record::clean::text::line;
 use cerberus_record::memory::Scope;
 use cerberus_store::project::guides;
@@ -15,7 +15,7 @@ use cerberus_store::view::{MemoryRow, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
-use self::replayed::Replayed;
+use self::replayed::ReplayedCheck;
 use super::memory::find;
 use super::pause;
 use crate::context::{self, Context};
@@ -27,23 +27,23 @@ use crate::render;
 /// A check belongs to a memory that you approved by hand. It is a reminder for an agent that means well, not a sandbox.
 /// Only you can add, change or remove one; an agent that runs these commands is refused.
 #[derive(clap::Args)]
-pub struct Check {
+pub struct CheckArgs {
     #[command(subcommand)]
     pub(super) command: CheckCommand,
 }
 
 commands! {
     pub(super) enum CheckCommand {
-        Add(Box<Add>),
-        List(List),
-        Show(Show),
-        Level(SetLevel),
-        Remove(Remove),
-        AllowOnce(AllowOnce),
+        Add(Box<CheckAddArgs>),
+        List(CheckListArgs),
+        Show(CheckShowArgs),
+        Level(CheckSetLevelArgs),
+        Remove(CheckRemoveArgs),
+        AllowOnce(CheckAllowOnceArgs),
     }
 }
 
-impl Check {
+impl CheckArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         // Whatever is asked for, hooks read a whole file afterwards.
         enforce::compile(&context.home, &context.clock, &context.store()?)?;
@@ -51,8 +51,9 @@ impl Check {
     }
 }
 
-fn levels() -> impl TypedValueParser<Value = Level> {
-    PossibleValuesParser::new(Level::ALL.map(Level::word)).map(|word| Level::from_word(&word).unwrap_or(Level::Tell))
+fn levels() -> impl TypedValueParser<Value = CheckLevel> {
+    PossibleValuesParser::new(CheckLevel::ALL.map(CheckLevel::word))
+        .map(|word| CheckLevel::from_word(&word).unwrap_or(CheckLevel::Tell))
 }
 
 /// Give a memory a check
@@ -61,7 +62,7 @@ fn levels() -> impl TypedValueParser<Value = Level> {
 /// memory of this project first. The level is tell until you raise it: remind denies the first try and lets the identical
 /// retry pass, ask lets the agent ask you where it can, block always denies.
 #[derive(clap::Args)]
-pub struct Add {
+pub struct CheckAddArgs {
     /// The id of the memory, the start of its id, or a sentence
     #[arg(value_name = "ID|SENTENCE")]
     memory: String,
@@ -124,10 +125,10 @@ pub struct Add {
 
     /// How much it binds: tell, remind, ask, block
     #[arg(long, value_name = "LEVEL", default_value = "tell", hide_possible_values = true, value_parser = levels())]
-    level: Level,
+    level: CheckLevel,
 }
 
-impl Add {
+impl CheckAddArgs {
     fn words(&self) -> Vec<String> {
         let many = [
             ("--forbid", &self.forbid),
@@ -183,8 +184,8 @@ fn rule(parsed: std::result::Result<Rule, RuleError>) -> Result<Rule> {
     parsed.hint("`cerberus check add --help` lists the options")
 }
 
-fn not_clear() -> crate::failure::Failure {
-    crate::failure::Failure {
+fn not_clear() -> crate::failure::CommandFailure {
+    crate::failure::CommandFailure {
         error: anyhow::anyhow!("this sentence does not clearly say what to check"),
         hint: "say it with options, such as --forbid npm --instead pnpm; `cerberus check add --help` lists them"
             .to_string(),
@@ -205,15 +206,15 @@ fn fit(row: &MemoryRow) -> Result<()> {
 }
 
 /// Records the check and reports it, with what it would have stopped.
-fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level: Level) -> Result<()> {
+fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level: CheckLevel) -> Result<()> {
     if level > rule.level_max() {
         return Err(anyhow::anyhow!("a check of a text is never above {}", rule.level_max().word()))
             .hint(format!("use --level {}", rule.level_max().word()));
     }
-    let said = Said { memory: row, words: &rule.words(), level, allows_once: false };
+    let said = CheckWish { memory: row, words: &rule.words(), level, allows_once: false };
     enforce::say(&context.home, &context.clock, store, &context.located(), &said)?;
     let check = one(context, store, row.id.as_str())?;
-    let replayed = Replayed::of(context, store, &check)?;
+    let replayed = ReplayedCheck::of(context, store, &check)?;
     let wired = wire::rewire(context)?;
     if context.json {
         let mut value = as_json(&check, None);
@@ -225,7 +226,7 @@ fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level
     render::line(&shown(&check));
     replayed.lines().iter().for_each(|line| render::line(line));
     wire::print(&wired);
-    if level == Level::Tell {
+    if level == CheckLevel::Tell {
         render::talk(&format!("to switch it on: cerberus check level {} remind", row.id));
     }
     Ok(())
@@ -233,13 +234,13 @@ fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level
 
 /// List the checks, how often each was broken, and pauses that switched them off
 #[derive(clap::Args)]
-pub struct List {
+pub struct CheckListArgs {
     /// List memories and sentences of guides that a check can be read from instead
     #[arg(long)]
     possible: bool,
 }
 
-impl List {
+impl CheckListArgs {
     fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         if self.possible {
@@ -278,7 +279,7 @@ const PAUSES_MAX: usize = 5;
 fn list_possible(context: &Context, store: &Store) -> Result<()> {
     let known = enforce::all(&context.home, store, context.clock.now)?;
     let mut found: Vec<(String, String, Rule)> = Vec::new();
-    let memories = store.memories(cerberus_record::memory::Status::Approved, context.clock.now)?;
+    let memories = store.memories(cerberus_record::memory::MemoryStatus::Approved, context.clock.now)?;
     for row in memories.iter().filter(|row| known.iter().all(|check| *check.id() != row.id)) {
         let rule = derive(&row.memory.content);
         found.extend(rule.map(|rule| (row.id.as_str().to_string(), row.memory.content.to_string(), rule)));
@@ -309,19 +310,19 @@ fn list_possible(context: &Context, store: &Store) -> Result<()> {
 
 /// Show a check, and what it would have stopped so far
 #[derive(clap::Args)]
-pub struct Show {
+pub struct CheckShowArgs {
     /// The id of the memory, or the start of its id
     id: String,
 }
 
-impl Show {
+impl CheckShowArgs {
     fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         let tallies = enforce::tallies(&store, context.clock.now)?;
         let tally = tallies.iter().find(|(id, _)| id == row.id.as_str()).map(|(_, tally)| *tally);
-        let replayed = Replayed::of(context, &store, &check)?;
+        let replayed = ReplayedCheck::of(context, &store, &check)?;
         if context.json {
             let mut value = as_json(&check, tally);
             value["replay"] = replayed.json();
@@ -337,21 +338,21 @@ impl Show {
 
 /// Change how much a check binds: tell, remind, ask, block
 #[derive(clap::Args)]
-pub struct SetLevel {
+pub struct CheckSetLevelArgs {
     /// The id of the memory, or the start of its id
     id: String,
 
     /// tell switches it off
     #[arg(value_name = "LEVEL", hide_possible_values = true, value_parser = levels())]
-    level: Level,
+    level: CheckLevel,
 }
 
-impl SetLevel {
+impl CheckSetLevelArgs {
     fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
-        if self.level != Level::Tell {
+        if self.level != CheckLevel::Tell {
             fit(&row)?;
         }
         set(context, &mut store, &row, &check.rule, self.level)
@@ -360,17 +361,17 @@ impl SetLevel {
 
 /// Remove the check of a memory; the memory stays
 #[derive(clap::Args)]
-pub struct Remove {
+pub struct CheckRemoveArgs {
     /// The id of the memory, or the start of its id
     id: String,
 }
 
-impl Remove {
+impl CheckRemoveArgs {
     fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
-        let said = Said { memory: &check.memory, words: &[], level: Level::Tell, allows_once: false };
+        let said = CheckWish { memory: &check.memory, words: &[], level: CheckLevel::Tell, allows_once: false };
         enforce::say(&context.home, &context.clock, &mut store, &context.located(), &said)?;
         let wired = wire::rewire(context)?;
         context.answer(&json!({"id": row.id, "removed": true}), || {
@@ -382,18 +383,18 @@ impl Remove {
 
 /// Let the next violation of a check pass, within an hour
 #[derive(clap::Args)]
-pub struct AllowOnce {
+pub struct CheckAllowOnceArgs {
     /// The id of the memory, or the start of its id
     id: String,
 }
 
-impl AllowOnce {
+impl CheckAllowOnceArgs {
     fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let row = find(&store, &self.id, context.clock.now)?;
         let check = one(context, &store, row.id.as_str())?;
         let words = check.rule.words();
-        let said = Said { memory: &check.memory, words: &words, level: check.level, allows_once: true };
+        let said = CheckWish { memory: &check.memory, words: &words, level: check.level, allows_once: true };
         enforce::say(&context.home, &context.clock, &mut store, &context.located(), &said)?;
         context.answer(&json!({"id": row.id, "allowed_once": true}), || {
             render::line(&format!("the next violation of {} passes, within an hour", row.id))
@@ -423,12 +424,13 @@ fn one(context: &Context, store: &Store, id: &str) -> Result<CheckRow> {
 /// `m-12ab  remind  Use pnpm, not npm  (--forbid npm --instead pnpm)`.
 fn shown(row: &CheckRow) -> String {
     let sentence = line(&row.memory.memory.content, 100);
-    let idle = row.idle.filter(|_| row.level != Level::Tell).map_or_else(String::new, |why| format!("  off: {why}"));
+    let idle =
+        row.idle.filter(|_| row.level != CheckLevel::Tell).map_or_else(String::new, |why| format!("  off: {why}"));
     format!("{}  {}  {sentence}  ({}){idle}", row.id(), row.level.word(), row.rule)
 }
 
 /// `prevented 3, overridden 1, obeyed afterwards in 2 of 3 sessions`.
-pub fn counted(tally: &Tally) -> String {
+pub fn counted(tally: &CheckTally) -> String {
     let allowed = if tally.allowed > 0 { format!(", allowed {}", tally.allowed) } else { String::new() };
     format!(
         "prevented {}, overridden {}{allowed}, obeyed afterwards in {} of {}",
@@ -439,14 +441,14 @@ pub fn counted(tally: &Tally) -> String {
     )
 }
 
-pub fn tally_json(tally: &Tally) -> Value {
+pub fn tally_json(tally: &CheckTally) -> Value {
     json!({
         "prevented": tally.prevented, "overridden": tally.overridden, "allowed": tally.allowed,
         "sessions": tally.sessions, "obeyed": tally.obeyed,
     })
 }
 
-fn as_json(row: &CheckRow, tally: Option<Tally>) -> Value {
+fn as_json(row: &CheckRow, tally: Option<CheckTally>) -> Value {
     let mut value = json!({
         "id": row.id(), "sentence": &*row.memory.memory.content, "scope": &*row.memory.memory.scope,
         "kind": row.rule.kind(), "rule": row.rule.to_string(), "level": row.level.word(), "on": row.is_on(),

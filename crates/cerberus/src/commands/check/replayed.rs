@@ -12,19 +12,19 @@ use crate::failure::Result;
 /// How many examples are shown.
 const SHOWN: usize = 5;
 
-pub struct Replayed {
+pub struct ReplayedCheck {
     replay: Replay,
     noun: String,
 }
 
-impl Replayed {
-    pub fn of(context: &Context, store: &Store, row: &CheckRow) -> Result<Replayed> {
-        Replayed::of_check(context, enforce::check(store, row, context.clock.now)?)
+impl ReplayedCheck {
+    pub fn of(context: &Context, store: &Store, row: &CheckRow) -> Result<ReplayedCheck> {
+        ReplayedCheck::of_check(context, enforce::check(store, row, context.clock.now)?)
     }
 
-    pub fn of_check(context: &Context, check: Check) -> Result<Replayed> {
+    pub fn of_check(context: &Context, check: Check) -> Result<ReplayedCheck> {
         let noun = noun(&check.rule);
-        Ok(Replayed { replay: history::replay(&context.home, check)?, noun })
+        Ok(ReplayedCheck { replay: history::replay(&context.home, check)?, noun })
     }
 
     /// `would have stopped 22 of 107 commits`.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use cerberus_agents::install::wiring::{self, Repair};
-use cerberus_agents::install::{self, Scope};
-use cerberus_agents::settings::{Target, check_events};
+use cerberus_agents::install::{self, InstallScope};
+use cerberus_agents::settings::{InstallTarget, check_events};
 use cerberus_checks::enforce;
 use cerberus_record::id::Agent;
 
@@ -14,7 +14,7 @@ use crate::failure::Result;
 use crate::render;
 
 /// A settings file that was changed, or could not be.
-pub struct Wired {
+pub struct WiredFile {
     pub agent: Agent,
     pub path: PathBuf,
     problem: Option<String>,
@@ -27,13 +27,13 @@ pub fn is_enforcing(context: &Context) -> bool {
 }
 
 /// Brings the settings of all agents that run our hooks in line with the rules. Returns what changed.
-pub fn rewire(context: &Context) -> Result<Vec<Wired>> {
+pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
     let surroundings = context.agent_surroundings();
     let checks = is_enforcing(context);
     let mut changed = Vec::new();
     let _lock = wiring::lock(&context.home).ok();
     for profile in install::ALL {
-        for scope in Scope::ALL {
+        for scope in InstallScope::ALL {
             for file in (profile.files)(&surroundings, scope) {
                 if check_events(file.parts).next().is_none() {
                     continue;
@@ -46,19 +46,19 @@ pub fn rewire(context: &Context) -> Result<Vec<Wired>> {
                 }
                 let home = wired.servers.iter().find_map(|server| server.home.clone());
                 let client = client(profile, &surroundings, scope);
-                let target = Target { command: &command, client, home: home.as_deref(), checks };
+                let target = InstallTarget { command: &command, client, home: home.as_deref(), checks };
                 let made = wiring::plan_install(&context.home, profile.agent, &file, &target, Repair::No);
                 let problem = made.and_then(|change| change.apply(&context.home)).err().map(|error| error.to_string());
                 let afterwards = profile.afterwards.filter(|_| checks);
-                changed.push(Wired { agent: profile.agent, path: file.path, problem, afterwards });
+                changed.push(WiredFile { agent: profile.agent, path: file.path, problem, afterwards });
             }
         }
     }
     Ok(changed)
 }
 
-pub fn print(changed: &[Wired]) {
-    for Wired { agent, path, problem, afterwards } in changed {
+pub fn print(changed: &[WiredFile]) {
+    for WiredFile { agent, path, problem, afterwards } in changed {
         match problem {
             Some(problem) => render::talk(&format!("cerberus: {agent}: {problem}")),
             None => render::line(&format!("{agent}: {}: changed", path.display())),

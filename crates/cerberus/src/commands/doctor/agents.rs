@@ -1,34 +1,39 @@
 use std::path::{Path, PathBuf};
 
-use cerberus_agents::before::{self, Refusal};
-use cerberus_agents::install::versions::{self, Program};
+use cerberus_agents::before::{self, HookRefusal};
+use cerberus_agents::install::versions::{self, AgentProgram};
 use cerberus_agents::install::wiring::{self, WiringError};
-use cerberus_agents::install::{self, Profile, Scope, Surroundings, Trust};
-use cerberus_agents::settings::{Version, Wiring, check_events};
+use cerberus_agents::install::{self, HookTrust, InstallScope, Profile, Surroundings};
+use cerberus_agents::settings::{ProgramVersion, Wiring, check_events};
 use cerberus_store::view::Store;
 
-use super::{Check, bad, good};
+use super::{HealthCheck, bad, good};
 use crate::commands::check::wire::is_enforcing;
 use crate::context::Context;
 
 /// What is wrong, and what to do about it.
-type Problem = (String, String);
+type AgentProblem = (String, String);
 
 /// One agent on this machine.
 struct Subject<'a> {
     context: &'a Context,
     surroundings: &'a Surroundings<'a>,
     profile: &'static Profile,
-    client: Option<Version>,
+    client: Option<ProgramVersion>,
 }
 
 /// One check per agent.
-pub fn checks(context: &Context, store: Option<&Store>) -> Vec<Check> {
+pub fn checks(context: &Context, store: Option<&Store>) -> Vec<HealthCheck> {
     let surroundings = context.agent_surroundings();
     install::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
 }
 
-fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, profile: &'static Profile) -> Check {
+fn check(
+    context: &Context,
+    surroundings: &Surroundings,
+    store: Option<&Store>,
+    profile: &'static Profile,
+) -> HealthCheck {
     let name = profile.agent.name();
     if !profile.is_found(surroundings) {
         return good(name, "not found on this machine");
@@ -38,7 +43,7 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
     let mut said = describe(&programs);
     let is_uninstalled = wiring::is_uninstalled(&context.home, profile.agent);
     let mut scopes = Vec::new();
-    for scope in Scope::ALL {
+    for scope in InstallScope::ALL {
         match subject.wired(scope) {
             // A broken file without entries of ours is not our concern.
             Err(_) if is_uninstalled => {}
@@ -58,12 +63,12 @@ fn check(context: &Context, surroundings: &Surroundings, store: Option<&Store>, 
             return good(name, said.join("; "));
         }
         said.push("found, but Cerberus is not installed in it".to_string());
-        return bad(name, said.join("; "), subject.install(Scope::User, ""));
+        return bad(name, said.join("; "), subject.install(InstallScope::User, ""));
     }
     let mut problem = None;
     if has_plugin {
         said.push("installed by its plugin".to_string());
-        problem = subject.trust(Scope::User, &mut Vec::new()).or_else(|| subject.plugin_problem());
+        problem = subject.trust(InstallScope::User, &mut Vec::new()).or_else(|| subject.plugin_problem());
     }
     for (scope, wiring) in &scopes {
         let commands = Vec::from_iter(wiring.commands()).join(", ");
@@ -85,7 +90,7 @@ fn said_with(problem: String, said: &[String]) -> String {
 }
 
 /// What the agent's programs say about themselves. If there are several, the oldest decides what is installed.
-fn describe(programs: &[Program]) -> Vec<String> {
+fn describe(programs: &[AgentProgram]) -> Vec<String> {
     let Some(first) = programs.first() else { return Vec::new() };
     let mut said = vec![first.printed.clone().unwrap_or_else(|| "does not say its version".to_string())];
     let oldest = programs.iter().filter(|program| program.version().is_some()).min_by_key(|program| program.version());
@@ -99,18 +104,18 @@ fn describe(programs: &[Program]) -> Vec<String> {
 
 impl Subject<'_> {
     /// Whether the rules of the user are enforced in this agent. Returns a problem if they are not.
-    fn enforcement(&self, scopes: &[(Scope, Wiring)], said: &mut Vec<String>) -> Option<Problem> {
-        let files = (self.profile.files)(self.surroundings, Scope::User);
+    fn enforcement(&self, scopes: &[(InstallScope, Wiring)], said: &mut Vec<String>) -> Option<AgentProblem> {
+        let files = (self.profile.files)(self.surroundings, InstallScope::User);
         let mut events = files.iter().flat_map(|file| check_events(file.parts)).peekable();
         let is_wired =
             |event: &str| scopes.iter().any(|(_, wiring)| wiring.hooks.iter().any(|hook| hook.event == event));
         // An agent without hooks has a plugin, which asks by itself.
         if events.peek().is_some() && !events.any(is_wired) {
             let problem = "it does not enforce your checks: the hook before tool uses is missing".to_string();
-            return Some((problem, self.install(Scope::User, "")));
+            return Some((problem, self.install(InstallScope::User, "")));
         }
         let can = |meant| before::refuse(self.profile.agent, meant, "").is_some();
-        let words = match (can(Refusal::Deny), can(Refusal::GoOn)) {
+        let words = match (can(HookRefusal::Deny), can(HookRefusal::GoOn)) {
             (false, _) => "cannot enforce checks",
             (true, false) => "enforces checks, except those at the end of a turn",
             (true, true) => "enforces checks",
@@ -120,7 +125,7 @@ impl Subject<'_> {
     }
 
     /// Everything installed in the files of a scope.
-    fn wired(&self, scope: Scope) -> Result<Wiring, WiringError> {
+    fn wired(&self, scope: InstallScope) -> Result<Wiring, WiringError> {
         let mut all = Wiring::default();
         for file in (self.profile.files)(self.surroundings, scope) {
             let found = wiring::wiring(&file, self.client)?;
@@ -132,8 +137,8 @@ impl Subject<'_> {
     }
 
     /// The command that installs again; a read-only file must be made writable first.
-    fn install(&self, scope: Scope, option: &str) -> String {
-        let scope_option = if scope == Scope::User { "" } else { " --scope project" };
+    fn install(&self, scope: InstallScope, option: &str) -> String {
+        let scope_option = if scope == InstallScope::User { "" } else { " --scope project" };
         let command = format!("cerberus install --agent {}{scope_option}{option}", self.profile.agent);
         let files = (self.profile.files)(self.surroundings, scope);
         match files.iter().find(|file| !file.parts.is_empty() && wiring::is_read_only(file)) {
@@ -142,7 +147,7 @@ impl Subject<'_> {
         }
     }
 
-    fn unreadable(&self, scope: Scope, error: &WiringError) -> Problem {
+    fn unreadable(&self, scope: InstallScope, error: &WiringError) -> AgentProblem {
         match error {
             WiringError::Ignored { path, at, extra } => {
                 let problem = format!("{}: {at}: {extra}; the agent ignores the whole file", path.display());
@@ -160,7 +165,7 @@ impl Subject<'_> {
     }
 
     /// The plugin finds us by name.
-    fn plugin_problem(&self) -> Option<Problem> {
+    fn plugin_problem(&self) -> Option<AgentProblem> {
         if self.surroundings.on_path("cerberus").is_some() {
             return None;
         }
@@ -173,7 +178,7 @@ impl Subject<'_> {
     }
 
     /// The first thing that is wrong with the entries of a scope.
-    fn problem(&self, scope: Scope, wiring: &Wiring, said: &mut Vec<String>) -> Option<Problem> {
+    fn problem(&self, scope: InstallScope, wiring: &Wiring, said: &mut Vec<String>) -> Option<AgentProblem> {
         let install = || self.install(scope, "");
         if let Some(gone) = wiring.commands().iter().find(|command| !Path::new(command).is_file()) {
             return Some((format!("{gone} does not exist"), install()));
@@ -208,22 +213,22 @@ impl Subject<'_> {
     }
 
     /// Adds what is known about the agent's trust in the hooks. Returns a problem if the hooks certainly do not run.
-    fn trust(&self, scope: Scope, said: &mut Vec<String>) -> Option<Problem> {
+    fn trust(&self, scope: InstallScope, said: &mut Vec<String>) -> Option<AgentProblem> {
         match (self.profile.trust)(self.surroundings, scope) {
-            Trust::NotNeeded => None,
-            Trust::Unknown(why) => {
+            HookTrust::NotNeeded => None,
+            HookTrust::Unknown(why) => {
                 said.push(format!("trust unknown: {why}"));
                 None
             }
-            Trust::Disabled { setting, file } => Some((
+            HookTrust::Disabled { setting, file } => Some((
                 format!("its hooks are disabled: `{setting}` is true in {}", file.display()),
                 format!("remove `{setting}` from {}", file.display()),
             )),
-            Trust::Given { events, of } if events < of => Some((
+            HookTrust::Given { events, of } if events < of => Some((
                 format!("it has accepted the hooks of only {events} of {of} events"),
                 format!("start `{}` and accept its hooks", self.profile.program()),
             )),
-            Trust::Given { .. } => {
+            HookTrust::Given { .. } => {
                 said.push("hooks accepted (only the agent knows whether in their current form)".to_string());
                 None
             }
@@ -233,11 +238,11 @@ impl Subject<'_> {
 
 /// A program in the hooks that is older than this one. Those of a project are not asked: a repository may have named them,
 /// and nothing that a repository names is started.
-fn older(scope: Scope, wiring: &Wiring) -> Option<String> {
+fn older(scope: InstallScope, wiring: &Wiring) -> Option<String> {
     let this = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok()?;
-    let ours = Version::find(env!("CARGO_PKG_VERSION"))?;
+    let ours = ProgramVersion::find(env!("CARGO_PKG_VERSION"))?;
     let commands = wiring.commands();
-    let is_other = |path: &&Path| scope == Scope::User && path.canonicalize().is_ok_and(|path| path != this);
+    let is_other = |path: &&Path| scope == InstallScope::User && path.canonicalize().is_ok_and(|path| path != this);
     commands.iter().map(Path::new).filter(is_other).find_map(|path| {
         let theirs = versions::version_of(path).filter(|theirs| *theirs < ours)?;
         Some(format!("{} is version {theirs}, older than this program ({ours})", path.display()))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Check, bad, good};
+use super::{HealthCheck, bad, good};
 use crate::context::Context;
 use crate::render;
 
@@ -16,7 +16,7 @@ const RUNS: usize = 11;
 const FASTEST_MAX: Duration = Duration::from_millis(50);
 
 /// How long a hook takes on this machine, measured in a temporary home.
-pub fn check(context: &Context) -> Check {
+pub fn check(context: &Context) -> HealthCheck {
     match measure(context) {
         Err(error) => bad("hook", format!("could not be started: {error}"), "reinstall the binary"),
         Ok((fastest, median)) => {

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::pause;
-use super::project::Folders;
+use super::project::ProjectFolders;
 use crate::context::{Context, home_repair};
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -28,14 +28,14 @@ use crate::render;
 ///
 /// Exits 1 if anything is BAD.
 #[derive(clap::Args)]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Rebuild the view from the journal first; no data is lost
     #[arg(long)]
     rebuild: bool,
 }
 
 #[derive(Serialize)]
-struct Check {
+struct HealthCheck {
     name: &'static str,
     ok: bool,
     detail: String,
@@ -43,15 +43,15 @@ struct Check {
     fix: Option<String>,
 }
 
-fn good(name: &'static str, detail: impl Into<String>) -> Check {
-    Check { name, ok: true, detail: detail.into(), fix: None }
+fn good(name: &'static str, detail: impl Into<String>) -> HealthCheck {
+    HealthCheck { name, ok: true, detail: detail.into(), fix: None }
 }
 
-fn bad(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Check {
-    Check { name, ok: false, detail: detail.into(), fix: Some(fix.into()) }
+fn bad(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> HealthCheck {
+    HealthCheck { name, ok: false, detail: detail.into(), fix: Some(fix.into()) }
 }
 
-impl Doctor {
+impl DoctorArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         // The other checks would read settings and run programs that somebody else may have put there.
         let is_safe = context.home.unsafe_home().is_none();
@@ -72,7 +72,7 @@ impl Doctor {
         }
     }
 
-    fn checks(&self, context: &Context) -> Result<Vec<Check>> {
+    fn checks(&self, context: &Context) -> Result<Vec<HealthCheck>> {
         if self.rebuild {
             let mut store = context.store()?;
             fold::rebuild(&context.home, &mut store)
@@ -92,7 +92,7 @@ impl Doctor {
     }
 }
 
-fn home(context: &Context) -> Check {
+fn home(context: &Context) -> HealthCheck {
     let root = context.home.root();
     let is_open = |path: &Path| path.metadata().is_ok_and(|known| platform::mode(&known) & 0o077 != 0);
     let inside = [context.home.journal_dir(), view::view_file(&context.home), context.home.backups_dir()];
@@ -122,7 +122,7 @@ fn home(context: &Context) -> Check {
 
 const WRITABLE: &str = "make it readable and writable for you, or set CERBERUS_HOME to a folder that is";
 
-fn journal(context: &Context) -> Check {
+fn journal(context: &Context) -> HealthCheck {
     let dir = context.home.journal_dir();
     if dir.exists() && !platform::may_create_in(&dir) {
         return bad("journal", format!("{} is not writable", dir.display()), WRITABLE);
@@ -136,7 +136,7 @@ fn journal(context: &Context) -> Check {
     }
 }
 
-fn view(context: &Context) -> (Check, Option<Store>) {
+fn view(context: &Context) -> (HealthCheck, Option<Store>) {
     // Rebuilding needs a folder that can be written.
     let root = context.home.root();
     let is_read_only = root.exists() && !platform::may_create_in(root);
@@ -162,7 +162,7 @@ fn view(context: &Context) -> (Check, Option<Store>) {
     (good("view", detail), Some(store))
 }
 
-fn settings(context: &Context) -> Check {
+fn settings(context: &Context) -> HealthCheck {
     match context.settings_problem() {
         None => good("config", "valid"),
         Some(problem) => bad("config", problem, "fix or remove the file"),
@@ -170,7 +170,7 @@ fn settings(context: &Context) -> Check {
 }
 
 /// Whether hooks store anything here. This is the user's choice, so it is never a failure.
-fn storing(context: &Context) -> Check {
+fn storing(context: &Context) -> HealthCheck {
     match privacy::storage_block(&context.home, context.clock.now, &context.located()) {
         Some(shut @ StorageBlock::Paused { .. }) => {
             good("storing", format!("{}; `cerberus unpause` lifts it", pause::storing(context, &shut)))
@@ -181,7 +181,7 @@ fn storing(context: &Context) -> Check {
 }
 
 /// Whether the user's checks are enforced here, and how often a pause switched them off.
-fn checked(context: &Context, store: Option<&Store>) -> Option<Check> {
+fn checked(context: &Context, store: Option<&Store>) -> Option<HealthCheck> {
     let mut detail = pause::checks(context)?;
     let pauses = store.and_then(|store| store.pauses(context.clock.now).ok()).unwrap_or_default();
     let begun: Vec<_> = pauses.iter().filter(|pause| !pause.is_lifted).collect();
@@ -193,7 +193,7 @@ fn checked(context: &Context, store: Option<&Store>) -> Option<Check> {
 }
 
 /// Everything that leaves this machine, and where it goes. The user wants it, so it is never a failure.
-fn leaves(context: &Context) -> Check {
+fn leaves(context: &Context) -> HealthCheck {
     let destinations: Vec<String> =
         super::sync::destinations(context).into_iter().chain(summary::destination(context)).collect();
     match destinations.is_empty() {
@@ -203,7 +203,7 @@ fn leaves(context: &Context) -> Check {
 }
 
 /// Whether this project is in other folders too. An open question is not a failure.
-fn project(context: &Context, store: &Store) -> Option<Check> {
+fn project(context: &Context, store: &Store) -> Option<HealthCheck> {
     let located = context.located();
     if let Some(git_dir) = &located.disowned_by {
         let (root, git_dir) = (located.root.display(), git_dir.display());
@@ -211,7 +211,7 @@ fn project(context: &Context, store: &Store) -> Option<Check> {
             format!("{root}/.git leads to {git_dir}, which does not point back, so this is a project of its own");
         return Some(good("project", format!("{detail}; if it is yours: git config core.worktree '{root}'")));
     }
-    let folders = Folders::load(context, store, &located).ok()?;
+    let folders = ProjectFolders::load(context, store, &located).ok()?;
     let detail = match folders.questions().into_iter().next() {
         Some(question) => question,
         None => match folders.joined.len() {
@@ -223,7 +223,7 @@ fn project(context: &Context, store: &Store) -> Option<Check> {
 }
 
 /// Each space that this home takes part in.
-fn sync(context: &Context, store: &Store) -> Vec<Check> {
+fn sync(context: &Context, store: &Store) -> Vec<HealthCheck> {
     let one = |(is_good, detail, fix): (bool, String, &str)| match is_good {
         true => good("sync", detail),
         false => bad("sync", detail, fix),
@@ -231,7 +231,7 @@ fn sync(context: &Context, store: &Store) -> Vec<Check> {
     super::sync::checks(context, store).into_iter().map(one).collect()
 }
 
-fn lately(context: &Context) -> Check {
+fn lately(context: &Context) -> HealthCheck {
     // Read last, to include failures of the checks above.
     let failures = failures::recent(&context.home, context.now_again().clock.now);
     match failures.last() {

@@ -11,7 +11,7 @@ use cerberus_store::summary::FAILURE;
 use cerberus_store::summary::provider::Provider;
 use cerberus_store::view::Store;
 
-use super::{Check, bad, good};
+use super::{HealthCheck, bad, good};
 use crate::context::{Context, surroundings, users_surroundings};
 
 const NAME: &str = "summary";
@@ -19,7 +19,7 @@ const NAME: &str = "summary";
 /// Short, because the user is waiting.
 const REACH_MAX: Duration = Duration::from_secs(3);
 
-pub fn check(context: &Context, store: Option<&Store>) -> Check {
+pub fn check(context: &Context, store: Option<&Store>) -> HealthCheck {
     let Ok(config) = config::load(&context.home) else {
         return good(NAME, "off until config.toml is fixed");
     };

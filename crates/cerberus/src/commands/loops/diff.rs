@@ -11,7 +11,7 @@ use crate::render;
 ///
 /// Compares the checkpoints before and after it, so it does not matter what was committed.
 #[derive(clap::Args)]
-pub struct Diff {
+pub struct LoopDiffArgs {
     /// The number of the iteration in `loop history` [default: the last one]
     iteration: Option<u32>,
 
@@ -24,7 +24,7 @@ pub struct Diff {
     stat: bool,
 }
 
-impl Diff {
+impl LoopDiffArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let entries = ledger(context).read(context.clock.now)?;
         let last = history::latest_run(&entries).map(|run_state| run_state.run);

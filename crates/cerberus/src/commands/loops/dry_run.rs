@@ -1,6 +1,6 @@
 //! `loop run --dry-run`: shows the first prompt, the command line and the limits, and runs the check once.
 
-use cerberus_loop::completion::Checked;
+use cerberus_loop::completion::CompletionCheck;
 use cerberus_loop::run::dry_run;
 use cerberus_loop::run::interrupts::Interrupts;
 use cerberus_loop::run::runner::Job;
@@ -54,13 +54,13 @@ pub fn show(context: &Context, job: &Job, worktree: Option<&str>, interrupts: &I
     Ok(())
 }
 
-fn words(checked: &Checked) -> String {
+fn words(checked: &CompletionCheck) -> String {
     match checked {
-        Checked::Passed | Checked::Changed { .. } => {
+        CompletionCheck::Passed | CompletionCheck::Changed { .. } => {
             "it passes already, so the loop would end after one context".to_string()
         }
-        Checked::NoTests => "it succeeds but runs no tests, so it does not count".to_string(),
-        Checked::Failed { words, .. } => format!("it does not pass yet ({words})"),
+        CompletionCheck::NoTests => "it succeeds but runs no tests, so it does not count".to_string(),
+        CompletionCheck::Failed { words, .. } => format!("it does not pass yet ({words})"),
     }
 }
 

@@ -9,17 +9,17 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{duration, money, thousands};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Show what this project's last loop did, iteration by iteration
 #[derive(clap::Args)]
-pub struct History {
+pub struct LoopHistoryArgs {
     /// Show all runs, not only the last
     #[arg(long)]
     all: bool,
 }
 
-impl History {
+impl LoopHistoryArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let entries = ledger(context).read(context.clock.now)?;
         let mut rows = history::iterations(&entries);
@@ -32,7 +32,7 @@ impl History {
         if rows.is_empty() {
             render::line("no loop has run in this project");
         }
-        let local = Local::new(context.clock.now);
+        let local = LocalTime::new(context.clock.now);
         for row in &rows {
             show(row, self.all, &local);
         }
@@ -80,7 +80,7 @@ fn as_json(row: &Iteration) -> Value {
     value
 }
 
-fn show(row: &Iteration, with_run: bool, local: &Local) {
+fn show(row: &Iteration, with_run: bool, local: &LocalTime) {
     let number = if with_run { format!("{}.{}", row.run, row.iteration) } else { row.iteration.to_string() };
     let took = row.ended_at.map_or("running".to_string(), |ended| duration(ended.since(row.started_at)));
     let fill = row.fill_percent.map(|percent| format!("  {percent:.0} % full")).unwrap_or_default();
@@ -131,7 +131,7 @@ fn check_lines(check: &CheckResult) -> Vec<String> {
 }
 
 /// What the last run took and changed.
-fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::Entry]) {
+fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::LedgerEntry]) {
     const FILES_MAX: usize = 8;
     let morning = morning::of(rows);
     let events: Vec<String> = morning.events.iter().map(|(name, count)| render::count(*count, name)).collect();

@@ -7,17 +7,17 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{money, thousands};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// List the loops of all projects and worktrees, running ones first
 #[derive(clap::Args)]
-pub struct List {
+pub struct LoopListArgs {
     /// Show all runs, not only the last of each project and worktree
     #[arg(long)]
     all: bool,
 }
 
-impl List {
+impl LoopListArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut runs = list::runs(&context.home, context.clock.now)?;
         if !self.all {
@@ -32,7 +32,7 @@ impl List {
         if runs.is_empty() {
             render::line("no loop has run yet; `cerberus loop run` starts one");
         }
-        let local = Local::new(context.clock.now);
+        let local = LocalTime::new(context.clock.now);
         for run in &runs {
             show(run, &local);
         }
@@ -62,7 +62,7 @@ fn as_json(run: &LoopRun) -> Value {
     })
 }
 
-fn show(run: &LoopRun, local: &Local) {
+fn show(run: &LoopRun, local: &LocalTime) {
     let state = match (run.is_running, &run.state.stopped) {
         (true, _) => "running".to_string(),
         (false, Some((class, words))) => format!("{}: {words}", class.word()),

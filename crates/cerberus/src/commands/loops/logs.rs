@@ -1,18 +1,18 @@
 use std::time::Duration;
 
 use cerberus_loop::history::{self, Iteration};
-use cerberus_loop::run::audience::{Audience, Report};
-use cerberus_loop::run::ledger::Number;
-use cerberus_loop::run::logs::{Log, Printed};
+use cerberus_loop::run::audience::{Audience, LoopEvent};
+use cerberus_loop::run::ledger::AttemptNumber;
+use cerberus_loop::run::logs::{AttemptLog, AttemptOutput};
 
 use super::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
-use crate::render::loops::Screen;
+use crate::render::loops::LoopScreen;
 
 /// Show what the agent printed in this project's loop
 #[derive(clap::Args)]
-pub struct Logs {
+pub struct LoopLogsArgs {
     /// The number of the iteration in `loop history` [default: the last one]
     iteration: Option<u32>,
 
@@ -27,10 +27,10 @@ pub struct Logs {
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-impl Logs {
+impl LoopLogsArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        let mut screen = Screen::new(context.json);
-        let mut logs: Vec<Log> = Vec::new();
+        let mut screen = LoopScreen::new(context.json);
+        let mut logs: Vec<AttemptLog> = Vec::new();
         loop {
             let context = context.now_again();
             let ledger = ledger(&context);
@@ -49,9 +49,9 @@ impl Logs {
             };
             for row in of_run.iter().filter(wanted) {
                 for attempt in 1..=row.attempts {
-                    let number = Number { run: row.run, iteration: row.iteration, attempt };
+                    let number = AttemptNumber { run: row.run, iteration: row.iteration, attempt };
                     if logs.iter().all(|log| log.number != number) {
-                        logs.push(Log::new(&ledger, row.worker, number));
+                        logs.push(AttemptLog::new(&ledger, row.worker, number));
                     }
                 }
             }
@@ -71,17 +71,17 @@ impl Logs {
 }
 
 /// Shows what is new. Returns whether there was anything.
-fn show(screen: &mut Screen, log: &mut Log, context: &Context) -> Result<bool> {
+fn show(screen: &mut LoopScreen, log: &mut AttemptLog, context: &Context) -> Result<bool> {
     let is_first = log.is_unread();
     let printed = log.read_new(&context.home)?;
     if is_first && !printed.is_empty() {
-        let Number { iteration, attempt, .. } = log.number;
-        screen.report(&Report::Begun { iteration, attempt });
+        let AttemptNumber { iteration, attempt, .. } = log.number;
+        screen.report(&LoopEvent::Begun { iteration, attempt });
     }
     for one in &printed {
         match one {
-            Printed::Said(said) => screen.report(&Report::Said(said)),
-            Printed::Other(text) => screen.report(&Report::Error(text)),
+            AttemptOutput::Said(said) => screen.report(&LoopEvent::Said(said)),
+            AttemptOutput::Other(text) => screen.report(&LoopEvent::Error(text)),
         }
     }
     Ok(!printed.is_empty())

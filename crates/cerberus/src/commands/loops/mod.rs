@@ -16,7 +16,7 @@ mod stop;
 mod tell;
 mod worktree;
 
-use cerberus_loop::run::ledger::Ledger;
+use cerberus_loop::run::ledger::LoopLedger;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -26,33 +26,33 @@ use crate::failure::Result;
 /// When a context is nearly full or ends, the next one is told what it needs to continue: completed and pending work,
 /// changed files, decisions, blockers, the state of the tests.
 #[derive(clap::Args)]
-pub struct Loop {
+pub struct LoopArgs {
     #[command(subcommand)]
     pub(super) command: LoopCommand,
 }
 
 commands! {
     pub(super) enum LoopCommand {
-        Run(Box<run::Run>),
-        Status(status::Status),
-        Stop(stop::Stop),
-        Tell(tell::Tell),
-        List(list::List),
-        Logs(logs::Logs),
-        Diff(diff::Diff),
-        History(history::History),
-        Restore(restore::Restore),
-        Prune(prune::Prune),
-        Guard(guard::Guard),
+        Run(Box<run::LoopRunArgs>),
+        Status(status::LoopStatusArgs),
+        Stop(stop::LoopStopArgs),
+        Tell(tell::LoopTellArgs),
+        List(list::LoopListArgs),
+        Logs(logs::LoopLogsArgs),
+        Diff(diff::LoopDiffArgs),
+        History(history::LoopHistoryArgs),
+        Restore(restore::LoopRestoreArgs),
+        Prune(prune::LoopPruneArgs),
+        Guard(guard::LoopGuardArgs),
     }
 }
 
-impl Loop {
+impl LoopArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         self.command.run(context)
     }
 }
 
-fn ledger(context: &Context) -> Ledger {
-    Ledger::at(&context.home, &context.located())
+fn ledger(context: &Context) -> LoopLedger {
+    LoopLedger::at(&context.home, &context.located())
 }

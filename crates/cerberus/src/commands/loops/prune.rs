@@ -11,7 +11,7 @@ use crate::render;
 /// A loop itself keeps those of its last five runs. Checkpoints of worktrees that do not exist any more are removed too.
 /// `git gc` then frees the space.
 #[derive(clap::Args)]
-pub struct Prune {
+pub struct LoopPruneArgs {
     /// How many of the last runs keep their checkpoints
     #[arg(long, value_name = "RUNS", default_value_t = 1)]
     keep: usize,
@@ -21,7 +21,7 @@ pub struct Prune {
     pub(in crate::commands) dry_run: bool,
 }
 
-impl Prune {
+impl LoopPruneArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         const AGAIN: &str = "nothing else was changed; fix the problem and try again";
         if ledger(context).is_running()? && self.keep == 0 {

@@ -12,7 +12,7 @@ use crate::render;
 /// Does not touch the index, the branch, the stash, ignored files, submodules or files above 50 MiB. The current state is
 /// saved first.
 #[derive(clap::Args)]
-pub struct Restore {
+pub struct LoopRestoreArgs {
     /// The number of the iteration in `loop history`
     iteration: u32,
 
@@ -21,7 +21,7 @@ pub struct Restore {
     run: Option<u32>,
 }
 
-impl Restore {
+impl LoopRestoreArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let ledger = ledger(context);
         if ledger.is_running()? {

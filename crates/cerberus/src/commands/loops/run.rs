@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use cerberus_agents::install::Profile;
-use cerberus_agents::meter::redline::Level;
+use cerberus_agents::meter::redline::RedlineLevel;
 use cerberus_loop::reset::UtcOffset;
 use cerberus_loop::run::config as loop_config;
 use cerberus_loop::run::interrupts::Interrupts;
-use cerberus_loop::run::ledger::Ledger;
+use cerberus_loop::run::ledger::LoopLedger;
 use cerberus_loop::run::runner::{Job, LoopError};
 use cerberus_loop::run::start::{self, Start};
-use cerberus_loop::run::task::{Task, TaskError};
+use cerberus_loop::run::task::{LoopTask, TaskError};
 use cerberus_loop::run::worktrees::LoopWorktree;
 use cerberus_loop::settings::{Layer, Settings, Worker};
 use cerberus_loop::stop::ANOTHER_RUNNER_EXIT_CODE;
@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::platform::{SIGINT, Signals};
 use crate::render;
-use crate::render::loops::Screen;
+use crate::render::loops::LoopScreen;
 
 /// Run an agent on a task, one fresh context after another, until it is done or must stop
 ///
@@ -35,7 +35,7 @@ use crate::render::loops::Screen;
 /// 3 limit reached, 4 no progress, 5 the agent needs your attention (login, permission, flag), 6 interrupted, 7 another
 /// runner is active.
 #[derive(clap::Args)]
-pub struct Run {
+pub struct LoopRunArgs {
     #[arg(long, value_name = "NAME")]
     #[arg(help = format!("{} (any program that reads its task from standard input)", Worker::names()))]
     agent: Option<Worker>,
@@ -78,11 +78,11 @@ pub struct Run {
 
     /// Ask the session for its handoff when the context is this full: 70%, or 140000 tokens [default: 70%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
-    soft_redline: Option<Level>,
+    soft_redline: Option<RedlineLevel>,
 
     /// Stop the session when the context is this full [default: 85%]
     #[arg(long, value_name = "FILL", help_heading = "Redline")]
-    hard_redline: Option<Level>,
+    hard_redline: Option<RedlineLevel>,
 
     /// Size of the context window in tokens, if the agent does not report it
     #[arg(long, value_name = "TOKENS", help_heading = "Redline")]
@@ -206,7 +206,7 @@ pub struct Run {
     agent_args: Option<Vec<String>>,
 }
 
-impl Run {
+impl LoopRunArgs {
     /// Does not return if a loop has run: the exit code says how it ended.
     pub fn run(self, context: &Context) -> Result<()> {
         if context.clock.is_given {
@@ -220,7 +220,7 @@ impl Run {
         if dry_run {
             return dry_run::show(context, &job, named.as_deref(), &interrupts);
         }
-        let mut screen = Screen::new(context.json);
+        let mut screen = LoopScreen::new(context.json);
         let fallback = match fallback::job(context, &job) {
             Ok(fallback) => fallback,
             Err(wrong) => usage(&format!("the fallback agent: {wrong}; see `cerberus loop run --help`")),
@@ -263,7 +263,7 @@ impl Run {
         let project = loop_config::of_project(&root).hint(FIX)?;
         let earlier = match start {
             Start::Resume => {
-                let run_state = start::resumable(&Ledger::at(&context.home, &located));
+                let run_state = start::resumable(&LoopLedger::at(&context.home, &located));
                 run_state.hint("start a new run without --resume")?.layer
             }
             Start::Fresh => Layer::default(),
@@ -334,10 +334,10 @@ impl Run {
     }
 }
 
-fn task(settings: &Settings, cwd: &std::path::Path) -> Result<Task> {
+fn task(settings: &Settings, cwd: &std::path::Path) -> Result<LoopTask> {
     let task = match (&settings.prompt, &settings.prompt_file) {
-        (Some(prompt), _) => Task::Text(prompt.clone()),
-        (None, Some(file)) => Task::File(cwd.join(file)),
+        (Some(prompt), _) => LoopTask::Text(prompt.clone()),
+        (None, Some(file)) => LoopTask::File(cwd.join(file)),
         (None, None) => usage("no task given: use --prompt TEXT or --prompt-file FILE"),
     };
     match task.read() {

@@ -10,11 +10,11 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{money, thousands};
-use crate::render::time::{Local, rough};
+use crate::render::time::{LocalTime, rough};
 
 /// Show the state of this project's loop
 #[derive(clap::Args)]
-pub struct Status {
+pub struct LoopStatusArgs {
     /// Show it again whenever it changes, until the loop ends
     #[arg(long, short)]
     watch: bool,
@@ -22,10 +22,10 @@ pub struct Status {
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-impl Status {
+impl LoopStatusArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         if !self.watch {
-            let state = State::read(context)?;
+            let state = LoopState::read(context)?;
             match context.json {
                 true => render::json(&state.as_json()),
                 false => state.lines(context).iter().for_each(|line| render::line(line)),
@@ -35,7 +35,7 @@ impl Status {
         let mut shown = Vec::new();
         loop {
             let context = context.now_again();
-            let state = State::read(&context)?;
+            let state = LoopState::read(&context)?;
             let lines = if context.json { vec![state.as_json().to_string()] } else { state.lines(&context) };
             if lines != shown {
                 show_again(&lines, shown.len(), context.json);
@@ -64,15 +64,15 @@ fn show_again(lines: &[String], shown: usize, json: bool) {
 }
 
 /// What is known about the loop of a project, right now.
-struct State {
+struct LoopState {
     is_running: bool,
     run: Option<LoopRun>,
     /// Of the context at work.
     output: list::LastOutput,
 }
 
-impl State {
-    fn read(context: &Context) -> Result<State> {
+impl LoopState {
+    fn read(context: &Context) -> Result<LoopState> {
         let ledger = ledger(context);
         let is_running = ledger.is_running()?;
         let entries = ledger.read(context.clock.now)?;
@@ -81,7 +81,7 @@ impl State {
             Some(run) if is_running && run.state.open.is_some() => list::last_output(&context.home, run),
             _ => list::LastOutput::default(),
         };
-        Ok(State { is_running, run, output })
+        Ok(LoopState { is_running, run, output })
     }
 
     fn tokens(&self, run: &LoopRun) -> u64 {
@@ -116,7 +116,7 @@ impl State {
     fn lines(&self, context: &Context) -> Vec<String> {
         let Some(run) = &self.run else { return vec!["no loop has run in this project".to_string()] };
         let (state, now) = (&run.state, context.clock.now);
-        let local = Local::new(now);
+        let local = LocalTime::new(now);
         let runner = state.runner.as_ref().map_or("unknown".to_string(), |runner| runner.pid.to_string());
         let words = match (self.is_running, &state.stopped) {
             (true, _) => format!("is running, process {runner}"),

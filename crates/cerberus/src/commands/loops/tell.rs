@@ -1,5 +1,5 @@
 use cerberus_loop::handoff::state::Passage;
-use cerberus_loop::history::{self, Entry, Step};
+use cerberus_loop::history::{self, LedgerEntry, LedgerStep};
 use serde_json::json;
 
 use super::ledger;
@@ -11,7 +11,7 @@ use crate::render;
 ///
 /// The context that starts next hears it first, and later ones are reminded of it. The context at work is not disturbed.
 #[derive(clap::Args)]
-pub struct Tell {
+pub struct LoopTellArgs {
     /// The message
     #[arg(value_name = "TEXT")]
     text: String,
@@ -20,7 +20,7 @@ pub struct Tell {
 /// A message, not a document; longer texts belong into the task.
 const TEXT_BYTES_MAX: usize = 4_000;
 
-impl Tell {
+impl LoopTellArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let ledger = ledger(context);
         if !ledger.is_running()? {
@@ -34,8 +34,8 @@ impl Tell {
         let entries = ledger.read(context.clock.wall)?;
         let run = history::latest_run(&entries).map_or(1, |run_state| run_state.run);
         let text = Passage::new(context.home.cleaner(), self.text.trim());
-        let step = Step::Told { text: text.clone() };
-        ledger.append(&Entry { at: context.clock.wall, run, step })?;
+        let step = LedgerStep::Told { text: text.clone() };
+        ledger.append(&LedgerEntry { at: context.clock.wall, run, step })?;
         context.answer(&json!({ "run": run, "told": text }), || {
             render::line("the next context of the loop will hear this first")
         })

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use cerberus_record::session::Status;
+use cerberus_record::session::SessionStatus;
 use cerberus_record::time::Timestamp;
 use cerberus_store::config::Age;
 use cerberus_store::erase::forget;
@@ -18,7 +18,7 @@ use crate::render;
 /// Also deletes what `[store]` in config.toml says: sessions older than `retention`, and the oldest sessions while
 /// journal and view are larger than `max_size`. Without these settings nothing is deleted. Memories are always kept.
 #[derive(clap::Args)]
-pub struct SessionCleanup {
+pub struct SessionCleanupArgs {
     /// Delete archived sessions whose last activity is older than this: 30d, 12w
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
@@ -36,7 +36,7 @@ fn age(text: &str) -> std::result::Result<Duration, String> {
     Age::try_from(text.to_string()).map(|age| age.0)
 }
 
-impl SessionCleanup {
+impl SessionCleanupArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.older_than {
             Some(older_than) => self.delete(context, older_than),
@@ -77,7 +77,7 @@ impl SessionCleanup {
         let mut store = context.store()?;
         let before = context.clock.now.minus(older_than);
         let mut old = store.sessions(&[], Timestamp::EPOCH, context.clock.now)?;
-        old.retain(|session| session.state.status == Status::Archived && session.last_activity < before);
+        old.retain(|session| session.state.status == SessionStatus::Archived && session.last_activity < before);
         let ids: Vec<&str> = old.iter().map(|session| session.id.as_str()).collect();
         let what = render::count(ids.len(), "archived session");
         if !self.dry_run && !ids.is_empty() {

@@ -1,4 +1,4 @@
-use cerberus_record::memory::Status;
+use cerberus_record::memory::MemoryStatus;
 use cerberus_store::memory::distill;
 use cerberus_store::view::MemoryRow;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::render;
 
 /// Approve proposals, so that sessions are told them from now on
 #[derive(clap::Args)]
-pub struct Approve {
+pub struct MemoryApproveArgs {
     /// The ids, or the start of each id
     #[arg(required = true)]
     ids: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Approve {
 
 /// Reject proposals or approved memories permanently; they are not proposed again in nearly the same words
 #[derive(clap::Args)]
-pub struct Reject {
+pub struct MemoryRejectArgs {
     /// The ids, or the start of each id
     #[arg(required = true)]
     ids: Vec<String>,
@@ -25,24 +25,24 @@ pub struct Reject {
 
 /// Undo the last change to a memory or proposal: an approval, a rejection, an edit
 #[derive(clap::Args)]
-pub struct Undo {
+pub struct MemoryUndoArgs {
     /// Its id, or the start of its id
     id: String,
 }
 
-impl Approve {
+impl MemoryApproveArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        decide(context, &self.ids, Status::Approved)
+        decide(context, &self.ids, MemoryStatus::Approved)
     }
 }
 
-impl Reject {
+impl MemoryRejectArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        decide(context, &self.ids, Status::Rejected)
+        decide(context, &self.ids, MemoryStatus::Rejected)
     }
 }
 
-fn decide(context: &Context, ids: &[String], status: Status) -> Result<()> {
+fn decide(context: &Context, ids: &[String], status: MemoryStatus) -> Result<()> {
     let mut store = context.store()?;
     let located = context.located();
     let keeper = context.keeper(&located);
@@ -62,7 +62,7 @@ fn decide(context: &Context, ids: &[String], status: Status) -> Result<()> {
     Ok(())
 }
 
-impl Undo {
+impl MemoryUndoArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();

@@ -2,7 +2,7 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use serde_json::json;
 
 use super::ScopeArgument;
@@ -14,7 +14,7 @@ use crate::render;
 ///
 /// Without a new text or an option, the current text opens in your editor.
 #[derive(clap::Args)]
-pub struct Edit {
+pub struct MemoryEditArgs {
     /// Its id, or the start of its id
     id: String,
 
@@ -30,7 +30,7 @@ pub struct Edit {
     scope: Option<ScopeArgument>,
 }
 
-impl Edit {
+impl MemoryEditArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();
@@ -49,7 +49,7 @@ impl Edit {
             }
             memory.content = context.home.cleaner().clean(text.to_string(), Keep::MEMORY);
             // Further evidence must not replace the user's own words.
-            memory.source = Clean::word(Source::User.word());
+            memory.source = Clean::word(MemorySource::User.word());
         }
         if let Some(category) = self.category {
             memory.category = context.home.cleaner().clean(category, Keep::SUBJECT);

@@ -1,5 +1,5 @@
-use cerberus_record::memory::Status;
-use cerberus_record::source::Source;
+use cerberus_record::memory::MemoryStatus;
+use cerberus_record::source::MemorySource;
 use cerberus_store::erase::forget;
 use cerberus_store::sessions::caller::CalledBy;
 use cerberus_store::view::{MemoryRow, Store};
@@ -12,14 +12,14 @@ use crate::render;
 
 /// Delete memories permanently: from the journal, the view, the index, and the prompts they were learned from
 #[derive(clap::Args)]
-pub struct Forget {
+pub struct MemoryForgetArgs {
     /// The ids, or the start of each id
     #[arg(required_unless_present = "source", conflicts_with = "source")]
     pub ids: Vec<String>,
 
     /// All memories and proposals of this source: mcp, agent, pasted, import, … (see `cerberus memory list --source`)
     #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
-    pub source: Option<Source>,
+    pub source: Option<MemorySource>,
 
     /// Do not ask for confirmation
     #[arg(long)]
@@ -32,13 +32,13 @@ pub struct Forget {
 
 /// The ids of the deleted memories.
 #[derive(Serialize)]
-pub struct Forgotten {
+pub struct ForgottenMemories {
     pub forgotten: Vec<String>,
 }
 
-impl Forget {
-    pub fn of(ids: Vec<String>) -> Forget {
-        Forget { ids, source: None, yes: true, dry_run: false }
+impl MemoryForgetArgs {
+    pub fn of(ids: Vec<String>) -> MemoryForgetArgs {
+        MemoryForgetArgs { ids, source: None, yes: true, dry_run: false }
     }
 
     pub fn run(self, context: &Context) -> Result<()> {
@@ -67,7 +67,7 @@ impl Forget {
     }
 
     /// Deletes all of them, or none if one is not found.
-    pub fn forget(self, context: &Context, by_agent: bool) -> Result<Forgotten> {
+    pub fn forget(self, context: &Context, by_agent: bool) -> Result<ForgottenMemories> {
         let store = context.store()?;
         let rows = self.rows(context, &store)?;
         drop(store);
@@ -86,12 +86,12 @@ impl Forget {
 }
 
 /// An agent may only take back what agents suggested and nobody has decided about.
-fn forget(context: &Context, rows: &[MemoryRow], by_agent: bool) -> Result<Forgotten> {
-    let is_agents = |row: &MemoryRow| row.origin().is_agents() && row.memory.status == Status::Proposed;
+fn forget(context: &Context, rows: &[MemoryRow], by_agent: bool) -> Result<ForgottenMemories> {
+    let is_agents = |row: &MemoryRow| row.origin().is_agents() && row.memory.status == MemoryStatus::Proposed;
     let ids: Vec<String> = rows.iter().map(|row| row.id.to_string()).collect();
     if by_agent && !rows.iter().all(is_agents) {
         return Err(only_the_user("forget these memories", &format!("cerberus memory forget {}", ids.join(" "))));
     }
     forget::memories(&context.home, &context.clock, &mut context.store()?, rows)?;
-    Ok(Forgotten { forgotten: ids })
+    Ok(ForgottenMemories { forgotten: ids })
 }

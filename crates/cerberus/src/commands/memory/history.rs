@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::find;
@@ -17,12 +17,12 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::style::{Line, Screen};
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 use crate::render::{page, sessions};
 
 /// Show this project's recent sessions
 #[derive(clap::Args)]
-pub struct SessionHistory {
+pub struct MemoryHistoryArgs {
     /// How many days to go back
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     pub days: u32,
@@ -45,7 +45,7 @@ pub struct PastSession {
     started: Timestamp,
 }
 
-impl SessionHistory {
+impl MemoryHistoryArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let rows = self.sessions(context)?;
         if context.json {
@@ -63,7 +63,7 @@ impl SessionHistory {
         let listed = log::log(&mut store, &context.clock, &filter)?.sessions;
         let screen = Screen::of_stdout();
         let ids = find::id_lengths(&store, now)?;
-        let mut lines = sessions::list(&screen, &Local::new(now), &listed, &ids);
+        let mut lines = sessions::list(&screen, &LocalTime::new(now), &listed, &ids);
         let per_day = self.sparkline(context, &rows);
         lines.push(Line::new());
         lines.push(
@@ -91,7 +91,7 @@ impl SessionHistory {
             let facts = store.carried(std::slice::from_ref(&session), FactFilter::All, now)?.facts;
             let mut files: Vec<&str> = facts
                 .iter()
-                .filter(|known| known.fact.kind == Kind::File)
+                .filter(|known| known.fact.kind == FactKind::File)
                 .filter_map(|known| known.fact.path.as_deref())
                 .collect();
             files.sort_unstable();

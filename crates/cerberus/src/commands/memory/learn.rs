@@ -1,14 +1,14 @@
 use cerberus_recall::learn::exchange::CONTENT_BYTES_MAX;
-use cerberus_record::memory::Status;
-use cerberus_record::source::Source;
-use cerberus_store::memory::change::Learned;
+use cerberus_record::memory::MemoryStatus;
+use cerberus_record::source::MemorySource;
+use cerberus_store::memory::change::LearnResult;
 use cerberus_store::sessions::caller::CalledBy;
 use serde::Serialize;
 use serde_json::json;
 
 use super::ScopeArgument;
 use crate::context::Context;
-use crate::failure::{Failure, Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
 
 /// Remember a rule, a preference or any other short text for later sessions
@@ -16,7 +16,7 @@ use crate::render;
 /// A memory that contradicts an older one of the same scope replaces it; the older one is kept and shown as superseded.
 /// If an agent runs this command, the text is only proposed, for this project, and replaces nothing.
 #[derive(clap::Args)]
-pub struct Learn {
+pub struct MemoryLearnArgs {
     /// What to remember, in one sentence
     pub text: String,
 
@@ -41,15 +41,15 @@ pub struct LearnedMemory {
     pub status: String,
 }
 
-impl From<&Learned> for LearnedMemory {
-    fn from(learned: &Learned) -> LearnedMemory {
+impl From<&LearnResult> for LearnedMemory {
+    fn from(learned: &LearnResult) -> LearnedMemory {
         let supersedes = learned.supersedes.iter().map(|older| older.id.to_string()).collect();
         let status = learned.status.word().to_string();
         LearnedMemory { id: learned.id.to_string(), new: learned.is_new, supersedes, status }
     }
 }
 
-impl Learn {
+impl MemoryLearnArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let learned = self.learn(context, None)?;
         if context.json {
@@ -58,9 +58,9 @@ impl Learn {
         }
         let id = &learned.id;
         render::line(&match (learned.is_new, learned.status) {
-            (true, Status::Approved) => format!("learned {id}"),
+            (true, MemoryStatus::Approved) => format!("learned {id}"),
             (true, _) => format!("proposed {id}; it is told once the user approves it: cerberus memory approve {id}"),
-            (false, Status::Approved) => format!("already known: {id}"),
+            (false, MemoryStatus::Approved) => format!("already known: {id}"),
             (false, status) => format!("already {}: {id}", status.word()),
         });
         super::print_superseded(&learned.supersedes);
@@ -68,7 +68,7 @@ impl Learn {
     }
 
     /// `source` is given if it is not the user who runs this command.
-    pub fn learn(self, context: &Context, source: Option<Source>) -> Result<Learned> {
+    pub fn learn(self, context: &Context, source: Option<MemorySource>) -> Result<LearnResult> {
         let too_long = self.text.len() > CONTENT_BYTES_MAX;
         if self.text.trim().is_empty() || too_long {
             let what = if too_long { "too long" } else { "empty" };
@@ -79,13 +79,13 @@ impl Learn {
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
         let source = match source {
-            None if context.called_by(&store)? == CalledBy::Agent => Some(Source::Agent),
+            None if context.called_by(&store)? == CalledBy::Agent => Some(MemorySource::Agent),
             source => source,
         };
         if let Some(source) = source {
             return super::changed(keeper.suggest(&mut store, &self.text, &self.category, source));
         }
         let scope = self.scope.resolve(&located.name);
-        keeper.learn(&mut store, &self.text, &self.category, &scope).map_err(Failure::from)
+        keeper.learn(&mut store, &self.text, &self.category, &scope).map_err(CommandFailure::from)
     }
 }

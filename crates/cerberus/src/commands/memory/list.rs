@@ -1,5 +1,5 @@
-use cerberus_record::memory::Status;
-use cerberus_record::source::Source;
+use cerberus_record::memory::MemoryStatus;
+use cerberus_record::source::MemorySource;
 
 use super::super::log::SHOWN;
 use crate::context::Context;
@@ -8,7 +8,7 @@ use crate::render;
 
 /// List the memories of all scopes
 #[derive(clap::Args)]
-pub struct List {
+pub struct MemoryListArgs {
     /// Only memories of this scope: universal, language:NAME, project:NAME
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
@@ -19,7 +19,7 @@ pub struct List {
 
     /// Only memories of this source, proposals and rejected ones included: prompt, user, import, mcp, agent, pasted, …
     #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
-    source: Option<Source>,
+    source: Option<MemorySource>,
 
     /// How many to show, the newest [default: 10; all with --json]
     #[arg(short = 'n', long = "number", value_name = "N")]
@@ -30,7 +30,7 @@ pub struct List {
     all: bool,
 }
 
-impl List {
+impl MemoryListArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
@@ -53,7 +53,7 @@ impl List {
         }
         for row in &rows {
             let status = row.memory.status;
-            let mark = if status == Status::Approved { String::new() } else { format!("[{}] ", status.word()) };
+            let mark = if status == MemoryStatus::Approved { String::new() } else { format!("[{}] ", status.word()) };
             render::line(&format!("{mark}{}", render::memory::line(row, now)));
         }
         if rows.len() < total {

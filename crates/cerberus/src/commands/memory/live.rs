@@ -15,7 +15,7 @@ use crate::render;
 
 /// Start a session manually, for work without an agent that reports its sessions
 #[derive(clap::Args)]
-pub struct SessionStart {
+pub struct SessionStartArgs {
     /// What is being worked on: feature-auth, PHASE-2, …
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
@@ -23,9 +23,9 @@ pub struct SessionStart {
 
 /// End this project's live session
 #[derive(clap::Args)]
-pub struct SessionEnd {}
+pub struct SessionEndArgs {}
 
-impl SessionStart {
+impl SessionStartArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         context.may_store(&context.located())?;
         let mut store = context.swept_store()?;
@@ -56,7 +56,7 @@ impl SessionStart {
     }
 }
 
-impl SessionEnd {
+impl SessionEndArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.swept_store()?;
         let live = live_session(&store, &context.located(), &context.clock)?;

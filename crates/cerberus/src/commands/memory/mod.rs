@@ -20,8 +20,8 @@ mod transfer;
 
 use std::str::FromStr;
 
-use cerberus_record::memory::{Scope, Status};
-use cerberus_record::source::Source;
+use cerberus_record::memory::{MemoryStatus, Scope};
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_store::memory::change::ChangeError;
 use cerberus_store::same_project::joined::joined;
@@ -34,42 +34,42 @@ use crate::render;
 
 /// Manage sessions and memories
 #[derive(clap::Args)]
-pub struct Memory {
+pub struct MemoryArgs {
     #[command(subcommand)]
     pub(super) command: MemoryCommand,
 }
 
 commands! {
     pub(super) enum MemoryCommand {
-        SessionStart(live::SessionStart),
-        SessionEnd(live::SessionEnd),
-        SessionStatus(status::SessionStatus),
+        SessionStart(live::SessionStartArgs),
+        SessionEnd(live::SessionEndArgs),
+        SessionStatus(status::SessionStatusArgs),
         #[command(hide = true)]
-        SessionHistory(history::SessionHistory),
-        SessionCleanup(cleanup::SessionCleanup),
-        Recover(recover::Recover),
-        Propose(propose::Propose),
+        SessionHistory(history::MemoryHistoryArgs),
+        SessionCleanup(cleanup::SessionCleanupArgs),
+        Recover(recover::MemoryRecoverArgs),
+        Propose(propose::MemoryProposeArgs),
         #[command(hide = true)]
-        Review(review::Review),
-        Approve(decide::Approve),
-        Reject(decide::Reject),
-        Undo(decide::Undo),
+        Review(review::MemoryReviewArgs),
+        Approve(decide::MemoryApproveArgs),
+        Reject(decide::MemoryRejectArgs),
+        Undo(decide::MemoryUndoArgs),
         #[command(hide = true)]
-        Learn(learn::Learn),
-        Search(search::Search),
-        List(list::List),
-        Show(show::Show),
-        Edit(edit::Edit),
-        Forget(forget::Forget),
-        Stats(stats::Stats),
-        Publish(publish::Publish),
-        Unpublish(publish::Unpublish),
-        Export(transfer::Export),
-        Import(transfer::Import),
+        Learn(learn::MemoryLearnArgs),
+        Search(search::MemorySearchArgs),
+        List(list::MemoryListArgs),
+        Show(show::MemoryShowArgs),
+        Edit(edit::MemoryEditArgs),
+        Forget(forget::MemoryForgetArgs),
+        Stats(stats::MemoryStatsArgs),
+        Publish(publish::MemoryPublishArgs),
+        Unpublish(publish::MemoryUnpublishArgs),
+        Export(transfer::MemoryExportArgs),
+        Import(transfer::MemoryImportArgs),
     }
 }
 
-impl Memory {
+impl MemoryArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         self.command.run(context)
     }
@@ -104,9 +104,11 @@ impl ScopeArgument {
 }
 
 /// A source on the command line.
-fn sources() -> impl TypedValueParser<Value = Source> {
-    PossibleValuesParser::new(Source::ALL.map(Source::word).into_iter().chain([Source::Unknown.word()]))
-        .map(|word| Source::named(&word))
+fn sources() -> impl TypedValueParser<Value = MemorySource> {
+    PossibleValuesParser::new(
+        MemorySource::ALL.map(MemorySource::word).into_iter().chain([MemorySource::Unknown.word()]),
+    )
+    .map(|word| MemorySource::named(&word))
 }
 
 /// All scopes that match the given one. The current project may have other names in other folders.
@@ -141,10 +143,10 @@ pub fn changed<T>(result: std::result::Result<T, ChangeError>) -> Result<T> {
 
 /// The approved memories; with `wants_undecided` also proposals and rejected ones.
 fn all(store: &Store, wants_undecided: bool, now: Timestamp) -> Result<Vec<MemoryRow>> {
-    let mut rows = store.memories(Status::Approved, now)?;
+    let mut rows = store.memories(MemoryStatus::Approved, now)?;
     if wants_undecided {
-        rows.extend(store.memories(Status::Proposed, now)?);
-        rows.extend(store.memories(Status::Rejected, now)?);
+        rows.extend(store.memories(MemoryStatus::Proposed, now)?);
+        rows.extend(store.memories(MemoryStatus::Rejected, now)?);
     }
     Ok(rows)
 }

@@ -11,9 +11,9 @@ use crate::render;
 /// on", "always", "never", "remember") or you said it again in another session after it was quoted. It is listed too; `cerberus memory reject ID` reverts that. Nothing that you may have pasted, that a
 /// schedule or a program sent, or that is from an agent, is ever approved automatically.
 #[derive(clap::Args)]
-pub struct Propose {}
+pub struct MemoryProposeArgs {}
 
-impl Propose {
+impl MemoryProposeArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();

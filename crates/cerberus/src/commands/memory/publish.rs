@@ -1,4 +1,4 @@
-use cerberus_store::memory::publish::{self, Change, ChangeKind, PublishingError};
+use cerberus_store::memory::publish::{self, ChangeKind, PublishedFile, PublishingError};
 use serde_json::json;
 
 use crate::context::Context;
@@ -12,7 +12,7 @@ use crate::render;
 /// AGENTS.md. Only memories for this project are written, never those for all projects. What is written there is not
 /// told again in briefs. Running it again updates the block; if no memory is left, the block is removed.
 #[derive(clap::Args)]
-pub struct Publish {
+pub struct MemoryPublishArgs {
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(in crate::commands) dry_run: bool,
@@ -20,13 +20,13 @@ pub struct Publish {
 
 /// Remove the block that `memory publish` wrote
 #[derive(clap::Args)]
-pub struct Unpublish {
+pub struct MemoryUnpublishArgs {
     /// Show what would change, and write nothing
     #[arg(long)]
     pub(in crate::commands) dry_run: bool,
 }
 
-impl Publish {
+impl MemoryPublishArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         let store = context.store()?;
@@ -36,7 +36,7 @@ impl Publish {
     }
 }
 
-impl Unpublish {
+impl MemoryUnpublishArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         write(context, &[], self.dry_run)
     }
@@ -48,7 +48,7 @@ fn write(context: &Context, rules: &[&str], is_dry: bool) -> Result<()> {
     if !is_dry {
         hinted(publish::make(&changes))?;
     }
-    let name = |change: &Change| change.path.strip_prefix(&root).unwrap_or(&change.path).display().to_string();
+    let name = |change: &PublishedFile| change.path.strip_prefix(&root).unwrap_or(&change.path).display().to_string();
     if context.json {
         let files = changes.iter().map(|change| json!({"path": name(change), "change": change.kind.word()}));
         let files: Vec<_> = files.collect();

@@ -1,4 +1,4 @@
-use cerberus_record::session::Status;
+use cerberus_record::session::SessionStatus;
 use cerberus_store::erase::forget;
 use cerberus_store::sessions::recover;
 use cerberus_store::sessions::sweep;
@@ -12,14 +12,14 @@ use crate::capabilities;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// List, recover or discard crashed sessions
 ///
 /// The next session of a project recovers its crashed sessions automatically. Use this command to inspect them and
 /// decide yourself.
 #[derive(clap::Args)]
-pub struct Recover {
+pub struct MemoryRecoverArgs {
     /// The session to recover
     #[arg(value_name = "ID", required_unless_present = "list")]
     id: Option<String>,
@@ -37,7 +37,7 @@ pub struct Recover {
     yes: bool,
 }
 
-impl Recover {
+impl MemoryRecoverArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         match &self.id {
             None => list(context),
@@ -67,7 +67,7 @@ fn list(context: &Context) -> Result<()> {
     if shown.is_empty() {
         render::line("no crashed sessions");
     }
-    let local = Local::new(context.clock.now);
+    let local = LocalTime::new(context.clock.now);
     for (session, facts, corrections) in shown {
         let evidence = session.state.ended.as_ref().map_or("", |(_, evidence)| evidence);
         let line = format!("{}  {}  active {}", session.id, session.project_name, local.ago(session.last_activity));
@@ -92,7 +92,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
     }
     let actions = match (recovered, session.state.status) {
         (Some(recovered), _) => recovered.actions,
-        (None, Status::Recovered) => vec!["was already recovered".to_string()],
+        (None, SessionStatus::Recovered) => vec!["was already recovered".to_string()],
         (None, status) => {
             return Err(anyhow::anyhow!("session {id} did not crash: it is {}", status.word()))
                 .hint("`cerberus memory recover --list` lists the crashed sessions");
@@ -114,7 +114,7 @@ fn recover_one(context: &Context, id: &str) -> Result<()> {
 fn discard(context: &Context, id: &str, yes: bool) -> Result<()> {
     let mut store = context.swept_store()?;
     let session = context.session(&store, id)?;
-    if !matches!(session.state.status, Status::Crashed | Status::Recovered) {
+    if !matches!(session.state.status, SessionStatus::Crashed | SessionStatus::Recovered) {
         return Err(anyhow::anyhow!("session {id} did not crash: it is {}", session.state.status.word()))
             .hint("`cerberus session complete ID` removes its items from the brief");
     }

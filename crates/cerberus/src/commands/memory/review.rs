@@ -3,15 +3,15 @@ use std::io::{BufRead, IsTerminal};
 use cerberus_checks::derive::derive;
 use cerberus_checks::enforce;
 use cerberus_record::clean::text::{self, Keep};
-use cerberus_record::memory::Status;
-use cerberus_store::browse::proposals::{Quote, proposals};
+use cerberus_record::memory::MemoryStatus;
+use cerberus_store::browse::proposals::{ListedQuote, proposals};
 use cerberus_store::memory::change::MemoryWriter;
 use cerberus_store::view::{MemoryRow, Store};
 use serde_json::json;
 
 use super::edit::{has_editor, in_editor};
 use crate::commands::check::counted;
-use crate::commands::check::replayed::Replayed;
+use crate::commands::check::replayed::ReplayedCheck;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::platform;
@@ -25,7 +25,7 @@ use crate::render::style::{Line, Screen, Style, wrapped};
 /// permanently, l to leave it for later, u to undo the last answer, q to quit. Without an editor in EDITOR, e asks for
 /// the new text in place. If the input is not a terminal, answers are read one per line, and `e NEW TEXT` edits.
 #[derive(clap::Args)]
-pub struct Review {}
+pub struct MemoryReviewArgs {}
 
 /// How much of a prompt is shown.
 const PROMPT_CHARS_MAX: usize = 400;
@@ -33,7 +33,7 @@ const PROMPT_CHARS_MAX: usize = 400;
 const KEYS: &str = "a approve   e edit   r reject   l later   u undo   q quit";
 
 /// The user's answer to a proposal.
-enum Answer {
+enum ReviewAnswer {
     Approve,
     /// With this text, or with the one from the editor.
     Reword(Option<String>),
@@ -43,16 +43,16 @@ enum Answer {
     Quit,
 }
 
-impl Review {
+impl MemoryReviewArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let located = context.located();
         let mut store = context.store()?;
         let keeper = context.keeper(&located);
         let mut found = proposals(&keeper, &context.agent_surroundings(), &mut store)?;
-        let quotes: Vec<Vec<Quote>> = found.iter_mut().map(|one| std::mem::take(&mut one.quotes)).collect();
+        let quotes: Vec<Vec<ListedQuote>> = found.iter_mut().map(|one| std::mem::take(&mut one.quotes)).collect();
         let mut rows: Vec<MemoryRow> = found.into_iter().map(|one| one.row).collect();
         let mut reviewing =
-            Reviewing { context, keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
+            ReviewRun { context, keeper, store: &mut store, decided: Vec::new(), approved: 0, rejected: 0 };
         reviewing.go_through(&mut rows, &quotes, context.json)?;
         let (approved, rejected) = (reviewing.approved, reviewing.rejected);
         let left = rows.len() - approved - rejected;
@@ -73,7 +73,7 @@ fn as_check(context: &Context, store: &Store, row: &MemoryRow) -> Result<Option<
     let Some(rule) = derive(&row.memory.content) else { return Ok(None) };
     let words = rule.to_string();
     let check = enforce::check_of(store, row, rule, context.clock.now)?;
-    let summary = Replayed::of_check(context, check)?.summary();
+    let summary = ReplayedCheck::of_check(context, check)?.summary();
     Ok(Some(format!("as a check ({words}) it {summary}; once approved: cerberus check add {} --level remind", row.id)))
 }
 
@@ -91,18 +91,18 @@ fn suggest_lowering(context: &Context, store: &Store) -> Result<()> {
     Ok(())
 }
 
-struct Reviewing<'a> {
+struct ReviewRun<'a> {
     context: &'a Context,
     keeper: MemoryWriter<'a>,
     store: &'a mut Store,
     /// The indexes of the decided proposals, in order.
-    decided: Vec<(usize, Status)>,
+    decided: Vec<(usize, MemoryStatus)>,
     approved: usize,
     rejected: usize,
 }
 
-impl Reviewing<'_> {
-    fn go_through(&mut self, rows: &mut [MemoryRow], quotes: &[Vec<Quote>], is_quiet: bool) -> Result<()> {
+impl ReviewRun<'_> {
+    fn go_through(&mut self, rows: &mut [MemoryRow], quotes: &[Vec<ListedQuote>], is_quiet: bool) -> Result<()> {
         let say = |what: &str| {
             if !is_quiet {
                 render::line(&format!("  -> {what}"));
@@ -117,11 +117,11 @@ impl Reviewing<'_> {
                 }
             }
             match ask()? {
-                Answer::Approve => {
+                ReviewAnswer::Approve => {
                     self.decide(at, row, None)?;
                     say("approved; it is told from the next session on");
                 }
-                Answer::Reword(words) => {
+                ReviewAnswer::Reword(words) => {
                     match words.map_or_else(|| new_text(&row.memory.content), |words| Ok(Some(words)))? {
                         Some(words) => {
                             say(&format!("approved as: {}", words.trim()));
@@ -133,20 +133,20 @@ impl Reviewing<'_> {
                         }
                     }
                 }
-                Answer::Reject => {
-                    super::changed(self.keeper.decide(self.store, row, Status::Rejected))?;
-                    self.decided.push((at, Status::Rejected));
+                ReviewAnswer::Reject => {
+                    super::changed(self.keeper.decide(self.store, row, MemoryStatus::Rejected))?;
+                    self.decided.push((at, MemoryStatus::Rejected));
                     self.rejected += 1;
                     say("rejected; it is not proposed again");
                 }
-                Answer::Later => say("left for later"),
-                Answer::Undo => {
+                ReviewAnswer::Later => say("left for later"),
+                ReviewAnswer::Undo => {
                     let before = self.decided.len();
                     at = self.undo_last(rows, at)?;
                     say(if self.decided.len() < before { "undone" } else { "nothing to undo" });
                     continue;
                 }
-                Answer::Quit => return Ok(()),
+                ReviewAnswer::Quit => return Ok(()),
             }
             at += 1;
         }
@@ -155,13 +155,13 @@ impl Reviewing<'_> {
 
     fn decide(&mut self, at: usize, row: &MemoryRow, words: Option<String>) -> Result<()> {
         let mut memory = row.memory.clone();
-        memory.status = Status::Approved;
+        memory.status = MemoryStatus::Approved;
         if let Some(words) = words.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
             memory.content = self.keeper.home.cleaner().clean(words.to_string(), Keep::MEMORY);
         }
         let superseded = super::changed(self.keeper.revise(self.store, row, memory))?;
         super::print_superseded(&superseded);
-        self.decided.push((at, Status::Approved));
+        self.decided.push((at, MemoryStatus::Approved));
         self.approved += 1;
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Reviewing<'_> {
         super::changed(self.keeper.undo(self.store, &decided))?;
         rows[last] = find(self.store)?;
         match status {
-            Status::Approved => self.approved -= 1,
+            MemoryStatus::Approved => self.approved -= 1,
             _ => self.rejected -= 1,
         }
         Ok(last)
@@ -182,7 +182,7 @@ impl Reviewing<'_> {
 }
 
 /// The proposal, with the user's words. What says the same is shown once.
-fn show(row: &MemoryRow, quotes: &[Quote], at: usize, of: usize) {
+fn show(row: &MemoryRow, quotes: &[ListedQuote], at: usize, of: usize) {
     let (memory, screen) = (&row.memory, Screen::of_stdout());
     let mut lines = vec![Line::new()];
     let place = format!("{} of {of}", at + 1);
@@ -233,7 +233,7 @@ fn new_text(old: &str) -> Result<Option<String>> {
 }
 
 /// Waits for a valid answer. The end of the input means quit.
-fn ask() -> Result<Answer> {
+fn ask() -> Result<ReviewAnswer> {
     let stdin = std::io::stdin();
     loop {
         let (key, words) = if stdin.is_terminal() {
@@ -241,18 +241,18 @@ fn ask() -> Result<Answer> {
         } else {
             let mut line = String::new();
             if stdin.lock().read_line(&mut line).unwrap_or(0) == 0 {
-                return Ok(Answer::Quit);
+                return Ok(ReviewAnswer::Quit);
             }
             let (key, words) = line.trim().split_at(line.trim().len().min(1));
             (key.chars().next().unwrap_or('\n'), Some(words.trim().to_string()).filter(|words| !words.is_empty()))
         };
         match key {
-            'a' | 'y' => return Ok(Answer::Approve),
-            'e' => return Ok(Answer::Reword(words)),
-            'r' | 'n' => return Ok(Answer::Reject),
-            'l' | ' ' | '\n' | '\r' => return Ok(Answer::Later),
-            'u' => return Ok(Answer::Undo),
-            'q' | '\u{3}' | '\u{4}' | '\u{1b}' => return Ok(Answer::Quit),
+            'a' | 'y' => return Ok(ReviewAnswer::Approve),
+            'e' => return Ok(ReviewAnswer::Reword(words)),
+            'r' | 'n' => return Ok(ReviewAnswer::Reject),
+            'l' | ' ' | '\n' | '\r' => return Ok(ReviewAnswer::Later),
+            'u' => return Ok(ReviewAnswer::Undo),
+            'q' | '\u{3}' | '\u{4}' | '\u{1b}' => return Ok(ReviewAnswer::Quit),
             _ => render::talk(&format!("  {KEYS}")),
         }
     }

@@ -10,7 +10,7 @@ use crate::render;
 ///
 /// "Quoted words" must appear together; a trailing * matches any ending.
 #[derive(clap::Args)]
-pub struct Search {
+pub struct MemorySearchArgs {
     /// What to search for
     #[arg(required = true)]
     pub query: Vec<String>,
@@ -45,7 +45,7 @@ pub struct FoundMemory {
     pub superseded_by: Option<String>,
 }
 
-impl Search {
+impl MemorySearchArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let found = self.search(context)?;
         if context.json {

@@ -6,12 +6,12 @@ use crate::render;
 
 /// Show everything about a memory or proposal: evidence, uses, what it replaced, earlier versions
 #[derive(clap::Args)]
-pub struct Show {
+pub struct MemoryShowArgs {
     /// Its id, or the start of its id
     id: String,
 }
 
-impl Show {
+impl MemoryShowArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let row = super::find(&store, &self.id, context.clock.now)?;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use cerberus_record::memory::Status;
+use cerberus_record::memory::MemoryStatus;
 use serde_json::json;
 
 use crate::context::Context;
@@ -9,9 +9,9 @@ use crate::render;
 
 /// Count memories by scope and category, and how many are stale, superseded, unused or proposed
 #[derive(clap::Args)]
-pub struct Stats {}
+pub struct MemoryStatsArgs {}
 
-impl Stats {
+impl MemoryStatsArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
@@ -19,16 +19,16 @@ impl Stats {
         let (mut proposed, mut rejected) = (0, 0);
         for (status, scope, category, count) in store.memory_counts(now)? {
             match status {
-                Status::Approved => {
+                MemoryStatus::Approved => {
                     *by_scope.entry(scope).or_insert(0) += count;
                     *by_category.entry(category).or_insert(0) += count;
                 }
-                Status::Proposed => proposed += count,
-                Status::Rejected => rejected += count,
+                MemoryStatus::Proposed => proposed += count,
+                MemoryStatus::Rejected => rejected += count,
             }
         }
         let total: usize = by_scope.values().sum();
-        let rows = store.memories(Status::Approved, now)?;
+        let rows = store.memories(MemoryStatus::Approved, now)?;
         let count = |is_it: &dyn Fn(&cerberus_store::view::MemoryRow) -> bool| rows.iter().filter(|r| is_it(r)).count();
         let stale = count(&|row| row.is_stale(now));
         let superseded = count(&|row| row.superseded_by.is_some());

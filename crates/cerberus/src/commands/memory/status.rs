@@ -1,26 +1,26 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use cerberus_recall::brief::Known;
+use cerberus_recall::brief::KnownFact;
 use cerberus_recall::brief::failing::{self, SessionRun};
 use cerberus_recall::extract::symbols::Language;
-use cerberus_record::fact::Kind;
-use cerberus_record::runs::Ledger;
+use cerberus_record::fact::FactKind;
+use cerberus_record::runs::RunLedger;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::sweep::derive_state;
-use cerberus_store::view::{Carried, FactFilter, SessionRow, Store};
+use cerberus_store::view::{CarriedFacts, FactFilter, SessionRow, Store};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Show this project's live sessions and what was captured from them
 #[derive(clap::Args)]
-pub struct SessionStatus {
+pub struct SessionStatusArgs {
     /// Also show ended sessions
     #[arg(long)]
     all: bool,
@@ -33,7 +33,7 @@ pub struct SessionStatus {
 /// More than any session contains.
 pub const CORRECTIONS_MAX: usize = 10_000;
 
-impl SessionStatus {
+impl SessionStatusArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         session_status(context, self.all, self.id)
     }
@@ -64,7 +64,7 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
     if shown.is_empty() {
         render::line("no live sessions; --all also shows ended ones");
     }
-    let local = Local::new(now);
+    let local = LocalTime::new(now);
     for (session, row) in shown.iter().zip(&sessions) {
         let text = |name: &str| session[name].as_str().unwrap_or_default().to_string();
         render::line(&format!(
@@ -127,9 +127,9 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
 }
 
 /// The language of most of the session's edits.
-fn language(facts: &[Known]) -> Option<String> {
+fn language(facts: &[KnownFact]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for known in facts.iter().filter(|known| known.fact.kind == Kind::File) {
+    for known in facts.iter().filter(|known| known.fact.kind == FactKind::File) {
         if let Some(language) = known.fact.path.as_deref().and_then(Language::of_path) {
             *counts.entry(language.name()).or_default() += 1;
         }
@@ -138,9 +138,9 @@ fn language(facts: &[Known]) -> Option<String> {
 }
 
 /// Each fact once, in the order of first mention, with the time of its last mention.
-fn facts_json(carried: &Carried) -> Vec<Value> {
+fn facts_json(carried: &CarriedFacts) -> Vec<Value> {
     let mut shown: Vec<Value> = Vec::new();
-    let mut place: HashMap<(Kind, &str), usize> = HashMap::new();
+    let mut place: HashMap<(FactKind, &str), usize> = HashMap::new();
     for (known, source) in carried.facts.iter().zip(&carried.sources) {
         let fact = &known.fact;
         let mut value = json!({
@@ -167,7 +167,7 @@ fn facts_json(carried: &Carried) -> Vec<Value> {
 }
 
 fn tests_json(runs: &[SessionRun]) -> Value {
-    let mut ledger = Ledger::default();
+    let mut ledger = RunLedger::default();
     runs.iter().for_each(|ran| ledger.add(&ran.command, &ran.run));
     let (passing, failing): (Vec<_>, Vec<_>) = (ledger.passing().collect(), ledger.failing().collect());
     let (fixed, regressed): (Vec<_>, Vec<_>) = (ledger.fixed().collect(), ledger.regressed().collect());

@@ -12,7 +12,7 @@ use crate::render;
 
 /// Export memories to a file, one JSON object per line
 #[derive(clap::Args)]
-pub struct Export {
+pub struct MemoryExportArgs {
     /// The file to write, or - for standard output
     file: PathBuf,
 
@@ -26,7 +26,7 @@ pub struct Export {
 /// Each line becomes a memory of its own and is never merged with another. Existing memories are not changed; importing
 /// the same file again adds nothing. If an agent runs this command, each line is only proposed, for this project.
 #[derive(clap::Args)]
-pub struct Import {
+pub struct MemoryImportArgs {
     /// The file to read, or - for standard input
     file: PathBuf,
 }
@@ -34,7 +34,7 @@ pub struct Import {
 /// A larger file is not an export of memories.
 const FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-impl Export {
+impl MemoryExportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
@@ -57,7 +57,7 @@ impl Export {
     }
 }
 
-impl Import {
+impl MemoryImportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let text = self
             .read()

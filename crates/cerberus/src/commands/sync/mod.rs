@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use cerberus_os::failures;
 use cerberus_os::platform::processes::computer_name;
-use cerberus_sync::exchange::{Exchange, Report, note_refusal};
+use cerberus_sync::exchange::{Exchange, ExchangeReport, note_refusal};
 use cerberus_sync::local::{Files, Space};
 use cerberus_sync::transport::postgres::HUB_SQL;
 use cerberus_sync::transport::{self, Transport};
 use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
-pub use self::share::{Share, Unshare};
+pub use self::share::{ShareArgs, UnshareArgs};
 pub use self::status::{checks, destinations, json_of, lines};
 use crate::capabilities;
 use crate::context::Context;
-use crate::failure::{self, Failure, Hint, Result};
+use crate::failure::{self, CommandFailure, Hint, Result};
 use crate::render;
 
 /// Exchange what is new with your other devices and your teams
@@ -29,7 +29,7 @@ use crate::render;
 /// before `cerberus share` is typed in a project. No hook waits for this command: when a session ends, it is started in
 /// the background.
 #[derive(clap::Args)]
-pub struct Sync {
+pub struct SyncArgs {
     #[command(subcommand)]
     pub(in crate::commands) command: Option<SyncCommand>,
 
@@ -44,20 +44,20 @@ pub struct Sync {
 
 #[derive(clap::Subcommand)]
 pub(in crate::commands) enum SyncCommand {
-    Init(pair::Init),
-    Pair(pair::Pair),
-    Remove(pair::Remove),
+    Init(pair::SyncInitArgs),
+    Pair(pair::SyncPairArgs),
+    Remove(pair::SyncRemoveArgs),
     Leave(leave::Leave),
     Move(leave::Move),
     RotateRecovery(leave::RotateRecovery),
     Settle(leave::Settle),
-    Status(status::SyncStatus),
-    HubSql(HubSql),
+    Status(status::SyncStatusArgs),
+    HubSql(SyncHubSqlArgs),
 }
 
 /// Print the SQL that makes a PostgreSQL database a hub, for its administrator
 #[derive(clap::Args)]
-pub(in crate::commands) struct HubSql {}
+pub(in crate::commands) struct SyncHubSqlArgs {}
 
 /// Nobody waits for a detached exchange, but it must end.
 const DETACHED_MAX: Duration = Duration::from_secs(30);
@@ -68,7 +68,7 @@ const REQUEST_MAX: Duration = Duration::from_secs(30);
 const VARIABLE: &str = "CERBERUS_SYNC";
 const FAILURE: &str = "sync";
 
-impl Sync {
+impl SyncArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         context.require_privacy_rules()?;
         match self.command {
@@ -80,7 +80,7 @@ impl Sync {
             Some(SyncCommand::RotateRecovery(command)) => command.run(context),
             Some(SyncCommand::Settle(command)) => command.run(context),
             Some(SyncCommand::Status(command)) => command.run(context),
-            Some(SyncCommand::HubSql(HubSql {})) => {
+            Some(SyncCommand::HubSql(SyncHubSqlArgs {})) => {
                 match context.json {
                     true => render::json(&json!({ "sql": HUB_SQL })),
                     false => render::block(HUB_SQL.trim_end()),
@@ -105,12 +105,12 @@ fn now(context: &Context) -> Result<()> {
 }
 
 /// The result of one space.
-struct Done {
+struct SyncedSpace {
     space: Space,
-    result: std::result::Result<Report, SyncError>,
+    result: std::result::Result<ExchangeReport, SyncError>,
 }
 
-fn exchange_all(context: &Context) -> Result<Vec<Done>> {
+fn exchange_all(context: &Context) -> Result<Vec<SyncedSpace>> {
     let files = Files::new(&context.home);
     let _lock = files.lock()?;
     let spaces = files.spaces()?.spaces;
@@ -119,13 +119,17 @@ fn exchange_all(context: &Context) -> Result<Vec<Done>> {
         let result = exchange(context, &space, None);
         // A welcome may say what the space is.
         let space = files.spaces()?.spaces.into_iter().find(|one| one.number == space.number).unwrap_or(space);
-        done.push(Done { space, result });
+        done.push(SyncedSpace { space, result });
     }
     Ok(done)
 }
 
 /// Exchanges everything of one space. The caller holds the lock.
-fn exchange(context: &Context, space: &Space, records_max: Option<usize>) -> std::result::Result<Report, SyncError> {
+fn exchange(
+    context: &Context,
+    space: &Space,
+    records_max: Option<usize>,
+) -> std::result::Result<ExchangeReport, SyncError> {
     let opened = open(context, &space.hub);
     let mut hub = opened.inspect_err(|error| note_refusal(&context.home, space.number, error))?;
     let mut store = context.view().map_err(|failure| SyncError::Unreadable(format!("{:#}", failure.error)))?;
@@ -142,7 +146,7 @@ fn exchange(context: &Context, space: &Space, records_max: Option<usize>) -> std
 
 /// Opens a hub. Nothing is sent yet.
 fn open(context: &Context, address: &str) -> std::result::Result<Box<dyn Transport>, SyncError> {
-    let local = transport::Local {
+    let local = transport::LocalMachine {
         dir: &context.home.sync_dir().join("hub"),
         variable: &|name| std::env::var(name).ok(),
         time_max: REQUEST_MAX,
@@ -180,15 +184,15 @@ fn for_project(context: &Context) -> Result<()> {
     let root = located.root.to_string_lossy();
     let space = token::open(&context.home, &given, &located.project, &root).hint(CODE)?;
     let result = exchange(context, &space, Some(CONTAINER_RECORDS_MAX));
-    tell(context, &[Done { space, result }])
+    tell(context, &[SyncedSpace { space, result }])
 }
 
 const CODE: &str = "print a new key with `cerberus sync pair --for-project`";
 
 /// Says what happened. Fails if nothing could be exchanged with some hub.
-fn tell(context: &Context, done: &[Done]) -> Result<()> {
+fn tell(context: &Context, done: &[SyncedSpace]) -> Result<()> {
     if context.json {
-        let one = |Done { space, result }: &Done| -> Value {
+        let one = |SyncedSpace { space, result }: &SyncedSpace| -> Value {
             match result {
                 Ok(report) => json!({
                     "team": space.team, "sent": report.sent, "received": report.received, "let_in": report.let_in,
@@ -199,7 +203,7 @@ fn tell(context: &Context, done: &[Done]) -> Result<()> {
         };
         render::json(&json!({ "spaces": done.iter().map(one).collect::<Vec<_>>() }));
     }
-    for Done { space, result } in done.iter().filter(|_| !context.json) {
+    for SyncedSpace { space, result } in done.iter().filter(|_| !context.json) {
         let Ok(report) = result else { continue };
         report.let_in.iter().for_each(|name| render::line(&format!("{}: let in {name}", space.label())));
         if report.is_new_device {
@@ -213,13 +217,13 @@ fn tell(context: &Context, done: &[Done]) -> Result<()> {
     match done.iter().find_map(|one| Some((&one.space, one.result.as_ref().err()?))) {
         None => Ok(()),
         Some((space, error)) => {
-            Err(Failure { error: anyhow::anyhow!("{}: {error}", space.label()), hint: hint(error).to_string() })
+            Err(CommandFailure { error: anyhow::anyhow!("{}: {error}", space.label()), hint: hint(error).to_string() })
         }
     }
 }
 
 /// Says what was not exchanged because the user said so.
-fn tell_blocked(report: &Report) {
+fn tell_blocked(report: &ExchangeReport) {
     report.ended.iter().for_each(|line| render::line(&format!("{line}; `cerberus share` shares it again")));
     report.paused.iter().for_each(|line| render::line(&format!("{line}; nothing was sent or stored")));
 }
@@ -260,9 +264,9 @@ fn hint(error: &SyncError) -> &'static str {
 }
 
 /// A failure with the hint that fits it.
-fn failed(error: SyncError) -> Failure {
+fn failed(error: SyncError) -> CommandFailure {
     let hint = hint(&error).to_string();
-    Failure { error: error.into(), hint }
+    CommandFailure { error: error.into(), hint }
 }
 
 /// What this device is called unless the user says otherwise.

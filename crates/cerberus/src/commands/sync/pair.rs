@@ -3,7 +3,7 @@ use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use cerberus_sync::SyncError;
-use cerberus_sync::chain::State;
+use cerberus_sync::chain::ChainState;
 use cerberus_sync::links::{self, Signer};
 use cerberus_sync::local::{Files, Space};
 use cerberus_sync::{keys, spaces, token};
@@ -19,7 +19,7 @@ use crate::render;
 /// Without a code, this makes a new space for your own devices, or with --team for a team, and prints a recovery code.
 /// With --code it joins a space, with a code that `cerberus sync pair` printed on another device.
 #[derive(clap::Args)]
-pub struct Init {
+pub struct SyncInitArgs {
     /// The address: /a/folder, git+ssh://…, git+https://…, postgres://…, s3+https://…
     #[arg(value_name = "URL")]
     url: String,
@@ -45,7 +45,7 @@ pub struct Init {
     wait: u64,
 }
 
-impl Init {
+impl SyncInitArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
         let lock = files.lock()?;
@@ -163,7 +163,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The code can be used once, for 15 minutes. This command waits until the other device has used it; with --wait 0, the
 /// next `cerberus sync` lets the device in.
 #[derive(clap::Args)]
-pub struct Pair {
+pub struct SyncPairArgs {
     /// For a team instead of your own devices
     #[arg(long, value_name = "NAME")]
     team: Option<String>,
@@ -177,7 +177,7 @@ pub struct Pair {
     wait: u64,
 }
 
-impl Pair {
+impl SyncPairArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
         let lock = files.lock()?;
@@ -237,7 +237,7 @@ impl Pair {
 ///
 /// A removal cannot be undone; the device can be let in again as a new one. Devices that it let in stay, and are named.
 #[derive(clap::Args)]
-pub struct Remove {
+pub struct SyncRemoveArgs {
     /// The device, by its name or the beginning of its id
     #[arg(value_name = "DEVICE")]
     device: String,
@@ -251,7 +251,7 @@ pub struct Remove {
     yes: bool,
 }
 
-impl Remove {
+impl SyncRemoveArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
         let _lock = files.lock()?;
@@ -285,7 +285,7 @@ impl Remove {
     }
 
     /// The devices, or the keys of containers, that are meant.
-    fn meant(&self, state: &State, names: &BTreeMap<String, String>) -> Result<BTreeSet<String>> {
+    fn meant(&self, state: &ChainState, names: &BTreeMap<String, String>) -> Result<BTreeSet<String>> {
         let is_meant = |(id, name): &(&String, &String)| {
             **name == self.device || self.device.len() >= ID_CHARS_MIN && id.starts_with(&self.device)
         };
@@ -304,7 +304,7 @@ impl Remove {
 }
 
 /// What devices and keys of containers are called.
-fn names(space: &Space, state: &State) -> BTreeMap<String, String> {
+fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
     let grants = state
         .grants
         .iter()

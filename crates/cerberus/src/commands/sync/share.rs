@@ -15,7 +15,7 @@ use crate::render;
 /// project memories, and decisions, blockers and next steps that you recorded; never prompts, agents' words, commands,
 /// output or memories that apply everywhere. --dry-run shows it first.
 #[derive(clap::Args)]
-pub struct Share {
+pub struct ShareArgs {
     /// With this team instead of your own devices
     #[arg(long, value_name = "NAME")]
     pub(in crate::commands) team: Option<String>,
@@ -29,13 +29,13 @@ pub struct Share {
 ///
 /// What this device sent is removed from the hub, and what came from others is removed here.
 #[derive(clap::Args)]
-pub struct Unshare {
+pub struct UnshareArgs {
     /// With this team instead of your own devices
     #[arg(long, value_name = "NAME")]
     pub(in crate::commands) team: Option<String>,
 }
 
-impl Share {
+impl ShareArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();
@@ -105,7 +105,7 @@ fn tell_preview(context: &Context, space: &Space, preview: &preview::Preview) ->
     Ok(())
 }
 
-impl Unshare {
+impl UnshareArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let files = Files::new(&context.home);
         let _lock = files.lock()?;

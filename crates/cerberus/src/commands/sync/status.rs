@@ -10,13 +10,13 @@ use super::failed;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
-use crate::render::time::Local;
+use crate::render::time::LocalTime;
 
 /// Show devices, shared projects, what is not sent yet, and what is wrong
 #[derive(clap::Args)]
-pub struct SyncStatus {}
+pub struct SyncStatusArgs {}
 
-impl SyncStatus {
+impl SyncStatusArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.view()?;
         let spaces = status::status(&context.home, &store, context.clock.now).map_err(failed)?;
@@ -35,7 +35,7 @@ impl SyncStatus {
 }
 
 fn print(context: &Context, space: &SpaceStatus) {
-    let local = Local::new(context.clock.now);
+    let local = LocalTime::new(context.clock.now);
     render::line(&format!("{}  ({})", status::label(space.team.as_deref()), space.hub));
     if space.waiting {
         render::line("  waiting to be let in");
@@ -100,7 +100,7 @@ fn confirmed_line(confirmed: usize, devices: usize, hub_keeps: bool) -> String {
 
 /// Lines for `cerberus status`.
 pub fn lines(context: &Context, store: &Store) -> Vec<(&'static str, String)> {
-    let local = Local::new(context.clock.now);
+    let local = LocalTime::new(context.clock.now);
     let one = |space: &SpaceStatus| -> Vec<(&'static str, String)> {
         let label = status::label(space.team.as_deref());
         if space.waiting {
@@ -151,7 +151,7 @@ pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static s
         Ok(spaces) => spaces,
         Err(error) => return vec![(false, error.to_string(), "restore the file, or join again with a code")],
     };
-    let local = Local::new(context.clock.now);
+    let local = LocalTime::new(context.clock.now);
     let one = |space: &SpaceStatus| {
         let label = status::label(space.team.as_deref());
         let last = |at: Option<Timestamp>| at.map_or_else(|| "never".to_string(), |at| local.ago(at));

@@ -4,8 +4,8 @@ use cerberus_record::clean::text::Keep;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arguments, Effect};
-use crate::commands::brief::BriefCommand;
+use super::{ToolEffect, ToolParameters};
+use crate::commands::brief::BriefArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -27,15 +27,15 @@ pub struct ContextAnswer {
     left_out: usize,
 }
 
-impl Arguments for SessionContext {
+impl ToolParameters for SessionContext {
     const NAME: &'static str = "session_context";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     type Answer = ContextAnswer;
 
     fn call(self, context: &Context) -> Result<ContextAnswer> {
         // Limited to the length of a prompt.
         let query = self.query.map(|query| context.home.cleaner().clean(query, Keep::PROMPT).to_string());
-        let briefing = BriefCommand::for_start(query).briefing(context)?;
+        let briefing = BriefArgs::for_start(query).briefing(context)?;
         let brief = briefing.brief;
         Ok(ContextAnswer {
             project: briefing.project,

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arguments, Effect, LIMIT_MAX, query_limit};
-use crate::commands::log::Only;
-use crate::commands::search::{Found, KINDS, hits};
+use super::{LIMIT_MAX, ToolEffect, ToolParameters, query_limit};
+use crate::commands::log::SessionFilter;
+use crate::commands::search::{KINDS, SearchResult, hits};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
@@ -28,12 +28,12 @@ pub struct SearchEverything {
 
 #[derive(Serialize)]
 pub struct Results {
-    results: Vec<Found>,
+    results: Vec<SearchResult>,
 }
 
-impl Arguments for SearchEverything {
+impl ToolParameters for SearchEverything {
     const NAME: &'static str = "search";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
     type Answer = Results;
 
     fn call(self, context: &Context) -> Result<Results> {
@@ -42,8 +42,8 @@ impl Arguments for SearchEverything {
             return Err(anyhow::anyhow!("{kind:?} is not a kind")).hint(format!("give one of {}", KINDS.join(", ")));
         }
         let project = Some(self.project.unwrap_or_else(|| ".".to_string())).filter(|project| project != "*");
-        let only = Only { project, agent: None, since: None };
+        let only = SessionFilter { project, agent: None, since: None };
         let found = hits(context, &self.query, limit, self.kind.as_deref(), &only)?;
-        Ok(Results { results: found.into_iter().map(Found::of).collect() })
+        Ok(Results { results: found.into_iter().map(SearchResult::of).collect() })
     }
 }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Effect};
-use crate::commands::memory::forget::{Forget, Forgotten};
+use super::{ToolEffect, ToolParameters};
+use crate::commands::memory::forget::{ForgottenMemories, MemoryForgetArgs};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
@@ -19,12 +19,12 @@ pub struct MemoryForget {
     ids: Vec<String>,
 }
 
-impl Arguments for MemoryForget {
+impl ToolParameters for MemoryForget {
     const NAME: &'static str = "memory_forget";
-    const EFFECT: Effect = Effect::Removes;
-    type Answer = Forgotten;
+    const EFFECT: ToolEffect = ToolEffect::Removes;
+    type Answer = ForgottenMemories;
 
-    fn call(self, context: &Context) -> Result<Forgotten> {
+    fn call(self, context: &Context) -> Result<ForgottenMemories> {
         if !(1..=IDS_MAX).contains(&self.ids.len()) {
             return Err(anyhow::anyhow!("{} ids were given", self.ids.len())).hint(format!("give 1 to {IDS_MAX} ids"));
         }
@@ -38,6 +38,6 @@ impl Arguments for MemoryForget {
             }
         }
         drop(store);
-        Forget::of(self.ids).forget(context, true)
+        MemoryForgetArgs::of(self.ids).forget(context, true)
     }
 }

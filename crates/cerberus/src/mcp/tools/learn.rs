@@ -1,11 +1,11 @@
 //! `memory_learn`: stores a rule or preference.
 
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Effect, scope};
-use crate::commands::memory::learn::{Learn, LearnedMemory};
+use super::{ToolEffect, ToolParameters, scope};
+use crate::commands::memory::learn::{LearnedMemory, MemoryLearnArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -22,15 +22,15 @@ pub struct MemoryLearn {
     scope: Option<String>,
 }
 
-impl Arguments for MemoryLearn {
+impl ToolParameters for MemoryLearn {
     const NAME: &'static str = "memory_learn";
-    const EFFECT: Effect = Effect::Adds;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
     type Answer = LearnedMemory;
 
     fn call(self, context: &Context) -> Result<LearnedMemory> {
         let scope = scope(self.scope.as_deref().unwrap_or("universal"))?;
         let category = self.category.unwrap_or_else(|| "rule".to_string());
-        let learned = Learn { text: self.text, category, scope }.learn(context, Some(Source::Mcp))?;
+        let learned = MemoryLearnArgs { text: self.text, category, scope }.learn(context, Some(MemorySource::Mcp))?;
         Ok(LearnedMemory::from(&learned))
     }
 }

@@ -23,18 +23,18 @@ use serde_json::{Value, json};
 
 use crate::commands::memory::ScopeArgument;
 use crate::context::Context;
-use crate::failure::{Failure, Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 
 /// What a call does to stored data.
-enum Effect {
+enum ToolEffect {
     Reads,
     Adds,
     Removes,
 }
 
-trait Arguments: DeserializeOwned + JsonSchema {
+trait ToolParameters: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
-    const EFFECT: Effect;
+    const EFFECT: ToolEffect;
     type Answer: Serialize;
 
     fn call(self, context: &Context) -> Result<Self::Answer>;
@@ -60,7 +60,7 @@ pub fn all() -> Vec<Offer> {
         offer::<context::SessionContext>(),
         offer::<record::SessionRecord>(),
         offer::<said::UserSaid>(),
-        offer::<history::SessionHistory>(),
+        offer::<history::HistoryParameters>(),
         offer::<everything::SearchEverything>(),
         offer::<learn::MemoryLearn>(),
         offer::<search::MemorySearch>(),
@@ -68,20 +68,20 @@ pub fn all() -> Vec<Offer> {
     ]
 }
 
-fn offer<A: Arguments>() -> Offer {
+fn offer<A: ToolParameters>() -> Offer {
     let (description, input) = schema::<A>(without_null);
     let hints = ToolAnnotations::new()
-        .read_only(matches!(A::EFFECT, Effect::Reads))
-        .destructive(matches!(A::EFFECT, Effect::Removes))
+        .read_only(matches!(A::EFFECT, ToolEffect::Reads))
+        .destructive(matches!(A::EFFECT, ToolEffect::Removes))
         .open_world(false);
     let tool = Tool::new(A::NAME, description, input).with_annotations(hints);
     Offer { tool, call: call::<A> }
 }
 
-fn call<A: Arguments>(context: &Context, arguments: JsonObject) -> Result<CallToolResult> {
+fn call<A: ToolParameters>(context: &Context, arguments: JsonObject) -> Result<CallToolResult> {
     let parsed = serde_json::from_value::<A>(Value::Object(arguments));
     let parsed = parsed.hint(format!("call {} again with arguments that match its input schema", A::NAME))?;
-    if matches!(A::EFFECT, Effect::Adds) {
+    if matches!(A::EFFECT, ToolEffect::Adds) {
         context.may_agent_store()?;
     }
     let answer = parsed.call(context)?;
@@ -104,7 +104,7 @@ fn harmless(value: Value) -> Value {
 
 /// A scope as an agent writes it.
 fn scope(text: &str) -> Result<ScopeArgument> {
-    text.parse().map_err(|hint| Failure { error: anyhow::anyhow!("{text:?} is not a scope"), hint })
+    text.parse().map_err(|hint| CommandFailure { error: anyhow::anyhow!("{text:?} is not a scope"), hint })
 }
 
 const LIMIT: u16 = 10;

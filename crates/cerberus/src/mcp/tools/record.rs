@@ -1,12 +1,12 @@
 //! `session_record`: records a fact that only the agent knows.
 
 use cerberus_record::event::Severity;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Effect};
-use crate::commands::record::{self, KINDS, RecordCommand, Recorded};
+use super::{ToolEffect, ToolParameters};
+use crate::commands::record::{self, KINDS, RecordArgs, RecordedFact};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
@@ -14,7 +14,7 @@ use crate::failure::{Hint, Result};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRecord {
-    #[schemars(extend("enum" = KINDS.map(Kind::word)))]
+    #[schemars(extend("enum" = KINDS.map(FactKind::word)))]
     kind: String,
     text: String,
     why: Option<String>,
@@ -24,22 +24,22 @@ pub struct SessionRecord {
     resolve: Option<bool>,
 }
 
-impl Arguments for SessionRecord {
+impl ToolParameters for SessionRecord {
     const NAME: &'static str = "session_record";
-    const EFFECT: Effect = Effect::Adds;
-    type Answer = Recorded;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
+    type Answer = RecordedFact;
 
-    fn call(self, context: &Context) -> Result<Recorded> {
+    fn call(self, context: &Context) -> Result<RecordedFact> {
         let kind =
             record::kind(&self.kind).map_err(anyhow::Error::msg).hint("call it again with one of these kinds")?;
         let severity = self.severity.as_deref().map(record::severity).transpose();
         let severity = severity.map_err(anyhow::Error::msg).hint("call it again with one of these severities")?;
         let resolve = self.resolve.unwrap_or(false);
         let (text, why) = (self.text, self.why);
-        RecordCommand { kind, text, why, sort: None, severity, resolve, key: None }.record(context, true)
+        RecordArgs { kind, text, why, sort: None, severity, resolve, key: None }.record(context, true)
     }
 
-    fn text(recorded: &Recorded) -> String {
+    fn text(recorded: &RecordedFact) -> String {
         recorded.code.clone()
     }
 }

@@ -4,8 +4,8 @@ use cerberus_record::quotation::QuoteKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Effect};
-use crate::commands::quote::{self, QuoteCommand, QuotedWords};
+use super::{ToolEffect, ToolParameters};
+use crate::commands::quote::{self, QuoteArgs, QuotedWords};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
@@ -20,14 +20,14 @@ pub struct UserSaid {
     why: Option<String>,
 }
 
-impl Arguments for UserSaid {
+impl ToolParameters for UserSaid {
     const NAME: &'static str = "user_said";
-    const EFFECT: Effect = Effect::Adds;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
     type Answer = QuotedWords;
 
     fn call(self, context: &Context) -> Result<QuotedWords> {
         let kind = quote::kind(&self.kind).map_err(anyhow::Error::msg).hint("call it again with one of these kinds")?;
-        QuoteCommand { kind, words: self.quote, why: self.why }.quote(context)
+        QuoteArgs { kind, words: self.quote, why: self.why }.quote(context)
     }
 
     fn text(quoted: &QuotedWords) -> String {

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Arguments, Effect, LIMIT_MAX, query_limit, scope};
-use crate::commands::memory::search::{FoundMemory, Search};
+use super::{LIMIT_MAX, ToolEffect, ToolParameters, query_limit, scope};
+use crate::commands::memory::search::{FoundMemory, MemorySearchArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -24,20 +24,20 @@ pub struct MemorySearch {
 }
 
 #[derive(Serialize)]
-pub struct Memories {
+pub struct MemoryResults {
     memories: Vec<FoundMemory>,
 }
 
-impl Arguments for MemorySearch {
+impl ToolParameters for MemorySearch {
     const NAME: &'static str = "memory_search";
-    const EFFECT: Effect = Effect::Reads;
-    type Answer = Memories;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+    type Answer = MemoryResults;
 
-    fn call(self, context: &Context) -> Result<Memories> {
+    fn call(self, context: &Context) -> Result<MemoryResults> {
         let limit = query_limit(&self.query, self.limit)?;
         let given = self.scope.as_deref().map(scope).transpose()?;
         let scope = given.map(|scope| scope.resolve(&context.located().name).to_string());
-        let search = Search { query: vec![self.query], limit, scope, category: self.category };
-        Ok(Memories { memories: search.search(context)? })
+        let search = MemorySearchArgs { query: vec![self.query], limit, scope, category: self.category };
+        Ok(MemoryResults { memories: search.search(context)? })
     }
 }

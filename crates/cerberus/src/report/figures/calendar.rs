@@ -1,6 +1,6 @@
 //! Sessions by day, as a calendar of weeks.
 
-use super::Session;
+use super::ReportSession;
 use super::scale::level;
 use super::weeks::{WEEKS, Weeks, weekday};
 
@@ -15,7 +15,7 @@ pub struct Day {
 }
 
 /// The days of all weeks up to today, oldest first.
-pub fn days(sessions: &[Session], weeks: Weeks, today: i64) -> Vec<Day> {
+pub fn days(sessions: &[ReportSession], weeks: Weeks, today: i64) -> Vec<Day> {
     let count = usize::try_from(today - weeks.first_day + 1).unwrap_or(0).min(WEEKS * 7);
     let mut days: Vec<Day> =
         (0..count).map(|number| Day { day: weeks.first_day + number as i64, ..Day::default() }).collect();

@@ -7,7 +7,7 @@ use cerberus_agents::meter::{Certainty, Measure, Meter, Windows};
 use cerberus_agents::stream::StreamEvent;
 use cerberus_record::time::Timestamp;
 
-use super::Session;
+use super::ReportSession;
 
 /// What is known about the context of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,7 +65,7 @@ pub fn compactions(reported: &[Timestamp]) -> usize {
 pub const BARS_MAX: usize = 60;
 
 /// The newest sessions, oldest of them first.
-pub fn drawn(sessions: &[Session]) -> &[Session] {
+pub fn drawn(sessions: &[ReportSession]) -> &[ReportSession] {
     &sessions[sessions.len().saturating_sub(BARS_MAX)..]
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_newest_sessions_are_drawn() {
-        let all: Vec<Session> = (0..100).map(session).collect();
+        let all: Vec<ReportSession> = (0..100).map(session).collect();
         assert_eq!((drawn(&all).len(), drawn(&all)[0].day, drawn(&all[..3]).len()), (BARS_MAX, 40, 3));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Session;
+use super::ReportSession;
 use super::weeks::{WEEKS, Weeks};
 
 /// How many files are shown.
@@ -18,7 +18,7 @@ pub struct FileRow {
 }
 
 /// The files with most edits, project by project; the project with the most edited file comes first.
-pub fn most_edited(sessions: &[Session], weeks: Weeks) -> Vec<FileRow> {
+pub fn most_edited(sessions: &[ReportSession], weeks: Weeks) -> Vec<FileRow> {
     let mut by_file: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for session in sessions {
         let Some(week) = weeks.of(session.day) else { continue };

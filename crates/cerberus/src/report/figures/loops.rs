@@ -10,7 +10,7 @@ use super::shares::Sum;
 
 /// One run of a loop.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoopRun {
+pub struct ReportedRun {
     pub project: String,
     pub number: u32,
     pub agent: String,
@@ -31,11 +31,11 @@ pub struct LoopRun {
 
 /// The runs of a project's iterations, oldest first.
 #[cfg(feature = "loop")]
-pub fn runs(project: &str, iterations: &[Iteration]) -> Vec<LoopRun> {
-    let mut runs: Vec<LoopRun> = Vec::new();
+pub fn runs(project: &str, iterations: &[Iteration]) -> Vec<ReportedRun> {
+    let mut runs: Vec<ReportedRun> = Vec::new();
     for iteration in iterations {
         if runs.last().is_none_or(|run| run.number != iteration.run) {
-            runs.push(LoopRun {
+            runs.push(ReportedRun {
                 project: project.to_string(),
                 number: iteration.run,
                 agent: iteration.worker.name().to_string(),
@@ -57,7 +57,7 @@ pub fn runs(project: &str, iterations: &[Iteration]) -> Vec<LoopRun> {
 }
 
 #[cfg(feature = "loop")]
-impl LoopRun {
+impl ReportedRun {
     fn add(&mut self, iteration: &Iteration) {
         self.contexts += 1;
         self.duration += iteration.ended_at.map_or(Duration::ZERO, |end| end.since(iteration.started_at));

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use cerberus_record::memory::Status;
-use cerberus_record::source::Source;
+use cerberus_record::memory::MemoryStatus;
+use cerberus_record::source::MemorySource;
 
 /// A memory or proposal.
 #[derive(Clone, Debug)]
 pub struct MemoryUse {
     pub content: String,
     pub scope: String,
-    pub source: Source,
-    pub status: Status,
+    pub source: MemorySource,
+    pub status: MemoryStatus,
     /// How often it was told or found.
     pub uses: u64,
 }
@@ -19,7 +19,7 @@ pub struct MemoryUse {
 /// The memories of one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceRow {
-    pub source: Source,
+    pub source: MemorySource,
     pub approved: usize,
     pub proposed: usize,
     pub rejected: usize,
@@ -34,15 +34,15 @@ impl SourceRow {
 
 /// The sources with most memories first.
 pub fn by_source(memories: &[MemoryUse]) -> Vec<SourceRow> {
-    let mut rows: BTreeMap<Source, SourceRow> = BTreeMap::new();
+    let mut rows: BTreeMap<MemorySource, SourceRow> = BTreeMap::new();
     for memory in memories {
         let source = memory.source;
         let empty = SourceRow { source, approved: 0, proposed: 0, rejected: 0, uses: 0 };
         let row = rows.entry(source).or_insert(empty);
         match memory.status {
-            Status::Approved => row.approved += 1,
-            Status::Proposed => row.proposed += 1,
-            Status::Rejected => row.rejected += 1,
+            MemoryStatus::Approved => row.approved += 1,
+            MemoryStatus::Proposed => row.proposed += 1,
+            MemoryStatus::Rejected => row.rejected += 1,
         }
         row.uses = row.uses.saturating_add(memory.uses);
     }
@@ -56,7 +56,7 @@ pub const LISTED_MAX: usize = 30;
 
 /// The accepted memories, most used first.
 pub fn most_used(memories: &[MemoryUse]) -> Vec<&MemoryUse> {
-    let mut found: Vec<&MemoryUse> = memories.iter().filter(|memory| memory.status == Status::Approved).collect();
+    let mut found: Vec<&MemoryUse> = memories.iter().filter(|memory| memory.status == MemoryStatus::Approved).collect();
     found.sort_by_key(|memory| std::cmp::Reverse(memory.uses));
     found.truncate(LISTED_MAX);
     found
@@ -76,13 +76,13 @@ mod tests {
             uses,
         };
         let all = [
-            memory(Source::User, Status::Approved, 1),
-            memory(Source::Prompt, Status::Approved, 2),
-            memory(Source::Prompt, Status::Proposed, 0),
-            memory(Source::Prompt, Status::Rejected, 9),
+            memory(MemorySource::User, MemoryStatus::Approved, 1),
+            memory(MemorySource::Prompt, MemoryStatus::Approved, 2),
+            memory(MemorySource::Prompt, MemoryStatus::Proposed, 0),
+            memory(MemorySource::Prompt, MemoryStatus::Rejected, 9),
         ];
         let row = |source, approved, proposed, rejected, uses| SourceRow { source, approved, proposed, rejected, uses };
-        assert_eq!(by_source(&all), [row(Source::Prompt, 1, 1, 1, 11), row(Source::User, 1, 0, 0, 1)]);
+        assert_eq!(by_source(&all), [row(MemorySource::Prompt, 1, 1, 1, 11), row(MemorySource::User, 1, 0, 0, 1)]);
         let listed: Vec<u64> = most_used(&all).iter().map(|memory| memory.uses).collect();
         assert_eq!(listed, [2, 1], "proposals and rejected ones are not told");
     }

@@ -15,13 +15,13 @@ pub mod weeks;
 
 use std::time::Duration;
 
-use cerberus_record::session::Status;
+use cerberus_record::session::SessionStatus;
 use cerberus_record::time::Timestamp;
 use context::ContextUse;
 
 /// A session as the report counts it.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct ReportSession {
     pub id: String,
     pub title: String,
     pub project: String,
@@ -30,7 +30,7 @@ pub struct Session {
     /// The day it began.
     pub day: i64,
     pub duration: Duration,
-    pub status: Status,
+    pub status: SessionStatus,
     /// It crashed at least once, whatever happened then.
     pub has_crashed: bool,
     /// Tests and commands that failed when they last ran.
@@ -49,15 +49,15 @@ pub struct Session {
     pub left: Vec<String>,
 }
 
-impl Session {
+impl ReportSession {
     pub fn minutes(&self) -> f64 {
         self.duration.as_secs_f64() / 60.0
     }
 }
 
 #[cfg(test)]
-pub(crate) fn session(day: i64) -> Session {
-    Session {
+pub(crate) fn session(day: i64) -> ReportSession {
+    ReportSession {
         id: format!("day-{day}"),
         title: String::new(),
         project: "hydra".to_string(),
@@ -65,7 +65,7 @@ pub(crate) fn session(day: i64) -> Session {
         started_at: Timestamp::from_millis(day * 86_400_000),
         day,
         duration: Duration::from_secs(600),
-        status: Status::Ended,
+        status: SessionStatus::Ended,
         has_crashed: false,
         failing: 0,
         runs: Vec::new(),

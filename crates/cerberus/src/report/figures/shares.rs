@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Session;
+use super::ReportSession;
 
 /// How many names are shown; the others are summed up.
 pub const NAMES_MAX: usize = 8;
@@ -35,7 +35,7 @@ impl Sum {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Share {
+pub struct ReportShare {
     pub name: String,
     pub sessions: usize,
     pub minutes: f64,
@@ -43,20 +43,21 @@ pub struct Share {
 }
 
 /// The names with the most time first, then all others as one.
-pub fn shares(sessions: &[Session], name: impl Fn(&Session) -> &str) -> Vec<Share> {
-    let mut by_name: BTreeMap<&str, Share> = BTreeMap::new();
+pub fn shares(sessions: &[ReportSession], name: impl Fn(&ReportSession) -> &str) -> Vec<ReportShare> {
+    let mut by_name: BTreeMap<&str, ReportShare> = BTreeMap::new();
     for session in sessions {
         let name = name(session);
-        let share = by_name.entry(name).or_insert_with(|| Share { name: name.to_string(), ..Share::default() });
+        let share =
+            by_name.entry(name).or_insert_with(|| ReportShare { name: name.to_string(), ..ReportShare::default() });
         share.sessions += 1;
         share.minutes += session.minutes();
         share.tokens.add(session.context.tokens);
     }
-    let mut all: Vec<Share> = by_name.into_values().collect();
+    let mut all: Vec<ReportShare> = by_name.into_values().collect();
     all.sort_by(|a, b| b.minutes.total_cmp(&a.minutes));
     if all.len() > NAMES_MAX + 1 {
         let rest = all.split_off(NAMES_MAX);
-        let mut others = Share { name: format!("{} others", rest.len()), ..Share::default() };
+        let mut others = ReportShare { name: format!("{} others", rest.len()), ..ReportShare::default() };
         for share in rest {
             others.sessions += share.sessions;
             others.minutes += share.minutes;
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn many_names_are_summed_up() {
-        let of = |count: i64| -> Vec<Share> {
+        let of = |count: i64| -> Vec<ReportShare> {
             let named = |number: i64| {
                 let mut session = session(number);
                 session.project = format!("p{number}");

@@ -1,8 +1,8 @@
 //! What sessions were told, against what they used, by kind of line.
 
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 
-use super::Session;
+use super::ReportSession;
 
 /// The lines of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,16 +15,16 @@ pub struct ToldKind {
 
 /// The kinds in the order they are shown. Only files, steps and blockers are seen to be used.
 const KINDS: [(&str, bool, &[&str]); 6] = [
-    ("files to change", true, &[Kind::File.prefix()]),
-    ("files to read", true, &[Kind::Read.prefix()]),
-    ("next steps", true, &[Kind::Next.prefix()]),
-    ("blockers", true, &[Kind::Blocker.prefix()]),
+    ("files to change", true, &[FactKind::File.prefix()]),
+    ("files to read", true, &[FactKind::Read.prefix()]),
+    ("next steps", true, &[FactKind::Next.prefix()]),
+    ("blockers", true, &[FactKind::Blocker.prefix()]),
     ("rules and preferences", false, &["rule:", "pref:"]),
     ("requests, decisions, state", false, &[]),
 ];
 
 /// Kinds that nobody was told are left out.
-pub fn by_kind(sessions: &[Session]) -> Vec<ToldKind> {
+pub fn by_kind(sessions: &[ReportSession]) -> Vec<ToldKind> {
     let mut counts = [(0, 0); KINDS.len()];
     for (code, is_used) in sessions.iter().flat_map(|session| &session.told) {
         let kind = KINDS.iter().position(|(_, _, prefixes)| prefixes.iter().any(|prefix| code.starts_with(prefix)));

@@ -1,6 +1,6 @@
 //! The weeks that the report covers, and what happened in each.
 
-use super::Session;
+use super::ReportSession;
 
 /// How many weeks the report covers.
 pub const WEEKS: usize = 26;
@@ -38,14 +38,14 @@ pub fn weekday(day: i64) -> usize {
 
 /// How many runs were green and red in a week.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Runs {
+pub struct WeekRuns {
     pub green: usize,
     pub red: usize,
 }
 
 /// The tests, builds and lints of each week.
-pub fn runs(sessions: &[Session], weeks: Weeks) -> Vec<Runs> {
-    let mut counted = vec![Runs::default(); WEEKS];
+pub fn runs(sessions: &[ReportSession], weeks: Weeks) -> Vec<WeekRuns> {
+    let mut counted = vec![WeekRuns::default(); WEEKS];
     for session in sessions {
         let Some(week) = weeks.of(session.day).and_then(|week| counted.get_mut(week)) else { continue };
         week.green += session.runs.iter().filter(|is_green| **is_green).count();
@@ -82,7 +82,7 @@ mod tests {
         let mut old = session(MONDAY - 1000);
         old.runs = vec![true];
         let counted = runs(&[first, second, old], Weeks::until(MONDAY));
-        assert_eq!((counted[25], counted[24]), (Runs { green: 2, red: 1 }, Runs { green: 0, red: 1 }));
+        assert_eq!((counted[25], counted[24]), (WeekRuns { green: 2, red: 1 }, WeekRuns { green: 0, red: 1 }));
         assert_eq!(counted.iter().map(|week| week.green + week.red).sum::<usize>(), 4);
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Transcripts<'a> {
 mod tests {
     use std::fs;
 
-    use cerberus_record::session::State;
+    use cerberus_record::session::SessionState;
     use cerberus_record::time::Timestamp;
 
     use super::*;
@@ -68,7 +68,7 @@ mod tests {
             process: None,
             transcript: Some(transcript.to_string()),
             device: None,
-            state: State::NEW,
+            state: SessionState::NEW,
         }
     }
 

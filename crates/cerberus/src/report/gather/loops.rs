@@ -3,23 +3,23 @@
 use std::collections::{BTreeMap, HashMap};
 
 use cerberus_loop::history::{self, Iteration};
-use cerberus_loop::run::ledger::Ledger;
+use cerberus_loop::run::ledger::LoopLedger;
 use cerberus_record::id::ProjectId;
 
-use super::{ReportError, Sources};
-use crate::report::figures::loops::{LoopRun, runs};
+use super::{ReportError, ReportSources};
+use crate::report::figures::loops::{ReportedRun, runs};
 use crate::report::figures::weeks::Weeks;
 
 pub type Measured = Iteration;
 
 /// The iterations of all loops by the agent's id of their session, and the runs of these weeks.
 pub fn loops(
-    sources: &Sources,
+    sources: &ReportSources,
     projects: &BTreeMap<ProjectId, String>,
     weeks: Weeks,
-) -> Result<(HashMap<String, Measured>, Vec<LoopRun>), ReportError> {
+) -> Result<(HashMap<String, Measured>, Vec<ReportedRun>), ReportError> {
     let (mut by_session, mut found) = (HashMap::new(), Vec::new());
-    for ledger in Ledger::all(sources.home).unwrap_or_default() {
+    for ledger in LoopLedger::all(sources.home).unwrap_or_default() {
         let Some(name) = projects.get(ledger.project()) else { continue };
         let entries = ledger.read(sources.clock.now).map_err(|error| ReportError::Loops(error.to_string()))?;
         let iterations = history::iterations(&entries);

@@ -18,7 +18,7 @@ use cerberus_agents::meter::redline::Redline;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::id::ProjectId;
-use cerberus_record::memory::Status;
+use cerberus_record::memory::MemoryStatus;
 use cerberus_record::session;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::page::{self, Page};
@@ -27,9 +27,9 @@ use context::Transcripts;
 use loops::{Measured, loops};
 use visible::Visible;
 
-use crate::report::figures::Session;
+use crate::report::figures::ReportSession;
 use crate::report::figures::context::{ContextUse, compactions};
-use crate::report::figures::loops::LoopRun;
+use crate::report::figures::loops::ReportedRun;
 use crate::report::figures::memories::MemoryUse;
 use crate::report::figures::weeks::{WEEKS, Weeks};
 
@@ -44,21 +44,21 @@ pub enum ReportError {
 
 /// Everything that the report shows.
 #[derive(Debug)]
-pub struct Report {
+pub struct ReportData {
     pub weeks: Weeks,
     pub today: i64,
     /// The sessions that began in these weeks, oldest first.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<ReportSession>,
     /// How many older ones there are.
     pub older: usize,
     pub memories: Vec<MemoryUse>,
     /// Runs that began in these weeks, oldest first.
-    pub loops: Vec<LoopRun>,
+    pub loops: Vec<ReportedRun>,
     pub redline: Redline,
 }
 
 /// What the report is made from.
-pub struct Sources<'a> {
+pub struct ReportSources<'a> {
     pub home: &'a Home,
     pub store: &'a Store,
     pub clock: &'a Clock,
@@ -72,8 +72,8 @@ pub struct Sources<'a> {
 const READ: Duration = Duration::from_secs((WEEKS as u64 + 1) * 7 * 24 * 60 * 60);
 
 /// Reads everything; `progress` gets the number of sessions done and of all.
-pub fn report(sources: &Sources, mut progress: impl FnMut(usize, usize)) -> Result<Report, ReportError> {
-    let Sources { home, store, clock, day, .. } = *sources;
+pub fn report(sources: &ReportSources, mut progress: impl FnMut(usize, usize)) -> Result<ReportData, ReportError> {
+    let ReportSources { home, store, clock, day, .. } = *sources;
     let today = day(clock.now);
     let weeks = Weeks::until(today);
     let mut visible = Visible::new(home);
@@ -94,8 +94,9 @@ pub fn report(sources: &Sources, mut progress: impl FnMut(usize, usize)) -> Resu
         progress(done, rows.len());
         let (context, cost_usd) = context_of(&mut transcripts, looped.get(&row.agent_session_id), row);
         let page = page::page(store, clock, row.clone())?;
-        let has_crashed = crashed.contains(&row.row) || page.listed.session.state.status == session::Status::Crashed;
-        sessions.push(Session {
+        let has_crashed =
+            crashed.contains(&row.row) || page.listed.session.state.status == session::SessionStatus::Crashed;
+        sessions.push(ReportSession {
             day: day(row.started_at),
             has_crashed,
             context,
@@ -106,7 +107,7 @@ pub fn report(sources: &Sources, mut progress: impl FnMut(usize, usize)) -> Resu
     }
     sessions.reverse();
     let memories = memories(store, &visible, clock.now)?;
-    Ok(Report { weeks, today, older: all - rows.len(), sessions, memories, loops, redline: sources.redline })
+    Ok(ReportData { weeks, today, older: all - rows.len(), sessions, memories, loops, redline: sources.redline })
 }
 
 /// The transcript knows best; a loop has measured what it ran.
@@ -120,10 +121,10 @@ fn context_of(transcripts: &mut Transcripts, looped: Option<&Measured>, row: &Se
 }
 
 /// What the page of a session says, with everything else unknown.
-fn counted(home: &Home, page: Page) -> Session {
+fn counted(home: &Home, page: Page) -> ReportSession {
     let rules = home.privacy_rules();
     let edited = page.files.into_iter().filter(|work| work.edits > 0 && !rules.is_private(&work.path));
-    Session {
+    ReportSession {
         id: page.listed.session.id.to_string(),
         duration: page.listed.duration(),
         failing: page.listed.failing,
@@ -152,7 +153,7 @@ fn projects(rows: &[SessionRow]) -> BTreeMap<ProjectId, String> {
 
 fn memories(store: &Store, visible: &Visible, now: Timestamp) -> Result<Vec<MemoryUse>, ReportError> {
     let mut found = Vec::new();
-    for status in Status::ALL {
+    for status in MemoryStatus::ALL {
         let rows = store.memories(status, now)?;
         found.extend(rows.into_iter().filter(|row| visible.shows_memory(row)).map(|row| MemoryUse {
             source: row.origin(),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use cerberus_record::id::ProjectId;
 
-use super::{ReportError, Sources};
-use crate::report::figures::loops::LoopRun;
+use super::{ReportError, ReportSources};
+use crate::report::figures::loops::ReportedRun;
 use crate::report::figures::weeks::Weeks;
 
 /// What a loop measured of a session that it ran.
@@ -16,9 +16,9 @@ pub struct Measured {
 }
 
 pub fn loops(
-    _: &Sources,
+    _: &ReportSources,
     _: &BTreeMap<ProjectId, String>,
     _: Weeks,
-) -> Result<(HashMap<String, Measured>, Vec<LoopRun>), ReportError> {
+) -> Result<(HashMap<String, Measured>, Vec<ReportedRun>), ReportError> {
     Ok((HashMap::new(), Vec::new()))
 }

@@ -1,15 +1,15 @@
 //! The log: sessions of all projects by day, and a preview of the selected one.
 
 use cerberus_record::clean::text;
-use cerberus_store::browse::log::Listed;
+use cerberus_store::browse::log::ListedSession;
 
-use super::{Row, around, rule, signs};
-use crate::render::columns::{self, Part};
-use crate::render::sessions::{Cells, Widths, after_title, longest_title, state_cell};
+use super::{ScreenRow, around, rule, signs};
+use crate::render::columns::{self, Column};
+use crate::render::sessions::{SessionCells, Widths, after_title, longest_title, state_cell};
 use crate::render::style::{Line, Screen, Style};
 use crate::render::time::duration;
 use crate::render::{count, counted};
-use crate::tui::state::State;
+use crate::tui::state::ScreenState;
 
 /// Below this width the preview has no agent and no duration.
 const ABOUT_COLUMNS: usize = 60;
@@ -18,9 +18,9 @@ const PREVIEW_ROOM: usize = 14;
 const PREVIEW_ROWS: usize = 5;
 const TEXT_CHARS_MAX: usize = 300;
 
-pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
     let sessions = state.sessions();
-    let mut rows: Vec<Row> = vec![about(state, sessions.len()).into(), rule(screen.columns).into()];
+    let mut rows: Vec<ScreenRow> = vec![about(state, sessions.len()).into(), rule(screen.columns).into()];
     if sessions.is_empty() {
         rows.extend(nothing(state));
         return rows;
@@ -34,7 +34,7 @@ pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
 }
 
 /// Which sessions are shown.
-fn about(state: &State, shown: usize) -> Line {
+fn about(state: &ScreenState, shown: usize) -> Line {
     let scope = if state.is_only_here { state.here.1.as_str() } else { "all projects" };
     let line = Line::of(Style::Strong, format!(" {}", text::line(scope, 30)));
     match state.filter.text.trim() {
@@ -46,7 +46,7 @@ fn about(state: &State, shown: usize) -> Line {
     }
 }
 
-fn nothing(state: &State) -> Vec<Row> {
+fn nothing(state: &ScreenState) -> Vec<ScreenRow> {
     let lines = match state.data.sessions.is_empty() {
         true => &[
             " No session is known yet.",
@@ -60,15 +60,15 @@ fn nothing(state: &State) -> Vec<Row> {
 }
 
 /// The sessions around the selected one, with a heading for each day.
-fn list(state: &State, screen: &Screen, sessions: &[&Listed], room: usize) -> Vec<Row> {
+fn list(state: &ScreenState, screen: &Screen, sessions: &[&ListedSession], room: usize) -> Vec<ScreenRow> {
     let first = state.log_at.saturating_sub(room);
     let window = &sessions[first..sessions.len().min(state.log_at + room + 1)];
-    let parts = Part::all_but(&[Part::Date, Part::WholeId]);
+    let parts = Column::all_but(&[Column::Date, Column::WholeId]);
     // The mark of the selected session, and the sign of the state.
-    let beside = |parts: &[Part]| 3 + Widths::of(&state.local, window, parts).total();
+    let beside = |parts: &[Column]| 3 + Widths::of(&state.local, window, parts).total();
     let fit = columns::fit(screen.columns, longest_title(window), &parts, beside);
     let widths = Widths::of(&state.local, window, fit.parts);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ScreenRow> = Vec::new();
     let mut day = String::new();
     for (at, listed) in window.iter().enumerate() {
         let own = state.local.day(listed.session.started_at);
@@ -77,21 +77,21 @@ fn list(state: &State, screen: &Screen, sessions: &[&Listed], room: usize) -> Ve
             day = own;
         }
         let is_chosen = first + at == state.log_at;
-        let cells = Cells::of(&state.local, listed, fit.parts);
+        let cells = SessionCells::of(&state.local, listed, fit.parts);
         let line = Line::new().plain(if is_chosen { ">" } else { " " });
         let line = line.join(state_cell(screen, listed, cells.word, widths.word));
         let title = Line::new().plain(listed.title.clone()).cut(fit.title).pad(fit.title);
         let end = after_title(Line::new().faint(cells.project), widths.project);
         let end = end.join(after_title(Line::new().plain(cells.when), widths.when));
         let end = end.join(after_title(Line::new().faint(cells.facts), widths.facts));
-        rows.push(Row { line: line.join(title).join(end), is_chosen });
+        rows.push(ScreenRow { line: line.join(title).join(end), is_chosen });
     }
     rows
 }
 
 /// The selected session in four lines.
-fn preview(state: &State, screen: &Screen) -> Vec<Row> {
-    let mut rows: Vec<Row> = vec![rule(screen.columns).into()];
+fn preview(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
+    let mut rows: Vec<ScreenRow> = vec![rule(screen.columns).into()];
     if let Some(listed) = state.selected() {
         let session = &listed.session;
         let branch = session.branch.as_deref().map(|branch| format!("  {branch}")).unwrap_or_default();
@@ -109,7 +109,7 @@ fn preview(state: &State, screen: &Screen) -> Vec<Row> {
             Line::new().faint(format!(" {name}")).pad(8).plain(text::line(text, TEXT_CHARS_MAX))
         };
         let said = page.said.last().map(|said| label("said", &said.text));
-        rows.extend(page.done.last().map(|text| label("done", text)).or(said).map(Row::from));
+        rows.extend(page.done.last().map(|text| label("done", text)).or(said).map(ScreenRow::from));
         rows.extend(page.left.first().map(|text| label("left", text).into()));
         let (green, red, _) = signs(state);
         let runs = page.tests.runs.iter().rev().take(10).rev();

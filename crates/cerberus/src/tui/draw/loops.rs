@@ -3,19 +3,19 @@
 use cerberus_loop::history::Iteration;
 use cerberus_loop::run::list::LoopRun;
 
-use super::{Row, around, rule, signs, titled_rule};
+use super::{ScreenRow, around, rule, signs, titled_rule};
 use crate::render::loops::thousands;
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::duration;
 use crate::render::{count, counted};
-use crate::tui::state::State;
+use crate::tui::state::ScreenState;
 
 const LIST_ROWS_MAX: usize = 4;
 const ITERATION_ROWS_MAX: usize = 5;
 const OUTPUT_ROWS_MAX: usize = 6;
 const BAR_COLUMNS: usize = 20;
 
-pub fn rows(state: &State, screen: &Screen) -> Vec<Row> {
+pub fn rows(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
     let loops = state.loops();
     let Some(run) = loops.get(state.loop_at) else {
         let text = "No loop has run. `cerberus loop run` lets an agent work through a task in one fresh context after another.";
@@ -37,7 +37,7 @@ pub fn rows(state: &State, screen: &Screen) -> Vec<Row> {
     rows
 }
 
-fn listed(state: &State, run: &LoopRun, is_chosen: bool) -> Row {
+fn listed(state: &ScreenState, run: &LoopRun, is_chosen: bool) -> ScreenRow {
     let (done, bad, _) = signs(state);
     let live = if state.is_utf8 { "●" } else { "*" };
     let line = Line::new().plain(if is_chosen { ">" } else { " " });
@@ -49,14 +49,14 @@ fn listed(state: &State, run: &LoopRun, is_chosen: bool) -> Row {
     };
     let name = state.data.names.get(&run.project).map_or(run.project.as_str(), String::as_str);
     let line = line.pad(19).plain(name).pad(33).plain(run.state.worker.name()).pad(46);
-    Row { line: line.faint(state.local.when(run.started_at)), is_chosen }
+    ScreenRow { line: line.faint(state.local.when(run.started_at)), is_chosen }
 }
 
-fn summary(state: &State, run: &LoopRun) -> Vec<Row> {
+fn summary(state: &ScreenState, run: &LoopRun) -> Vec<ScreenRow> {
     let label = |name: &str| Line::new().faint(format!(" {name}")).pad(10);
     let (totals, layer) = (&run.state.totals, &run.state.layer);
     let task = layer.prompt_file.as_ref().or(layer.prompt.as_ref());
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ScreenRow> = Vec::new();
     rows.extend(task.map(|task| label("task").plain(task.lines().next().unwrap_or_default()).into()));
     rows.extend(layer.until.as_ref().map(|until| label("until").plain(until.as_str()).into()));
     if let Some((class, words)) = &run.state.stopped {
@@ -84,7 +84,7 @@ fn bar(percent: f64) -> String {
 }
 
 /// One context of a run.
-fn one(state: &State, run: &LoopRun, iteration: &Iteration) -> Line {
+fn one(state: &ScreenState, run: &LoopRun, iteration: &Iteration) -> Line {
     let (done, bad, _) = signs(state);
     let line = Line::new().plain(format!(" {:>3}  ", iteration.iteration));
     let line = match (iteration.ended_at, iteration.how) {

@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line as Drawn, Span};
 
-use super::state::{Dialog, State, Tab};
+use super::state::{Dialog, ScreenState, Tab};
 use crate::render::style::{Line, Screen, Style, ascii, wrapped};
 
 /// Below this nothing useful can be shown.
@@ -25,18 +25,18 @@ pub const ROWS_MIN: u16 = 10;
 const NAMED_COLUMNS: usize = 60;
 
 /// One line of the screen.
-pub struct Row {
+pub struct ScreenRow {
     line: Line,
     is_chosen: bool,
 }
 
-impl From<Line> for Row {
-    fn from(line: Line) -> Row {
-        Row { line, is_chosen: false }
+impl From<Line> for ScreenRow {
+    fn from(line: Line) -> ScreenRow {
+        ScreenRow { line, is_chosen: false }
     }
 }
 
-pub fn draw(state: &State, frame: &mut Frame) {
+pub fn draw(state: &ScreenState, frame: &mut Frame) {
     let area = frame.area();
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     if area.width < COLUMNS_MIN || area.height < ROWS_MIN {
@@ -45,7 +45,7 @@ pub fn draw(state: &State, frame: &mut Frame) {
         return lines.into_iter().enumerate().for_each(|(y, line)| put(state, frame, y, line.into()));
     }
     let screen = Screen { columns, is_bounded: true, rows: Some(rows), is_colored: true, is_utf8: state.is_utf8 };
-    let mut shown: Vec<Row> = vec![header(state, columns).into()];
+    let mut shown: Vec<ScreenRow> = vec![header(state, columns).into()];
     let footer = [rule(columns), footer(state, columns)];
     let room = rows - shown.len() - footer.len();
     let body = match &state.dialog {
@@ -55,14 +55,14 @@ pub fn draw(state: &State, frame: &mut Frame) {
     };
     shown.extend(body.into_iter().take(room));
     shown.resize_with(rows - footer.len(), || Line::new().into());
-    shown.extend(footer.map(Row::from));
+    shown.extend(footer.map(ScreenRow::from));
     shown.into_iter().enumerate().for_each(|(y, row)| put(state, frame, y, row));
     if let Some(column) = cursor_column(state) {
         frame.set_cursor_position((column.min(columns - 1) as u16, area.height - 1));
     }
 }
 
-fn page(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+fn page(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
     match state.tab {
         Tab::Log | Tab::Told if state.open.is_some() => session::rows(state, screen, room),
         Tab::Log => log::rows(state, screen, room),
@@ -75,7 +75,7 @@ fn page(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
     }
 }
 
-fn header(state: &State, columns: usize) -> Line {
+fn header(state: &ScreenState, columns: usize) -> Line {
     let mut line = Line::of(Style::Strong, if columns >= NAMED_COLUMNS { " cerberus " } else { "" });
     for (number, tab) in Tab::ALL.into_iter().enumerate() {
         let count = match tab {
@@ -91,7 +91,7 @@ fn header(state: &State, columns: usize) -> Line {
 }
 
 /// What is being asked or typed, a message, or the keys of the page.
-fn footer(state: &State, columns: usize) -> Line {
+fn footer(state: &ScreenState, columns: usize) -> Line {
     if let Some(Dialog::Ask { question, .. }) = &state.dialog {
         return Line::of(Style::Strong, format!(" {question}")).plain("  y yes   any other key no");
     }
@@ -116,7 +116,7 @@ fn footer(state: &State, columns: usize) -> Line {
 }
 
 /// The line that is being typed, with its label.
-fn typed(state: &State) -> Option<(&'static str, &str)> {
+fn typed(state: &ScreenState) -> Option<(&'static str, &str)> {
     match &state.dialog {
         Some(Dialog::Reword(words)) => Some((" Reword: ", words)),
         None if state.filter.is_typing => Some((" / ", &state.filter.text)),
@@ -131,13 +131,13 @@ fn end_of(text: &str, columns: usize) -> &str {
     starts.find(fits).map_or("", |at| &text[at..])
 }
 
-fn cursor_column(state: &State) -> Option<usize> {
+fn cursor_column(state: &ScreenState) -> Option<usize> {
     let (label, typed) = typed(state)?;
     Some(Line::new().plain(label).plain(typed).width())
 }
 
 /// Puts a line on the screen.
-fn put(state: &State, frame: &mut Frame, y: usize, row: Row) {
+fn put(state: &ScreenState, frame: &mut Frame, y: usize, row: ScreenRow) {
     let area = frame.area();
     if y >= usize::from(area.height) {
         return;
@@ -154,7 +154,7 @@ fn put(state: &State, frame: &mut Frame, y: usize, row: Row) {
 
 /// Without colour not even the default colour is set: with NO_COLOR, this version of crossterm writes a code for it that
 /// also ends bold and reversed text.
-fn look(state: &State, style: Style) -> Look {
+fn look(state: &ScreenState, style: Style) -> Look {
     let colored = |color: Color| if state.is_colored { Look::new().fg(color) } else { Look::new() };
     match style {
         Style::Plain => Look::new(),
@@ -168,7 +168,7 @@ fn look(state: &State, style: Style) -> Look {
 }
 
 /// The text as this terminal can show it.
-fn shown(state: &State, text: &str) -> String {
+fn shown(state: &ScreenState, text: &str) -> String {
     let text = text.replace('\t', " ");
     if state.is_utf8 { text } else { text.chars().map(ascii).collect() }
 }
@@ -185,25 +185,25 @@ fn titled_rule(title: &str, columns: usize) -> Line {
 }
 
 /// The rows around the chosen one that fit.
-fn around(rows: Vec<Row>, room: usize) -> Vec<Row> {
+fn around(rows: Vec<ScreenRow>, room: usize) -> Vec<ScreenRow> {
     let chosen = rows.iter().position(|row| row.is_chosen).unwrap_or(0);
     let first = chosen.saturating_sub(room / 2).min(rows.len().saturating_sub(room));
     rows.into_iter().skip(first).take(room).collect()
 }
 
 /// `✓` or `+`, and so on.
-fn signs(state: &State) -> (&'static str, &'static str, &'static str) {
+fn signs(state: &ScreenState) -> (&'static str, &'static str, &'static str) {
     if state.is_utf8 { ("✓", "✗", "·") } else { ("+", "x", "-") }
 }
 
-fn text(title: &str, lines: &[String], scroll: usize, columns: usize) -> Vec<Row> {
-    let mut rows: Vec<Row> = vec![titled_rule(title, columns).into()];
+fn text(title: &str, lines: &[String], scroll: usize, columns: usize) -> Vec<ScreenRow> {
+    let mut rows: Vec<ScreenRow> = vec![titled_rule(title, columns).into()];
     let texts = lines.iter().skip(scroll).flat_map(|line| wrapped(line, columns.saturating_sub(2)));
     rows.extend(texts.map(|text| Line::new().plain(format!(" {text}")).into()));
     rows
 }
 
-fn help(state: &State) -> Vec<Row> {
+fn help(state: &ScreenState) -> Vec<ScreenRow> {
     let (done, bad, other) = signs(state);
     let keys = [
         ("1 2 3 4, Tab", "log, told, review, loops"),
@@ -218,7 +218,7 @@ fn help(state: &State) -> Vec<Row> {
         ("y e s n u", "in Review: keep, reword, scope, never, undo"),
         ("q, Ctrl-C", "quit; Ctrl-Z suspends"),
     ];
-    let mut rows: Vec<Row> = vec![Line::of(Style::Heading, " Keys").into()];
+    let mut rows: Vec<ScreenRow> = vec![Line::of(Style::Heading, " Keys").into()];
     rows.extend(keys.map(|(key, what)| Line::new().plain(format!("  {key}")).pad(17).faint(what).into()));
     rows.push(Line::of(Style::Heading, " Signs").into());
     let (live, open) = if state.is_utf8 { ("●", "◌") } else { ("*", "o") };

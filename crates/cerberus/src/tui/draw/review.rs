@@ -2,13 +2,13 @@
 
 use cerberus_record::clean::text;
 use cerberus_record::memory::Scope;
-use cerberus_store::browse::proposals::{Proposal, Quote};
+use cerberus_store::browse::proposals::{ListedProposal, ListedQuote};
 use cerberus_text::tokens;
 
-use super::{Row, rule};
+use super::{ScreenRow, rule};
 use crate::render::count;
 use crate::render::style::{Line, Screen, Style, wrapped};
-use crate::tui::state::State;
+use crate::tui::state::ScreenState;
 
 /// How many of the user's words are shown, and how much of each.
 const QUOTES_MAX: usize = 4;
@@ -17,7 +17,7 @@ const PROMPT_LINES_MAX: usize = 3;
 const PROMPT_CHARS_MAX: usize = 400;
 const INDENT: usize = 15;
 
-pub fn rows(state: &State, screen: &Screen) -> Vec<Row> {
+pub fn rows(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
     let Some(proposal) = state.proposal() else {
         let more = if state.decided.is_empty() { "" } else { " u undoes the last decision." };
         let text = format!(
@@ -31,7 +31,7 @@ pub fn rows(state: &State, screen: &Screen) -> Vec<Row> {
     let about = format!("{} · {} ", &*memory.category, scope_words(&proposal.row.scope()));
     let about = Line::new().faint(about);
     let line = Line::new().plain(place).pad(screen.columns.saturating_sub(about.width()));
-    let mut rows: Vec<Row> = vec![line.join(about).into(), rule(screen.columns).into()];
+    let mut rows: Vec<ScreenRow> = vec![line.join(about).into(), rule(screen.columns).into()];
     let words = wrapped(&memory.content, screen.columns.saturating_sub(4));
     rows.extend(words.into_iter().map(|text| Line::of(Style::Strong, format!("   {text}")).into()));
     rows.push(Line::new().into());
@@ -41,7 +41,7 @@ pub fn rows(state: &State, screen: &Screen) -> Vec<Row> {
     rows
 }
 
-fn said(state: &State, screen: &Screen, proposal: &Proposal) -> Vec<Row> {
+fn said(state: &ScreenState, screen: &Screen, proposal: &ListedProposal) -> Vec<ScreenRow> {
     let is_users = proposal.row.origin().is_users();
     let heading = match (is_users, proposal.quotes.len()) {
         (_, 0) => format!(" {}", proposal.row.origin().title()),
@@ -49,7 +49,7 @@ fn said(state: &State, screen: &Screen, proposal: &Proposal) -> Vec<Row> {
         (true, times) => format!(" You said it {times} times"),
         (false, _) => format!(" The words ({})", proposal.row.origin().title()),
     };
-    let mut rows: Vec<Row> = vec![Line::of(Style::Heading, heading).into()];
+    let mut rows: Vec<ScreenRow> = vec![Line::of(Style::Heading, heading).into()];
     // What says the same is shown once, with its last time.
     let mut shown: Vec<String> = Vec::new();
     for quote in proposal.quotes.iter().rev() {
@@ -63,20 +63,20 @@ fn said(state: &State, screen: &Screen, proposal: &Proposal) -> Vec<Row> {
         let lines = wrapped(why, screen.columns.saturating_sub(INDENT + 1).max(20));
         for (at, text) in lines.into_iter().take(QUOTE_LINES_MAX).enumerate() {
             let start = Line::new().faint(if at == 0 { "        why" } else { "" }).pad(INDENT);
-            rows.push(Row::from(start.add(Style::Faint, text)));
+            rows.push(ScreenRow::from(start.add(Style::Faint, text)));
         }
     }
     rows
 }
 
-fn quoted(state: &State, screen: &Screen, quote: &Quote) -> Vec<Row> {
+fn quoted(state: &ScreenState, screen: &Screen, quote: &ListedQuote) -> Vec<ScreenRow> {
     let columns = screen.columns.saturating_sub(INDENT + 1).max(20);
     let when = quote.at.map(|at| state.local.when(at)).unwrap_or_default();
     let mut rows = Vec::new();
     let mut add = |label: &str, text: String, style: Style, lines_max: usize| {
         for (at, text) in wrapped(&text, columns).into_iter().take(lines_max).enumerate() {
             let start = Line::new().faint(if at == 0 { format!(" {label}") } else { String::new() }).pad(INDENT);
-            rows.push(Row::from(start.add(style, text)));
+            rows.push(ScreenRow::from(start.add(style, text)));
         }
     };
     add(&when, format!("“{}”", quote.text.trim()), Style::Plain, QUOTE_LINES_MAX);
@@ -95,7 +95,7 @@ fn scope_words(scope: &Scope) -> String {
     }
 }
 
-fn if_kept(state: &State, proposal: &Proposal) -> Line {
+fn if_kept(state: &ScreenState, proposal: &ListedProposal) -> Line {
     let own = proposal.row.scope();
     let scope = if state.is_for_all { Scope::Universal } else { own.clone() };
     let tokens = tokens::estimate(&proposal.row.memory.content);

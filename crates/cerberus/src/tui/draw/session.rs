@@ -1,18 +1,18 @@
 //! The page of one session, as `cerberus show` prints it.
 
-use super::{Row, rule};
+use super::{ScreenRow, rule};
 use crate::render::style::{Line, Screen};
 use crate::render::{counted, sessions};
-use crate::tui::state::{State, Tab};
+use crate::tui::state::{ScreenState, Tab};
 
-pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
     let (at, of) = match state.tab {
         Tab::Told => (state.told_at, state.told_sessions().len()),
         _ => (state.log_at, state.sessions().len()),
     };
     let Some(loaded) = state.page() else { return Vec::new() };
     let place = format!(" {} > session {} of {of}", state.tab.name(), at + 1);
-    let mut rows: Vec<Row> = vec![Line::new().faint(place).into(), rule(screen.columns).into()];
+    let mut rows: Vec<ScreenRow> = vec![Line::new().faint(place).into(), rule(screen.columns).into()];
     let inside = Screen { columns: screen.columns - 2, ..*screen };
     let lines = sessions::page(&inside, &state.local, &loaded.page);
     let visible = room.saturating_sub(rows.len());

@@ -1,14 +1,14 @@
 //! What a session was told: each line, whether it was used, and why it was told.
 
-use cerberus_recall::brief::usage::Earlier;
-use cerberus_record::fact::Kind;
+use cerberus_recall::brief::usage::EarlierWork;
+use cerberus_record::fact::FactKind;
 use cerberus_store::browse::page::ToldLine;
 
-use super::{Row, around, rule, signs, titled_rule};
+use super::{ScreenRow, around, rule, signs, titled_rule};
 use crate::render::count;
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::rough;
-use crate::tui::state::{Loaded, State};
+use crate::tui::state::{LoadedSession, ScreenState};
 
 /// Below this width the reasons are left out.
 const WHY_COLUMNS: usize = 70;
@@ -17,7 +17,7 @@ const STATE_WIDTH: usize = 13;
 /// Below this height only the lines are shown.
 const DETAIL_ROOM: usize = 12;
 
-pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
+pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
     let sessions = state.told_sessions();
     let Some(listed) = sessions.get(state.told_at) else {
         let text = " No session was told anything yet. A session is told what it needs when it starts.";
@@ -28,12 +28,12 @@ pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
     let about = format!(" {} · {} · ", listed.session.project_name, state.local.when(listed.session.started_at));
     let title = Line::new().plain(about).add(Style::Strong, listed.title.clone());
     let title = title.cut(screen.columns.saturating_sub(place.len() + 2));
-    let mut rows: Vec<Row> = vec![title.pad(screen.columns - place.len() - 1).faint(place).into()];
+    let mut rows: Vec<ScreenRow> = vec![title.pad(screen.columns - place.len() - 1).faint(place).into()];
     let Some(loaded) = state.page() else { return rows };
     let used = loaded.page.told.iter().filter(|line| line.is_used).count();
     let lines = format!("{}, {used} used", count(loaded.page.told.len(), "line"));
     rows.push(titled_rule(&lines, screen.columns).into());
-    let mut end: Vec<Row> = if room >= DETAIL_ROOM { chosen(state, screen) } else { Vec::new() };
+    let mut end: Vec<ScreenRow> = if room >= DETAIL_ROOM { chosen(state, screen) } else { Vec::new() };
     if room >= DETAIL_ROOM && !state.data.usage.is_empty() {
         end.push(titled_rule("all projects", screen.columns).into());
         let texts = wrapped(&state.data.usage, screen.columns.saturating_sub(2));
@@ -46,7 +46,7 @@ pub fn rows(state: &State, screen: &Screen, room: usize) -> Vec<Row> {
     rows
 }
 
-fn table(state: &State, screen: &Screen, loaded: &Loaded) -> Vec<Row> {
+fn table(state: &ScreenState, screen: &Screen, loaded: &LoadedSession) -> Vec<ScreenRow> {
     let has_why = screen.columns >= WHY_COLUMNS;
     let code = screen.columns.saturating_sub(2 + STATE_WIDTH + if has_why { WHY_WIDTH } else { 0 });
     let lines = loaded.page.told.iter().enumerate();
@@ -56,12 +56,12 @@ fn table(state: &State, screen: &Screen, loaded: &Loaded) -> Vec<Row> {
         let start = start.join(used(state, line).pad(STATE_WIDTH));
         let row = start.join(Line::new().plain(readable(state, &line.code)).cut(code)).pad(1 + STATE_WIDTH + code + 1);
         let why = if has_why { why(loaded, at) } else { String::new() };
-        Row { line: row.faint(why), is_chosen }
+        ScreenRow { line: row.faint(why), is_chosen }
     };
     lines.map(row).collect()
 }
 
-fn used(state: &State, line: &ToldLine) -> Line {
+fn used(state: &ScreenState, line: &ToldLine) -> Line {
     let (yes, no, unknown) = signs(state);
     match line {
         line if line.is_broken => Line::of(Style::Bad, format!("{no} said again")),
@@ -72,12 +72,12 @@ fn used(state: &State, line: &ToldLine) -> Line {
 }
 
 /// `edited 2 h before`.
-fn why(loaded: &Loaded, at: usize) -> String {
+fn why(loaded: &LoadedSession, at: usize) -> String {
     let Some(line) = loaded.page.told.get(at) else { return String::new() };
     if line.memory.is_some() {
         return "you want it remembered".to_string();
     }
-    let Some(Earlier { kind, last_at, .. }) = loaded.reasons.get(at).and_then(Option::as_ref) else {
+    let Some(EarlierWork { kind, last_at, .. }) = loaded.reasons.get(at).and_then(Option::as_ref) else {
         return match line.code.split(':').next() {
             Some("asked" | "said" | "last") => "where the work stopped",
             Some("git") => "the state of the repository",
@@ -86,17 +86,17 @@ fn why(loaded: &Loaded, at: usize) -> String {
         .to_string();
     };
     let did = match kind {
-        Kind::File | Kind::Function => "edited",
-        Kind::Read => "read",
-        Kind::Next | Kind::Blocker => "left open",
-        Kind::Decision => "decided",
+        FactKind::File | FactKind::Function => "edited",
+        FactKind::Read => "read",
+        FactKind::Next | FactKind::Blocker => "left open",
+        FactKind::Decision => "decided",
         _ => "recorded",
     };
     format!("{did} {} before", rough(line.at.since(*last_at)))
 }
 
 /// The line as a person reads it. A quotation is stored as its session and time, never as its words.
-fn readable(state: &State, code: &str) -> String {
+fn readable(state: &ScreenState, code: &str) -> String {
     let quotation = code.split_once(':').and_then(|(kind, rest)| Some((kind, rest.split_once('@')?.0)));
     let (whose, id) = match quotation {
         Some(("asked", id)) => ("your words", id),
@@ -111,9 +111,9 @@ fn readable(state: &State, code: &str) -> String {
 }
 
 /// The selected line in full, with its reason.
-fn chosen(state: &State, screen: &Screen) -> Vec<Row> {
+fn chosen(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
     let (Some(line), Some(loaded)) = (state.told_line(), state.page()) else { return Vec::new() };
-    let mut rows: Vec<Row> = vec![rule(screen.columns).into()];
+    let mut rows: Vec<ScreenRow> = vec![rule(screen.columns).into()];
     let texts = wrapped(&readable(state, &line.code), screen.columns.saturating_sub(2));
     rows.extend(texts.into_iter().take(2).map(|text| Line::new().plain(format!(" {text}")).into()));
     let reason = loaded.reasons.get(state.line_at).and_then(Option::as_ref);

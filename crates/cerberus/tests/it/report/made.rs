@@ -5,10 +5,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use cerberus_loop::history::{Entry, Step};
-use cerberus_loop::run::ledger::Ledger;
+use cerberus_loop::history::{LedgerEntry, LedgerStep};
+use cerberus_loop::run::ledger::LoopLedger;
 use cerberus_loop::settings::Worker;
-use cerberus_loop::totals::{Counts, Ended, How, Progress};
+use cerberus_loop::totals::{AttemptEnd, EndedAttempt, LoopProgress, SpentIteration};
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::Clean;
 use cerberus_record::session::LoopEnd;
@@ -180,24 +180,27 @@ pub fn crashed(env: &mut TestEnv) {
 
 /// Two runs of a loop: one with costs, one without.
 pub fn looped(env: &TestEnv) {
-    let ledger = Ledger::new(&Home::new(env.home()), &identity::locate(&env.project()).project);
+    let ledger = LoopLedger::new(&Home::new(env.home()), &identity::locate(&env.project()).project);
     let begun = Timestamp::parse(START).unwrap().millis() - 3 * DAY;
     for (run, costs) in [(1, [Some(2.31), Some(0.87)]), (2, [None, None])] {
         let mut minute = i64::from(run) * 120;
-        let mut append = |minutes: i64, step: Step| {
+        let mut append = |minutes: i64, step: LedgerStep| {
             minute += minutes;
-            ledger.append(&Entry { at: Timestamp::from_millis(begun + minute * 60_000), run, step }).unwrap();
+            ledger.append(&LedgerEntry { at: Timestamp::from_millis(begun + minute * 60_000), run, step }).unwrap();
         };
         let (worker, layer) = (Worker::all().next().unwrap(), Box::default());
-        append(0, Step::Run { worker, token: Clean::word("t"), runner: None, is_resumed: false, layer, base: None });
+        append(
+            0,
+            LedgerStep::Run { worker, token: Clean::word("t"), runner: None, is_resumed: false, layer, base: None },
+        );
         for (number, cost_usd) in (1..).zip(costs) {
-            append(0, Step::Begun { iteration: number, attempt: 1 });
+            append(0, LedgerStep::Begun { iteration: number, attempt: 1 });
             append(
                 18,
-                Step::Ended(Ended {
-                    how: How::SoftRedline,
-                    counts: Counts::Spent,
-                    progress: Progress::Made,
+                LedgerStep::Ended(EndedAttempt {
+                    how: AttemptEnd::SoftRedline,
+                    counts: SpentIteration::Spent,
+                    progress: LoopProgress::Made,
                     claimed: false,
                     failure: None,
                     tokens: if cost_usd.is_some() { 1_900_000 } else { 0 },
@@ -207,6 +210,6 @@ pub fn looped(env: &TestEnv) {
                 }),
             );
         }
-        append(0, Step::Stopped { class: LoopEnd::Complete, words: Clean::word("done") });
+        append(0, LedgerStep::Stopped { class: LoopEnd::Complete, words: Clean::word("done") });
     }
 }

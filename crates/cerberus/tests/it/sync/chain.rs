@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use cerberus_os::home::Home;
-use cerberus_sync::chain::{Chain, Change, Keys};
+use cerberus_sync::chain::{Chain, ChainChange, Keys};
 use cerberus_sync::crypto::{Secrets, hex};
 use cerberus_sync::document::{self, Head, Proof, SPACE_PLACE, VERSION};
 use cerberus_sync::local::{Files, Space, SpaceKey};
@@ -44,7 +44,7 @@ fn document_of(hub: &Hub) -> PathBuf {
 }
 
 /// Writes a link on the hub, as if it followed the chain that `env` knows.
-fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: Change) {
+fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: ChainChange) {
     let (space, chain) = known(env);
     let link = chain.next(VERSION, by, change);
     let bytes = document::signed(secrets, &space.place(SPACE_PLACE), "link", &link).unwrap();
@@ -111,7 +111,7 @@ fn a_container_changes_no_key_and_cannot_keep_its_removal_from_taking_effect() {
         let members = chain.state.members.iter().map(|(id, member)| (id.as_str(), &member.device.keys));
         let to = members.chain([("recovery", &chain.state.recovery)]);
         let epoch = keys::epoch(&space_here.id, key, to, String::new()).unwrap();
-        plant(&hub, &a, &grant_id, &grant, Change::Rotate(epoch));
+        plant(&hub, &a, &grant_id, &grant, ChainChange::Rotate(epoch));
         decide(&a, &format!("sealed as before {number}"));
         a.ok(&["sync"]);
         b.ok(&["sync"]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cerberus_os::fault::{FORGETTING_POINTS, POINTS, SYNC_POINTS};
 use cerberus_os::home::Home;
-use cerberus_store::journal::{self, Line};
+use cerberus_store::journal::{self, JournalLine};
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::harness::Dice;
 use cerberus_testkit::hubs::git::Repositories;
@@ -21,7 +21,7 @@ use super::{Hub, decide, init, machine, pair, problems};
 pub fn replica_lines(env: &TestEnv) -> usize {
     let mut known = HashSet::new();
     journal::each_line(&Home::new(env.home()), |position, line| {
-        let Line::Whole(sealed) = line else { return };
+        let JournalLine::Whole(sealed) = line else { return };
         if let Some((_, replica)) = position.segment.split_once("-replica-") {
             let (device, record) = (sealed.order.unwrap().device.to_string(), sealed.record().unwrap());
             let names = [record.agent.name(), &record.session, &record.key].map(str::to_string);

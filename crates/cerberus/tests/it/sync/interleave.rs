@@ -6,7 +6,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Event, Note};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 use cerberus_store::journal;
@@ -137,7 +137,7 @@ pub fn record_at(env: &TestEnv, ahead: Duration, text: &str) {
     let clock = Clock { now: wall, wall, is_given: false };
     let home = Home::new(env.home());
     let note = Note {
-        kind: Kind::Decision,
+        kind: FactKind::Decision,
         text: home.cleaner().clean(text, Keep::SUBJECT),
         why: None,
         sort: None,
@@ -176,7 +176,7 @@ fn a_clock_that_is_off_by_a_year_is_said_and_breaks_nothing() {
     let (here, newest) = (Home::new(a.home()), journal::micros(Clock::new(None).wall));
     let mut places = Vec::new();
     journal::each_line(&here, |position, line| {
-        if let journal::Line::Whole(sealed) = line {
+        if let journal::JournalLine::Whole(sealed) = line {
             places.push(position.order(&sealed).seq);
         }
     })

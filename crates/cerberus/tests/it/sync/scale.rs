@@ -17,7 +17,7 @@ use cerberus_sync::batch::{self, Entry, Position};
 use cerberus_sync::chain::id_of;
 use cerberus_sync::crypto::{self, Secrets, hex};
 use cerberus_sync::document::{self, Head, Pass, Proof, Reach, VERSION};
-use cerberus_sync::exchange::{Exchange, Report};
+use cerberus_sync::exchange::{Exchange, ExchangeReport};
 use cerberus_sync::listing::{Listing, RECENT_MAX, recent};
 use cerberus_sync::local::{Files, Shared, Space};
 use cerberus_sync::share::{self, Sharing};
@@ -82,7 +82,7 @@ impl Transport for Counting {
     }
 }
 
-fn exchange(home: &Home, hub: &Hub, records_max: Option<usize>) -> (Counts, Report) {
+fn exchange(home: &Home, hub: &Hub, records_max: Option<usize>) -> (Counts, ExchangeReport) {
     let clock = Clock::new(None);
     let mut store = fold::open(home).unwrap();
     let mut counting = Counting { hub: Folder::open(hub.path()).unwrap(), counts: Counts::default() };
@@ -146,7 +146,7 @@ impl Crowd {
         let clock = Clock::new(None);
         let location = identity::locate(&env.project()).location(home.cleaner());
         let record = own_record(&home, &clock, claude_code::AGENT, "crowd", location, "k".to_string(), Event::Pulse);
-        let sharing = Sharing { space: share::Space::Me, ids: &[], cleaner: home.cleaner() };
+        let sharing = Sharing { space: share::ShareAudience::Me, ids: &[], cleaner: home.cleaner() };
         let json = serde_json::to_string(&share::shared(&record, &sharing).unwrap()).unwrap();
         Crowd { space, shared, secret, json, now: clock.wall }
     }
@@ -292,7 +292,7 @@ fn a_container_starts_in_two_turns() {
 }
 
 /// The first pull of a container.
-fn join(container: &TestEnv, token: &str, hub: &Hub) -> (Counts, Report) {
+fn join(container: &TestEnv, token: &str, hub: &Hub) -> (Counts, ExchangeReport) {
     let (home, located) = (Home::new(container.home()), identity::locate(&container.project()));
     fs::create_dir_all(home.root()).unwrap();
     token::open(&home, token, &located.project, &located.root.to_string_lossy()).unwrap();

@@ -28,46 +28,46 @@ const PLAIN: &str = "100644";
 
 /// What a tree says about a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct TreeEntry {
     pub mode: String,
     pub blob: String,
 }
 
-impl Entry {
+impl TreeEntry {
     /// The mode and the blob as git prints them.
-    pub fn new(mode: &str, blob: &str) -> Entry {
-        Entry { mode: mode.to_string(), blob: blob.to_string() }
+    pub fn new(mode: &str, blob: &str) -> TreeEntry {
+        TreeEntry { mode: mode.to_string(), blob: blob.to_string() }
     }
 }
 
 /// Whether to keep what is hashed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum KeepObject {
     Objects,
     Nothing,
 }
 
 /// The paths that git knows, relative to the worktree.
-struct Listed {
-    tracked: BTreeMap<PathBuf, Entry>,
+struct ListedPaths {
+    tracked: BTreeMap<PathBuf, TreeEntry>,
     /// Neither tracked nor ignored.
     others: Vec<PathBuf>,
 }
 
 /// The paths of a worktree, sorted by what is done with each.
 #[derive(Default)]
-struct Sorted {
+struct SortedPaths {
     saved: Vec<PathBuf>,
     large: Vec<PathBuf>,
-    submodules: Vec<(PathBuf, Entry)>,
+    submodules: Vec<(PathBuf, TreeEntry)>,
 }
 
 impl Checkpoints<'_> {
     /// Saves every file as a blob. Returns the tree that holds them, and the files that are too large for it.
     pub(super) fn save_files(&self) -> Result<(String, Vec<String>), CheckpointError> {
         let listed = self.listed()?;
-        let Sorted { saved, large, submodules } = self.sorted(&listed)?;
-        let mut entries = self.hashed(&saved, Keep::Objects)?;
+        let SortedPaths { saved, large, submodules } = self.sorted(&listed)?;
+        let mut entries = self.hashed(&saved, KeepObject::Objects)?;
         entries.extend(submodules);
         let mut left_out = Vec::new();
         for path in large {
@@ -77,7 +77,7 @@ impl Checkpoints<'_> {
             }
         }
         let mut lines = Vec::new();
-        for (path, Entry { mode, blob }) in &entries {
+        for (path, TreeEntry { mode, blob }) in &entries {
             lines.extend_from_slice(format!("{mode} {blob}\t").as_bytes());
             lines.extend_from_slice(path.as_os_str().as_encoded_bytes());
             lines.push(0);
@@ -92,7 +92,11 @@ impl Checkpoints<'_> {
     }
 
     /// The mode and the blob of each of these files and links, by their bytes.
-    pub(super) fn hashed(&self, paths: &[PathBuf], keep: Keep) -> Result<Vec<(PathBuf, Entry)>, CheckpointError> {
+    pub(super) fn hashed(
+        &self,
+        paths: &[PathBuf],
+        keep: KeepObject,
+    ) -> Result<Vec<(PathBuf, TreeEntry)>, CheckpointError> {
         let (mut list, mut modes, mut targets) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let full = self.located.root.join(path);
@@ -119,11 +123,11 @@ impl Checkpoints<'_> {
         }
         let mut git = command(&self.located.root);
         git.args(["hash-object", "--no-filters", "--stdin-paths"]);
-        git.args((keep == Keep::Objects).then_some("-w"));
+        git.args((keep == KeepObject::Objects).then_some("-w"));
         let printed = self.feed("hash-object", git, &list)?;
         let printed = String::from_utf8_lossy(&printed);
-        let entries: Vec<Entry> =
-            modes.iter().zip(printed.lines()).map(|(mode, blob)| Entry::new(mode, blob)).collect();
+        let entries: Vec<TreeEntry> =
+            modes.iter().zip(printed.lines()).map(|(mode, blob)| TreeEntry::new(mode, blob)).collect();
         match entries.len() == paths.len() {
             true => Ok(paths.iter().cloned().zip(entries).collect()),
             false => {
@@ -133,7 +137,7 @@ impl Checkpoints<'_> {
     }
 
     /// What git tracks and what it would track. If the index cannot be read, the last commit says what is tracked.
-    fn listed(&self) -> Result<Listed, CheckpointError> {
+    fn listed(&self) -> Result<ListedPaths, CheckpointError> {
         self.listed_by(|| command(&self.located.root)).or_else(|error| {
             let index = self.scratch_file("index")?;
             let mut git = self.with_index(&index);
@@ -143,7 +147,7 @@ impl Checkpoints<'_> {
         })
     }
 
-    fn listed_by(&self, git: impl Fn() -> Command) -> Result<Listed, CheckpointError> {
+    fn listed_by(&self, git: impl Fn() -> Command) -> Result<ListedPaths, CheckpointError> {
         let list = |args: &[&str]| {
             let mut git = git();
             git.args(["ls-files", "-z"]).args(args);
@@ -154,16 +158,16 @@ impl Checkpoints<'_> {
             let mut parts = line.splitn(2, |byte| *byte == b'\t');
             let (Some(stage), Some(path)) = (parts.next(), parts.next()) else { continue };
             if let [mode, blob, _] = String::from_utf8_lossy(stage).split(' ').collect::<Vec<_>>()[..] {
-                tracked.insert(platform::path_of(path), Entry::new(mode, blob));
+                tracked.insert(platform::path_of(path), TreeEntry::new(mode, blob));
             }
         }
         let others = list(&["--others", "--exclude-standard"])?;
-        Ok(Listed { tracked, others: fields(&others).map(platform::path_of).collect() })
+        Ok(ListedPaths { tracked, others: fields(&others).map(platform::path_of).collect() })
     }
 
-    fn sorted(&self, listed: &Listed) -> Result<Sorted, CheckpointError> {
-        let mut sorted = Sorted::default();
-        let mut folders = Folders { root: &self.located.root, known: HashMap::new() };
+    fn sorted(&self, listed: &ListedPaths) -> Result<SortedPaths, CheckpointError> {
+        let mut sorted = SortedPaths::default();
+        let mut folders = RealFolders { root: &self.located.root, known: HashMap::new() };
         for (path, entry) in &listed.tracked {
             match folders.look(path)? {
                 Some(known) if known.is_dir() && entry.mode == SUBMODULE => {
@@ -171,7 +175,7 @@ impl Checkpoints<'_> {
                     let folder = self.located.root.join(path);
                     let own = Some(locate(&folder)).filter(|own| own.root == folder);
                     let head = own.and_then(|own| git::head(&own)).unwrap_or_else(|| entry.blob.clone());
-                    let entry = Entry::new(SUBMODULE, &head);
+                    let entry = TreeEntry::new(SUBMODULE, &head);
                     sorted.submodules.push((path.clone(), entry));
                 }
                 Some(known) => sorted.add(path, &known),
@@ -189,7 +193,7 @@ impl Checkpoints<'_> {
     }
 
     /// Whether a file that is too large to copy is in the repository already.
-    fn is_unchanged(&self, path: &Path, entry: &Entry) -> Result<bool, CheckpointError> {
+    fn is_unchanged(&self, path: &Path, entry: &TreeEntry) -> Result<bool, CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["cat-file", "-s", &entry.blob]);
         let bytes = self.run("cat-file", git).ok().and_then(|bytes| bytes.trim().parse::<u64>().ok());
@@ -197,7 +201,7 @@ impl Checkpoints<'_> {
         if known.ok().map(|known| known.len()) != bytes {
             return Ok(false);
         }
-        let hashed = self.hashed(&[path.to_path_buf()], Keep::Nothing)?;
+        let hashed = self.hashed(&[path.to_path_buf()], KeepObject::Nothing)?;
         Ok(hashed.iter().any(|(_, found)| found.blob == entry.blob))
     }
 
@@ -221,7 +225,7 @@ impl Checkpoints<'_> {
     }
 }
 
-impl Sorted {
+impl SortedPaths {
     fn add(&mut self, path: &Path, known: &Metadata) {
         // Git saves nothing else: no folders, pipes or sockets.
         if known.is_file() && known.len() > FILE_BYTES_MAX {
@@ -233,12 +237,12 @@ impl Sorted {
 }
 
 /// Which folders of the worktree are folders, and not links to some.
-struct Folders<'a> {
+struct RealFolders<'a> {
     root: &'a Path,
     known: HashMap<PathBuf, bool>,
 }
 
-impl Folders<'_> {
+impl RealFolders<'_> {
     /// What is at a path; `None` if nothing is there. What is behind a link is not at the path.
     fn look(&mut self, path: &Path) -> Result<Option<Metadata>, CheckpointError> {
         match path.parent().is_none_or(|folder| self.is_real(folder)) {

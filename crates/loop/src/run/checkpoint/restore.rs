@@ -12,7 +12,7 @@ use cerberus_os::platform;
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::git::command::{command, printed_bytes};
 
-use super::files::{Entry, Keep, LINK, PROGRAM, SUBMODULE, fields, look};
+use super::files::{KeepObject, LINK, PROGRAM, SUBMODULE, TreeEntry, fields, look};
 use super::{CheckpointError, Checkpoints, TIME_MAX, next_number};
 
 /// How much git is asked for at once.
@@ -20,7 +20,7 @@ const BATCH_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What a restore changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredPaths {
     pub written: Vec<String>,
     pub removed: Vec<String>,
     /// The tag that holds the state before the restore.
@@ -30,13 +30,13 @@ pub struct Restored {
 }
 
 /// A path that differs, as it is and as it is wanted.
-pub(super) struct Change {
+pub(super) struct PathChange {
     path: PathBuf,
-    from: Option<Entry>,
-    to: Option<Entry>,
+    from: Option<TreeEntry>,
+    to: Option<TreeEntry>,
 }
 
-impl Change {
+impl PathChange {
     fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
@@ -44,7 +44,7 @@ impl Change {
 
 impl Checkpoints<'_> {
     /// Restores the files of a checkpoint.
-    pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<Restored, CheckpointError> {
+    pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<RestoredPaths, CheckpointError> {
         let wanted = self.find(run, number)?.object;
         let title = format!("cerberus loop: before restoring run {run}, iteration {number}");
         let (before, too_large) = self.snapshot(title, now)?;
@@ -58,25 +58,25 @@ impl Checkpoints<'_> {
         kept.sort();
         kept.dedup();
         let (written, removed) = self.replace(&changes)?;
-        Ok(Restored { written, removed, before, kept })
+        Ok(RestoredPaths { written, removed, before, kept })
     }
 
     /// Checks everything, then changes the files. Returns those that were written and those that were removed.
-    pub(super) fn replace(&self, changes: &[Change]) -> Result<(Vec<String>, Vec<String>), CheckpointError> {
+    pub(super) fn replace(&self, changes: &[PathChange]) -> Result<(Vec<String>, Vec<String>), CheckpointError> {
         let sizes = self.sizes(changes)?;
         self.refuse_loss(changes)?;
         self.refuse_changed(changes)?;
-        let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.to.is_none());
+        let (gone, new): (Vec<&PathChange>, Vec<&PathChange>) = changes.iter().partition(|change| change.to.is_none());
         for change in &gone {
             self.remove(&change.path)?;
         }
         self.write(&new, &sizes)?;
-        let names = |changes: Vec<&Change>| changes.into_iter().map(Change::name).collect();
+        let names = |changes: Vec<&PathChange>| changes.into_iter().map(PathChange::name).collect();
         Ok((names(new), names(gone)))
     }
 
     /// The changes that turn one state into the other, and the submodules that differ, which stay as they are.
-    pub(super) fn differences(&self, from: &str, to: &str) -> Result<(Vec<Change>, Vec<String>), CheckpointError> {
+    pub(super) fn differences(&self, from: &str, to: &str) -> Result<(Vec<PathChange>, Vec<String>), CheckpointError> {
         let printed = self.raw_differences(from, to)?;
         let (mut changes, mut submodules) = (Vec::new(), Vec::new());
         let mut fields = fields(&printed);
@@ -89,15 +89,15 @@ impl Checkpoints<'_> {
                 submodules.push(path.to_string_lossy().into_owned());
                 continue;
             }
-            let from = (status != "A").then(|| Entry::new(old_mode, old));
-            let to = (status != "D").then(|| Entry::new(new_mode, new));
-            changes.push(Change { path, from, to });
+            let from = (status != "A").then(|| TreeEntry::new(old_mode, old));
+            let to = (status != "D").then(|| TreeEntry::new(new_mode, new));
+            changes.push(PathChange { path, from, to });
         }
         Ok((changes, submodules))
     }
 
     /// The size of every blob that is to be written. All of them must exist.
-    fn sizes(&self, changes: &[Change]) -> Result<HashMap<String, u64>, CheckpointError> {
+    fn sizes(&self, changes: &[PathChange]) -> Result<HashMap<String, u64>, CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["cat-file", "--batch-check=%(objectname) %(objectsize)"]);
         let blobs: String =
@@ -108,13 +108,13 @@ impl Checkpoints<'_> {
             let (blob, size) = line.split_once(' ').unwrap_or_default();
             sizes.extend(size.parse().ok().map(|size| (blob.to_string(), size)));
         }
-        let is_lost = |change: &&Change| change.to.as_ref().is_some_and(|to| !sizes.contains_key(&to.blob));
-        let lost: Vec<String> = changes.iter().filter(is_lost).map(Change::name).collect();
+        let is_lost = |change: &&PathChange| change.to.as_ref().is_some_and(|to| !sizes.contains_key(&to.blob));
+        let lost: Vec<String> = changes.iter().filter(is_lost).map(PathChange::name).collect();
         if lost.is_empty() { Ok(sizes) } else { Err(CheckpointError::Lost(lost)) }
     }
 
     /// Everything that the restore overwrites must be in the checkpoint that was just made.
-    fn refuse_loss(&self, changes: &[Change]) -> Result<(), CheckpointError> {
+    fn refuse_loss(&self, changes: &[PathChange]) -> Result<(), CheckpointError> {
         let gone: HashSet<&Path> =
             changes.iter().filter(|change| change.to.is_none()).map(|change| change.path.as_path()).collect();
         let root = &self.located.root;
@@ -136,10 +136,10 @@ impl Checkpoints<'_> {
     }
 
     /// What is overwritten or removed must still be what was saved.
-    fn refuse_changed(&self, changes: &[Change]) -> Result<(), CheckpointError> {
+    fn refuse_changed(&self, changes: &[PathChange]) -> Result<(), CheckpointError> {
         let saved = || changes.iter().filter_map(|change| Some((change, change.from.as_ref()?)));
         let paths: Vec<PathBuf> = saved().map(|(change, _)| change.path.clone()).collect();
-        let found = self.hashed(&paths, Keep::Nothing)?;
+        let found = self.hashed(&paths, KeepObject::Nothing)?;
         let differs = saved().zip(&found).filter(|((_, saved), (_, found))| *saved != found);
         let changed: Vec<String> = differs.map(|((change, _), _)| change.name()).collect();
         if changed.is_empty() { Ok(()) } else { Err(CheckpointError::Changed(changed)) }
@@ -163,11 +163,11 @@ impl Checkpoints<'_> {
         Ok(())
     }
 
-    fn write(&self, changes: &[&Change], sizes: &HashMap<String, u64>) -> Result<(), CheckpointError> {
+    fn write(&self, changes: &[&PathChange], sizes: &HashMap<String, u64>) -> Result<(), CheckpointError> {
         let mut wanted = changes.iter().filter_map(|change| Some((&change.path, change.to.as_ref()?))).peekable();
         while wanted.peek().is_some() {
             let (mut batch, mut bytes) = (Vec::new(), 0);
-            let size = |to: &Entry| sizes.get(&to.blob).copied().unwrap_or_default();
+            let size = |to: &TreeEntry| sizes.get(&to.blob).copied().unwrap_or_default();
             while let Some((path, to)) = wanted.next_if(|(_, to)| batch.is_empty() || bytes + size(to) <= BATCH_BYTES) {
                 bytes += size(to);
                 batch.push((path, to));
@@ -205,7 +205,7 @@ impl Checkpoints<'_> {
 }
 
 /// Replaces a file or a link by another one, at once.
-fn write(path: &Path, entry: &Entry, contents: &[u8]) -> io::Result<()> {
+fn write(path: &Path, entry: &TreeEntry, contents: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)?;
     let new = folder.join(format!(".cerberus-restore-{}-{}", std::process::id(), next_number()));

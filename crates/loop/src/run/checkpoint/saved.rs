@@ -6,7 +6,7 @@ use super::{EMAIL, NAME};
 
 /// The text of a tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedState {
     pub title: String,
     /// The commit that was checked out.
     pub base: Option<String>,
@@ -17,7 +17,7 @@ pub struct Saved {
 const BASE: &str = "base ";
 const LEFT_OUT: &str = "left out ";
 
-impl Saved {
+impl SavedState {
     /// The tag of `tree`, in git's own format.
     pub fn tag(&self, tree: &str, now: Timestamp) -> String {
         let secs = now.millis() / 1_000;
@@ -33,9 +33,10 @@ impl Saved {
     }
 
     /// Reads it back. Anything else is an empty one.
-    pub fn parse(tag: &str) -> Saved {
+    pub fn parse(tag: &str) -> SavedState {
         let (_, message) = tag.split_once("\n\n").unwrap_or_default();
-        let mut saved = Saved { title: message.lines().next().unwrap_or_default().to_string(), ..Saved::default() };
+        let mut saved =
+            SavedState { title: message.lines().next().unwrap_or_default().to_string(), ..SavedState::default() };
         for line in message.lines().skip(1) {
             if let Some(base) = line.strip_prefix(BASE) {
                 saved.base = Some(base.to_string());
@@ -53,12 +54,12 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_back() {
-        let saved = Saved {
+        let saved = SavedState {
             title: "cerberus loop: run 1, iteration 2".to_string(),
             base: Some("0123".to_string()),
             left_out: vec!["a b.bin".to_string(), "line\nbreak \"x\"".to_string()],
         };
-        assert_eq!(Saved::parse(&saved.tag("4567", Timestamp::from_millis(1_000))), saved);
-        assert_eq!(Saved::parse("tree 1\nauthor x\n"), Saved::default());
+        assert_eq!(SavedState::parse(&saved.tag("4567", Timestamp::from_millis(1_000))), saved);
+        assert_eq!(SavedState::parse("tree 1\nauthor x\n"), SavedState::default());
     }
 }

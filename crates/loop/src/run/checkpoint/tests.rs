@@ -66,7 +66,7 @@ impl Stage {
         Checkpoints::new(&home, &located).unwrap().save(1, number, at(number)).unwrap()
     }
 
-    fn restore(&self, number: u32) -> Result<Restored, CheckpointError> {
+    fn restore(&self, number: u32) -> Result<RestoredPaths, CheckpointError> {
         let (home, located) = (self.home(), self.located());
         Checkpoints::new(&home, &located).unwrap().restore(1, number, at(100 + number))
     }

@@ -9,7 +9,7 @@ use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::Outcome;
 use cerberus_record::event::{Event, FileTouch, Note, Severity, ToolUse, Touch};
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_store::journal;
 use cerberus_store::journal::own_record;
 use cerberus_store::project::git;
@@ -17,7 +17,7 @@ use cerberus_store::project::identity::locate;
 use cerberus_store::view::fold;
 
 use super::*;
-use crate::handoff::check::Change;
+use crate::handoff::check::FileDifference;
 use crate::handoff::compose;
 
 /// A repository of three files, and the home of a loop that works in it.
@@ -85,7 +85,7 @@ impl Stage {
         journal::append_all(&self.home(), now(), &records).unwrap();
     }
 
-    fn preserved(&self, heard: &AgentMessages, rules: &Preserve) -> Preserved {
+    fn preserved(&self, heard: &AgentMessages, rules: &Preserve) -> Preservation {
         let store = fold::open(&self.home()).unwrap();
         let wanted = PreserveRequest {
             located: &self.located(),
@@ -107,7 +107,7 @@ fn clean(text: &'static str) -> Clean<'static> {
     BUILT_IN.clean(text, Keep::NAME)
 }
 
-fn note(kind: Kind, text: &'static str) -> Event<'static> {
+fn note(kind: FactKind, text: &'static str) -> Event<'static> {
     let (why, sort, severity, custom_key) = (None, None, None, None);
     Event::Note(Note { kind, text: clean(text), why, sort, severity, custom_key, resolved: false })
 }
@@ -142,18 +142,18 @@ fn git_says_which_files_are_modified_and_none_is_listed_twice() {
     fs::write(root.join(".env"), "x").unwrap();
     fs::write(root.join("ignored.txt"), "x").unwrap();
     let state = stage.preserved(&AgentMessages::default(), &Preserve::default()).state;
-    let mut told: Vec<(&str, Change, Option<&str>)> =
+    let mut told: Vec<(&str, FileDifference, Option<&str>)> =
         state.modified_files.iter().map(|file| (&*file.path, file.change, file.was.as_deref())).collect();
     assert_eq!(told[0].0, "src/a.rs", "the last file worked on comes first");
     told.sort_by_key(|file| file.0);
     assert_eq!(
         told,
         [
-            ("brand new.txt", Change::Added, None),
-            ("ignored.txt", Change::Modified, None),
-            ("src/a.rs", Change::Modified, None),
-            ("src/b.rs", Change::Deleted, None),
-            ("src/neu \"ü\".rs", Change::Renamed, Some("src/old name.rs")),
+            ("brand new.txt", FileDifference::Added, None),
+            ("ignored.txt", FileDifference::Modified, None),
+            ("src/a.rs", FileDifference::Modified, None),
+            ("src/b.rs", FileDifference::Deleted, None),
+            ("src/neu \"ü\".rs", FileDifference::Renamed, Some("src/old name.rs")),
         ]
     );
     assert_eq!(state.recent_commits.len(), 2);
@@ -167,10 +167,10 @@ fn the_loops_own_sessions_and_manual_records_are_preserved() {
         claude_code::AGENT,
         "one",
         vec![
-            note(Kind::Next, "write the tests"),
-            note(Kind::Done, "the lexer works"),
+            note(FactKind::Next, "write the tests"),
+            note(FactKind::Done, "the lexer works"),
             Event::Note(Note {
-                kind: Kind::Decision,
+                kind: FactKind::Decision,
                 text: clean("borrow the tokens"),
                 why: Some(clean("no copies")),
                 sort: None,
@@ -190,7 +190,7 @@ fn the_loops_own_sessions_and_manual_records_are_preserved() {
         ],
     );
     let blocker = Note {
-        kind: Kind::Blocker,
+        kind: FactKind::Blocker,
         text: clean("no access to the server"),
         why: None,
         sort: None,
@@ -199,7 +199,7 @@ fn the_loops_own_sessions_and_manual_records_are_preserved() {
         resolved: false,
     };
     stage.happened(Agent::MANUAL, "by hand", vec![Event::Note(blocker)]);
-    stage.happened(codex::AGENT, "a stranger", vec![note(Kind::Next, "paint the house")]);
+    stage.happened(codex::AGENT, "a stranger", vec![note(FactKind::Next, "paint the house")]);
     let state = stage.preserved(&AgentMessages::default(), &Preserve::default()).state;
     let text = compose(&state, &Preserve::default()).text;
     for told in [
@@ -219,14 +219,18 @@ fn the_loops_own_sessions_and_manual_records_are_preserved() {
 #[test]
 fn rules_select_what_is_preserved_and_files_are_included() {
     let stage = Stage::new();
-    stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Done, "the lexer")]);
+    stage.happened(
+        claude_code::AGENT,
+        "one",
+        vec![note(FactKind::Next, "write the tests"), note(FactKind::Done, "the lexer")],
+    );
     fs::write(stage.root().join("PLAN.md"), "# Plan\nkey: 1\n").unwrap();
     fs::write(stage.root().join("image.bin"), b"\x00\x01").unwrap();
     fs::write(stage.root().join(".env.local"), "SECRET=1\n").unwrap();
     fs::write(stage.dir.path().join("outside.txt"), "not yours\n").unwrap();
     let wanted = ["PLAN.md", "image.bin", ".env.local", "../outside.txt", "gone.md", "src"];
     let rules = Preserve {
-        kinds: vec![Kind::Next],
+        kinds: vec![FactKind::Next],
         commits: 0,
         include_files: wanted.map(str::to_string).to_vec(),
         ..Preserve::default()
@@ -244,7 +248,11 @@ fn rules_select_what_is_preserved_and_files_are_included() {
 #[test]
 fn the_agents_handoff_is_added_to_captured_facts() {
     let stage = Stage::new();
-    stage.happened(claude_code::AGENT, "one", vec![note(Kind::Next, "write the tests"), note(Kind::Next, "tidy up")]);
+    stage.happened(
+        claude_code::AGENT,
+        "one",
+        vec![note(FactKind::Next, "write the tests"), note(FactKind::Next, "tidy up")],
+    );
     let mut heard = AgentMessages::default();
     heard.asked();
     let answer = "<handoff>\n## Completed\n- [x] tidy up\n## Pending\n- [ ] write the tests first\n## Modified Files\n- src/a.rs\n</handoff>";

@@ -4,22 +4,27 @@ use cerberus_record::time::Timestamp;
 use serde_json::json;
 
 use super::{LoopError, Runner, now};
-use crate::completion::Checked;
-use crate::history::Step;
-use crate::run::audience::{Report, Summary};
+use crate::completion::CompletionCheck;
+use crate::history::LedgerStep;
+use crate::run::audience::{AttemptSummary, LoopEvent};
 use crate::run::checkpoint::Checkpoints;
 use crate::run::notify;
-use crate::stop::Stop;
-use crate::totals::Ended;
+use crate::stop::StopReason;
+use crate::totals::EndedAttempt;
 
 impl Runner<'_> {
-    pub(super) fn report_end(&mut self, ended: &Ended, iteration: u32, began: Timestamp) -> Result<(), LoopError> {
+    pub(super) fn report_end(
+        &mut self,
+        ended: &EndedAttempt,
+        iteration: u32,
+        began: Timestamp,
+    ) -> Result<(), LoopError> {
         let changed_files = self.changed_files(iteration);
         if let Some(files) = changed_files {
-            self.write(Step::Changed { files: u32::try_from(files).unwrap_or(u32::MAX) })?;
+            self.write(LedgerStep::Changed { files: u32::try_from(files).unwrap_or(u32::MAX) })?;
         }
-        let summary = Summary { iteration, took: now().since(began), changed_files, check: self.check.take() };
-        self.audience.report(&Report::Ended(ended, &summary));
+        let summary = AttemptSummary { iteration, took: now().since(began), changed_files, check: self.check.take() };
+        self.audience.report(&LoopEvent::Ended(ended, &summary));
         Ok(())
     }
 
@@ -30,7 +35,7 @@ impl Runner<'_> {
         checkpoints.changed_between(&from.object, &to.object).ok().map(|paths| paths.len())
     }
 
-    pub(super) fn notify(&mut self, stop: &Stop) {
+    pub(super) fn notify(&mut self, stop: &StopReason) {
         let Some(how) = &self.job.settings.notify else { return };
         let words = format!("{}: {}", stop.class().word(), stop.words());
         let name = &self.job.located.name;
@@ -42,16 +47,16 @@ impl Runner<'_> {
         }
         let ran = self.commands().hook(&command, &state, self.job.settings.hooks.time_limit());
         if let Err(words) = ran {
-            self.audience.report(&Report::Message(&format!("the notification failed: {words}")));
+            self.audience.report(&LoopEvent::Message(&format!("the notification failed: {words}")));
         }
     }
 }
 
-pub(super) fn check_words(checked: &Checked) -> String {
+pub(super) fn check_words(checked: &CompletionCheck) -> String {
     match checked {
-        Checked::Passed => "passed".to_string(),
-        Checked::NoTests => "ran no tests".to_string(),
-        Checked::Failed { words, .. } => format!("failed: {words}"),
-        Checked::Changed { files, .. } => format!("passed, but was changed: {}", files.join(", ")),
+        CompletionCheck::Passed => "passed".to_string(),
+        CompletionCheck::NoTests => "ran no tests".to_string(),
+        CompletionCheck::Failed { words, .. } => format!("failed: {words}"),
+        CompletionCheck::Changed { files, .. } => format!("passed, but was changed: {}", files.join(", ")),
     }
 }

@@ -7,26 +7,26 @@ use super::ending::check_words;
 use super::{LoopError, Runner, now};
 use crate::check_files::changed;
 use crate::check_result::CheckResult;
-use crate::completion::Checked;
-use crate::history::{self, Step};
+use crate::completion::CompletionCheck;
+use crate::history::{self, LedgerStep};
 use crate::machine::{Input, Phase};
 use crate::progress::Snapshot;
-use crate::run::audience::Report;
+use crate::run::audience::LoopEvent;
 use crate::run::{check_files, progress};
-use crate::totals::{How, Progress};
+use crate::totals::{AttemptEnd, LoopProgress};
 
 impl Runner<'_> {
     /// Before a context begins: the task as it is now, and messages from the user.
     pub(super) fn read_news(&mut self) {
         match self.job.task.read() {
             Ok(task) if task != self.run_history.task => {
-                self.audience.report(&Report::Message("the task has changed; this context gets the new one"));
+                self.audience.report(&LoopEvent::Message("the task has changed; this context gets the new one"));
                 self.run_history.task = task;
             }
             Ok(_) => {}
             Err(error) => {
                 let told = format!("{error}; this context gets the task as it was read last");
-                self.audience.report(&Report::Message(&told));
+                self.audience.report(&LoopEvent::Message(&told));
             }
         }
         // Messages are written by other processes.
@@ -35,7 +35,7 @@ impl Runner<'_> {
             self.run_history.memory.messages = known.memory.messages;
         }
         if !self.run_history.memory.messages.new_ones().is_empty() {
-            self.audience.report(&Report::Message("this context gets a message from the user"));
+            self.audience.report(&LoopEvent::Message("this context gets a message from the user"));
         }
     }
 
@@ -43,7 +43,7 @@ impl Runner<'_> {
     pub(super) fn snapshot(&mut self) -> Result<Snapshot, LoopError> {
         let snapshot = progress::take(&self.job.home, &Clock::new(None), &self.job.located);
         if let Some(hash) = snapshot.files.filter(|hash| self.run_history.memory.seen.last() != Some(hash)) {
-            self.write(Step::Files { hash })?;
+            self.write(LedgerStep::Files { hash })?;
         }
         Ok(snapshot)
     }
@@ -58,11 +58,11 @@ impl Runner<'_> {
         let seen = self.run_history.memory.seen.clone();
         let progress = match self.attempt.as_ref().map(|attempt| attempt.before) {
             Some(before) => self.snapshot()?.since(&before, &seen),
-            None => Progress::Unknown,
+            None => LoopProgress::Unknown,
         };
         let words = self.attempt.as_ref().map(|attempt| attempt.last_words.as_str()).unwrap_or_default();
-        let claimed = how == How::IterationEnd && !has_failed && completion.is_claimed(words);
-        let may_be_done = !matches!(how, How::Interrupted | How::Limited) && !has_failed;
+        let claimed = how == AttemptEnd::IterationEnd && !has_failed && completion.is_claimed(words);
+        let may_be_done = !matches!(how, AttemptEnd::Interrupted | AttemptEnd::Limited) && !has_failed;
         let check = completion.check.as_ref().filter(|_| may_be_done && completion.wants_check(claimed));
         let checked = check.map(|check| self.run_check(check, claimed)).transpose()?;
         self.check = checked.as_ref().map(check_words);
@@ -70,8 +70,8 @@ impl Runner<'_> {
     }
 
     /// Runs the check and records its result. A check that was changed does not count.
-    fn run_check(&mut self, command: &str, claimed: bool) -> Result<Checked, LoopError> {
-        self.audience.report(&Report::Checking(command));
+    fn run_check(&mut self, command: &str, claimed: bool) -> Result<CompletionCheck, LoopError> {
+        self.audience.report(&LoopEvent::Checking(command));
         let completion = &self.job.settings.completion;
         let (mut checked, output) = self.commands().check(command, completion.check_time_limit);
         let (cleaner, memory) = (self.job.home.cleaner(), &self.run_history.memory);
@@ -81,12 +81,12 @@ impl Runner<'_> {
             }
             _ => Vec::new(),
         };
-        if checked == Checked::Passed && !files.is_empty() {
+        if checked == CompletionCheck::Passed && !files.is_empty() {
             let is_told = memory.checked.as_ref().is_some_and(|(_, last)| !last.changed.is_empty());
-            checked = Checked::Changed { files: files.clone(), is_told };
+            checked = CompletionCheck::Changed { files: files.clone(), is_told };
         }
         let result = CheckResult::new(cleaner, command, &checked, &output, claimed, &files);
-        self.write(Step::Checked { iteration: self.state.totals.iteration(), result })?;
+        self.write(LedgerStep::Checked { iteration: self.state.totals.iteration(), result })?;
         Ok(checked)
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Runner, now};
 use crate::machine::Phase;
-use crate::run::audience::{Report, Status};
+use crate::run::audience::{LoopEvent, LoopStatus};
 use crate::settings::HookPoint;
 
 impl Runner<'_> {
@@ -20,7 +20,7 @@ impl Runner<'_> {
         let ran = self.commands().hook(command, &state, hooks.time_limit());
         if let Err(words) = &ran {
             let told = format!("the {} hook failed: {words}", point.word());
-            self.audience.report(&Report::Message(&told));
+            self.audience.report(&LoopEvent::Message(&told));
         }
         ran
     }
@@ -38,11 +38,11 @@ impl Runner<'_> {
         })
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub(super) fn status(&self) -> LoopStatus {
         let totals = &self.state.totals;
         let (tokens, cost_usd) = self.attempt.as_ref().map_or((0, None), |attempt| attempt.meter.spent());
         let reading = self.attempt.as_ref().map(|attempt| attempt.meter.reading());
-        Status {
+        LoopStatus {
             iteration: if self.attempt.is_some() { totals.iteration() } else { totals.spent },
             iterations_max: self.job.settings.limits.iterations,
             phase: self.phase(),

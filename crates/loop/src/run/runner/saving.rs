@@ -1,7 +1,7 @@
 //! Saves the files after every iteration, and says what is not saved.
 
 use super::{BEFORE_THE_LOOP, Runner, now};
-use crate::run::audience::Report;
+use crate::run::audience::LoopEvent;
 use crate::run::checkpoint::Checkpoints;
 use crate::run::prune::{self, RUNS_KEPT};
 
@@ -16,13 +16,13 @@ impl Runner<'_> {
             Err(_) => {
                 let words = "this folder is not in a git repository: no checkpoints are saved, so what the agent deletes or \
                              overwrites cannot be restored";
-                self.audience.report(&Report::Message(words));
+                self.audience.report(&LoopEvent::Message(words));
                 return;
             }
         };
         if !submodules.is_empty() {
             let words = format!("files in submodules are not part of the checkpoints: {}", named(&submodules));
-            self.audience.report(&Report::Message(&words));
+            self.audience.report(&LoopEvent::Message(&words));
         }
         self.checkpoint(BEFORE_THE_LOOP);
     }
@@ -35,20 +35,20 @@ impl Runner<'_> {
             Ok(saved) if saved.left_out != self.left_out => {
                 if !saved.left_out.is_empty() {
                     let words = format!("too large for a checkpoint, listed only: {}", named(&saved.left_out));
-                    self.audience.report(&Report::Message(&words));
+                    self.audience.report(&LoopEvent::Message(&words));
                 }
                 self.left_out = saved.left_out;
             }
             Ok(_) => {}
             Err(error) => {
                 let words = format!("no checkpoint was saved for this iteration: {error}");
-                self.audience.report(&Report::Message(&words));
+                self.audience.report(&LoopEvent::Message(&words));
             }
         }
         let pruned = prune::of_old_runs(&job.home, &job.located, RUNS_KEPT)
             .and_then(|prunable| prunable.remove(&job.home, &job.located));
         if let Err(error) = pruned {
-            self.audience.report(&Report::Message(&format!("old checkpoints were not removed: {error}")));
+            self.audience.report(&LoopEvent::Message(&format!("old checkpoints were not removed: {error}")));
         }
     }
 }

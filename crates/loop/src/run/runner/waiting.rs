@@ -7,9 +7,9 @@ use cerberus_record::clean::text::Keep;
 use cerberus_record::time::Timestamp;
 
 use super::{LoopError, Runner, now};
-use crate::history::{Step, Waiting};
+use crate::history::{LedgerStep, WaitState};
 use crate::machine::Phase;
-use crate::run::audience::Report;
+use crate::run::audience::LoopEvent;
 
 /// A shorter pause is not worth a message.
 const SHORT: Duration = Duration::from_secs(2);
@@ -45,10 +45,10 @@ impl Runner<'_> {
             return Ok(());
         }
         let reason = self.job.home.cleaner().clean(reason.to_string(), Keep::ERROR);
-        self.write(Step::Waiting(Waiting { until, reason: reason.clone() }))?;
+        self.write(LedgerStep::Waiting(WaitState { until, reason: reason.clone() }))?;
         // An agent that gives up waits for the same moment as the loop does then.
         if before.is_none_or(|before| before.0 != until) {
-            self.audience.report(&Report::Waiting { until, reason: &reason });
+            self.audience.report(&LoopEvent::Waiting { until, reason: &reason });
         }
         Ok(())
     }

@@ -6,13 +6,13 @@
 use cerberus_record::lesson::Lesson;
 use cerberus_record::map::FastSet;
 
-use super::order::{Scored, order};
+use super::order::{ScoredFile, order};
 use super::weights::{FILES_MAX, PROMPT_DOUBLED};
-use super::{Candidates, Commit, Evidence, Ranked, Renames, Scoring, USUAL};
+use super::{Candidates, Commit, RankEvidence, RankedFile, Renames, Scoring, USUAL};
 
 /// The files as they would have been ranked then. Nothing is known of what was on disk, so files that git no longer
 /// tracked count as gone.
-pub fn ranked(evidence: &Evidence) -> Vec<Ranked> {
+pub fn ranked(evidence: &RankEvidence) -> Vec<RankedFile> {
     let tracked: FastSet<&str> = evidence.tracked.iter().map(String::as_str).collect();
     let (mut sessions, mut commits) = (evidence.sessions.to_vec(), evidence.commits.to_vec());
     let renames = Renames::new(&commits, &tracked);
@@ -21,14 +21,14 @@ pub fn ranked(evidence: &Evidence) -> Vec<Ranked> {
     let committed = |commit: &Commit| commit.files.iter().chain(&commit.deleted).cloned().collect::<Vec<_>>();
     let mut gone: FastSet<String> = commits.iter().flat_map(committed).collect();
     gone.retain(|path| !tracked.contains(path.as_str()));
-    let evidence = Evidence { sessions: &sessions, commits: &commits, ..*evidence };
+    let evidence = RankEvidence { sessions: &sessions, commits: &commits, ..*evidence };
     Candidates::new(&evidence).ranked(&USUAL, &FastSet::default(), &gone)
 }
 
 /// What these files teach, given those that the session edited.
-pub fn lesson(ranked: &[Ranked], edited: &FastSet<String>) -> Lesson {
+pub fn lesson(ranked: &[RankedFile], edited: &FastSet<String>) -> Lesson {
     let told = |by: &Scoring| {
-        let scored: Vec<Scored> = ranked.iter().map(|file| file.trace.scored(&by.weights)).collect();
+        let scored: Vec<ScoredFile> = ranked.iter().map(|file| file.trace.scored(&by.weights)).collect();
         let told = order(&scored, by.hinted_max).into_iter().take(FILES_MAX);
         count(told.filter(|place| edited.contains(&ranked[*place].path)).count())
     };
@@ -44,7 +44,7 @@ mod tests {
     use cerberus_record::id::SessionId;
     use cerberus_record::time::Timestamp;
 
-    use super::super::{Feature, SessionWork, Touched};
+    use super::super::{Feature, SessionWork, TouchedFile};
     use super::*;
 
     fn at(hour: i64) -> Timestamp {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     fn worked(hour: i64, edited: &[String]) -> SessionWork {
-        let touched = |path: &String| Touched {
+        let touched = |path: &String| TouchedFile {
             path: path.clone(),
             edits: 1,
             reads: 0,
@@ -77,8 +77,13 @@ mod tests {
         let sessions = [worked(9, &busy()), worked(8, &busy())];
         let tracked = [busy(), vec!["src/limiter_window.rs".to_string()]].concat();
         let learned = |prompt, files: &[&str]| {
-            let evidence =
-                Evidence { now: at(10), sessions: &sessions, commits: &[], tracked: &tracked, prompt: Some(prompt) };
+            let evidence = RankEvidence {
+                now: at(10),
+                sessions: &sessions,
+                commits: &[],
+                tracked: &tracked,
+                prompt: Some(prompt),
+            };
             lesson(&ranked(&evidence), &edited(files))
         };
         let about = "Make the limiter stricter.";
@@ -102,7 +107,7 @@ mod tests {
         let sessions = [worked(8, &["old.rs".to_string(), "never_committed.rs".to_string()])];
         let tracked = ["new.rs".to_string()];
         let evidence =
-            Evidence { now: at(10), sessions: &sessions, commits: &commits, tracked: &tracked, prompt: None };
+            RankEvidence { now: at(10), sessions: &sessions, commits: &commits, tracked: &tracked, prompt: None };
         let found = ranked(&evidence);
         let paths: Vec<&str> = found.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["new.rs", "never_committed.rs"]);

@@ -4,25 +4,25 @@ use cerberus_record::map::FastMap;
 
 use super::asked::{LowerNames, ends_in};
 use super::weights::{Feature, REQUESTING_SESSIONS_MAX, REQUESTS_MAX, SESSIONS_HALF};
-use super::{Evidence, Traces, faded};
+use super::{RankEvidence, Traces, faded};
 use crate::brief::base;
 
 /// Path-like words, what naming a file in them says, and how much it counts.
-struct Naming<'a> {
+struct PathNaming<'a> {
     words: &'a [String],
     feature: Feature,
     share: f64,
 }
 
-pub fn of_mentions<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
-    let mut namings: Vec<Naming> = Vec::new();
+pub fn of_mentions<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
+    let mut namings: Vec<PathNaming> = Vec::new();
     if let Some(last) = evidence.sessions.first() {
-        namings.push(Naming { words: &last.mentions, feature: Feature::Mentioned, share: 1.0 });
+        namings.push(PathNaming { words: &last.mentions, feature: Feature::Mentioned, share: 1.0 });
     }
     for (place, worked) in evidence.sessions.iter().take(REQUESTING_SESSIONS_MAX).enumerate() {
         for (turn, prompt) in worked.prompts.iter().take(REQUESTS_MAX).enumerate() {
             let share = faded(place as f64, SESSIONS_HALF) / (turn + 1) as f64;
-            namings.push(Naming { words: &prompt.paths, feature: Feature::Requested, share });
+            namings.push(PathNaming { words: &prompt.paths, feature: Feature::Requested, share });
         }
     }
     let words = namings.iter().flat_map(|naming| naming.words);
@@ -41,7 +41,7 @@ pub fn of_mentions<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
         same_base.sort_unstable();
         same_base.dedup();
     }
-    for Naming { words, feature, share } in namings {
+    for PathNaming { words, feature, share } in namings {
         let mut certain: FastMap<&str, f64> = FastMap::default();
         for word in words {
             let same_base = by_base.get(base(word)).map(Vec::as_slice).unwrap_or_default();

@@ -20,17 +20,17 @@ use cerberus_record::clean::text::clip;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
-use order::Scored;
+use order::ScoredFile;
 pub use renames::Renames;
 pub use trace::Trace;
-pub use weights::{FEATURES, Feature, Features, PAST, Scoring, USUAL, WEIGHTS};
+pub use weights::{FEATURES, Feature, PAST, RankFeatures, Scoring, USUAL, WEIGHTS};
 use weights::{PAST_PROMPT_BYTES_MAX, TRACKED_FILES_MAX};
 
 /// One session's work on the project's files.
 #[derive(Clone, Debug)]
 pub struct SessionWork {
     pub session: SessionId,
-    pub touched: Vec<Touched>,
+    pub touched: Vec<TouchedFile>,
     /// Path-like words in the message that ended its last turn; only for the latest session.
     pub mentions: Vec<String>,
     /// What it was asked, the last prompt first.
@@ -62,7 +62,7 @@ impl PastPrompt {
 
 /// One file in one session.
 #[derive(Clone, Debug)]
-pub struct Touched {
+pub struct TouchedFile {
     pub path: String,
     pub edits: usize,
     pub reads: usize,
@@ -83,7 +83,7 @@ pub struct Commit {
 
 /// Input of the ranking.
 #[derive(Debug)]
-pub struct Evidence<'a> {
+pub struct RankEvidence<'a> {
     pub now: Timestamp,
     /// The latest session first.
     pub sessions: &'a [SessionWork],
@@ -96,7 +96,7 @@ pub struct Evidence<'a> {
 
 /// A file with its score.
 #[derive(Clone, Debug)]
-pub struct Ranked {
+pub struct RankedFile {
     pub path: String,
     pub score: f64,
     pub trace: Trace,
@@ -107,7 +107,7 @@ pub struct Ranked {
 pub struct Candidates<'a>(Vec<(&'a str, Trace)>);
 
 impl<'a> Candidates<'a> {
-    pub fn new(evidence: &Evidence<'a>) -> Candidates<'a> {
+    pub fn new(evidence: &RankEvidence<'a>) -> Candidates<'a> {
         Candidates(traces(evidence).list)
     }
 
@@ -122,20 +122,20 @@ impl<'a> Candidates<'a> {
     }
 
     /// The files that are not gone, the likeliest first; those that are changed differ from git.
-    pub fn ranked(mut self, by: &Scoring, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<Ranked> {
+    pub fn ranked(mut self, by: &Scoring, changed: &FastSet<String>, gone: &FastSet<String>) -> Vec<RankedFile> {
         self.0.retain(|(path, _)| !gone.contains(*path));
         self.0.iter_mut().for_each(|(path, trace)| trace.is_changed = changed.contains(*path));
-        let scored: Vec<Scored> = self.0.iter().map(|(_, trace)| trace.scored(&by.weights)).collect();
+        let scored: Vec<ScoredFile> = self.0.iter().map(|(_, trace)| trace.scored(&by.weights)).collect();
         // A trace is large, so it is moved only once.
         let mut ranked = |place: usize| {
             let (path, trace) = &mut self.0[place];
-            Ranked { path: path.to_string(), score: scored[place].score, trace: std::mem::take(trace) }
+            RankedFile { path: path.to_string(), score: scored[place].score, trace: std::mem::take(trace) }
         };
         order::order(&scored, by.hinted_max).into_iter().map(&mut ranked).collect()
     }
 }
 
-fn traces<'a>(evidence: &Evidence<'a>) -> Traces<'a> {
+fn traces<'a>(evidence: &RankEvidence<'a>) -> Traces<'a> {
     // Sessions and commits also name files that are gone or were never committed.
     let mut traces = Traces::for_files(2 * evidence.tracked.len().min(TRACKED_FILES_MAX));
     trace::of_sessions(evidence, &mut traces);

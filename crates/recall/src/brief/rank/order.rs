@@ -10,7 +10,7 @@ use super::weights::FILES_MAX;
 
 /// A file by what decides about its place.
 #[derive(Clone, Copy, Debug)]
-pub struct Scored {
+pub struct ScoredFile {
     /// Without the prompt.
     pub past: f64,
     /// With it.
@@ -22,7 +22,7 @@ pub struct Scored {
 
 /// The places of the files, the likeliest first. Files with equal scores are ordered by their last touch, newest first.
 /// At most `hinted_max` of the first ten are files that the prompt only hints at.
-pub fn order(files: &[Scored], hinted_max: usize) -> Vec<usize> {
+pub fn order(files: &[ScoredFile], hinted_max: usize) -> Vec<usize> {
     let order = sorted(files, |file| file.score);
     if hinted_max >= FILES_MAX || files.iter().all(|file| file.score == file.past) {
         return order;
@@ -40,7 +40,7 @@ pub fn order(files: &[Scored], hinted_max: usize) -> Vec<usize> {
     first
 }
 
-fn sorted(files: &[Scored], score: impl Fn(&Scored) -> f64) -> Vec<usize> {
+fn sorted(files: &[ScoredFile], score: impl Fn(&ScoredFile) -> f64) -> Vec<usize> {
     let mut places: Vec<(f64, usize)> = files.iter().map(score).zip(0..).collect();
     places.sort_by(|(a, at), (b, bt)| b.total_cmp(a).then(files[*bt].last_at.cmp(&files[*at].last_at)));
     places.into_iter().map(|(_, place)| place).collect()
@@ -50,15 +50,15 @@ fn sorted(files: &[Scored], score: impl Fn(&Scored) -> f64) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn file(past: f64, prompt: f64, is_mentioned: bool) -> Scored {
-        Scored { past, score: past + prompt, is_mentioned, last_at: None }
+    fn file(past: f64, prompt: f64, is_mentioned: bool) -> ScoredFile {
+        ScoredFile { past, score: past + prompt, is_mentioned, last_at: None }
     }
 
     #[test]
     fn past_work_is_not_pushed_aside_by_hints() {
         let known = (0..12).map(|number| file(3.0 - 0.1 * f64::from(number), 0.0, false));
         let hinted = [file(0.0, 9.0, false), file(0.0, 8.0, false), file(0.0, 7.0, true)];
-        let files: Vec<Scored> = known.chain(hinted).collect();
+        let files: Vec<ScoredFile> = known.chain(hinted).collect();
         assert_eq!(order(&files, 1), [12, 14, 0, 1, 2, 3, 4, 5, 6, 7, 13, 8, 9, 10, 11]);
         assert_eq!(order(&files, FILES_MAX)[..4], [12, 13, 14, 0]);
         assert_eq!(order(&files[..12], 1), (0..12).collect::<Vec<_>>(), "there is no prompt");

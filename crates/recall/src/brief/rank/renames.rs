@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 
-use cerberus_record::fact::{Fact, Kind};
+use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::map::{FastMap, FastSet};
 
 use super::{Commit, SessionWork};
-use crate::brief::Known;
+use crate::brief::KnownFact;
 
 /// A file renamed more often than this is not followed.
 const STEPS_MAX: usize = 8;
@@ -57,14 +57,14 @@ impl Renames {
     }
 
     /// Gives facts the current names of their files.
-    pub fn follow_facts(&self, facts: &mut [Known]) {
+    pub fn follow_facts(&self, facts: &mut [KnownFact]) {
         if self.current_name.is_empty() {
             return;
         }
         for known in facts {
             let Some(new) = known.fact.path.as_deref().and_then(|path| self.current_name.get(path)) else { continue };
             match known.fact.kind {
-                Kind::File | Kind::Read => known.fact = Fact::file(known.fact.kind, new),
+                FactKind::File | FactKind::Read => known.fact = Fact::file(known.fact.kind, new),
                 _ => known.fact.path = Some(new.clone()),
             }
         }

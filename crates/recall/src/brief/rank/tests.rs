@@ -15,7 +15,7 @@ fn hours_ago(hours: u64) -> Timestamp {
 
 /// One session: edited and read files, and the text of its last message.
 fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], message: &str) -> SessionWork {
-    let touched = |path: &&str, edits: usize| Touched {
+    let touched = |path: &&str, edits: usize| TouchedFile {
         path: path.to_string(),
         edits,
         reads: 1 - edits,
@@ -24,7 +24,7 @@ fn worked(name: &str, hours: u64, edited: &[&str], read: &[&str], message: &str)
         last_read: (edits == 0).then(|| hours_ago(hours)),
     };
     let edited = edited.iter().map(|path| touched(path, 1));
-    let touched: Vec<Touched> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
+    let touched: Vec<TouchedFile> = edited.chain(read.iter().map(|path| touched(path, 0))).collect();
     let mut mentions: Vec<String> = terms::path_like(message).into_iter().collect();
     mentions.sort();
     SessionWork { session: SessionId::new(name), touched, mentions, prompts: Vec::new() }
@@ -35,10 +35,11 @@ fn commit(hours: u64, files: &[&str]) -> Commit {
     Commit { at: hours_ago(hours), files, renamed: Vec::new(), deleted: Vec::new() }
 }
 
-fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<Ranked> {
+fn ranked(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<RankedFile> {
     let tracked: Vec<String> = tracked.iter().map(|path| path.to_string()).collect();
     let none = FastSet::default();
-    Candidates::new(&Evidence { now: now(), sessions, commits, tracked: &tracked, prompt }).ranked(&USUAL, &none, &none)
+    Candidates::new(&RankEvidence { now: now(), sessions, commits, tracked: &tracked, prompt })
+        .ranked(&USUAL, &none, &none)
 }
 
 fn order(sessions: &[SessionWork], commits: &[Commit], tracked: &[&str], prompt: Option<&str>) -> Vec<String> {
@@ -107,7 +108,7 @@ fn a_file_that_differs_from_git_is_open_work_however_old_the_session() {
     let sessions = [worked("s", 200, &["a.rs", "b.rs", "c.rs"], &[], "")];
     let commits = [commit(100, &["a.rs", "b.rs", "c.rs"])];
     let changed = FastSet::from_iter(["b.rs".to_string()]);
-    let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
+    let evidence = RankEvidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
     let first = Candidates::new(&evidence).ranked(&USUAL, &changed, &FastSet::default()).remove(0);
     assert_eq!(first.path, "b.rs");
     assert!(first.trace.why(now()).contains("changed on disk since"), "{}", first.trace.why(now()));
@@ -215,7 +216,7 @@ fn a_renamed_file_keeps_its_traces_and_a_deleted_one_is_not_ranked() {
     renames.follow_work(&mut sessions);
     renames.follow_commits(&mut commits);
     let gone = FastSet::from_iter(["other.rs".to_string(), "x.rs".to_string()]);
-    let evidence = Evidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
+    let evidence = RankEvidence { now: now(), sessions: &sessions, commits: &commits, tracked: &[], prompt: None };
     let ranked = Candidates::new(&evidence).ranked(&USUAL, &FastSet::default(), &gone);
     assert_eq!(ranked.into_iter().map(|one| one.path).collect::<Vec<_>>(), ["c.rs"]);
 }
@@ -251,7 +252,7 @@ proptest! {
         prop_assert_eq!(&first, &order(&sessions, &commits, &names, Some(&prompt)));
         let once: HashSet<&String> = first.iter().collect();
         prop_assert_eq!(once.len(), first.len());
-        let score_is_finite = |one: &Ranked| one.score.is_finite();
+        let score_is_finite = |one: &RankedFile| one.score.is_finite();
         prop_assert!(ranked(&sessions, &commits, &names, Some(&prompt)).iter().all(score_is_finite));
     }
 }
@@ -281,7 +282,7 @@ fn a_prompt_hints_at_one_file_or_where_it_counts_double_at_more() {
     let tracked = [busy.clone(), hinted.to_vec()].concat();
     let prompt = Some("Make the limiter stricter.");
     let told = |by: &Scoring| {
-        let evidence = Evidence { now: now(), sessions: &[], commits: &commits, tracked: &tracked, prompt };
+        let evidence = RankEvidence { now: now(), sessions: &[], commits: &commits, tracked: &tracked, prompt };
         let ranked = Candidates::new(&evidence).ranked(by, &FastSet::default(), &FastSet::default());
         ranked.iter().take(weights::FILES_MAX).filter(|file| hinted.contains(&file.path)).count()
     };

@@ -6,19 +6,18 @@ use cerberus_record::id::SessionId;
 use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;
 
-use super::order::Scored;
+use super::order::ScoredFile;
 use super::weights::{
-    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, Features, PAST,
-    PROMPT_NAME_SHARE_MIN, SESSIONS_HALF, SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS,
-    UNCOMMITTED_HALF_HOURS,
+    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, PAST, PROMPT_NAME_SHARE_MIN,
+    RankFeatures, SESSIONS_HALF, SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS,
 };
-use super::{Evidence, Touched, Traces, faded};
+use super::{RankEvidence, TouchedFile, Traces, faded};
 use crate::brief::base;
 
 /// Everything known about one file.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    pub features: Features,
+    pub features: RankFeatures,
     pub sessions_edited: usize,
     pub sessions_read: usize,
     pub last_edit: Option<Timestamp>,
@@ -33,7 +32,7 @@ pub struct Trace {
     pub(super) shared_words: usize,
 }
 
-pub fn of_sessions<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+pub fn of_sessions<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
     for (place, worked) in evidence.sessions.iter().take(SESSIONS_MAX).enumerate() {
         let share = faded(place as f64, SESSIONS_HALF);
         for touched in &worked.touched {
@@ -65,7 +64,7 @@ fn hours(now: Timestamp, at: Timestamp) -> f64 {
 }
 
 /// Where the last sessions stopped.
-pub fn of_stops<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+pub fn of_stops<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
     for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
         let last_edit = worked.touched.iter().filter_map(|touched| touched.last_edit).max();
         for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
@@ -75,10 +74,10 @@ pub fn of_stops<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
 }
 
 /// Files in the same folder as those that the last sessions edited.
-pub fn of_folders<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+pub fn of_folders<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
     let mut folders: FastMap<&str, f64> = FastMap::default();
     for (place, worked) in evidence.sessions.iter().take(FOLDER_SESSIONS_MAX).enumerate() {
-        let edited: Vec<&Touched> = worked.touched.iter().filter(|touched| touched.edits > 0).collect();
+        let edited: Vec<&TouchedFile> = worked.touched.iter().filter(|touched| touched.edits > 0).collect();
         for touched in &edited {
             let share = faded(place as f64, STOPS_HALF_SESSIONS) / edited.len() as f64;
             *folders.entry(folder(&touched.path)).or_default() += share;
@@ -93,7 +92,7 @@ pub fn folder(path: &str) -> &str {
     memchr::memrchr(b'/', path.as_bytes()).map_or("", |end| &path[..end])
 }
 
-pub fn of_commits<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+pub fn of_commits<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
     // If no examined commit contains the file, only an edit after the oldest of them is surely uncommitted.
     let oldest = evidence.commits.last().map(|commit| commit.at);
     for (_, trace) in &mut traces.list {
@@ -120,7 +119,7 @@ pub fn of_commits<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
 }
 
 /// Some types of files are edited, others are not; each project's history shows which.
-pub fn of_kinds<'a>(evidence: &Evidence<'a>, traces: &mut Traces<'a>) {
+pub fn of_kinds<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
     let mut kinds: FastMap<&str, (f64, f64)> = FastMap::default();
     let untouched = evidence.tracked.iter().filter(|path| !traces.places.contains_key(path.as_str()));
     untouched.for_each(|path| kinds.entry(kind(path)).or_default().1 += 1.0);
@@ -186,7 +185,7 @@ impl Trace {
         *before = before.max(value);
     }
 
-    pub fn scored(&self, weights: &Features) -> Scored {
+    pub fn scored(&self, weights: &RankFeatures) -> ScoredFile {
         let changed = if self.is_changed { CHANGED * 1_f64.ln_1p() } else { 0.0 };
         let sum = |places: Range<usize>| {
             let features = self.features[places.clone()].iter().zip(&weights[places]);
@@ -196,7 +195,7 @@ impl Trace {
         };
         let past = changed + sum(0..PAST);
         let score = past + sum(PAST..weights.len());
-        Scored { past, score, is_mentioned: self.is_mentioned(), last_at: self.last_at() }
+        ScoredFile { past, score, is_mentioned: self.is_mentioned(), last_at: self.last_at() }
     }
 
     /// `edited in 3 sessions, last 2 h ago; committed yesterday; named by the prompt`.

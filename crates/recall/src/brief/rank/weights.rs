@@ -78,11 +78,11 @@ pub const FEATURES: [&str; 20] = [
 /// How many features are about past work.
 pub const PAST: usize = Feature::Named as usize;
 
-pub type Features = [f64; FEATURES.len()];
+pub type RankFeatures = [f64; FEATURES.len()];
 
 /// Fitted by `bench rank` on 671 starts of sessions by 27 people. Fitted on all people but one and scored on that one,
 /// 36.8 % of the files that a session edits are among the first ten, and 45.7 % if its first prompt is known.
-pub const WEIGHTS: Features = [
+pub const WEIGHTS: RankFeatures = [
     0.25, 0.72, 0.28, 0.28, 0.47, 1.01, 1.19, 0.99, 0.34, 2.31, 0.72, 0.20, // past work
     3.83, 1.44, 1.78, 1.21, 1.21, 1.19, 1.03, 1.20, // the prompt
 ];
@@ -90,7 +90,7 @@ pub const WEIGHTS: Features = [
 /// How files are ranked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scoring {
-    pub weights: Features,
+    pub weights: RankFeatures,
     /// How many of the first ten may be files that the prompt only hints at (see [`order`](super::order)).
     pub hinted_max: usize,
 }

@@ -7,7 +7,7 @@ use cerberus_record::map::{FastMap, FastSet};
 use cerberus_text::tokens;
 
 use super::sentences::{SENTENCE_CHARS_MAX, Sentence};
-use super::{Part, Quotable};
+use super::{Quotable, WorkDone};
 
 /// Shorter sentences say little on their own.
 const SHORT_CHARS: usize = 25;
@@ -42,22 +42,22 @@ pub const FEATURES: [&str; 10] = [
     "first of a reply",
     "last request",
 ];
-pub type Features = [f64; FEATURES.len()];
+pub type SentenceFeatures = [f64; FEATURES.len()];
 
 /// Fitted by `cerberus-bench quotes` on 54 moments between sessions of 21 people; `docs/continuity.md` has the figures for
 /// people left out.
-pub const WEIGHTS: Features = [-1.86, -1.89, -0.97, 0.91, 0.81, -1.00, 0.62, -0.59, 0.34, 0.27];
+pub const WEIGHTS: SentenceFeatures = [-1.86, -1.89, -0.97, 0.91, 0.81, -1.00, 0.62, -0.59, 0.34, 0.27];
 
 /// A sentence that may be quoted.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct CandidateSentence {
     pub text: String,
     /// Of the list that it is in.
     pub heading: String,
     /// The index of its turn.
     pub turn: usize,
     pub is_reply: bool,
-    pub features: Features,
+    pub features: SentenceFeatures,
     pub tokens: usize,
     words: Vec<u64>,
     /// It is quoted first, whatever its score.
@@ -65,12 +65,12 @@ pub struct Candidate {
 }
 
 /// All sentences of `turns` that may be quoted, in order. Sessions without work have none, unless there are no others.
-pub fn candidates(turns: &[Quotable]) -> Vec<Candidate> {
+pub fn candidates(turns: &[Quotable]) -> Vec<CandidateSentence> {
     let mut found = Vec::new();
     let (mut sessions_back, mut turns_back) = (0, 0);
     let anchor = anchor(turns);
     let mut next: Option<&Quotable> = None;
-    for (index, turn) in turns.iter().enumerate().rev().filter(|(_, turn)| turn.part != Part::Idle) {
+    for (index, turn) in turns.iter().enumerate().rev().filter(|(_, turn)| turn.part != WorkDone::Idle) {
         match next {
             Some(next) if next.session == turn.session => turns_back += 1,
             Some(_) => (sessions_back, turns_back) = (sessions_back + 1, 0),
@@ -81,13 +81,22 @@ pub fn candidates(turns: &[Quotable]) -> Vec<Candidate> {
         for (is_reply, all) in [(true, &turn.reply), (false, &turn.request)] {
             for (position, sentence) in all.iter().enumerate().rev() {
                 let from_end = all.len() - 1 - position;
-                let features =
-                    Standing { sessions_back, turns_back, position, from_end, is_reply, is_last }.features(sentence);
+                let features = SentencePlace { sessions_back, turns_back, position, from_end, is_reply, is_last }
+                    .features(sentence);
                 let is_first = position < LAST_REQUEST_SENTENCES;
                 let is_guaranteed = is_last || anchor == Some(index);
                 let is_certain = is_guaranteed && if is_reply { position == 0 || from_end == 0 } else { is_first };
                 let Sentence { text, heading, tokens, words, .. } = sentence.clone();
-                found.push(Candidate { text, heading, turn: index, is_reply, features, tokens, words, is_certain });
+                found.push(CandidateSentence {
+                    text,
+                    heading,
+                    turn: index,
+                    is_reply,
+                    features,
+                    tokens,
+                    words,
+                    is_certain,
+                });
             }
         }
     }
@@ -97,11 +106,11 @@ pub fn candidates(turns: &[Quotable]) -> Vec<Candidate> {
 
 /// The last turn of the last session at work. Whatever was said since, it stays.
 pub(super) fn anchor(turns: &[Quotable]) -> Option<usize> {
-    turns.iter().rposition(|turn| turn.part == Part::Work)
+    turns.iter().rposition(|turn| turn.part == WorkDone::Work)
 }
 
 /// Where a sentence stands.
-struct Standing {
+struct SentencePlace {
     sessions_back: usize,
     turns_back: usize,
     position: usize,
@@ -110,8 +119,8 @@ struct Standing {
     is_last: bool,
 }
 
-impl Standing {
-    fn features(&self, sentence: &Sentence) -> Features {
+impl SentencePlace {
+    fn features(&self, sentence: &Sentence) -> SentenceFeatures {
         let share = |count: usize, max: usize| count.min(max) as f64 / max as f64;
         let flag = |is: bool| f64::from(u8::from(is));
         let chars = sentence.text.chars().count();
@@ -132,7 +141,7 @@ impl Standing {
 
 /// The indices of the sentences to quote, in order: the best for their length that repeat least, until the budget is
 /// used. What says nothing new is not quoted.
-pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize) -> Vec<usize> {
+pub fn choose(candidates: &[CandidateSentence], weights: &SentenceFeatures, budget_tokens: usize) -> Vec<usize> {
     let scores: Vec<f64> = candidates.iter().map(|candidate| worth(candidate, weights)).collect();
     let mut by_word: FastMap<u64, Vec<usize>> = FastMap::default();
     for (at, candidate) in candidates.iter().enumerate() {
@@ -150,14 +159,14 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
     let (mut chosen, mut left) = (Vec::<usize>::new(), budget_tokens);
     loop {
         let cost = |at: usize| {
-            let Candidate { tokens, turn, is_reply, ref heading, .. } = candidates[at];
+            let CandidateSentence { tokens, turn, is_reply, ref heading, .. } = candidates[at];
             let is_headed = |other: &usize| candidates[*other].turn == turn && candidates[*other].heading == *heading;
             let is_named = heading.is_empty() || chosen.iter().any(is_headed);
             let heading = if is_named { 0 } else { tokens::line(heading) };
             tokens + heading + if lines.contains(&(turn, is_reply)) { 0 } else { LINE_TOKENS }
         };
         let is_new = |at: usize| {
-            let Candidate { text, words, is_certain, is_reply, .. } = &candidates[at];
+            let CandidateSentence { text, words, is_certain, is_reply, .. } = &candidates[at];
             let is_said = |other: &usize| {
                 let other = &candidates[*other];
                 other.is_reply == *is_reply && other.words == *words && (!words.is_empty() || other.text == *text)
@@ -190,7 +199,7 @@ pub fn choose(candidates: &[Candidate], weights: &Features, budget_tokens: usize
 }
 
 /// A word is worth more the fewer sentences have it, and the more turns come back to it.
-fn word_worth(candidates: &[Candidate], found: &[usize]) -> f64 {
+fn word_worth(candidates: &[CandidateSentence], found: &[usize]) -> f64 {
     let rarity = ((candidates.len() + 1) as f64 / found.len() as f64).ln();
     let mut turns: Vec<usize> = found.iter().map(|at| candidates[*at].turn).collect();
     turns.dedup();
@@ -198,7 +207,7 @@ fn word_worth(candidates: &[Candidate], found: &[usize]) -> f64 {
 }
 
 /// How likely a sentence is to matter, for what it costs.
-fn worth(candidate: &Candidate, weights: &Features) -> f64 {
+fn worth(candidate: &CandidateSentence, weights: &SentenceFeatures) -> f64 {
     let sum: f64 = candidate.features.iter().zip(weights).map(|(feature, weight)| feature * weight).sum();
     let chars = candidate.text.chars().count() as f64;
     let speaker = if candidate.is_reply { 1.0 } else { REQUEST_WORTH };

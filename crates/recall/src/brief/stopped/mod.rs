@@ -11,18 +11,18 @@ mod open;
 mod sentences;
 
 use cerberus_record::clean::text;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::ours::without_ours;
-use cerberus_record::source::Source;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_text::{outline, tokens};
 use choose::anchor;
 
-use super::{Dropped, Item, Section};
+use super::{BriefLine, DroppedLine, Section};
 use crate::said;
 use crate::said::typed::{FOREIGN_REST, without_blocks};
-pub use choose::{Candidate, FEATURES, Features, WEIGHTS, candidates, choose};
+pub use choose::{CandidateSentence, FEATURES, SentenceFeatures, WEIGHTS, candidates, choose};
 pub use sentences::Sentence;
 
 /// Older sessions, and older turns of a session, are quoted only if the newer ones are too short to fill a brief.
@@ -46,7 +46,7 @@ pub struct Turn {
     /// The prompt as it was sent; empty if the agent worked without one.
     pub request: String,
     /// Where the prompt is from, if nobody typed it.
-    pub sender: Option<Source>,
+    pub sender: Option<MemorySource>,
     /// Empty if the turn was cut off.
     pub reply: String,
 }
@@ -59,15 +59,15 @@ pub struct Quotable {
     /// How the request begins.
     pub beginning: String,
     pub request: Vec<Sentence>,
-    pub sender: Option<Source>,
+    pub sender: Option<MemorySource>,
     pub reply: Vec<Sentence>,
     /// What its session did. Not packed: it depends on the session's other turns.
-    pub part: Part,
+    pub part: WorkDone,
 }
 
 /// What a session did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum WorkDone {
     /// Nothing but a short question and its answer.
     Idle,
     /// It talked, and maybe read.
@@ -92,16 +92,16 @@ pub fn last_turns(mut turns: Vec<Quotable>) -> Vec<Quotable> {
 
 /// Says what the session of these turns did. `part` is what its tools did: without a tool use it is idle if the user
 /// typed little.
-pub fn take_part(turns: &mut [Quotable], part: Part) {
+pub fn take_part(turns: &mut [Quotable], part: WorkDone) {
     let typed: usize = turns.iter().flat_map(|turn| &turn.request).map(|sentence| sentence.tokens).sum();
-    let part = if part == Part::Idle && typed > IDLE_TOKENS_MAX { Part::Talk } else { part };
+    let part = if part == WorkDone::Idle && typed > IDLE_TOKENS_MAX { WorkDone::Talk } else { part };
     turns.iter_mut().for_each(|turn| turn.part = part);
 }
 
 /// The turns of sessions that are given newest first, oldest first. If none did anything, the newest counts.
 pub fn oldest_first(mut sessions: Vec<Vec<Quotable>>) -> Vec<Quotable> {
-    if sessions.iter().flatten().all(|turn| turn.part == Part::Idle) {
-        sessions.first_mut().into_iter().flatten().for_each(|turn| turn.part = Part::Talk);
+    if sessions.iter().flatten().all(|turn| turn.part == WorkDone::Idle) {
+        sessions.first_mut().into_iter().flatten().for_each(|turn| turn.part = WorkDone::Talk);
     }
     sessions.into_iter().rev().flatten().collect()
 }
@@ -122,14 +122,14 @@ impl Quotable {
             request: sentences::sentences(&request(&turn.request)),
             sender: turn.sender,
             reply,
-            part: Part::default(),
+            part: WorkDone::default(),
         }
     }
 }
 
 /// What other lines of the brief tell already.
 #[derive(Debug, Default)]
-pub struct Told<'a> {
+pub struct ToldElsewhere<'a> {
     /// Requests that were cut off.
     pub interrupted: Vec<&'a str>,
     /// What is open.
@@ -139,7 +139,7 @@ pub struct Told<'a> {
 /// So much of a request is compared with those that were cut off.
 const COMPARED_CHARS: usize = 60;
 
-impl Told<'_> {
+impl ToldElsewhere<'_> {
     fn has_request(&self, turn: &Quotable) -> bool {
         self.interrupted.iter().any(|text| text.contains(&turn.beginning))
     }
@@ -151,9 +151,9 @@ pub fn items(
     turns: &[Quotable],
     now: Timestamp,
     budget_tokens: usize,
-    told: &Told,
-    dropped: &mut Vec<Dropped>,
-) -> Vec<Item> {
+    told: &ToldElsewhere,
+    dropped: &mut Vec<DroppedLine>,
+) -> Vec<BriefLine> {
     let mut found = candidates(turns);
     let last = found.last().map_or(0, |candidate| candidate.turn);
     let mut items = open_items(turns, &mut found, &told.open);
@@ -183,16 +183,16 @@ pub fn items(
 /// What was not quoted is shown by how it begins.
 const DROPPED_CHARS_MAX: usize = 120;
 
-fn not_quoted(is_reply: bool, words: &str, reason: &str) -> Dropped {
-    let kind = if is_reply { Kind::Said } else { Kind::Asked };
+fn not_quoted(is_reply: bool, words: &str, reason: &str) -> DroppedLine {
+    let kind = if is_reply { FactKind::Said } else { FactKind::Asked };
     let code = format!("{}{}", kind.prefix(), text::code(&text::phrase(words, DROPPED_CHARS_MAX)));
-    Dropped { code, reason: reason.to_string() }
+    DroppedLine { code, reason: reason.to_string() }
 }
 
 /// Questions since the last session at work are one line.
-fn question(turns: &[Quotable], last: usize, now: Timestamp) -> Option<Item> {
+fn question(turns: &[Quotable], last: usize, now: Timestamp) -> Option<BriefLine> {
     let idle = turns.iter().enumerate().rev().take_while(|(index, _)| *index > last);
-    let (index, asked) = idle.filter(|(_, turn)| turn.part == Part::Idle).find_map(|(index, turn)| {
+    let (index, asked) = idle.filter(|(_, turn)| turn.part == WorkDone::Idle).find_map(|(index, turn)| {
         let asked = turn.request.iter().find(|sentence| sentences::says_something(&sentence.text))?;
         Some((index, asked))
     })?;
@@ -207,7 +207,7 @@ const OPEN_CHARS_MIN: usize = 30;
 const SAME_SHARE: f64 = 0.5;
 
 /// Takes out of `found` what the last message says remains to be done, and that of the last session at work.
-fn open_items(turns: &[Quotable], found: &mut Vec<Candidate>, told: &[&str]) -> Vec<Item> {
+fn open_items(turns: &[Quotable], found: &mut Vec<CandidateSentence>, told: &[&str]) -> Vec<BriefLine> {
     let last = found.last().map(|candidate| candidate.turn);
     let known: Vec<Vec<u64>> = told.iter().map(|text| sentences::words(text)).collect();
     let is_known = |text: &str| {
@@ -216,7 +216,7 @@ fn open_items(turns: &[Quotable], found: &mut Vec<Candidate>, told: &[&str]) -> 
         known.iter().any(|known| !known.is_empty() && shared(known) >= SAME_SHARE * known.len().min(words.len()) as f64)
     };
     let ends = [last, anchor(turns)];
-    let is_open = |candidate: &Candidate| {
+    let is_open = |candidate: &CandidateSentence| {
         ends.contains(&Some(candidate.turn))
             && candidate.is_reply
             && candidate.text.chars().count() >= OPEN_CHARS_MIN
@@ -226,15 +226,15 @@ fn open_items(turns: &[Quotable], found: &mut Vec<Candidate>, told: &[&str]) -> 
     let mut open: Vec<usize> = (0..found.len()).filter(|at| is_open(&found[*at])).collect();
     // A message ends with what remains.
     open.drain(..open.len().saturating_sub(OPEN_MAX));
-    let taken: Vec<Candidate> = open.into_iter().rev().map(|at| found.remove(at)).collect();
+    let taken: Vec<CandidateSentence> = open.into_iter().rev().map(|at| found.remove(at)).collect();
     taken.into_iter().rev().map(|candidate| open_item(&turns[candidate.turn], &candidate.text)).collect()
 }
 
-fn open_item(turn: &Quotable, sentence: &str) -> Item {
-    let code = format!("{}{}", Kind::Next.prefix(), text::code(sentence));
-    Item {
+fn open_item(turn: &Quotable, sentence: &str) -> BriefLine {
+    let code = format!("{}{}", FactKind::Next.prefix(), text::code(sentence));
+    BriefLine {
         section: Section::Next,
-        kind: Kind::Next,
+        kind: FactKind::Next,
         tokens: tokens::line(&code),
         code,
         text: sentence.to_string(),
@@ -331,13 +331,13 @@ fn join<'a>(sentences: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     joined
 }
 
-fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &str, now: Timestamp) -> Item {
+fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &str, now: Timestamp) -> BriefLine {
     let turn = &turns[index];
     let is_last_session = turns[last].session == turn.session;
     let kind = match is_reply {
-        true => Kind::Said,
-        false if index == last => Kind::Last,
-        false => Kind::Asked,
+        true => FactKind::Said,
+        false if index == last => FactKind::Last,
+        false => FactKind::Asked,
     };
     let is_recent = is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
     let age = if is_recent { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
@@ -345,11 +345,11 @@ fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &
     let mark = sender.map_or_else(String::new, |sender| format!(" [not typed: {}]", sender.word()));
     let code = format!("{}{}{age}{mark}", kind.prefix(), text::code(quoted));
     let place = match kind {
-        Kind::Said => "the agent's own words at the end of a turn",
-        Kind::Last => "the last request",
+        FactKind::Said => "the agent's own words at the end of a turn",
+        FactKind::Last => "the last request",
         _ => "an earlier request",
     };
-    Item {
+    BriefLine {
         section: if is_last_session { Section::Stopped } else { Section::Earlier },
         kind,
         tokens: tokens::line(&code),

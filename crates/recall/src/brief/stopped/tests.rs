@@ -8,7 +8,10 @@ fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Quotable {
 
 fn told(turns: &[Quotable], budget_tokens: usize) -> Vec<String> {
     let now = turns.last().map_or(Timestamp::EPOCH, |turn| turn.at).plus(std::time::Duration::from_secs(3_600));
-    items(turns, now, budget_tokens, &Told::default(), &mut Vec::new()).into_iter().map(|item| item.code).collect()
+    items(turns, now, budget_tokens, &ToldElsewhere::default(), &mut Vec::new())
+        .into_iter()
+        .map(|item| item.code)
+        .collect()
 }
 
 #[test]
@@ -29,7 +32,7 @@ fn the_last_request_and_what_came_of_it_are_told_first() {
             "said:Done: the limiter is in limiter.rs. (2h ago)",
         ]
     );
-    let sections: Vec<Section> = items(&turns, turns[2].at, 400, &Told::default(), &mut Vec::new())
+    let sections: Vec<Section> = items(&turns, turns[2].at, 400, &ToldElsewhere::default(), &mut Vec::new())
         .into_iter()
         .map(|item| item.section)
         .collect();
@@ -66,7 +69,7 @@ fn what_repeats_a_quote_gives_way_to_something_new() {
 #[test]
 fn another_line_may_tell_the_request() {
     let turns = [turn("a", 0, "Wait for it", "")];
-    let interrupted = Told { interrupted: vec!["Wait for it; Bash: sleep"], ..Told::default() };
+    let interrupted = ToldElsewhere { interrupted: vec!["Wait for it; Bash: sleep"], ..ToldElsewhere::default() };
     assert_eq!(items(&turns, turns[0].at, 400, &interrupted, &mut Vec::new()), []);
     assert_eq!(told(&turns, 400), ["last:Wait for it"]);
     assert_eq!(told(&[], 400), [""; 0]);
@@ -96,12 +99,16 @@ fn what_the_last_message_leaves_open_is_told_as_next() {
         "The limiter works. The burst test in burst.rs is still red on CI. Would you like me to open a pull request?";
     let turns =
         [turn("a", 0, "Add a limiter", "Still to do: write the docs for it."), turn("a", 1, "Go on with it", reply)];
-    let next = |told: &Told| -> Vec<String> {
+    let next = |told: &ToldElsewhere| -> Vec<String> {
         let items = items(&turns, turns[1].at, 400, told, &mut Vec::new());
-        items.into_iter().filter(|item| item.kind == Kind::Next).map(|item| item.code).collect()
+        items.into_iter().filter(|item| item.kind == FactKind::Next).map(|item| item.code).collect()
     };
-    assert_eq!(next(&Told::default()), ["next:The burst test in burst.rs is still red on CI."], "an offer is no step");
-    let known = Told { open: vec!["fix the red burst test in burst.rs"], ..Told::default() };
+    assert_eq!(
+        next(&ToldElsewhere::default()),
+        ["next:The burst test in burst.rs is still red on CI."],
+        "an offer is no step"
+    );
+    let known = ToldElsewhere { open: vec!["fix the red burst test in burst.rs"], ..ToldElsewhere::default() };
     assert_eq!(next(&known), [""; 0]);
     let said: Vec<String> = told(&turns, 400).into_iter().filter(|line| line.starts_with("said:")).collect();
     assert_eq!(
@@ -118,7 +125,7 @@ fn old_quotes_are_marked_with_their_age() {
     let turns = [turn("a", 0, "Fix the burst test", "The bucket was refilled twice.")];
     let after = |hours: u64| {
         let now = turns[0].at.plus(std::time::Duration::from_secs(hours * 3_600));
-        items(&turns, now, 400, &Told::default(), &mut Vec::new()).remove(0).code
+        items(&turns, now, 400, &ToldElsewhere::default(), &mut Vec::new()).remove(0).code
     };
     assert_eq!(after(23), "last:Fix the burst test");
     assert_eq!(after(24), "last:Fix the burst test (24h ago)");
@@ -135,7 +142,7 @@ fn what_we_told_ourselves_is_not_quoted() {
 fn a_prompt_that_nobody_typed_is_marked_and_the_reply_is_not() {
     let reply = "The burst test passes on CI since the bucket is larger.";
     let mut turns = [turn("a", 0, "Fix the burst test", reply), turn("a", 9, "Check CI every hour", reply)];
-    turns[1].sender = Some(Source::Scheduled);
+    turns[1].sender = Some(MemorySource::Scheduled);
     let lines = told(&turns, 400);
     assert!(lines.contains(&"last:Check CI every hour [not typed: scheduled]".to_string()), "{lines:?}");
     assert!(lines.contains(&"asked:Fix the burst test".to_string()), "{lines:?}");
@@ -143,12 +150,12 @@ fn a_prompt_that_nobody_typed_is_marked_and_the_reply_is_not() {
 }
 
 fn idle(mut turn: Quotable) -> Quotable {
-    take_part(std::slice::from_mut(&mut turn), Part::Idle);
+    take_part(std::slice::from_mut(&mut turn), WorkDone::Idle);
     turn
 }
 
 fn worked(turn: Quotable) -> Quotable {
-    Quotable { part: Part::Work, ..turn }
+    Quotable { part: WorkDone::Work, ..turn }
 }
 
 #[test]
@@ -170,7 +177,7 @@ fn questions_in_between_are_one_line_and_hide_nothing() {
     }
     assert!(told(&turns, 400).contains(&"asked:and git bisect run? (1h ago)".to_string()), "{:?}", told(&turns, 400));
     let long = idle(turn("e", 9, &"We keep the parser as it is and write another one. ".repeat(9), "Good."));
-    assert_eq!(long.part, Part::Talk, "somebody who writes that much decides something");
+    assert_eq!(long.part, WorkDone::Talk, "somebody who writes that much decides something");
     let only = oldest_first(vec![vec![idle(turn("b", 0, "what is rebase?", "A git command that moves commits."))]]);
     assert_eq!(told(&only, 400), ["last:what is rebase?", "said:A git command that moves commits."]);
 }
@@ -198,7 +205,7 @@ fn what_was_said_again_is_told_once() {
 fn what_is_not_quoted_is_listed() {
     let turns = [turn("a", 0, "Add a limiter to the proxy", &"Some words that say what it is about. ".repeat(4))];
     let mut dropped = Vec::new();
-    items(&turns, turns[0].at, 400, &Told::default(), &mut dropped);
+    items(&turns, turns[0].at, 400, &ToldElsewhere::default(), &mut dropped);
     assert_eq!(dropped.len(), 1, "{dropped:?}");
     assert!(dropped[0].code.starts_with("said:Some words that say"), "{dropped:?}");
 }

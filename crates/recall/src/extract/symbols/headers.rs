@@ -3,7 +3,7 @@
 //! Sees one line and its container, nothing else. A definition that begins in the middle of a line is missed. No
 //! regex, and only a few passes over each line.
 
-use super::patterns::{Extent, Patterns, Shape};
+use super::patterns::{DefinitionShape, Extent, Patterns};
 use super::shapes::shaped;
 use super::{Role, normalized};
 
@@ -12,7 +12,7 @@ const WORDS_MAX: usize = 10;
 /// Longer lines are data or generated.
 const LINE_BYTES_MAX: usize = 2000;
 
-pub(super) struct Header {
+pub(super) struct DefinitionHeader {
     /// Its parts, separated by dots.
     pub name: String,
     pub role: Role,
@@ -30,7 +30,7 @@ pub(super) struct Around<'a> {
 }
 
 /// The definition that begins on `line`, which is given without indentation.
-pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<Header> {
+pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<DefinitionHeader> {
     if line.len() > LINE_BYTES_MAX || !line.starts_with(|c: char| !c.is_ascii_punctuation() || "_$#~@\"<`".contains(c))
     {
         return None;
@@ -44,16 +44,16 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<He
         }
         match announced(patterns, word, after, line, around.next) {
             // A type inside a type is an associated type, which is part of it.
-            Announced::Definition(_) if word == "type" && around.role.is_some_and(|role| role != Role::Function) => {
+            HeaderWord::Definition(_) if word == "type" && around.role.is_some_and(|role| role != Role::Function) => {
                 return None;
             }
-            Announced::Definition(header) => return Some(header),
-            Announced::Nothing => return None,
-            Announced::Other => {}
+            HeaderWord::Definition(header) => return Some(header),
+            HeaderWord::Nothing => return None,
+            HeaderWord::Other => {}
         }
         if patterns.bare.contains(&word) && after.starts_with(['(', '<', ' ']) {
             let name = word.trim_end_matches('?').to_string();
-            return Some(Header { name, role: Role::Function });
+            return Some(DefinitionHeader { name, role: Role::Function });
         }
         if !contains(patterns.modifiers, word, patterns) || !after.starts_with([' ', '\t', '(']) {
             break;
@@ -64,15 +64,15 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<He
     patterns.shapes.iter().find_map(|shape| shaped(*shape, rest, line, is_constant, around))
 }
 
-enum Announced {
-    Definition(Header),
+enum HeaderWord {
+    Definition(DefinitionHeader),
     /// The word is there, but nothing is defined.
     Nothing,
     Other,
 }
 
 /// The definition that `word` announces.
-fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &str) -> Announced {
+fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &str) -> HeaderWord {
     let role = if contains(patterns.functions, word, patterns) {
         Role::Function
     } else if contains(patterns.types, word, patterns) {
@@ -81,28 +81,28 @@ fn announced(patterns: &Patterns, word: &str, after: &str, line: &str, next: &st
         let goes_on = next.starts_with("for ") || after.ends_with('>');
         let head = if goes_on && !after.contains('{') { format!("{after} {next}") } else { after.to_string() };
         return match reopened(&head) {
-            Some(name) => Announced::Definition(Header { name, role: Role::Extension }),
-            None => Announced::Nothing,
+            Some(name) => HeaderWord::Definition(DefinitionHeader { name, role: Role::Extension }),
+            None => HeaderWord::Nothing,
         };
     } else {
-        return Announced::Other;
+        return HeaderWord::Other;
     };
     if patterns.extent == Extent::Statement && !first_word(line, patterns).0.eq_ignore_ascii_case("create") {
-        return Announced::Nothing;
+        return HeaderWord::Nothing;
     }
     // `enum class Name`, `static class func name`: the next word announces it.
     let next = first_word(after.trim_start(), patterns).0;
     if [patterns.functions, patterns.types].iter().any(|words| contains(words, next, patterns)) {
-        return Announced::Other;
+        return HeaderWord::Other;
     }
     let Some((name, rest)) = name_after(after, patterns) else {
         // `function (a) {`, Swift's `class var` and C's `struct {` define nothing here.
-        return Announced::Other;
+        return HeaderWord::Other;
     };
     if role == Role::Type && !is_type_body(patterns, word, rest) {
-        return Announced::Other;
+        return HeaderWord::Other;
     }
-    Announced::Definition(Header { name, role })
+    HeaderWord::Definition(DefinitionHeader { name, role })
 }
 
 /// Is a type defined, and not only used as in `struct point *make(int x) {`?
@@ -111,7 +111,7 @@ fn is_type_body(patterns: &Patterns, word: &str, rest: &str) -> bool {
     if word == "type" {
         return !rest.starts_with(['.', '(', ',', '}']) && !rest.is_empty();
     }
-    if !patterns.shapes.contains(&Shape::Typed) {
+    if !patterns.shapes.contains(&DefinitionShape::Typed) {
         return true;
     }
     let is_open = rest.is_empty() || rest.starts_with(['{', ':', '<', '(', '/', '@', '=']);

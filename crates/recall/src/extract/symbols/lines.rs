@@ -4,7 +4,7 @@
 //! formatted code and misses the rest. It never reads a line twice.
 
 use super::headers::{self, Around};
-use super::patterns::{self, Extent, Patterns, Shape};
+use super::patterns::{self, DefinitionShape, Extent, Patterns};
 use super::{DEFINITIONS_MAX, Definition, Language, NESTING_MAX, Role, qualified};
 
 /// Further lines are ignored.
@@ -17,7 +17,7 @@ pub(super) fn definitions(language: Language, source: &str) -> Vec<Definition> {
     if matches!(language, Language::Vue | Language::Svelte) && source.contains("<script") {
         keep_script(&mut lines);
     }
-    let mut scan = Scan {
+    let mut scan = LineScan {
         patterns: patterns::of(language),
         found: Vec::new(),
         open: Vec::new(),
@@ -56,17 +56,17 @@ fn keep_script(lines: &mut [&str]) {
     }
 }
 
-struct Open {
+struct OpenDefinition {
     indent: usize,
     index: usize,
     /// Parentheses of the head that are still open.
     parens: i32,
 }
 
-struct Scan {
+struct LineScan {
     patterns: &'static Patterns,
     found: Vec<Definition>,
-    open: Vec<Open>,
+    open: Vec<OpenDefinition>,
     /// The lines of the most recent comments and attributes.
     attached: Option<(u32, u32)>,
     last_code: u32,
@@ -78,7 +78,7 @@ struct Scan {
     in_attribute: i32,
 }
 
-impl Scan {
+impl LineScan {
     fn line(&mut self, number: u32, whole: &str, next: &str) {
         let text = whole.trim();
         if text.is_empty() {
@@ -133,7 +133,7 @@ impl Scan {
             self.attach(number);
             return true;
         }
-        let is_braced = self.patterns.shapes.contains(&Shape::Typed);
+        let is_braced = self.patterns.shapes.contains(&DefinitionShape::Typed);
         let is_label =
             text.ends_with(':') && text.trim_end_matches(':').chars().all(|c| c.is_alphanumeric() || c == '_');
         is_braced && (text.starts_with('#') || is_label)
@@ -249,7 +249,7 @@ impl Scan {
             Some((first, last)) if last + 1 == number => first,
             _ => number,
         };
-        self.open.push(Open { indent, index: self.found.len(), parens: 0 });
+        self.open.push(OpenDefinition { indent, index: self.found.len(), parens: 0 });
         self.found.push(Definition {
             name,
             role,

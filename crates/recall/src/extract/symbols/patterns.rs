@@ -15,7 +15,7 @@ pub(super) struct Patterns {
     /// Words that may precede those.
     pub modifiers: &'static [&'static str],
     /// The shapes of functions without a keyword.
-    pub shapes: &'static [Shape],
+    pub shapes: &'static [DefinitionShape],
     /// Functions whose keyword is their name: `init(…)`.
     pub bare: &'static [&'static str],
     /// What begins a line comment.
@@ -28,7 +28,7 @@ pub(super) struct Patterns {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Shape {
+pub(super) enum DefinitionShape {
     /// `Type name(args) {`, not inside a function.
     Typed,
     /// `name(args) {` inside a type.
@@ -113,7 +113,7 @@ const JAVASCRIPT: Patterns = Patterns {
         "get",
         "set",
     ],
-    shapes: &[Shape::Arrow, Shape::Method],
+    shapes: &[DefinitionShape::Arrow, DefinitionShape::Method],
     quotes: &["`"],
     ..BASE
 };
@@ -136,7 +136,7 @@ const JAVA: Patterns = Patterns {
         "native",
         "strictfp",
     ],
-    shapes: &[Shape::Typed],
+    shapes: &[DefinitionShape::Typed],
     quotes: &["\"\"\""],
     ..BASE
 };
@@ -144,7 +144,7 @@ const JAVA: Patterns = Patterns {
 const C: Patterns = Patterns {
     types: &["struct", "union", "enum"],
     modifiers: &["static", "inline", "extern", "const", "typedef"],
-    shapes: &[Shape::Typed],
+    shapes: &[DefinitionShape::Typed],
     ..BASE
 };
 
@@ -163,7 +163,7 @@ const CPP: Patterns = Patterns {
         "typedef",
         "enum",
     ],
-    shapes: &[Shape::Typed],
+    shapes: &[DefinitionShape::Typed],
     attributes: &["[[", "template"],
     ..BASE
 };
@@ -188,7 +188,7 @@ const C_SHARP: Patterns = Patterns {
         "extern",
         "ref",
     ],
-    shapes: &[Shape::Typed, Shape::Property],
+    shapes: &[DefinitionShape::Typed, DefinitionShape::Property],
     attributes: &["["],
     ..BASE
 };
@@ -210,7 +210,7 @@ const PHP: Patterns = Patterns {
     ..BASE
 };
 
-const BASH: Patterns = Patterns { functions: &["function"], shapes: &[Shape::Shell], comments: HASH, ..BASE };
+const BASH: Patterns = Patterns { functions: &["function"], shapes: &[DefinitionShape::Shell], comments: HASH, ..BASE };
 
 const KOTLIN: Patterns = Patterns {
     functions: &["fun"],
@@ -296,8 +296,13 @@ const SCALA: Patterns = Patterns {
     ..BASE
 };
 
-const LUA: Patterns =
-    Patterns { functions: &["function"], modifiers: &["local"], shapes: &[Shape::Assigned], comments: &["--"], ..BASE };
+const LUA: Patterns = Patterns {
+    functions: &["function"],
+    modifiers: &["local"],
+    shapes: &[DefinitionShape::Assigned],
+    comments: &["--"],
+    ..BASE
+};
 
 const ELIXIR: Patterns = Patterns {
     functions: &["def", "defp", "defmacro", "defmacrop", "defguard", "defguardp", "defdelegate"],
@@ -311,7 +316,7 @@ const ELIXIR: Patterns = Patterns {
 const ZIG: Patterns = Patterns {
     functions: &["fn"],
     modifiers: &["pub", "export", "extern", "inline", "noinline", "const", "\"C\""],
-    shapes: &[Shape::ConstType],
+    shapes: &[DefinitionShape::ConstType],
     comments: &["//"],
     attributes: &[],
     ..BASE
@@ -321,7 +326,7 @@ const DART: Patterns = Patterns {
     types: &["class", "mixin", "enum", "typedef"],
     reopens: &["extension"],
     modifiers: &["abstract", "base", "final", "sealed", "interface", "static", "external", "const", "factory", "get"],
-    shapes: &[Shape::Typed],
+    shapes: &[DefinitionShape::Typed],
     quotes: &["\"\"\"", "'''"],
     ..BASE
 };
@@ -334,13 +339,13 @@ const PERL: Patterns = Patterns {
     ..BASE
 };
 
-const R: Patterns = Patterns { shapes: &[Shape::Assigned], comments: HASH, ..BASE };
+const R: Patterns = Patterns { shapes: &[DefinitionShape::Assigned], comments: HASH, ..BASE };
 
 const JULIA: Patterns = Patterns {
     functions: &["function", "macro"],
     types: &["struct"],
     modifiers: &["mutable", "abstract", "primitive", "type", "@inline", "@noinline"],
-    shapes: &[Shape::Equation],
+    shapes: &[DefinitionShape::Equation],
     comments: HASH,
     quotes: &["\"\"\""],
     ..BASE

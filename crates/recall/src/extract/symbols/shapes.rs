@@ -3,25 +3,31 @@
 //! This is the weakest evidence, so each shape checks its surroundings: none is accepted inside a function body where
 //! it could also be a call. No regex.
 
-use super::headers::{Around, Header, is_name_char};
-use super::patterns::Shape;
+use super::headers::{Around, DefinitionHeader, is_name_char};
+use super::patterns::DefinitionShape;
 use super::{Role, normalized};
 
 /// The definition that begins on a line of this shape; `rest` is the line after its modifiers.
-pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, around: Around) -> Option<Header> {
+pub(super) fn shaped(
+    shape: DefinitionShape,
+    rest: &str,
+    line: &str,
+    is_constant: bool,
+    around: Around,
+) -> Option<DefinitionHeader> {
     let function = |name: &str| {
         let name = normalized(name).filter(|name| !is_control(name))?;
-        Some(Header { name, role: Role::Function })
+        Some(DefinitionHeader { name, role: Role::Function })
     };
     match shape {
-        Shape::Typed => typed(line, around).and_then(function),
-        Shape::Method => {
+        DefinitionShape::Typed => typed(line, around).and_then(function),
+        DefinitionShape::Method => {
             if matches!(around.role, Some(Role::Function)) {
                 return None;
             }
             function(method(rest, line, around)?)
         }
-        Shape::Shell => {
+        DefinitionShape::Shell => {
             let (name, behind) = line.split_once('(')?;
             let (name, behind) = (name.trim_end(), behind.trim_start().strip_prefix(')')?);
             let is_name = !name.is_empty() && name.chars().all(|c| is_name_char(c) || "-.:".contains(c));
@@ -29,10 +35,10 @@ pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, ar
             if !(is_name && opens) {
                 return None;
             }
-            Some(Header { name: normalized(name)?, role: Role::Function })
+            Some(DefinitionHeader { name: normalized(name)?, role: Role::Function })
         }
-        Shape::Arrow => arrow(rest, is_constant, around),
-        Shape::Assigned => {
+        DefinitionShape::Arrow => arrow(rest, is_constant, around),
+        DefinitionShape::Assigned => {
             let (name, value) = rest.split_once("<-").or_else(|| rest.split_once('='))?;
             let is_name = name.trim_end().chars().all(|c| is_name_char(c) || matches!(c, '.' | ':'));
             let value = value.trim_start();
@@ -40,9 +46,9 @@ pub(super) fn shaped(shape: Shape, rest: &str, line: &str, is_constant: bool, ar
                 || value.starts_with("\\(");
             if is_name && is_function { function(name.trim_end()) } else { None }
         }
-        Shape::ConstType => const_type(rest, line).filter(|_| is_constant),
-        Shape::Property => property(rest, around).and_then(function),
-        Shape::Equation => {
+        DefinitionShape::ConstType => const_type(rest, line).filter(|_| is_constant),
+        DefinitionShape::Property => property(rest, around).and_then(function),
+        DefinitionShape::Equation => {
             let (name, behind) = rest.split_once('(')?;
             let (_, value) = behind.split_once(')')?;
             let value = value.trim_start();
@@ -67,14 +73,14 @@ fn property<'a>(rest: &'a str, around: Around) -> Option<&'a str> {
 }
 
 /// `Name = struct {`, after `const`.
-fn const_type(rest: &str, line: &str) -> Option<Header> {
+fn const_type(rest: &str, line: &str) -> Option<DefinitionHeader> {
     let (name, value) = rest.split_once('=')?;
     let value = value.trim_start();
     let value = value.strip_prefix("extern ").or(value.strip_prefix("packed ")).unwrap_or(value);
     let is_type = ["struct", "enum", "union", "opaque", "error"].iter().any(|word| value.starts_with(word));
     let is_plain = line.contains('{') && name.trim().chars().all(is_name_char);
     let name = normalized(name.trim())?;
-    (is_type && is_plain).then_some(Header { name, role: Role::Type })
+    (is_type && is_plain).then_some(DefinitionHeader { name, role: Role::Type })
 }
 
 /// The name in `Type name(args) {`.
@@ -132,7 +138,7 @@ fn method<'a>(rest: &'a str, line: &str, around: Around) -> Option<&'a str> {
 }
 
 /// `name = (a) => …`, `a.b = function`, `name: async (a) => {`.
-fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
+fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<DefinitionHeader> {
     let in_type = matches!(around.role, Some(Role::Type));
     let in_object = matches!(around.role, Some(Role::Object));
     let (left, value) = match (assigned(rest), rest.split_once(':')) {
@@ -164,10 +170,10 @@ fn arrow(rest: &str, is_constant: bool, around: Around) -> Option<Header> {
         left.split('.').filter(|part| !matches!(*part, "prototype" | "exports" | "module" | "this")).collect();
     let name = normalized(&path.join("."))?;
     if is_function {
-        return Some(Header { name, role: Role::Function });
+        return Some(DefinitionHeader { name, role: Role::Function });
     }
     let is_object = value == "{" || value.ends_with("({");
-    (is_object && around.role != Some(Role::Function)).then_some(Header { name, role: Role::Object })
+    (is_object && around.role != Some(Role::Function)).then_some(DefinitionHeader { name, role: Role::Object })
 }
 
 /// The two sides of an assignment. The type on the left may have arrows: `name: (a: A) => B = (a) => …`.

@@ -95,7 +95,7 @@ pub(super) enum Sort {
 
 #[derive(Debug)]
 pub(super) struct Clause {
-    pub words: Vec<Word>,
+    pub words: Vec<ClauseWord>,
     pub sort: Sort,
     pub is_directive: bool,
     /// It says that there is none of something.
@@ -105,7 +105,7 @@ pub(super) struct Clause {
 }
 
 #[derive(Debug)]
-pub(super) struct Word {
+pub(super) struct ClauseWord {
     pub stems: Vec<String>,
     pub is_name: bool,
     /// It means something, so a fact must support it.
@@ -114,7 +114,7 @@ pub(super) struct Word {
     pub is_edit: bool,
 }
 
-impl Word {
+impl ClauseWord {
     pub fn is_in(&self, facts: &[&Stems]) -> bool {
         self.stems.iter().all(|stem| facts.iter().any(|fact| fact.contains(stem)))
     }
@@ -170,14 +170,14 @@ fn spoken_words(text: &str) -> Vec<(String, bool)> {
     words
 }
 
-fn word_of(word: &str, is_name: bool, all: &[&str], at: usize) -> Word {
+fn word_of(word: &str, is_name: bool, all: &[&str], at: usize) -> ClauseWord {
     let is_free = FUNCTION.has(word) || REPORT.has(word) || FOREIGN.has(word) || OBLIGING.has(word) || NOT.has(word);
     let before = at.checked_sub(1).map_or("", |before| all[before]);
     let is_letter = word.len() == 1;
     let is_number = word.starts_with(|c: char| c.is_ascii_digit());
     let is_past = (word.ends_with("ed") && word.len() > 4) || base(word) != word;
     let is_base = is_imperative(word) && (BEFORE_VERBS.has(before) || (before == "and" && VERBS.has(word)));
-    Word {
+    ClauseWord {
         stems: if is_name { stems(word).collect() } else { grams(word).iter().map(|part| stem_of(part)).collect() },
         is_name,
         has_content: is_name || !(is_free || is_number || is_letter),

@@ -14,20 +14,20 @@ mod vocabulary;
 use std::collections::HashSet;
 
 use cerberus_record::clean::instruction::is_instruction;
-use cerberus_record::fact::Kind;
+use cerberus_record::fact::FactKind;
 use cerberus_record::ours::is_ours;
 use cerberus_record::runs;
 use cerberus_text::words::Set;
-use clause::{Clause, Sort, Stems, Word, clauses, plain_words, stems};
+use clause::{Clause, ClauseWord, Sort, Stems, clauses, plain_words, stems};
 use vocabulary::{ADDRESS, CHECKED, COMPLETE, GREEN, NONE, NOT, TROUBLE, WHOLE};
 
 use super::check::Names;
-use super::{Material, failing_kind, of_kind};
-use crate::brief::Item;
+use super::{SummaryMaterial, failing_kind, of_kind};
+use crate::brief::BriefLine;
 
 /// Why a sentence is not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum SentenceRefusal {
     /// It is a question, or contains a tag, markup, a code or a part of a command that the facts do not contain.
     Form,
     /// It speaks to the reader.
@@ -72,7 +72,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    pub fn of(material: &Material) -> Guard {
+    pub fn of(material: &SummaryMaterial) -> Guard {
         let mut guard = Guard {
             names: Names::of(material),
             verbatim: HashSet::new(),
@@ -83,7 +83,9 @@ impl Guard {
             decided_facts: Vec::new(),
             open_facts: Vec::new(),
             steps: Vec::new(),
-            decisions: of_kind(material.items, Kind::Decision).map(|item| plain_words(&item.text).collect()).collect(),
+            decisions: of_kind(material.items, FactKind::Decision)
+                .map(|item| plain_words(&item.text).collect())
+                .collect(),
             counts: HashSet::new(),
             results: Stems::new(),
             blockers: Vec::new(),
@@ -101,20 +103,25 @@ impl Guard {
         guard
     }
 
-    fn add(&mut self, item: &Item) {
+    fn add(&mut self, item: &BriefLine) {
         let path = item.path.as_deref().unwrap_or_default();
         let words: Stems = stems(&item.text).chain(stems(&item.code)).chain(stems(path)).collect();
-        if item.kind == Kind::Blocker {
+        if item.kind == FactKind::Blocker {
             self.blockers.push((words.clone(), has_negation(&item.text)));
         }
-        if matches!(item.kind, Kind::Decision | Kind::Blocker | Kind::Next | Kind::Objective | Kind::Note) {
+        if matches!(
+            item.kind,
+            FactKind::Decision | FactKind::Blocker | FactKind::Next | FactKind::Objective | FactKind::Note
+        ) {
             self.steps.push((words.clone(), has_negation(&item.text)));
             let parts = item.text.split([',', ';']).map(|part| (stems(part).collect(), has_negation(part)));
             self.steps.extend(parts);
         }
         let (all, facts) = match item.kind {
-            Kind::Decision => (&mut self.decided, &mut self.decided_facts),
-            Kind::Blocker | Kind::Next | Kind::Objective | Kind::Note => (&mut self.open, &mut self.open_facts),
+            FactKind::Decision => (&mut self.decided, &mut self.decided_facts),
+            FactKind::Blocker | FactKind::Next | FactKind::Objective | FactKind::Note => {
+                (&mut self.open, &mut self.open_facts)
+            }
             _ => (&mut self.done, &mut self.done_facts),
         };
         all.extend(words.iter().cloned());
@@ -138,44 +145,44 @@ impl Guard {
     }
 
     /// How many there are of each kind may be told.
-    fn count(&mut self, material: &Material) {
+    fn count(&mut self, material: &SummaryMaterial) {
         let of = |kind| material.items.iter().filter(|item| item.kind == kind).count();
-        let kinds = [Kind::File, Kind::Function, Kind::Decision, Kind::Blocker, Kind::Next];
+        let kinds = [FactKind::File, FactKind::Function, FactKind::Decision, FactKind::Blocker, FactKind::Next];
         let failing = material.items.iter().filter(|item| failing_kind(item).is_some()).count();
         let counts = kinds.into_iter().map(of).chain([material.done.len(), failing]);
         self.counts = counts.filter(|count| *count > 0).map(|count| count.to_string()).collect();
     }
 
     /// Whether the sentence may be told.
-    pub fn check(&self, sentence: &str) -> Result<(), Refusal> {
+    pub fn check(&self, sentence: &str) -> Result<(), SentenceRefusal> {
         if sentence.ends_with('?') || !self.has_harmless_form(sentence) {
-            return Err(Refusal::Form);
+            return Err(SentenceRefusal::Form);
         }
         if is_addressed(sentence) {
-            return Err(Refusal::Address);
+            return Err(SentenceRefusal::Address);
         }
         // It may forbid or demand something: that is what was decided.
         if self.decisions.contains(&plain_words(sentence).collect()) {
             return Ok(());
         }
         if !self.names.know(sentence) || !self.knows_numbers(sentence) {
-            return Err(Refusal::Name);
+            return Err(SentenceRefusal::Name);
         }
         if self.contradicts(sentence) {
-            return Err(Refusal::Claim);
+            return Err(SentenceRefusal::Claim);
         }
         let clauses: Vec<Clause> = clauses(sentence).map(Clause::of).collect();
         // A name alone reports nothing.
         if let [Clause { words, .. }] = clauses.as_slice()
-            && let [Word { is_name: true, .. }] = words.as_slice()
+            && let [ClauseWord { is_name: true, .. }] = words.as_slice()
         {
-            return Err(Refusal::Unsupported);
+            return Err(SentenceRefusal::Unsupported);
         }
         let mut has_content = false;
         for clause in &clauses {
             has_content |= self.check_clause(clause)?;
         }
-        if has_content { Ok(()) } else { Err(Refusal::Unsupported) }
+        if has_content { Ok(()) } else { Err(SentenceRefusal::Unsupported) }
     }
 
     /// Whether it claims a result that is not on record. Nothing on record can show that nothing is left.
@@ -231,26 +238,26 @@ impl Guard {
     }
 
     /// Whether a clause has content; an error if it is not supported.
-    fn check_clause(&self, clause: &Clause) -> Result<bool, Refusal> {
-        let content: Vec<&Word> = clause.words.iter().filter(|word| word.has_content).collect();
+    fn check_clause(&self, clause: &Clause) -> Result<bool, SentenceRefusal> {
+        let content: Vec<&ClauseWord> = clause.words.iter().filter(|word| word.has_content).collect();
         if content.is_empty() {
             return Ok(false);
         }
         if clause.is_directive {
             let is_recorded = self.is_made_of_steps(clause, &content);
-            return if is_recorded { Ok(true) } else { Err(Refusal::Instruction) };
+            return if is_recorded { Ok(true) } else { Err(SentenceRefusal::Instruction) };
         }
         if self.repeats_blocker(clause, &content) {
             return Ok(true);
         }
         if clause.sort == Sort::Denial && !content.iter().any(|word| word.is_verb) {
-            return Err(Refusal::Claim);
+            return Err(SentenceRefusal::Claim);
         }
         let basis = self.basis(clause);
-        let is_supported = |word: &Word| word.is_in(&basis.nouns) || (word.is_edit && basis.allows_edits);
+        let is_supported = |word: &ClauseWord| word.is_in(&basis.nouns) || (word.is_edit && basis.allows_edits);
         let supported = content.iter().filter(|word| is_supported(word)).count();
         let rests = content.iter().any(|word| word.is_in(&basis.subject));
-        let is_borne_out = |verb: &Word| {
+        let is_borne_out = |verb: &ClauseWord| {
             let says = |fact: &&Stems| verb.is_in(&[fact]) && content.iter().all(|word| word.is_verb);
             let says_of_it =
                 |fact: &Stems| verb.is_in(&[fact]) && content.iter().any(|word| !word.is_verb && word.is_in(&[fact]));
@@ -267,14 +274,14 @@ impl Guard {
             (content.len() - supported) * UNSUPPORTED_SHARE <= if clause.is_english { content.len() } else { 0 };
         let is_still_open = clause.sort == Sort::Done && !clause.is_in_progress && self.is_open_step(&content);
         let holds = rests && verbs_hold && begins_well && is_enough && !contradicts && !is_still_open;
-        if holds { Ok(true) } else { Err(Refusal::Unsupported) }
+        if holds { Ok(true) } else { Err(SentenceRefusal::Unsupported) }
     }
 
     /// Whether an instruction repeats recorded steps or decisions, one after another, and forbids what they forbid. Names
     /// of files and functions are known and may be added.
-    fn is_made_of_steps(&self, clause: &Clause, content: &[&Word]) -> bool {
+    fn is_made_of_steps(&self, clause: &Clause, content: &[&ClauseWord]) -> bool {
         let is_denial = clause.sort == Sort::Denial || clause.has_none;
-        let words: Vec<&Word> = content.iter().copied().filter(|word| !word.is_name).collect();
+        let words: Vec<&ClauseWord> = content.iter().copied().filter(|word| !word.is_name).collect();
         let mut rest = &words[..];
         while !rest.is_empty() {
             let steps = self.steps.iter().filter(|(_, denies)| *denies == is_denial);
@@ -290,7 +297,7 @@ impl Guard {
     }
 
     /// Whether a clause says what a blocker says, with or without a negation as in it.
-    fn repeats_blocker(&self, clause: &Clause, content: &[&Word]) -> bool {
+    fn repeats_blocker(&self, clause: &Clause, content: &[&ClauseWord]) -> bool {
         let is_denial = clause.sort == Sort::Denial || clause.has_none;
         let says =
             |(words, denies): &(Stems, bool)| *denies == is_denial && content.iter().all(|word| word.is_in(&[words]));
@@ -298,7 +305,7 @@ impl Guard {
     }
 
     /// Whether the change that a clause reports is one of the open steps: the same verb, and another word of it.
-    fn is_open_step(&self, content: &[&Word]) -> bool {
+    fn is_open_step(&self, content: &[&ClauseWord]) -> bool {
         let edits = content.iter().filter(|word| word.is_edit).flat_map(|word| &word.stems);
         let has_edit = |step: &Stems| edits.clone().any(|edit| step.contains(edit));
         let has_object = |step: &Stems| content.iter().any(|word| !word.is_edit && word.is_in(&[step]));

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use cerberus_text::words::Set;
 
-type Words = LazyLock<Set>;
+type KnownWords = LazyLock<Set>;
 
 /// English function words.
-pub(super) static FUNCTION: Words = LazyLock::new(|| {
+pub(super) static FUNCTION: KnownWords = LazyLock::new(|| {
     Set::new(
         "a|an|the|this|that|these|those|it|its|they|them|their|there|here|he|she|his|her|we|our|us|i|my|me|and|or|but|\
     so|nor|if|then|than|as|at|by|for|from|in|into|of|on|onto|over|under|to|toward|towards|upon|\
@@ -23,7 +23,7 @@ pub(super) static FUNCTION: Words = LazyLock::new(|| {
 });
 
 /// What every report about a session may say. None of these words makes a claim by itself.
-pub(super) static REPORT: Words = LazyLock::new(|| {
+pub(super) static REPORT: KnownWords = LazyLock::new(|| {
     Set::new(
         "session|sessions|work|worked|project|codebase|code|file|files|function|functions|module|modules|change|\
     changes|changed|touched|part|parts|place|places|line|lines|next|step|steps|first|second|third|last|previous|\
@@ -38,7 +38,7 @@ pub(super) static REPORT: Words = LazyLock::new(|| {
 });
 
 /// Changes that an edited file or function bears out, in the past tense.
-pub(super) static EDITED: Words = LazyLock::new(|| {
+pub(super) static EDITED: KnownWords = LazyLock::new(|| {
     Set::new(
         "added|edited|updated|modified|extended|reworked|refactored|rewrote|rewritten|restructured|reorganized|\
     implemented|introduced|wrote|written|created|made|adjusted|improved|split|set|put",
@@ -46,10 +46,11 @@ pub(super) static EDITED: Words = LazyLock::new(|| {
 });
 
 /// Past forms that look like the base form.
-pub(super) static SAME_PAST: Words = LazyLock::new(|| Set::new("split|set|put|cut|read|reset|hit|shut|spread|let"));
+pub(super) static SAME_PAST: KnownWords =
+    LazyLock::new(|| Set::new("split|set|put|cut|read|reset|hit|shut|spread|let"));
 
 /// The sentence is about what is open.
-pub(super) static OPEN: Words = LazyLock::new(|| {
+pub(super) static OPEN: KnownWords = LazyLock::new(|| {
     Set::new(
         "next|remain|remains|remaining|todo|todos|pending|open|still|blocker|blockers|blocked|blocks|blocking|\
     unresolved|unfinished|outstanding|fails|failing|failed|fail|hang|hangs|hanging|broken|crash|crashes|crashing|\
@@ -59,11 +60,11 @@ pub(super) static OPEN: Words = LazyLock::new(|| {
 });
 
 /// The sentence is about a choice.
-pub(super) static DECIDED: Words =
+pub(super) static DECIDED: KnownWords =
     LazyLock::new(|| Set::new("decided|decide|decision|decisions|chose|chosen|choice|choices|agreed|opted|preferred"));
 
 /// The sentence tells somebody to do something.
-pub(super) static OBLIGING: Words = LazyLock::new(|| {
+pub(super) static OBLIGING: KnownWords = LazyLock::new(|| {
     Set::new(
         "must|should|shall|ought|please|always|never|ensure|remember|need|needs|require|requires|required|let's|lets|\
     recommended|recommend|recommends|suggest|suggests|suggested|advise|advised|important|mandatory",
@@ -71,7 +72,7 @@ pub(super) static OBLIGING: Words = LazyLock::new(|| {
 });
 
 /// What a green run would be about.
-pub(super) static CHECKED: Words = LazyLock::new(|| {
+pub(super) static CHECKED: KnownWords = LazyLock::new(|| {
     Set::new(
         "test|tests|suite|suites|build|builds|lint|lints|linter|ci|pipeline|check|checks|compile|compiles|compilation|\
     clippy|typecheck|everything",
@@ -79,7 +80,7 @@ pub(super) static CHECKED: Words = LazyLock::new(|| {
 });
 
 /// What says that a run is green.
-pub(super) static GREEN: Words = LazyLock::new(|| {
+pub(super) static GREEN: KnownWords = LazyLock::new(|| {
     Set::new(
         "pass|passes|passed|passing|green|succeed|succeeds|succeeded|succeeding|successful|successfully|success|clean|\
     ok|okay|healthy|works|working|stable|compiles",
@@ -87,7 +88,7 @@ pub(super) static GREEN: Words = LazyLock::new(|| {
 });
 
 /// What is denied when nothing is said to be left.
-pub(super) static TROUBLE: Words = LazyLock::new(|| {
+pub(super) static TROUBLE: KnownWords = LazyLock::new(|| {
     Set::new(
         "blocker|blockers|blocked|blocks|blocking|block|issue|issues|problem|problems|error|errors|failure|failures|\
     fail|fails|failed|failing|bug|bugs|broken|hang|hangs|hanging|crash|crashes|crashing|red|remain|remains|\
@@ -97,23 +98,23 @@ pub(super) static TROUBLE: Words = LazyLock::new(|| {
 });
 
 /// Says that there is none.
-pub(super) static NONE: Words = LazyLock::new(|| Set::new("no|none|zero|nothing|without|neither|nobody|0|free"));
+pub(super) static NONE: KnownWords = LazyLock::new(|| Set::new("no|none|zero|nothing|without|neither|nobody|0|free"));
 
 /// Negates the word that follows.
-pub(super) static NOT: Words = LazyLock::new(|| {
+pub(super) static NOT: KnownWords = LazyLock::new(|| {
     Set::new("not|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|won't|cannot|can't|never|longer|hasn't|haven't")
 });
 
 /// Says that something holds for everything.
-pub(super) static WHOLE: Words = LazyLock::new(|| Set::new("everything|all|fully|entirely|completely"));
+pub(super) static WHOLE: KnownWords = LazyLock::new(|| Set::new("everything|all|fully|entirely|completely"));
 
 /// Says that something is complete.
-pub(super) static COMPLETE: Words = LazyLock::new(|| {
+pub(super) static COMPLETE: KnownWords = LazyLock::new(|| {
     Set::new("complete|completed|done|finished|ready|fixed|resolved|solved|closed|implemented|merged|works|wrapped")
 });
 
 /// Addresses the reader, in several languages.
-pub(super) static ADDRESS: Words = LazyLock::new(|| {
+pub(super) static ADDRESS: KnownWords = LazyLock::new(|| {
     Set::new(
         "you|your|yours|yourself|yourselves|you're|you'll|you've|you'd|u|ya|du|dich|dein|deine|deinen|deinem|deiner|\
     euch|euer|eure|tu|toi|ton|tes|vous|votre|vos|tú|ti|tus|usted|ustedes|você|vocês|vosotros|voi|vostro|tuo|tua|\
@@ -122,7 +123,7 @@ pub(super) static ADDRESS: Words = LazyLock::new(|| {
 });
 
 /// Function words of other languages. They support nothing, and are no sign that a sentence is English.
-pub(super) static FOREIGN: Words = LazyLock::new(|| {
+pub(super) static FOREIGN: KnownWords = LazyLock::new(|| {
     Set::new(
         "der|die|das|den|dem|des|ein|eine|einen|einem|einer|und|oder|aber|ist|sind|war|waren|wird|wurde|wurden|worden|\
     hat|haben|als|auf|aus|bei|im|ins|mit|nach|noch|nicht|zu|zum|zur|von|vom|für|über|unter|nächstes|nächster|\

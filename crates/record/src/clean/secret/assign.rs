@@ -6,13 +6,13 @@
 use super::Cut;
 use super::call;
 use super::indirect::{default_at, fallback, next_line, wrapped};
-use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, Place, announces, may_end_name};
+use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, ValuePlace, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
 use super::sentence::is_ordinary;
 use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder, is_random, is_secret, names_itself};
+use super::value::{JUDGED_BYTES, RequiredLook, ValueForm, is_placeholder, is_random, is_secret, names_itself};
 
 const QUOTED_BYTES: usize = 256;
 const SCHEME_BYTES: usize = 16;
@@ -47,12 +47,13 @@ const OPENERS: [&[u8]; 20] = [
 pub(super) struct Value {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) written: Written,
+    pub(super) written: ValueForm,
 }
 
 impl Value {
     pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
-        if self.written != Written::Quoted && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
+        if self.written != ValueForm::Quoted
+            && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
         {
             return None;
         }
@@ -62,7 +63,7 @@ impl Value {
             return None;
         }
         let end = match self.written {
-            Written::Quoted => joined_end(text, self.end),
+            ValueForm::Quoted => joined_end(text, self.end),
             _ => text.until_stop(self.end, usize::MAX),
         };
         // A known format is more specific than a key name.
@@ -72,7 +73,7 @@ impl Value {
 }
 
 /// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
-pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
+pub(super) fn value_at(text: &Text, from: usize, bare: ValueForm) -> Value {
     let prefix =
         usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
     // A string inside a string, perhaps inside another: `\\\"x\\\"`.
@@ -93,7 +94,7 @@ pub(super) fn value_at(text: &Text, from: usize, bare: Written) -> Value {
         ends
     });
     let end = start + close.unwrap_or(window.len());
-    Value { start, end, written: Written::Quoted }
+    Value { start, end, written: ValueForm::Quoted }
 }
 
 /// Where a string that is joined from several ends: `"x" + "y"`. `end` is where the first one ends.
@@ -105,7 +106,7 @@ fn joined_end(text: &Text, mut end: usize) -> usize {
         if next == operator || !is_quote(text.at(end)) || text.at(open) != text.at(end) {
             return end;
         }
-        end = value_at(text, open, Written::Bare).end;
+        end = value_at(text, open, ValueForm::Bare).end;
     }
 }
 
@@ -185,25 +186,26 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     let key = key_before(text, key_end)?;
     let name = text.slice(key.start, key.end);
     let spaced = key_end < operator || spaced;
-    let mut value = value_at(text, from, Written::Bare);
-    if value.written == Written::Bare
+    let mut value = value_at(text, from, ValueForm::Bare);
+    if value.written == ValueForm::Bare
         && (is_literal(text, &key, at, &value, spaced) || in_connection_string(text, value.end))
     {
-        value.written = Written::Literal;
+        value.written = ValueForm::Literal;
     }
     // `--- PASS: TestName` is a test result; in `these pass: x` it is a verb.
     let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
     // The quote that closes a string containing the operator: `"Password: "`.
-    let closing = value.written == Written::Quoted && !key.quoted && text.before(key.start) == text.at(value.start - 1);
+    let closing =
+        value.written == ValueForm::Quoted && !key.quoted && text.before(key.start) == text.at(value.start - 1);
     // `"AWS::IAM::AccessKey":` is a type name.
     let path = key.start >= text.floor + 2 && text.starts_with(key.start - 2, b"::");
     if verdict || closing || path {
         return None;
     }
     match announced.place {
-        Place::AfterScheme => authorization(text, &value, announced),
-        Place::Cookie if !is_cookie(text, &key) => None,
-        Place::Cookie => Value { written: Written::Literal, ..value }.cut(text, announced),
+        ValuePlace::AfterScheme => authorization(text, &value, announced),
+        ValuePlace::Cookie if !is_cookie(text, &key) => None,
+        ValuePlace::Cookie => Value { written: ValueForm::Literal, ..value }.cut(text, announced),
         _ if announced.name == "credential" && text.starts_with(from, b"new") => call::credential_pair(text, from),
         _ => value.cut(text, announced),
     }
@@ -224,11 +226,11 @@ pub(super) fn argument(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let announced = announces(text.back(key_end_before(text, name), KEY_BYTES))?;
-    let value = value_at(text, scheme - 1, Written::Bare);
+    let value = value_at(text, scheme - 1, ValueForm::Bare);
     match announced.place {
-        Place::AfterScheme => authorization(text, &value, announced),
+        ValuePlace::AfterScheme => authorization(text, &value, announced),
         // Names listed one after the other are not a pair, and a password has no shape that would tell.
-        Place::Anywhere if announced != PASSWORD => value.cut(text, announced),
+        ValuePlace::Anywhere if announced != PASSWORD => value.cut(text, announced),
         _ => None,
     }
 }
@@ -240,18 +242,18 @@ fn after_name(text: &Text, at: usize) -> Option<Cut> {
     if end == at || !is(text.before(end), ALPHA) {
         return None;
     }
-    let announced = announces(text.back(end, KEY_BYTES)).filter(|found| found.place == Place::Anywhere)?;
-    value_at(text, at, Written::Bare).cut(text, Announced { bar: Bar::Strong, ..announced })
+    let announced = announces(text.back(end, KEY_BYTES)).filter(|found| found.place == ValuePlace::Anywhere)?;
+    value_at(text, at, ValueForm::Bare).cut(text, Announced { bar: RequiredLook::Strong, ..announced })
 }
 
 /// `Cookie: name=`, or a later cookie of the same header.
-fn is_cookie(text: &Text, key: &Key) -> bool {
+fn is_cookie(text: &Text, key: &AssignedKey) -> bool {
     let end = text.skip_spaces_back(key.start);
     let header = text.slice(end.saturating_sub(7).max(text.floor), end);
     text.at(key.end) == b'=' && (header.ends_with(b";") || header.eq_ignore_ascii_case(b"cookie:"))
 }
 
-struct Key {
+struct AssignedKey {
     start: usize,
     end: usize,
     quoted: bool,
@@ -284,7 +286,7 @@ fn key_end_before(text: &Text, end: usize) -> usize {
 }
 
 /// The name before `end`, which may contain blanks: `api key`.
-fn key_before(text: &Text, end: usize) -> Option<Key> {
+fn key_before(text: &Text, end: usize) -> Option<AssignedKey> {
     let name_end = key_end_before(text, end);
     let lowest = name_end.saturating_sub(KEY_BYTES).max(text.floor);
     let mut start = name_end;
@@ -296,7 +298,7 @@ fn key_before(text: &Text, end: usize) -> Option<Key> {
         }
         start -= 1;
     }
-    (start < name_end).then_some(Key {
+    (start < name_end).then_some(AssignedKey {
         start,
         end: name_end,
         quoted: matches!(text.at(name_end), b'"' | b'\'' | b'`' | b'\\'),
@@ -366,7 +368,7 @@ fn named_after(text: &Text, name_end: usize, from: usize) -> Option<Announced> {
     if !is_value(text.slice(text.run_back(name_end, WORD, 10), name_end)) {
         return None;
     }
-    let end = value_at(text, from, Written::Literal).end;
+    let end = value_at(text, from, ValueForm::Literal).end;
     let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b',' | b'\'');
     let word = text.scan(end, KEY_BYTES, is_gap);
     let word_end = text.run(word, ALPHA, 8);
@@ -390,7 +392,7 @@ fn last_word(text: &[u8]) -> &[u8] {
 
 /// Must this be a literal? True for a flag, a line of an environment file, a header, a line of YAML, a part of an
 /// address or of a connection string.
-fn is_literal(text: &Text, key: &Key, at: usize, value: &Value, spaced: bool) -> bool {
+fn is_literal(text: &Text, key: &AssignedKey, at: usize, value: &Value, spaced: bool) -> bool {
     // In `export DB_PASSWORD` and `tool --password` only the last word counts.
     let name = text.slice(key.start, key.end);
     let name = name.rsplit(|&byte| byte == b' ').next().unwrap_or(name);

@@ -8,7 +8,7 @@ use super::places::{self, CODES, ScanCode};
 use super::position;
 use super::sentence::ends_line;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
-use super::value::{Bar, JUDGED_BYTES, Written, is_phrase, is_placeholder, is_secret};
+use super::value::{JUDGED_BYTES, RequiredLook, ValueForm, is_phrase, is_placeholder, is_secret};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;
@@ -35,8 +35,8 @@ fn follow(text: &Text, pattern: &str, open: usize, at: usize) -> Option<Cut> {
     for wanted in pattern.split(' ').take(ARGUMENTS_MAX) {
         from = text.scan(from, 32, |byte| matches!(byte, b' ' | b'\n' | b'\t'));
         let argument = argument_at(text, from);
-        let next = text.at(text.scan(argument.end + usize::from(argument.written == Written::Quoted), 3, is_gap));
-        let is_quoted = argument.written == Written::Quoted;
+        let next = text.at(text.scan(argument.end + usize::from(argument.written == ValueForm::Quoted), 3, is_gap));
+        let is_quoted = argument.written == ValueForm::Quoted;
         match wanted {
             "#" | "#)" => {
                 let is_only = wanted == "#" || next == b')';
@@ -75,8 +75,8 @@ fn is_gap(byte: u8) -> bool {
 /// An argument: quoted, or up to a comma or a bracket.
 fn argument_at(text: &Text, from: usize) -> Value {
     let from = if text.starts_with(from, b"Some(") { from + 5 } else { from };
-    let value = value_at(text, from, Written::Bare);
-    if value.written == Written::Quoted {
+    let value = value_at(text, from, ValueForm::Bare);
+    if value.written == ValueForm::Quoted {
         return value;
     }
     // `req.user()` is one argument.
@@ -88,7 +88,7 @@ fn argument_at(text: &Text, from: usize) -> Value {
         is_end || matches!(byte, b'\n' | b';' | b'"' | b'\'')
     };
     let length = window.iter().position(ends).unwrap_or(window.len());
-    Value { start: from, end: from + length, written: Written::Bare }
+    Value { start: from, end: from + length, written: ValueForm::Bare }
 }
 
 fn announced(text: &Text, name: &Value) -> Option<()> {
@@ -103,7 +103,7 @@ fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let is_name = announces(bytes).is_some() && !bytes.iter().any(|&byte| is(byte, DIGIT));
     // `create_user("bob", "bob@x.io", "x")`.
     let is_email = bytes.iter().position(|&byte| byte == b'@').is_some_and(|at| bytes[at..].contains(&b'.'));
-    let fits = bytes.len() >= 4 && !is_name && !is_email && is_secret(bytes, Bar::Password, Written::Quoted);
+    let fits = bytes.len() >= 4 && !is_name && !is_email && is_secret(bytes, RequiredLook::Password, ValueForm::Quoted);
     (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
         name: announced.name,
         start: value.start,
@@ -125,7 +125,7 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let announced = announces(text.back(at, KEY_BYTES)).filter(|found| found.is_sure())?;
-    let value = value_at(text, from, Written::Literal);
+    let value = value_at(text, from, ValueForm::Literal);
     // `getToken("users")` asks for one; a sentence in brackets is no argument.
     let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
     let asks =
@@ -147,12 +147,12 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
 /// `new NetworkCredential("user", "x")`: the second argument of the constructor is the password.
 pub(super) fn credential_pair(text: &Text, from: usize) -> Option<Cut> {
     let open = text.scan(from, 2 * KEY_BYTES, |byte| !matches!(byte, b'(' | b'\n')) + 1;
-    let user = value_at(text, text.skip_spaces(open), Written::Bare);
+    let user = value_at(text, text.skip_spaces(open), ValueForm::Bare);
     let comma = user.end + 1;
-    let is_pair = user.written == Written::Quoted && text.before(open) == b'(' && text.at(comma) == b',';
+    let is_pair = user.written == ValueForm::Quoted && text.before(open) == b'(' && text.at(comma) == b',';
     let password = text.skip_spaces(comma + 1);
     if is_pair && is_quote(text.at(password)) {
-        value_at(text, password, Written::Bare).cut(text, PASSWORD)
+        value_at(text, password, ValueForm::Bare).cut(text, PASSWORD)
     } else {
         None
     }
@@ -171,7 +171,7 @@ pub(super) fn answer(text: &Text, at: usize, end: usize) -> Option<Cut> {
     if last(b"xpect").is_none_or(|expect| expect > asked) || last(b"send").is_some_and(|sent| sent > asked) {
         return None;
     }
-    let value = value_at(text, from, Written::Literal);
+    let value = value_at(text, from, ValueForm::Literal);
     let bytes = text.slice(value.start, value.end);
     let newline = if bytes.ends_with(b"\\r") || bytes.ends_with(b"\\n") { 2 } else { 0 };
     position::cut(text, &Value { end: value.end - newline, ..value })
@@ -195,7 +195,7 @@ pub(super) fn element(text: &Text, at: usize) -> Option<Cut> {
     let value = Value {
         start: close + 1,
         end: text.scan(close + 1, ARGUMENT_BYTES, |byte| !matches!(byte, b'<' | b'\n')),
-        written: Written::Literal,
+        written: ValueForm::Literal,
     };
     if !text.starts_with(value.end, b"</") || text.at(value.start) == b' ' {
         return None;
@@ -283,7 +283,7 @@ pub(super) fn password_file(text: &Text, at: usize) -> Option<Cut> {
     let value = Value {
         start: from,
         end: text.scan(from, 128, |byte| byte > b' ' && !is_quote(byte)),
-        written: Written::Literal,
+        written: ValueForm::Literal,
     };
     let is_last = ends_line(text, value.end) || is_quote(text.at(value.end));
     let fits = is_port && is_name(port + 1) && is_name(database + 1) && is_last;

@@ -2,10 +2,10 @@
 
 use super::Cut;
 use super::assign::{is_quote, value_at};
-use super::key::{Announced, KEY_BYTES, PASSWORD, Place, announces};
+use super::key::{Announced, KEY_BYTES, PASSWORD, ValuePlace, announces};
 use super::sentence::is_ordinary;
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
-use super::value::{Bar, JUDGED_BYTES, Written, is_placeholder};
+use super::value::{JUDGED_BYTES, RequiredLook, ValueForm, is_placeholder};
 
 /// How many words before `-p` are looked at.
 const FLAGS_MAX: usize = 8;
@@ -34,7 +34,7 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
             return None;
         }
         let from = if glued.is_empty() { from } else { at + 2 };
-        let value = value_at(text, from, Written::Literal);
+        let value = value_at(text, from, ValueForm::Literal);
         let ports = text
             .slice(value.start, value.end)
             .iter()
@@ -46,8 +46,8 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if dashed || variable || from == end || text.at(from) == b'-' {
         return None;
     }
-    let announced = announces(name).filter(|found| found.place != Place::Cookie)?;
-    let value = value_at(text, from, Written::Literal);
+    let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie)?;
+    let value = value_at(text, from, ValueForm::Literal);
     let bytes = text.slice(value.start, value.end);
     if is_ordinary(bytes) {
         return None;
@@ -80,7 +80,7 @@ fn signs_in(text: &Text, at: usize) -> bool {
 
 /// `user:pass`, quoted or not; also a password alone before or after the colon.
 fn user_and_password(text: &Text, from: usize) -> Option<Cut> {
-    let value = value_at(text, from, Written::Literal);
+    let value = value_at(text, from, ValueForm::Literal);
     let pair = text.slice(value.start, value.end);
     if text.holds_cut(value.start, value.end) {
         return None;
@@ -88,17 +88,17 @@ fn user_and_password(text: &Text, from: usize) -> Option<Cut> {
     let colon = pair.iter().position(|&byte| byte == b':');
     let Some(colon) = colon else {
         let outside = value.end + 1;
-        return (value.written == Written::Quoted && text.at(outside) == b':')
-            .then(|| value_at(text, outside + 1, Written::Literal))
+        return (value.written == ValueForm::Quoted && text.at(outside) == b':')
+            .then(|| value_at(text, outside + 1, ValueForm::Literal))
             .and_then(|value| login(text, value.start, value.end));
     };
     let password = value.start + colon + 1;
     if password < value.end {
         return login(text, password, value.end);
     }
-    let quoted = is_quote(text.at(password)) && value.written != Written::Quoted;
+    let quoted = is_quote(text.at(password)) && value.written != ValueForm::Quoted;
     if quoted {
-        let value = value_at(text, password, Written::Literal);
+        let value = value_at(text, password, ValueForm::Literal);
         return login(text, value.start, value.end);
     }
     login(text, value.start, value.start + colon)
@@ -129,7 +129,7 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     };
     let start = at.checked_sub(4).filter(|&start| start >= text.floor && fold(start, b"pass"))?;
     if let Some(value) = second_argument(text, start, end) {
-        return value_at(text, value, Written::Literal).cut(text, PASSWORD);
+        return value_at(text, value, ValueForm::Literal).cut(text, PASSWORD);
     }
     // Most names with this ending come before an operator, which is checked separately.
     if matches!(text.at(end), b'=' | b':' | b']' | b'_' | b'(' | b')') {
@@ -138,13 +138,13 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     let from = text.skip_spaces(end);
     let next = text.at(from);
     if text.at(end) == b'>' {
-        return value_at(text, end + 1, Written::Literal).cut(text, PASSWORD);
+        return value_at(text, end + 1, ValueForm::Literal).cut(text, PASSWORD);
     }
     if from > end && is_quote(next) {
-        return value_at(text, from, Written::Literal).cut(text, PASSWORD);
+        return value_at(text, from, ValueForm::Literal).cut(text, PASSWORD);
     }
     if from > end && after_login(text, start) {
-        return value_at(text, from, Written::Literal).cut(text, PASSWORD);
+        return value_at(text, from, ValueForm::Literal).cut(text, PASSWORD);
     }
     if next == b'=' || from == end {
         return None;
@@ -157,7 +157,7 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     let is = line.windows(4).position(|part| part == b" is ")?;
     // Without quotes, it is one word that ends the sentence or line.
     let from = end + is + 4;
-    if is_quote(text.at(from)) || is == 0 { value_at(text, from, Written::Bare).cut(text, PASSWORD) } else { None }
+    if is_quote(text.at(from)) || is == 0 { value_at(text, from, ValueForm::Bare).cut(text, PASSWORD) } else { None }
 }
 
 /// `define('DB_PASSWORD', 'x')`, `setenv("DB_PASSWORD", "x")`: where the value begins.
@@ -174,9 +174,9 @@ fn second_argument(text: &Text, start: usize, end: usize) -> Option<usize> {
 /// `use the following password to go on:`, an empty line, then the password on its own line.
 fn on_its_own_line(text: &Text, line_end: usize) -> Option<Cut> {
     let from = text.scan(line_end, 8, |byte| matches!(byte, b'\n' | b'\r' | b' '));
-    let value = value_at(text, from, Written::Bare);
+    let value = value_at(text, from, ValueForm::Bare);
     let alone = matches!(text.at(value.end), b'\n' | b'\r');
-    if alone { value.cut(text, Announced { bar: Bar::Strong, ..PASSWORD }) } else { None }
+    if alone { value.cut(text, Announced { bar: RequiredLook::Strong, ..PASSWORD }) } else { None }
 }
 
 /// The words before a netrc password: `login name`.

@@ -6,7 +6,7 @@ use super::key::{KEY_BYTES, announces};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOTTED, Text, URL64, is};
-use super::value::{Written, is_phrase, is_placeholder};
+use super::value::{ValueForm, is_phrase, is_placeholder};
 
 /// How much of a line and a cell and how many rows are read.
 const LINE_BYTES: usize = 256;
@@ -41,7 +41,7 @@ fn quoted_end(text: &Text, from: usize, end: usize) -> usize {
 
 /// Which cells below a heading are secrets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cells {
+pub(super) enum SecretCells {
     Any,
     /// Names of tokens, as in a design system, have none.
     WithDigits,
@@ -49,7 +49,7 @@ pub(super) enum Cells {
 
 /// The secrets below a heading (`| user | password |`, `name,password`), and how far they were looked for. The heading
 /// is the word from `at` to `end`.
-pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<Cut>, usize) {
+pub(super) fn column(text: &Text, at: usize, end: usize, wanted: SecretCells) -> (Vec<Cut>, usize) {
     let separator = |byte: u8| matches!(byte, b'|' | b',' | b';' | b'\t');
     let is_pad = |byte: u8| matches!(byte, b' ' | b'"' | b'\'' | b'*' | b'`' | b'\r');
     let (left, right) = (text.scan_back(at, 32, is_pad), text.scan(end, 32, is_pad));
@@ -88,9 +88,9 @@ pub(super) fn column(text: &Text, at: usize, end: usize, wanted: Cells) -> (Vec<
             break;
         };
         let bytes = text.slice(start, end);
-        let fits = wanted == Cells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
+        let fits = wanted == SecretCells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
         if fits && bytes.len() < CELL_BYTES && is_cell(bytes) {
-            cuts.extend(position::cut(text, &Value { start, end, written: Written::Literal }));
+            cuts.extend(position::cut(text, &Value { start, end, written: ValueForm::Literal }));
         }
         from = row_end + 1;
     }
@@ -141,7 +141,7 @@ pub(super) fn beside_bar(text: &Text, at: usize, bar: usize) -> Option<Cut> {
     if !is_drawn || is_heading || (!is_first && is_column()) {
         return None;
     }
-    position::cut(text, &Value { start, end, written: Written::Literal })
+    position::cut(text, &Value { start, end, written: ValueForm::Literal })
 }
 
 /// Is this one word or a phrase that may be a password?
@@ -150,7 +150,7 @@ fn is_cell(bytes: &[u8]) -> bool {
 }
 
 /// The second column of a listing that blanks align, beside the name from `at` to `end`: `password    x`.
-pub(super) fn beside_blanks(text: &Text, at: usize, end: usize, wanted: Cells) -> Option<Cut> {
+pub(super) fn beside_blanks(text: &Text, at: usize, end: usize, wanted: SecretCells) -> Option<Cut> {
     let start = text.skip_spaces(end);
     let line = text.skip_spaces_back(text.run_back(at, URL64, KEY_BYTES));
     if start < end + 2 || text.before(line) != b'\n' {
@@ -159,7 +159,7 @@ pub(super) fn beside_blanks(text: &Text, at: usize, end: usize, wanted: Cells) -
     let line_end = text.scan(start, CELL_BYTES, |byte| byte != b'\n');
     let stop = text.scan_back(line_end, line_end - start, |byte| byte <= b' ');
     let bytes = text.slice(start, stop);
-    let fits = wanted == Cells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
+    let fits = wanted == SecretCells::Any || (bytes.len() >= 8 && bytes.iter().any(|&byte| is(byte, DIGIT)));
     if !fits || !is_cell(bytes) || is_rule(text, line_end + 1) {
         return None;
     }
@@ -173,7 +173,7 @@ pub(super) fn beside_blanks(text: &Text, at: usize, end: usize, wanted: Cells) -
         }
     };
     let is_listed = line_before(text, line).is_some_and(is_aligned) || is_aligned(line_end + 1);
-    if is_listed { position::cut(text, &Value { start, end: stop, written: Written::Literal }) } else { None }
+    if is_listed { position::cut(text, &Value { start, end: stop, written: ValueForm::Literal }) } else { None }
 }
 
 /// The same as [`column`] where blanks align the columns, as in the output of many programs: `USER    PASSWORD`.
@@ -203,7 +203,7 @@ fn aligned(text: &Text, at: usize, end: usize) -> (Vec<Cut>, usize) {
         let is_rule = bytes.iter().all(|&byte| matches!(byte, b'-' | b'='));
         let is_alone = stop == row_end || text.starts_with(stop, b"  ");
         if is_cell && is_alone && !is_rule && !is_ordinary(bytes) {
-            cuts.extend(position::cut(text, &Value { start, end: stop, written: Written::Literal }));
+            cuts.extend(position::cut(text, &Value { start, end: stop, written: ValueForm::Literal }));
         }
         from = row_end + 1;
     }
@@ -221,7 +221,7 @@ pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
     if text.starts_with(from, b"PASSWORD ") || text.starts_with(from, b"VALUES ") {
         from = text.skip_spaces(from + 8);
     }
-    let value = value_at(text, from, Written::Literal);
+    let value = value_at(text, from, ValueForm::Literal);
     position::cut(text, &value)
 }
 
@@ -247,8 +247,8 @@ pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
         from += 1;
         for index in 0..names.len() {
             from = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'N'));
-            let value = value_at(text, from, Written::Literal);
-            let is_quoted = value.written == Written::Quoted;
+            let value = value_at(text, from, ValueForm::Literal);
+            let is_quoted = value.written == ValueForm::Quoted;
             if wanted.contains(&index) && is_quoted {
                 cuts.extend(position::cut(text, &value));
             }
@@ -280,8 +280,8 @@ pub(super) fn data(text: &Text, at: usize, end: usize) -> Vec<Cut> {
         if name - from <= indent || !text.starts_with(colon, b": ") {
             break;
         }
-        let value = value_at(text, colon + 2, Written::Literal);
-        let value = if value.written == Written::Quoted { value } else { Value { end: line_end, ..value } };
+        let value = value_at(text, colon + 2, ValueForm::Literal);
+        let value = if value.written == ValueForm::Quoted { value } else { Value { end: line_end, ..value } };
         cuts.extend(position::cut(text, &value));
         from = line_end + 1;
     }
@@ -299,7 +299,7 @@ pub(super) fn form(text: &Text, end: usize) -> Option<Cut> {
         .iter()
         .find_map(|gap| body.windows(gap.len()).position(|part| part == *gap).map(|at| at + gap.len()))?;
     let start = end + line.len() + gap;
-    position::cut(text, &Value { start, end: text.scan(start, 128, |byte| byte > b' '), written: Written::Literal })
+    position::cut(text, &Value { start, end: text.scan(start, 128, |byte| byte > b' '), written: ValueForm::Literal })
 }
 
 /// A secret in groups of four or so: `JBSW Y3DP EHPK 3PXP`.

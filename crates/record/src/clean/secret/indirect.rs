@@ -6,7 +6,7 @@ use super::assign::{is_quote, value_at};
 use super::key::{Announced, KEY_BYTES};
 use super::sentence::is_ordinary;
 use super::text::{DOTTED, LOWER, Text, UPPER, WORD, is};
-use super::value::Written;
+use super::value::ValueForm;
 
 /// How far the literal is looked for that replaces a missing value.
 const FALLBACK_BYTES: usize = 96;
@@ -89,6 +89,6 @@ pub(super) fn fallback(text: &Text, at: usize, from: usize, announced: Announced
     let is_taken = |quote: &usize| {
         [&b" :"[..], b"||", b"??", b"?:", b" or", b" else", b") {"].iter().any(|word| line[..quote - 1].ends_with(word))
     };
-    let value = value_at(text, from + quotes.rev().find(is_taken)?, Written::Bare);
+    let value = value_at(text, from + quotes.rev().find(is_taken)?, ValueForm::Bare);
     if is_ordinary(text.slice(value.start, value.end)) { None } else { value.cut(text, announced) }
 }

@@ -6,26 +6,26 @@
 use super::places::URL_PARAMS;
 use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, PASSING, SECRET_KEYS, TAILS, index, indexed, last_byte};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
-use super::value::Bar;
+use super::value::RequiredLook;
 
 /// What a key name announces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Announced {
     pub(super) name: &'static str,
-    pub(super) bar: Bar,
-    pub(super) place: Place,
+    pub(super) bar: RequiredLook,
+    pub(super) place: ValuePlace,
 }
 
 impl Announced {
     /// Does the name alone tell, whatever the value looks like?
     pub(super) fn is_sure(self) -> bool {
-        matches!(self.bar, Bar::Password | Bar::Token)
+        matches!(self.bar, RequiredLook::Password | RequiredLook::Token)
     }
 }
 
 /// Where the value is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum ValuePlace {
     Anywhere,
     /// `Authorization`: a scheme may precede the value.
     AfterScheme,
@@ -33,14 +33,14 @@ pub(super) enum Place {
     Cookie,
 }
 
-const fn announced(name: &'static str, bar: Bar) -> Announced {
-    Announced { name, bar, place: Place::Anywhere }
+const fn announced(name: &'static str, bar: RequiredLook) -> Announced {
+    Announced { name, bar, place: ValuePlace::Anywhere }
 }
 
-pub(super) const PASSWORD: Announced = announced("password", Bar::Password);
-const TOKEN: Announced = announced("token", Bar::Token);
-pub(super) const KEY: Announced = announced("key", Bar::Token);
-const VAGUE_KEY: Announced = announced("key", Bar::Strong);
+pub(super) const PASSWORD: Announced = announced("password", RequiredLook::Password);
+const TOKEN: Announced = announced("token", RequiredLook::Token);
+pub(super) const KEY: Announced = announced("key", RequiredLook::Token);
+const VAGUE_KEY: Announced = announced("key", RequiredLook::Strong);
 
 /// The names that end in a given letter.
 const BY_LAST: [u16; 257] = index!(NAMES, name: last_byte(name.0));

@@ -70,7 +70,7 @@ pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a
     for _ in 1..PASSES {
         let spoken = pass(&out, own, spoken::Passwords::of(&out));
         let said = spoken.as_deref().unwrap_or(&out);
-        let opaque = pass(said, own, opaque::Tokens::of(said));
+        let opaque = pass(said, own, opaque::OpaqueTokens::of(said));
         let Some(next) = opaque.or(spoken) else { break };
         out = Cow::Owned(redact_with(&next, own).into_owned());
     }

@@ -8,7 +8,7 @@ use super::places::{LEADS, USERS};
 use super::sentence::{Ends, OWNERS, PASSWORD_SAID, TOLD, is_link, is_ordinary, said_word};
 use super::spoken::is_letter;
 use super::text::{DIGIT, LOWER, Text, is};
-use super::value::{Written, is_placeholder};
+use super::value::{ValueForm, is_placeholder};
 
 /// How far a sentence is read, in bytes and words, and the shortest word that is taken for a password.
 const SENTENCE_BYTES: usize = 96;
@@ -128,7 +128,7 @@ fn reached(text: &Text, (begin, stop): (usize, usize), end: usize, is_told: bool
 
 /// Several words that are quoted at `open`, none of which is about passwords: `type "over the hills"`.
 fn typed(text: &Text, open: usize) -> Option<Cut> {
-    let value = value_at(text, open, Written::Literal);
+    let value = value_at(text, open, ValueForm::Literal);
     let bytes = text.slice(value.start, value.end);
     let is_word =
         |word: &[u8]| !word.is_empty() && word.iter().all(|&byte| is_letter(byte)) && announces(word).is_none();

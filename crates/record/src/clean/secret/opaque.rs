@@ -28,7 +28,7 @@ const WORDS_BYTES: usize = 64;
 const NAME_BYTES: usize = 128;
 
 /// The random tokens of a text, from left to right, none overlapping.
-pub(super) struct Tokens<'a> {
+pub(super) struct OpaqueTokens<'a> {
     text: Text<'a>,
     /// Everything before this was judged.
     at: usize,
@@ -37,9 +37,9 @@ pub(super) struct Tokens<'a> {
     run_end: usize,
 }
 
-impl<'a> Tokens<'a> {
-    pub(super) fn of(text: &'a str) -> Tokens<'a> {
-        Tokens { text: Text::of(text), at: 0, run_start: 0, run_end: 0 }
+impl<'a> OpaqueTokens<'a> {
+    pub(super) fn of(text: &'a str) -> OpaqueTokens<'a> {
+        OpaqueTokens { text: Text::of(text), at: 0, run_start: 0, run_end: 0 }
     }
 
     /// Moves to the next run that is long enough; false at the end of the text.
@@ -64,7 +64,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-impl Iterator for Tokens<'_> {
+impl Iterator for OpaqueTokens<'_> {
     type Item = Cut;
 
     fn next(&mut self) -> Option<Cut> {
@@ -89,10 +89,10 @@ const fn is_joined(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'~' | b'%')
 }
 
-type Token = Option<(usize, usize)>;
+type TokenRange = Option<(usize, usize)>;
 
 /// The next stretch from `from` to the end of a run: the token around it if it is one, and where to go on.
-fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (Token, usize) {
+fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (TokenRange, usize) {
     if let Some(hash) = hash_at(text, from, end) {
         return (Some((from, hash)), hash);
     }

@@ -4,7 +4,7 @@
 
 use super::assign::assignment_by;
 use super::key::{Announced, starts_word, strip_end};
-use super::table::{Rule, Words, announced, key_rule};
+use super::table::{KeyRule, TableWords, announced, key_rule};
 use super::text::{Text, WORD, is};
 use super::{Cut, covered, replaced};
 use crate::clean::glob::Glob;
@@ -16,7 +16,7 @@ const PREFIX_BYTES_MIN: usize = 3;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct UserRules {
-    rules: Vec<Rule>,
+    rules: Vec<KeyRule>,
     names: Vec<(&'static str, Announced)>,
     allowed: Vec<Glob>,
 }
@@ -40,7 +40,7 @@ impl UserRules {
 
     fn add(&mut self, line: &str) -> Option<()> {
         // Rules live as long as the program, like the built-in ones.
-        let mut words = Words::of(line.to_string().leak());
+        let mut words = TableWords::of(line.to_string().leak());
         match words.next()? {
             "key" => {
                 let rule = key_rule(&mut words).filter(|rule| rule.prefix.len() >= PREFIX_BYTES_MIN)?;

@@ -3,11 +3,11 @@
 
 use super::Cut;
 use super::assign::{is_quote, value_at};
-use super::key::{KEY_BYTES, Place, announces, may_end_name};
+use super::key::{KEY_BYTES, ValuePlace, announces, may_end_name};
 use super::position;
 use super::sentence::{ends_line, is_ordinary};
 use super::text::{DIGIT, DOTTED, Text, UPPER, WORD, is};
-use super::value::Written;
+use super::value::ValueForm;
 
 /// May the word at `at` be such a literal? Most words are no first word of a string. No false negatives.
 #[inline]
@@ -28,7 +28,7 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
     let open = at - quoted;
     let operator = text.skip_spaces_back(open);
     if text.back(operator, 3) == b"<<<" {
-        let value = value_at(text, open, Written::Literal);
+        let value = value_at(text, open, ValueForm::Literal);
         return if position::reads_secret(line_before(text, operator - 3)) {
             position::cut(text, &value)
         } else {
@@ -42,11 +42,11 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
     let name_end = text.skip_spaces_back(gap);
     match text.slice(gap, operator) {
         // `LOGIN bob "x"`, as a client sends it by IMAP.
-        b"" if follows_login(text, gap) => position::cut(text, &value_at(text, open, Written::Literal)),
+        b"" if follows_login(text, gap) => position::cut(text, &value_at(text, open, ValueForm::Literal)),
         b"" | b"<-" | b"," => named(text, open, gap, operator),
         // `"client" * "x" *`: secrets of PPP.
         b"*" => {
-            let value = value_at(text, open, Written::Literal);
+            let value = value_at(text, open, ValueForm::Literal);
             let client = text.scan_back(name_end, 64, |byte| byte > b' ');
             let is_client = client < name_end && name_end < gap && text.before(client) == b'\n';
             let next = text.skip_spaces(value.end + 1);
@@ -74,7 +74,7 @@ fn named(text: &Text, open: usize, gap: usize, operator: usize) -> Option<Cut> {
     let start = text.run_back(end, DOTTED, KEY_BYTES);
     let name = text.slice(start, end);
     let before = text.before(start.saturating_sub(quote).max(text.floor));
-    let value = value_at(text, open, Written::Literal);
+    let value = value_at(text, open, ValueForm::Literal);
     let bytes = text.slice(value.start, value.end);
     let is_pair = match text.slice(gap, operator) {
         // In a sentence, a plain word is about tokens.
@@ -96,7 +96,7 @@ fn named(text: &Text, open: usize, gap: usize, operator: usize) -> Option<Cut> {
     if !is_pair || is_ordinary(bytes) {
         return None;
     }
-    let announced = announces(name).filter(|found| found.is_sure() && found.place == Place::Anywhere)?;
+    let announced = announces(name).filter(|found| found.is_sure() && found.place == ValuePlace::Anywhere)?;
     value.cut(text, announced)
 }
 

@@ -1,17 +1,17 @@
 //! `places.txt`, parsed at compile time: where secrets stand, whatever they look like.
 
-use super::table::{Words, count, first_byte, index, indexed, list, same, sort, sorts_before};
+use super::table::{TableWords, count, first_byte, index, indexed, list, same, sort, sorts_before};
 
 const FILE: &str = include_str!("places.txt");
 
 /// A program or a function, and the words or arguments that lead to a secret.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SecretPlace {
     pub(super) name: &'static str,
     pub(super) pattern: &'static str,
 }
 
-impl Place {
+impl SecretPlace {
     /// The word of the pattern that begins at `from`, and the one after it.
     pub(super) fn words_from(&self, from: usize) -> (&'static [u8], Option<&'static [u8]>) {
         let rest = self.pattern.as_bytes().get(from..).unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) struct ScanCode {
 
 /// What a word announces in a sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cue {
+pub(super) enum SecretCue {
     /// A password follows, after a linking word or alone.
     Password,
     /// A number follows. `pin x to 1.2` is a verb.
@@ -64,24 +64,24 @@ pub(super) enum Cue {
     Send,
 }
 
-const fn cue(kind: &str) -> Option<Cue> {
+const fn cue(kind: &str) -> Option<SecretCue> {
     Some(match kind.as_bytes() {
-        b"password" => Cue::Password,
-        b"pin" => Cue::Pin,
-        b"key" => Cue::Key,
-        b"vague" => Cue::Vague,
-        b"seed" => Cue::Seed,
-        b"codes" => Cue::Codes,
-        b"login" => Cue::Login,
-        b"bearer" => Cue::Bearer,
-        b"pass" => Cue::Pass,
-        b"phrase" => Cue::Phrase,
-        b"number" => Cue::Number,
-        b"by" => Cue::By,
-        b"values" => Cue::Values,
-        b"data" => Cue::Data,
-        b"form" => Cue::Form,
-        b"send" => Cue::Send,
+        b"password" => SecretCue::Password,
+        b"pin" => SecretCue::Pin,
+        b"key" => SecretCue::Key,
+        b"vague" => SecretCue::Vague,
+        b"seed" => SecretCue::Seed,
+        b"codes" => SecretCue::Codes,
+        b"login" => SecretCue::Login,
+        b"bearer" => SecretCue::Bearer,
+        b"pass" => SecretCue::Pass,
+        b"phrase" => SecretCue::Phrase,
+        b"number" => SecretCue::Number,
+        b"by" => SecretCue::By,
+        b"values" => SecretCue::Values,
+        b"data" => SecretCue::Data,
+        b"form" => SecretCue::Form,
+        b"send" => SecretCue::Send,
         _ => return None,
     })
 }
@@ -98,7 +98,7 @@ const fn first_name(names: &'static str) -> (&'static str, Option<&'static str>)
 }
 
 const fn count_names(kind: &str) -> usize {
-    let (mut lines, mut found) = (Words::of(FILE), 0);
+    let (mut lines, mut found) = (TableWords::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(first) if same(first, kind)) {
             let mut names = words.next();
@@ -112,8 +112,8 @@ const fn count_names(kind: &str) -> usize {
 }
 
 /// The lines of one kind, a place for each name, ordered by their first byte.
-const fn places<const N: usize>(kind: &str) -> [Place; N] {
-    let (mut found, mut lines, mut at) = ([Place { name: "", pattern: "" }; N], Words::of(FILE), 0);
+const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
+    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], TableWords::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(first) if same(first, kind)) {
             let mut names = words.next();
@@ -122,7 +122,7 @@ const fn places<const N: usize>(kind: &str) -> [Place; N] {
                 let (name, next) = first_name(rest);
                 assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
                 assert!(pattern.len() < 128, "a pattern of places.txt is too long");
-                found[at] = Place { name, pattern };
+                found[at] = SecretPlace { name, pattern };
                 (names, at) = (next, at + 1);
             }
         }
@@ -131,29 +131,33 @@ const fn places<const N: usize>(kind: &str) -> [Place; N] {
     found
 }
 
-const PROGRAMS: [Place; count_names("program")] = places("program");
-const CALLS: [Place; count_names("call")] = places("call");
+const PROGRAMS: [SecretPlace; count_names("program")] = places("program");
+const CALLS: [SecretPlace; count_names("call")] = places("call");
 const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
 const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
 
 /// The places of the program of this name.
-pub(super) fn programs(name: &[u8]) -> impl Iterator<Item = &'static Place> {
+pub(super) fn programs(name: &[u8]) -> impl Iterator<Item = &'static SecretPlace> {
     named(&PROGRAMS, &PROGRAM_INDEX, name)
 }
 
 /// The places of the function of this name.
-pub(super) fn calls(name: &[u8]) -> impl Iterator<Item = &'static Place> {
+pub(super) fn calls(name: &[u8]) -> impl Iterator<Item = &'static SecretPlace> {
     named(&CALLS, &CALL_INDEX, name)
 }
 
-fn named(places: &'static [Place], index: &[u16; 257], name: &[u8]) -> impl Iterator<Item = &'static Place> {
+fn named(
+    places: &'static [SecretPlace],
+    index: &[u16; 257],
+    name: &[u8],
+) -> impl Iterator<Item = &'static SecretPlace> {
     let first = name.first().copied().unwrap_or_default();
     indexed(places, index, first).iter().filter(move |place| place.name.as_bytes() == name)
 }
 
 pub(super) const CODES: [ScanCode; count_names("code")] = {
     let empty = ScanCode { name: "", prefix: "", start: "", end: "" };
-    let (mut found, mut lines, mut at) = ([empty; count_names("code")], Words::of(FILE), 0);
+    let (mut found, mut lines, mut at) = ([empty; count_names("code")], TableWords::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(first) if same(first, "code")) {
             let parts = (words.next(), words.next(), words.next());
@@ -168,8 +172,8 @@ pub(super) const CODES: [ScanCode; count_names("code")] = {
 };
 
 /// The words that announce a secret, ordered by their first byte, longer ones first.
-const SAID: [(&str, Cue); count(FILE, "said", "")] = {
-    let (mut found, mut lines, mut at) = ([("", Cue::By); count(FILE, "said", "")], Words::of(FILE), 0);
+const SAID: [(&str, SecretCue); count(FILE, "said", "")] = {
+    let (mut found, mut lines, mut at) = ([("", SecretCue::By); count(FILE, "said", "")], TableWords::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(first) if same(first, "said")) {
             let kind = match words.next() {
@@ -191,7 +195,7 @@ const SAID: [(&str, Cue); count(FILE, "said", "")] = {
 const SAID_INDEX: [u16; 257] = index!(SAID, said: first_byte(said.0));
 
 /// The words that announce a secret and begin with this byte, longer ones first.
-pub(super) fn said(first: u8) -> &'static [(&'static str, Cue)] {
+pub(super) fn said(first: u8) -> &'static [(&'static str, SecretCue)] {
     indexed(&SAID, &SAID_INDEX, first)
 }
 

@@ -6,10 +6,10 @@
 use super::Cut;
 use super::assign::{Value, is_quote, value_at};
 use super::key::{self, KEY_BYTES, PASSWORD, announces};
-use super::places::{self, Place, READERS};
+use super::places::{self, READERS, SecretPlace};
 use super::sentence::is_ordinary;
 use super::text::{ALNUM, DIGIT, LOWER, Text, is};
-use super::value::{Bar, Written, is_secret};
+use super::value::{RequiredLook, ValueForm, is_secret};
 
 /// How much of a command is read after the name of its program.
 const COMMAND_BYTES: usize = 1024;
@@ -20,8 +20,8 @@ const DONE: u8 = u8::MAX;
 
 /// A command that is being read.
 #[derive(Clone, Copy)]
-pub(super) struct Command {
-    places: [Option<&'static Place>; PLACES_MAX],
+pub(super) struct CommandReading {
+    places: [Option<&'static SecretPlace>; PLACES_MAX],
     /// For each place, where in its pattern the next word begins.
     found: [u8; PLACES_MAX],
     /// Is it a list of strings? Then flags are quoted too: `["mysql", "-px"]`.
@@ -33,7 +33,7 @@ pub(super) struct Command {
 }
 
 /// The command of the program whose name begins at `at`.
-pub(super) fn command_at(text: &Text, at: usize) -> Option<Command> {
+pub(super) fn command_at(text: &Text, at: usize) -> Option<CommandReading> {
     let end = text.scan(at, 32, |byte| is(byte, ALNUM) || matches!(byte, b'-' | b'_' | b'.'));
     // `["mysql", "-px"]`, or as Redis reports it: `"AUTH" "bob" "x"`.
     let quote = text.at(end);
@@ -48,7 +48,7 @@ pub(super) fn command_at(text: &Text, at: usize) -> Option<Command> {
     places.iter_mut().zip(places::programs(text.slice(at, end))).for_each(|(slot, place)| *slot = Some(place));
     places[0]?;
     let end = end + usize::from(listed);
-    Some(Command { places, found: [0; PLACES_MAX], listed, at: end, end: command_end(text, end) })
+    Some(CommandReading { places, found: [0; PLACES_MAX], listed, at: end, end: command_end(text, end) })
 }
 
 /// Where the command around `from` ends: at a pipe, a separator or a line break that is not escaped.
@@ -70,7 +70,7 @@ fn command_end(text: &Text, from: usize) -> usize {
 }
 
 /// The next secret of a command.
-pub(super) fn next_password(text: &Text, command: &mut Command) -> Option<Cut> {
+pub(super) fn next_password(text: &Text, command: &mut CommandReading) -> Option<Cut> {
     while command.at < command.end {
         let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b',');
         let mut start = text.scan(command.at, command.end - command.at, is_gap);
@@ -84,9 +84,9 @@ pub(super) fn next_password(text: &Text, command: &mut Command) -> Option<Cut> {
         }
         let mut word = word_at(text, start, command.end);
         // The closing quote belongs to the word.
-        command.at = (word.end + usize::from(word.written == Written::Quoted)).max(start + 1);
+        command.at = (word.end + usize::from(word.written == ValueForm::Quoted)).max(start + 1);
         if command.listed {
-            word.written = Written::Literal;
+            word.written = ValueForm::Literal;
         }
         let mut cut = None;
         for (place, found) in command.places.iter().zip(&mut command.found) {
@@ -104,7 +104,7 @@ pub(super) fn next_password(text: &Text, command: &mut Command) -> Option<Cut> {
 /// The word at `start`: quoted as a whole, or up to a blank outside quotes.
 fn word_at(text: &Text, start: usize, stop: usize) -> Value {
     if is_quote(text.at(start)) {
-        let value = value_at(text, start, Written::Literal);
+        let value = value_at(text, start, ValueForm::Literal);
         return Value { end: value.end.min(stop), ..value };
     }
     let (mut end, mut quote) = (start, 0);
@@ -118,11 +118,11 @@ fn word_at(text: &Text, start: usize, stop: usize) -> Value {
     }
     // A quote that nothing closes is an apostrophe.
     let end = if quote == 0 { end } else { text.scan(start, stop - start, |byte| byte > b' ') };
-    Value { start, end, written: Written::Literal }
+    Value { start, end, written: ValueForm::Literal }
 }
 
 /// Compares a word of the command with the next word of a place's pattern; the secret, if it is one.
-fn step(text: &Text, place: &Place, found: &mut u8, word: &Value, end: usize) -> Option<Cut> {
+fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usize) -> Option<Cut> {
     if *found == DONE {
         return None;
     }
@@ -131,7 +131,7 @@ fn step(text: &Text, place: &Place, found: &mut u8, word: &Value, end: usize) ->
         return None;
     }
     let (wanted, next) = place.words_from(usize::from(*found));
-    let is_flag = bytes.len() > 1 && bytes[0] == b'-' && word.written != Written::Quoted;
+    let is_flag = bytes.len() > 1 && bytes[0] == b'-' && word.written != ValueForm::Quoted;
     let is_value = next.is_some_and(|next| next.contains(&b'#'));
     let after = *found + wanted.len() as u8 + 1;
     match wanted {
@@ -206,7 +206,7 @@ fn matches(wanted: &[u8], word: &[u8]) -> bool {
 }
 
 /// Where the flag before the word at `found` of a pattern begins.
-fn before_flag(place: &Place, found: u8) -> Option<u8> {
+fn before_flag(place: &SecretPlace, found: u8) -> Option<u8> {
     let before = place.pattern.as_bytes().get(..usize::from(found).checked_sub(1)?)?;
     let start = before.iter().rposition(|&byte| byte == b' ').map_or(0, |blank| blank + 1);
     (before.get(start) == Some(&b'-')).then_some(start as u8)
@@ -220,7 +220,7 @@ fn names_a_secret(word: &[u8]) -> bool {
     is_name
         && !is_plain
         && announces(&word[word.len().saturating_sub(KEY_BYTES)..])
-            .is_some_and(|found| found.is_sure() && found.place == key::Place::Anywhere)
+            .is_some_and(|found| found.is_sure() && found.place == key::ValuePlace::Anywhere)
 }
 
 /// The secret that is joined to a flag: `-px`.
@@ -230,7 +230,7 @@ fn joined(text: &Text, word: &Value, flag: &[u8], rest: &[u8]) -> Option<Cut> {
         return None;
     }
     let start = word.start + flag.len() + usize::from(bytes.get(flag.len()) == Some(&b'='));
-    captured(text, &Value { start, end: word.end, written: Written::Literal }, &rest[1..])
+    captured(text, &Value { start, end: word.end, written: ValueForm::Literal }, &rest[1..])
 }
 
 /// The part of a word that `#` stands for in a pattern such as `*:#` or `pass:#` or `*/#@`.
@@ -266,7 +266,7 @@ fn captured(text: &Text, word: &Value, pattern: &[u8]) -> Option<Cut> {
 /// A value behind its flag may be quoted: `-p'x'`.
 fn unquoted(text: &Text, value: Value) -> Value {
     if value.start < value.end && is_quote(text.at(value.start)) {
-        let inner = value_at(text, value.start, Written::Literal);
+        let inner = value_at(text, value.start, ValueForm::Literal);
         return Value { end: inner.end.min(value.end), ..inner };
     }
     let end = value.end - usize::from(value.end > value.start && is_quote(text.before(value.end)));
@@ -282,7 +282,8 @@ fn is_port(value: &[u8]) -> bool {
 /// A literal at a place that takes a secret is cut, whatever it looks like.
 pub(super) fn cut(text: &Text, value: &Value) -> Option<Cut> {
     let bytes = text.slice(value.start, value.end);
-    let is_found = !text.holds_cut(value.start, value.end) && is_secret(bytes, Bar::Password, Written::Literal);
+    let is_found =
+        !text.holds_cut(value.start, value.end) && is_secret(bytes, RequiredLook::Password, ValueForm::Literal);
     (is_found && !is_port(bytes)).then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
 }
 
@@ -320,7 +321,7 @@ fn says(command: &[u8], words: &str) -> bool {
 
 /// `echo x > /run/secrets/db_password`: does the name of the file announce what is written to it?
 fn is_kept_in_file(text: &Text, word: &Value) -> bool {
-    let arrow = text.skip_spaces(word.end + usize::from(word.written == Written::Quoted));
+    let arrow = text.skip_spaces(word.end + usize::from(word.written == ValueForm::Quoted));
     let from = text.skip_spaces(text.scan(arrow, 2, |byte| byte == b'>'));
     let path = text.slice(from, text.scan(from, 96, |byte| byte > b' ' && !is_quote(byte)));
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();

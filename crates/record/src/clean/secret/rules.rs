@@ -4,7 +4,7 @@
 //! applies only at the start of a word.
 
 use super::Cut;
-use super::table::{ANY, RULES, Rule, first_byte, index, indexed};
+use super::table::{ANY, KeyRule, RULES, first_byte, index, indexed};
 use super::text::{ALNUM, DASH, DIGIT, DOTTED, HEX, LOWER, Text, UNDERSCORE, UPPER, URL64, WORD, is};
 use super::value::is_mask;
 use crate::clean::code::code_end;
@@ -47,7 +47,7 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
         .or_else(|| without_prefix(text, at))
 }
 
-impl Rule {
+impl KeyRule {
     /// The second and third byte distinguish most rules, at less cost than comparing the whole prefix.
     #[inline]
     fn goes_on(&self, head: [u8; 2]) -> bool {

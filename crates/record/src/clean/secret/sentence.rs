@@ -9,7 +9,7 @@ use super::near::noted_end;
 use super::places::{USERS, links, ordinary, said};
 use super::spoken::{is_letter, is_said};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
-use super::value::{self, Bar, Written, is_placeholder};
+use super::value::{self, RequiredLook, ValueForm, is_placeholder};
 
 /// How many linking words there may be between a cue and the secret.
 const LINKS_MAX: usize = 2;
@@ -91,19 +91,19 @@ const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", 
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct AnnouncedValue {
     name: &'static str,
     least_bytes: usize,
     word_bytes: usize,
 }
 
-pub(super) const PASSWORD_SAID: Said = Said { name: PASSWORD.name, least_bytes: 4, word_bytes: 5 };
-pub(super) const KEY_SAID: Said = Said { name: "key", least_bytes: 8, word_bytes: 10 };
-pub(super) const VAGUE_SAID: Said = Said { name: "key", least_bytes: 10, word_bytes: 16 };
-pub(super) const SEED_SAID: Said = Said { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
+pub(super) const PASSWORD_SAID: AnnouncedValue = AnnouncedValue { name: PASSWORD.name, least_bytes: 4, word_bytes: 5 };
+pub(super) const KEY_SAID: AnnouncedValue = AnnouncedValue { name: "key", least_bytes: 8, word_bytes: 10 };
+pub(super) const VAGUE_SAID: AnnouncedValue = AnnouncedValue { name: "key", least_bytes: 10, word_bytes: 16 };
+pub(super) const SEED_SAID: AnnouncedValue = AnnouncedValue { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
 
 /// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
-pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
+pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
     let end = noted_end(text, text.scan(end, 4, is_closer));
     let mut from = text.skip_spaces(end);
@@ -137,7 +137,7 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: Said) -> Option<Cu
 }
 
 /// `fill in "Password" with "x"`, `the db pw's x9`.
-fn filled_in(text: &Text, end: usize, said: Said) -> Option<Cut> {
+fn filled_in(text: &Text, end: usize, said: AnnouncedValue) -> Option<Cut> {
     let with = [&b" with "[..], b" field with ", b" field to "].into_iter().find(|link| text.starts_with(end, link));
     match with {
         Some(link) if is_quote(text.at(end + link.len())) => secret(text, end + link.len(), said),
@@ -150,7 +150,7 @@ fn filled_in(text: &Text, end: usize, said: Said) -> Option<Cut> {
 }
 
 /// The secret on a line of its own, below the words that announce it.
-fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
+fn below(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_gap = |byte: u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'>' | b'`');
     let cut = secret(text, text.scan(from, 12, is_gap), said)?;
     let bytes = text.slice(cut.start, cut.end);
@@ -160,7 +160,7 @@ fn below(text: &Text, from: usize, said: Said) -> Option<Cut> {
 
 /// `correct horse battery staple`: plain words to the end of the line, none of which makes a sentence. Two or three are
 /// enough where the cue begins the line: `password: green tea`.
-fn phrase(text: &Text, at: usize, from: usize, said: Said) -> Option<Cut> {
+fn phrase(text: &Text, at: usize, from: usize, said: AnnouncedValue) -> Option<Cut> {
     // Most words are not followed by another.
     let first_end = text.scan(from, WORD_BYTES, is_letter);
     if said.name != PASSWORD.name || !matches!(text.at(first_end), b' ' | b'-') {
@@ -197,7 +197,7 @@ fn is_asked(text: &Text, at: usize) -> bool {
 }
 
 /// A link some words later. The secret is then quoted, or ends its line or sentence.
-fn away(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
+fn away(text: &Text, at: usize, end: usize, said: AnnouncedValue) -> Option<Cut> {
     if text.at(end) != b' ' {
         return None;
     }
@@ -214,7 +214,7 @@ fn away(text: &Text, at: usize, end: usize, said: Said) -> Option<Cut> {
 }
 
 /// The secret at `from`, after a link in the line that follows the cue at `at`.
-fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: Said) -> Option<Cut> {
+fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_phrase = text.slice(at, at + 10).eq_ignore_ascii_case(b"passphrase");
     if (is_phrase || is_asked(text, at))
         && let Some(cut) = phrase(text, at, from, said)
@@ -311,7 +311,7 @@ pub(super) enum Ends {
 }
 
 /// The secret at `from`: one word, or quoted. A plain word must end its sentence, and not be one that sentences have.
-fn secret(text: &Text, from: usize, said: Said) -> Option<Cut> {
+fn secret(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
     said_word(text, from, said, if said.name == SEED_SAID.name { Ends::Anywhere } else { Ends::Sentence })
 }
 
@@ -335,9 +335,9 @@ const SEEN: [u8; 256] = {
     table
 };
 
-pub(super) fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Option<Cut> {
-    let mut value = value_at(text, from, Written::Literal);
-    let is_quoted = value.written == Written::Quoted;
+pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: Ends) -> Option<Cut> {
+    let mut value = value_at(text, from, ValueForm::Literal);
+    let is_quoted = value.written == ValueForm::Quoted;
     if !is_quoted {
         value.end = text.scan(from, WORD_BYTES, |byte| byte > b' ' && !matches!(byte, b'"' | b'`' | b'<'));
         trim(text, &mut value);
@@ -352,9 +352,9 @@ pub(super) fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Opt
     let is_code = seen & SEEN_CALL != 0 && (!has_digit || said.name != PASSWORD.name || is_invoked());
     let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
         _ if bytes.len() < said.least_bytes || is_code || is_ordinary(bytes) => false,
-        (true, true) => is_number || value::is_secret(bytes, Bar::Password, value.written),
+        (true, true) => is_number || value::is_secret(bytes, RequiredLook::Password, value.written),
         (true, false) => {
-            bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, Bar::Password, value.written)
+            bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, RequiredLook::Password, value.written)
         }
         (false, _) => {
             // No word of a sentence is joined from so many.
@@ -372,12 +372,12 @@ pub(super) fn said_word(text: &Text, from: usize, said: Said, ends: Ends) -> Opt
 }
 
 /// A word without digits that no sentence about a password would have here.
-fn is_plain_secret(bytes: &[u8], written: Written) -> bool {
+fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
     let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| bytes.ends_with(end));
     let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
     let is_name = announces(bytes).is_some();
-    is_word && !is_participle && !is_name && value::is_secret(bytes, Bar::Password, written)
+    is_word && !is_participle && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
 }
 
 /// Is this a word that follows `the password is` in sentences that reveal nothing?
@@ -458,7 +458,7 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
 /// `Bearer x` in a sentence or a header of any spelling.
 pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
     let from = text.skip_spaces(end);
-    let mut value = value_at(text, from, Written::Literal);
+    let mut value = value_at(text, from, ValueForm::Literal);
     trim(text, &mut value);
     let bytes = text.slice(value.start, value.end);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
@@ -482,7 +482,7 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
     // What a client sends by FTP or POP3: `USER bob`, then `PASS x`.
     if is_apart && text.slice(at, end) == b"PASS" && text.back(at, 160).windows(5).any(|part| part == b"USER ") {
         let stop = text.scan(end + 1, WORD_BYTES, |byte| byte > b' ');
-        let value = Value { start: end + 1, end: stop, written: Written::Literal };
+        let value = Value { start: end + 1, end: stop, written: ValueForm::Literal };
         return super::position::cut(text, &value).filter(|_| ends_line(text, stop));
     }
     let is_pair = is_apart && is_given(text, at) && has_user();

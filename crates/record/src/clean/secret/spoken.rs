@@ -4,8 +4,8 @@
 
 use super::Cut;
 use super::assign::is_quote;
-use super::places::{CALL, CODE, CUE, Cue, PROGRAM, begins, said};
-use super::position::{Command, command_at, next_password};
+use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins, said};
+use super::position::{CommandReading, command_at, next_password};
 use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, login};
 use super::text::{ALNUM, DIGIT, Text, is};
 use super::{call, grid, near, numbers, pair, shape};
@@ -22,7 +22,7 @@ pub(super) struct Passwords<'a> {
     at: usize,
     /// How far all looks so far would reach, one after the other.
     looked: usize,
-    command: Option<Command>,
+    command: Option<CommandReading>,
     /// Further secrets of the last place, the next one last, and where that place ends.
     listed: Vec<Cut>,
     listed_end: usize,
@@ -152,36 +152,36 @@ impl Passwords<'_> {
         self.charge(at, if is_cell { 4 * LOOK_BYTES } else { LOOK_BYTES });
         let text = &self.text;
         match cue {
-            Cue::Password => after(text, at, end, PASSWORD_SAID)
+            SecretCue::Password => after(text, at, end, PASSWORD_SAID)
                 .or_else(|| alone(text, at, end))
-                .or_else(|| grid::beside_blanks(text, at, end, grid::Cells::Any))
+                .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::Any))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
-                .or_else(|| self.column(at, end, grid::Cells::Any)),
-            Cue::Pin => after(text, at, end, PASSWORD_SAID)
+                .or_else(|| self.column(at, end, grid::SecretCells::Any)),
+            SecretCue::Pin => after(text, at, end, PASSWORD_SAID)
                 .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
-            Cue::Key => after(text, at, end, KEY_SAID)
-                .or_else(|| grid::beside_blanks(text, at, end, grid::Cells::WithDigits))
+            SecretCue::Key => after(text, at, end, KEY_SAID)
+                .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::WithDigits))
                 .or_else(|| near::before(text, at, end))
-                .or_else(|| self.column(at, end, grid::Cells::WithDigits)),
-            Cue::Vague => after(text, at, end, VAGUE_SAID),
-            Cue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
-            Cue::Codes => self.list(at, grid::codes(text, end)),
-            Cue::Login => login(text, end),
-            Cue::Bearer => bearer(text, end),
-            Cue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::Cells::Any)),
-            Cue::Phrase => numbers::seed_phrase(text, end),
-            Cue::Number => numbers::social_security(text, end),
-            Cue::By => grid::identified(text, at, end),
-            Cue::Data => self.list(at, grid::data(text, at, end)),
-            Cue::Values => self.list(at, grid::values(text, at, end)),
-            Cue::Form => grid::form(text, end),
-            Cue::Send => call::answer(text, at, end),
+                .or_else(|| self.column(at, end, grid::SecretCells::WithDigits)),
+            SecretCue::Vague => after(text, at, end, VAGUE_SAID),
+            SecretCue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
+            SecretCue::Codes => self.list(at, grid::codes(text, end)),
+            SecretCue::Login => login(text, end),
+            SecretCue::Bearer => bearer(text, end),
+            SecretCue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::SecretCells::Any)),
+            SecretCue::Phrase => numbers::seed_phrase(text, end),
+            SecretCue::Number => numbers::social_security(text, end),
+            SecretCue::By => grid::identified(text, at, end),
+            SecretCue::Data => self.list(at, grid::data(text, at, end)),
+            SecretCue::Values => self.list(at, grid::values(text, at, end)),
+            SecretCue::Form => grid::form(text, end),
+            SecretCue::Send => call::answer(text, at, end),
         }
     }
 
     /// The first secret below the heading from `at` to `end`.
-    fn column(&mut self, at: usize, end: usize, cells: grid::Cells) -> Option<Cut> {
+    fn column(&mut self, at: usize, end: usize, cells: grid::SecretCells) -> Option<Cut> {
         if at < self.listed_end {
             return None;
         }
@@ -222,9 +222,10 @@ pub(super) const fn is_letter(byte: u8) -> bool {
 }
 
 /// The longest cue that begins at `at`, and its end.
-fn cue_at(text: &Text, at: usize) -> Option<(usize, Cue)> {
+fn cue_at(text: &Text, at: usize) -> Option<(usize, SecretCue)> {
     let second = text.at(at + 1).to_ascii_lowercase();
-    let known = |(cue, _): &&(&str, Cue)| cue.as_bytes()[1] == second && is_said(text.slice(at, at + cue.len()), cue);
+    let known =
+        |(cue, _): &&(&str, SecretCue)| cue.as_bytes()[1] == second && is_said(text.slice(at, at + cue.len()), cue);
     let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
     let end = at + cue.len();
     let is_whole = cue.as_bytes()[0] >= 0xe0 || !is_letter(text.at(end));
@@ -243,7 +244,9 @@ pub(super) fn is_said(said: &[u8], word: &str) -> bool {
 /// Is this the word for a secret in some language?
 pub(super) fn names_secret(word: &[u8]) -> bool {
     let first = word.first().map_or(0, u8::to_ascii_lowercase);
-    let is_kind = |cue: &Cue| matches!(cue, Cue::Password | Cue::Pass | Cue::Pin | Cue::Key | Cue::Seed);
+    let is_kind = |cue: &SecretCue| {
+        matches!(cue, SecretCue::Password | SecretCue::Pass | SecretCue::Pin | SecretCue::Key | SecretCue::Seed)
+    };
     said(first).iter().any(|(known, cue)| is_kind(cue) && is_said(word, known))
 }
 

@@ -1,11 +1,11 @@
 //! `rules.txt`, parsed at compile time: a mistake in it is a compile error, and it costs nothing at run time. Rules
 //! from the user's settings are parsed by the same functions.
 
-use super::key::{Announced, Place};
+use super::key::{Announced, ValuePlace};
 use super::text::{
     ALNUM, BASE64, DASH, DIGIT, DOT, DOTTED, HEX, HEX_UPPER, LOWER, UNDERSCORE, UPPER, URL64, WIDE, WORD,
 };
-use super::value::Bar;
+use super::value::RequiredLook;
 
 const FILE: &str = include_str!("rules.txt");
 
@@ -14,7 +14,7 @@ pub(super) const ANY: u16 = u16::MAX;
 
 /// A key recognised by its format: a prefix, the bytes its body may contain, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct KeyRule {
     pub(super) name: &'static str,
     pub(super) prefix: &'static str,
     pub(super) body: u16,
@@ -25,13 +25,13 @@ pub(super) struct Rule {
 }
 
 /// Iterates over the words of a line, or the lines of a text.
-pub(super) struct Words {
+pub(super) struct TableWords {
     rest: &'static [u8],
 }
 
-impl Words {
-    pub(super) const fn of(line: &'static str) -> Words {
-        Words { rest: line.as_bytes() }
+impl TableWords {
+    pub(super) const fn of(line: &'static str) -> TableWords {
+        TableWords { rest: line.as_bytes() }
     }
 
     pub(super) const fn next(&mut self) -> Option<&'static str> {
@@ -60,7 +60,7 @@ impl Words {
     }
 
     /// The next line that is neither empty nor a comment.
-    pub(super) const fn line(&mut self) -> Option<Words> {
+    pub(super) const fn line(&mut self) -> Option<TableWords> {
         while !self.rest.is_empty() {
             let mut end = 0;
             while end < self.rest.len() && self.rest[end] != b'\n' {
@@ -69,7 +69,7 @@ impl Words {
             let line = self.rest.split_at(end).0;
             self.rest = self.rest.split_at(if end < self.rest.len() { end + 1 } else { end }).1;
             if !line.is_empty() && line[0] != b'#' {
-                return Some(Words { rest: line });
+                return Some(TableWords { rest: line });
             }
         }
         None
@@ -86,7 +86,7 @@ pub(super) const fn same(a: &str, b: &str) -> bool {
 }
 
 /// Parses the words after `key`.
-pub(super) const fn key_rule(words: &mut Words) -> Option<Rule> {
+pub(super) const fn key_rule(words: &mut TableWords) -> Option<KeyRule> {
     let (Some(name), Some(prefix), Some(body), Some(length)) = (words.next(), words.next(), words.next(), words.next())
     else {
         return None;
@@ -97,7 +97,7 @@ pub(super) const fn key_rule(words: &mut Words) -> Option<Rule> {
         Some(_) => return None,
     };
     match (classes(body.as_bytes()), length_of(length.as_bytes())) {
-        (Some(body), Some((min, max))) => Some(Rule { name, prefix, body, min, max, keep_prefix }),
+        (Some(body), Some((min, max))) => Some(KeyRule { name, prefix, body, min, max, keep_prefix }),
         _ => None,
     }
 }
@@ -151,15 +151,15 @@ const fn length_of(text: &[u8]) -> Option<(u16, u16)> {
 }
 
 /// Parses the words after `word`, up to the names themselves.
-pub(super) const fn announced(words: &mut Words) -> Option<Announced> {
+pub(super) const fn announced(words: &mut TableWords) -> Option<Announced> {
     let (Some(name), Some(weight)) = (words.next(), words.next()) else { return None };
     let (bar, place) = match weight.as_bytes() {
-        b"any" => (Bar::Password, Place::Anywhere),
-        b"random" => (Bar::Token, Place::Anywhere),
-        b"strong" => (Bar::Strong, Place::Anywhere),
-        b"pin" => (Bar::Pin, Place::Anywhere),
-        b"scheme" => (Bar::Token, Place::AfterScheme),
-        b"cookie" => (Bar::Token, Place::Cookie),
+        b"any" => (RequiredLook::Password, ValuePlace::Anywhere),
+        b"random" => (RequiredLook::Token, ValuePlace::Anywhere),
+        b"strong" => (RequiredLook::Strong, ValuePlace::Anywhere),
+        b"pin" => (RequiredLook::Pin, ValuePlace::Anywhere),
+        b"scheme" => (RequiredLook::Token, ValuePlace::AfterScheme),
+        b"cookie" => (RequiredLook::Token, ValuePlace::Cookie),
         _ => return None,
     };
     Some(Announced { name, bar, place })
@@ -214,7 +214,7 @@ pub(super) fn indexed<'t, T>(items: &'t [T], index: &[u16; 257], byte: u8) -> &'
 
 /// The number of keys or names in a file (by the first word of their lines), or of words in a list.
 pub(super) const fn count(file: &'static str, kind: &str, list: &str) -> usize {
-    let (mut lines, mut found) = (Words::of(file), 0);
+    let (mut lines, mut found) = (TableWords::of(file), 0);
     while let Some(mut words) = lines.line() {
         if !matches!(words.next(), Some(first) if same(first, kind)) {
             continue;
@@ -239,9 +239,9 @@ pub(super) const fn count(file: &'static str, kind: &str, list: &str) -> usize {
     found
 }
 
-pub(super) const RULES: [Rule; count(FILE, "key", "")] = {
-    let empty = Rule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
-    let (mut rules, mut lines, mut at) = ([empty; count(FILE, "key", "")], Words::of(FILE), 0);
+pub(super) const RULES: [KeyRule; count(FILE, "key", "")] = {
+    let empty = KeyRule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
+    let (mut rules, mut lines, mut at) = ([empty; count(FILE, "key", "")], TableWords::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(kind) if same(kind, "key")) {
             let rule = key_rule(&mut words);
@@ -270,8 +270,8 @@ pub(super) const fn sorts_before(a: &str, b: &str) -> bool {
 
 /// The names that announce a secret, ordered by their last letter.
 pub(super) const NAMES: [(&str, Announced); count(FILE, "word", "")] = {
-    let empty = Announced { name: "", bar: Bar::Strong, place: Place::Anywhere };
-    let (mut names, mut lines, mut at) = ([("", empty); count(FILE, "word", "")], Words::of(FILE), 0);
+    let empty = Announced { name: "", bar: RequiredLook::Strong, place: ValuePlace::Anywhere };
+    let (mut names, mut lines, mut at) = ([("", empty); count(FILE, "word", "")], TableWords::of(FILE), 0);
     while let Some(mut words) = lines.line() {
         if matches!(words.next(), Some(kind) if same(kind, "word")) {
             let announced = announced(&mut words);
@@ -294,7 +294,7 @@ pub(super) const fn last_byte(word: &str) -> u8 {
 
 /// The words of a list, ordered by their first byte, longer ones first.
 pub(super) const fn words_of<const N: usize>(file: &'static str, list: &str) -> [&'static str; N] {
-    let (mut found, mut lines, mut at) = ([""; N], Words::of(file), 0);
+    let (mut found, mut lines, mut at) = ([""; N], TableWords::of(file), 0);
     while let Some(mut words) = lines.line() {
         let is_list = matches!(words.next(), Some(kind) if same(kind, "list"));
         if is_list && matches!(words.next(), Some(name) if same(name, list)) {

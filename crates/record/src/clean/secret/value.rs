@@ -106,7 +106,7 @@ fn begins_with_term(value: &[u8]) -> bool {
 
 /// How the value was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Written {
+pub(super) enum ValueForm {
     /// In quotes: a literal.
     Quoted,
     /// Bare, where only a literal is possible: a flag, an environment line, a connection string.
@@ -117,7 +117,7 @@ pub(super) enum Written {
 
 /// How strongly a value must look like a secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Bar {
+pub(super) enum RequiredLook {
     Password,
     Token,
     Strong,
@@ -125,35 +125,35 @@ pub(super) enum Bar {
     Pin,
 }
 
-pub(super) fn is_secret(value: &[u8], bar: Bar, written: Written) -> bool {
+pub(super) fn is_secret(value: &[u8], bar: RequiredLook, written: ValueForm) -> bool {
     let value = &value[..value.len().min(JUDGED_BYTES)];
     let plausible = match bar {
-        Bar::Password => is_password(value, written),
-        Bar::Token if written == Written::Bare => value.len() >= 10 && is_random(value, 3),
-        Bar::Token => {
+        RequiredLook::Password => is_password(value, written),
+        RequiredLook::Token if written == ValueForm::Bare => value.len() >= 10 && is_random(value, 3),
+        RequiredLook::Token => {
             value.len() >= 8
                 && (!value.contains(&b' ') || is_phrase(value))
                 && (!names_itself(value) || is_joined(value))
                 && is_password(value, written)
         }
-        Bar::Strong => value.len() >= 16 && is_random(value, 4),
-        Bar::Pin => (4..=12).contains(&value.len()) && value.iter().all(|&byte| is(byte, DIGIT)),
+        RequiredLook::Strong => value.len() >= 16 && is_random(value, 4),
+        RequiredLook::Pin => (4..=12).contains(&value.len()) && value.iter().all(|&byte| is(byte, DIGIT)),
     };
     let opens = |&byte: &u8| matches!(byte, b'(' | b'[' | b'{');
-    let code = bar != Bar::Password && written != Written::Quoted && value.iter().any(opens);
+    let code = bar != RequiredLook::Password && written != ValueForm::Quoted && value.iter().any(opens);
     plausible && !code && !is_placeholder(value)
 }
 
-fn is_password(value: &[u8], written: Written) -> bool {
+fn is_password(value: &[u8], written: ValueForm) -> bool {
     let digit = value.iter().any(|&byte| is(byte, DIGIT));
     let mark =
         value.iter().any(|&byte| byte.is_ascii() && !is(byte, WORD) && !matches!(byte, b'.' | b'-' | b'/' | b' '));
-    if value.len() < 4 || is_path(value) || (written != Written::Literal && names_a_password(value)) {
+    if value.len() < 4 || is_path(value) || (written != ValueForm::Literal && names_a_password(value)) {
         return false;
     }
     match written {
         // A label or a message has blanks or is the word for what it labels.
-        Written::Quoted => {
+        ValueForm::Quoted => {
             let joined = matches!(value[0], b'+' | b',' | b';' | b')' | b']' | b'}' | b'.' | b'&' | b'|' | b'\\');
             let blank = (value.contains(&b' ') || !value.is_ascii()) && !is_phrase(value);
             !(joined
@@ -161,8 +161,8 @@ fn is_password(value: &[u8], written: Written) -> bool {
                 || (blank && !(digit && mark))
                 || (!digit && is(value[0], LOWER) && is_dotted_name(value)))
         }
-        Written::Literal => digit || mark || !is_dotted_name(value),
-        Written::Bare => value.len() >= 6 && (digit || mark) && !is_code(value),
+        ValueForm::Literal => digit || mark || !is_dotted_name(value),
+        ValueForm::Bare => value.len() >= 6 && (digit || mark) && !is_code(value),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Quotes, escapes and substitutions inside a word.
 
-use super::Reader;
+use super::ShellReader;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     pub(super) fn single_quoted(&mut self, from: usize) {
         self.begin(from);
         while let Some(c) = self.bump() {

@@ -207,7 +207,7 @@ pub fn changed(located: &Located) -> Option<String> {
 
 /// What [`status`] printed.
 #[derive(Debug, Default, PartialEq)]
-pub struct Status {
+pub struct GitStatus {
     /// The branch that this one is compared with, like `origin/main`. It may be gone.
     pub upstream: Option<String>,
     /// How many commits this branch and the other one have alone.
@@ -215,8 +215,8 @@ pub struct Status {
     pub uncommitted: Vec<String>,
 }
 
-pub fn read_status(printed: &str) -> Status {
-    let mut status = Status::default();
+pub fn read_status(printed: &str) -> GitStatus {
+    let mut status = GitStatus::default();
     for line in printed.split('\0') {
         let (sort, rest) = line.split_once(' ').unwrap_or_default();
         // How many fields are before the path.
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(of(&["a b.rs", "out.log", "none.rs"]).uncommitted, ["a b.rs"], "nothing is committed yet");
         git(dir.path(), &["add", "."]);
         git(dir.path(), &["commit", "-qm", "one"]);
-        assert_eq!(of(&["a b.rs", ".gitignore"]), Status::default());
+        assert_eq!(of(&["a b.rs", ".gitignore"]), GitStatus::default());
         write(dir.path(), "a b.rs", "xy");
         write(dir.path(), ".gitignore", "");
         assert_eq!(of(&["a b.rs"]).uncommitted, ["a b.rs"], "only what was asked about");

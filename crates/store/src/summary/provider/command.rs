@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use cerberus_os::output::{OutputError, read_until};
-use cerberus_os::platform::{self, End};
+use cerberus_os::platform::{self, ProcessEnd};
 
 use super::{ProviderError, SUMMARIZING};
 
@@ -56,7 +56,7 @@ fn end(mut child: Child, deadline: Instant) -> Option<ExitStatus> {
         std::thread::sleep(LOOK_AGAIN);
         by_itself = platform::has_ended(&mut child);
     }
-    platform::end_group(child.id(), End::Kill);
+    platform::end_group(child.id(), ProcessEnd::Kill);
     child.wait().ok().filter(|_| by_itself)
 }
 

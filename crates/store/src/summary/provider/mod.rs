@@ -13,8 +13,8 @@ use std::time::Duration;
 use cerberus_record::clean::text::Clean;
 use serde_json::Value;
 
-use super::http::{self, Message};
-use crate::config::{Key, ProviderName, Reads, SummaryConfig};
+use super::http::{self, HttpMessage};
+use crate::config::{ApiKey, ProviderName, ProviderReads, SummaryConfig};
 
 /// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
 pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
@@ -64,8 +64,8 @@ fn status_words(status: u16) -> String {
 /// The relevant environment variables, read by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    pub anthropic_key: Option<Key>,
-    pub openai_key: Option<Key>,
+    pub anthropic_key: Option<ApiKey>,
+    pub openai_key: Option<ApiKey>,
     pub ollama_host: Option<String>,
 }
 
@@ -90,47 +90,47 @@ struct Api {
 struct Endpoint {
     base: String,
     model: String,
-    key: Option<Key>,
+    key: Option<ApiKey>,
     answer_tokens_max: u32,
 }
 
 #[derive(Debug)]
-enum Transport {
+enum ProviderTransport {
     Http(ProviderName, Endpoint),
     Command(Vec<String>),
 }
 
 #[derive(Debug)]
 pub struct Provider {
-    transport: Transport,
+    transport: ProviderTransport,
     limit: Duration,
-    reads: Reads,
+    reads: ProviderReads,
 }
 
 impl Provider {
     /// The configured provider; `None` if there is none.
     pub fn new(config: &SummaryConfig, environment: &Environment) -> Result<Option<Provider>, ProviderError> {
         let Some(name) = config.provider else { return Ok(None) };
-        let key = |given: &Option<Key>| given.clone().or_else(|| config.key.clone());
+        let key = |given: &Option<ApiKey>| given.clone().or_else(|| config.key.clone());
         let answer_tokens_max = match config.reads {
-            Reads::Facts => ANSWER_TOKENS_MAX,
-            Reads::Conversation => ITEMS_TOKENS_MAX,
+            ProviderReads::Facts => ANSWER_TOKENS_MAX,
+            ProviderReads::Conversation => ITEMS_TOKENS_MAX,
         };
         let base = |usual: &str| address(config.base_url.as_deref().unwrap_or(usual));
         let endpoint =
             |base, key| Ok::<_, ProviderError>(Endpoint { base, model: model(config)?, key, answer_tokens_max });
         let transport = match name {
             ProviderName::Command => match config.command.first().is_some_and(|program| !program.is_empty()) {
-                true => Transport::Command(config.command.clone()),
+                true => ProviderTransport::Command(config.command.clone()),
                 false => return Err(ProviderError::NotSet("command")),
             },
             ProviderName::Ollama => {
                 let host = ollama::address(environment.ollama_host.as_deref());
-                Transport::Http(name, endpoint(base(&host)?, config.key.clone())?)
+                ProviderTransport::Http(name, endpoint(base(&host)?, config.key.clone())?)
             }
             ProviderName::Anthropic => {
                 let key = key(&environment.anthropic_key).ok_or(ProviderError::NoKey("ANTHROPIC_API_KEY"))?;
-                Transport::Http(name, endpoint(base(anthropic::BASE)?, Some(key))?)
+                ProviderTransport::Http(name, endpoint(base(anthropic::BASE)?, Some(key))?)
             }
             ProviderName::Openai => {
                 let key = key(&environment.openai_key);
@@ -138,7 +138,7 @@ impl Provider {
                 if key.is_none() && config.base_url.is_none() {
                     return Err(ProviderError::NoKey("OPENAI_API_KEY"));
                 }
-                Transport::Http(name, endpoint(base(openai::BASE)?, key)?)
+                ProviderTransport::Http(name, endpoint(base(openai::BASE)?, key)?)
             }
         };
         Ok(Some(Provider { transport, limit: config.limit(), reads: config.reads }))
@@ -146,42 +146,44 @@ impl Provider {
 
     pub fn word(&self) -> &'static str {
         match &self.transport {
-            Transport::Http(name, _) => name.word(),
-            Transport::Command(_) => ProviderName::Command.word(),
+            ProviderTransport::Http(name, _) => name.word(),
+            ProviderTransport::Command(_) => ProviderName::Command.word(),
         }
     }
 
     /// What it may be sent.
-    pub fn reads(&self) -> Reads {
+    pub fn reads(&self) -> ProviderReads {
         self.reads
     }
 
     /// The provider in messages to the user. A program's arguments may contain secrets, so they are left out.
     pub fn describe(&self) -> String {
         match &self.transport {
-            Transport::Http(name, endpoint) => format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base),
-            Transport::Command(command) => format!("command, {}", command.first().map_or("", String::as_str)),
+            ProviderTransport::Http(name, endpoint) => {
+                format!("{}, {} at {}", name.word(), endpoint.model, endpoint.base)
+            }
+            ProviderTransport::Command(command) => format!("command, {}", command.first().map_or("", String::as_str)),
         }
     }
 
     /// The program it runs, if any.
     pub fn program(&self) -> Option<&str> {
         match &self.transport {
-            Transport::Http(..) => None,
-            Transport::Command(command) => command.first().map(String::as_str),
+            ProviderTransport::Http(..) => None,
+            ProviderTransport::Command(command) => command.first().map(String::as_str),
         }
     }
 
     /// Sends the prompt and returns the answer. Only cleaned text is sent.
     pub fn ask(&self, prompt: &Clean, form: RequestForm) -> Result<String, ProviderError> {
         let (name, endpoint) = match &self.transport {
-            Transport::Command(command) => return command::ask(command, prompt, self.limit),
-            Transport::Http(name, endpoint) => (*name, endpoint),
+            ProviderTransport::Command(command) => return command::ask(command, prompt, self.limit),
+            ProviderTransport::Http(name, endpoint) => (*name, endpoint),
         };
         let Some(api) = api(name) else { return Err(ProviderError::NotSet("provider")) };
         let url = format!("{}{}", endpoint.base, api.path);
         let body = (api.body)(endpoint, prompt, form).to_string();
-        let message = Message { url: &url, headers: &(api.headers)(endpoint), body: body.as_bytes() };
+        let message = HttpMessage { url: &url, headers: &(api.headers)(endpoint), body: body.as_bytes() };
         let answer = http::post(&message, self.limit)?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|_| ProviderError::Unusable)?;
         (api.text)(&answer).ok_or(ProviderError::Unusable)
@@ -190,8 +192,8 @@ impl Provider {
     /// Whether the provider can be reached. Sends no data and no key.
     pub fn check_connection(&self, limit: Duration) -> Result<(), ProviderError> {
         match &self.transport {
-            Transport::Http(_, endpoint) => http::check_connection(&endpoint.base, limit),
-            Transport::Command(_) => Ok(()),
+            ProviderTransport::Http(_, endpoint) => http::check_connection(&endpoint.base, limit),
+            ProviderTransport::Command(_) => Ok(()),
         }
     }
 }
@@ -230,7 +232,7 @@ mod tests {
 
     #[test]
     fn missing_settings_are_reported_before_anything_is_sent() {
-        let key = || Key::new(["made", "up"].concat());
+        let key = || ApiKey::new(["made", "up"].concat());
         let environment = |anthropic_key, openai_key| Environment { anthropic_key, openai_key, ollama_host: None };
         let none = environment(None, None);
         for (text, environment, said) in [

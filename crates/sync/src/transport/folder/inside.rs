@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 
 use cerberus_os::home::Access;
-use cerberus_os::platform::{self, Kind, OpenFolder};
+use cerberus_os::platform::{self, EntryKind, OpenFolder};
 use cerberus_os::{fault, outside};
 
 use super::super::{NAME_CHARS_MAX, Put, is_name};
@@ -20,16 +20,16 @@ const NUMBER_CHARS: usize = 16;
 
 /// Why something was not done.
 #[derive(Debug)]
-pub enum Failure {
+pub enum FolderFailure {
     Missing,
     /// Something stands there that we never make. Says which and what.
     Odd(String),
     Io(io::Error),
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        if error.kind() == ErrorKind::NotFound { Failure::Missing } else { Failure::Io(error) }
+impl From<io::Error> for FolderFailure {
+    fn from(error: io::Error) -> FolderFailure {
+        if error.kind() == ErrorKind::NotFound { FolderFailure::Missing } else { FolderFailure::Io(error) }
     }
 }
 
@@ -71,17 +71,17 @@ impl Inside {
         if self.path.is_empty() { name.to_string() } else { format!("{}/{name}", self.path) }
     }
 
-    pub fn enter(&self, name: &str) -> Result<Inside, Failure> {
+    pub fn enter(&self, name: &str) -> Result<Inside, FolderFailure> {
         match self.folder.enter(name) {
             Ok(folder) => Ok(Inside { folder, path: self.path_of(name) }),
-            Err(error) => Err(self.failure(name, Kind::Folder, error)),
+            Err(error) => Err(self.failure(name, EntryKind::Folder, error)),
         }
     }
 
     /// Enters a folder, which is made if it is missing.
-    pub fn make(&self, name: &str) -> Result<Inside, Failure> {
+    pub fn make(&self, name: &str) -> Result<Inside, FolderFailure> {
         match self.enter(name) {
-            Err(Failure::Missing) => {
+            Err(FolderFailure::Missing) => {
                 self.folder.make_folder(name)?;
                 self.enter(name)
             }
@@ -96,30 +96,30 @@ impl Inside {
         known.filter(|name| name.as_ref().map_or(true, |name| name.len() <= 2 * NAME_CHARS_MAX)).collect()
     }
 
-    pub fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    pub fn read(&self, name: &str, bytes_max: u64) -> Result<Vec<u8>, FolderFailure> {
         let file = self.folder.file(name, Access::Read).and_then(outside::regular);
         let read = file.and_then(|file| outside::whole(file, bytes_max));
-        read.map_err(|error| self.failure(name, Kind::File, error))
+        read.map_err(|error| self.failure(name, EntryKind::File, error))
     }
 
     /// Why a name cannot be opened: perhaps because of what it stands for.
-    fn failure(&self, name: &str, expected: Kind, error: io::Error) -> Failure {
+    fn failure(&self, name: &str, expected: EntryKind, error: io::Error) -> FolderFailure {
         if error.kind() == ErrorKind::FileTooLarge {
-            return Failure::Odd(format!("{} is {error}", self.path_of(name)));
+            return FolderFailure::Odd(format!("{} is {error}", self.path_of(name)));
         }
         let what = match self.folder.kind(name) {
-            Ok(kind) if kind == expected => return Failure::Io(error),
-            Ok(Kind::Link) => "a symbolic link",
-            Ok(Kind::Folder) => "a folder",
-            Ok(Kind::File) => "a file",
-            Ok(Kind::Other) => "neither a file nor a folder",
+            Ok(kind) if kind == expected => return FolderFailure::Io(error),
+            Ok(EntryKind::Link) => "a symbolic link",
+            Ok(EntryKind::Folder) => "a folder",
+            Ok(EntryKind::File) => "a file",
+            Ok(EntryKind::Other) => "neither a file nor a folder",
             Err(_) => return error.into(),
         };
-        Failure::Odd(format!("{} is {what}", self.path_of(name)))
+        FolderFailure::Odd(format!("{} is {what}", self.path_of(name)))
     }
 
     /// Writes a file that must be new, whole or not at all.
-    pub fn put(&self, name: &str, bytes: &[u8], bytes_max: u64) -> Result<Put, Failure> {
+    pub fn put(&self, name: &str, bytes: &[u8], bytes_max: u64) -> Result<Put, FolderFailure> {
         let draft = self.draft(name, bytes, "hub-write")?;
         let linked = fault::point("hub-link").and_then(|_| self.link(&draft, name));
         let _ = self.folder.remove_file(&draft);
@@ -145,11 +145,11 @@ impl Inside {
     }
 
     /// Replaces a file, whole or not at all. A link that has its name is replaced itself.
-    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FolderFailure> {
         let draft = self.draft(name, bytes, "hub-replace")?;
         if let Err(error) = self.folder.rename(&draft, name) {
             let _ = self.folder.remove_file(&draft);
-            return Err(self.failure(name, Kind::File, error));
+            return Err(self.failure(name, EntryKind::File, error));
         }
         Ok(self.sync()?)
     }
@@ -175,32 +175,32 @@ impl Inside {
 
     /// Removes generations of a stream before this one: batches and what a killed process left of them. Returns what is
     /// left there because it is not ours.
-    pub fn remove_before(&self, generation: u64) -> Result<Vec<String>, Failure> {
+    pub fn remove_before(&self, generation: u64) -> Result<Vec<String>, FolderFailure> {
         let mut odd = Vec::new();
         for name in self.names()? {
             if read_number(&name).is_none_or(|found| found >= generation) {
                 continue;
             }
             match self.remove_generation(&name) {
-                Ok(()) | Err(Failure::Missing) => {}
-                Err(Failure::Odd(what)) => odd.push(what),
+                Ok(()) | Err(FolderFailure::Missing) => {}
+                Err(FolderFailure::Odd(what)) => odd.push(what),
                 Err(failure) => return Err(failure),
             }
         }
         Ok(odd)
     }
 
-    fn remove_generation(&self, name: &str) -> Result<(), Failure> {
+    fn remove_generation(&self, name: &str) -> Result<(), FolderFailure> {
         let old = self.enter(name)?;
         for file in old.names()? {
             let is_ours = read_number(&file).is_some() || is_draft(&file);
-            if is_ours && old.folder.kind(&file)? == Kind::File {
+            if is_ours && old.folder.kind(&file)? == EntryKind::File {
                 old.folder.remove_file(&file)?;
             }
         }
         match self.folder.remove_folder(name) {
             Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
-                Err(Failure::Odd(format!("{} holds something that Cerberus did not make", self.path_of(name))))
+                Err(FolderFailure::Odd(format!("{} holds something that Cerberus did not make", self.path_of(name))))
             }
             removed => Ok(removed?),
         }

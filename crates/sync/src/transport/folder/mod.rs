@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cerberus_os::platform::OpenFolder;
 
-use self::inside::{Failure, Inside, number};
+use self::inside::{FolderFailure, Inside, number};
 use super::at_once;
-use super::object::{Object, answers};
+use super::object::{HubObject, answers};
 use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError, is_name};
 
 const DOCUMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -71,14 +71,14 @@ impl Folder {
     fn walk(
         &self,
         steps: &[String],
-        step: impl Fn(&Inside, &str) -> Result<Inside, Failure>,
-    ) -> Result<Inside, Failure> {
-        let (first, rest) = steps.split_first().ok_or(Failure::Missing)?;
+        step: impl Fn(&Inside, &str) -> Result<Inside, FolderFailure>,
+    ) -> Result<Inside, FolderFailure> {
+        let (first, rest) = steps.split_first().ok_or(FolderFailure::Missing)?;
         rest.iter().try_fold(step(&self.top, first)?, |inside, name| step(&inside, name))
     }
 
     /// The files that may answer a question, in order.
-    fn files(&self, question: &Question) -> Result<Vec<Object<File>>, TransportError> {
+    fn files(&self, question: &Question) -> Result<Vec<HubObject<BoundedFile>>, TransportError> {
         let (place, max) = match question {
             Question::Heads(place) => (place, usize::MAX),
             Question::Few(place, max) => (place, *max),
@@ -87,9 +87,12 @@ impl Folder {
                 let Some(inside) = self.found(self.walk(&steps, Inside::enter))?.map(Arc::new) else {
                     return Ok(Vec::new());
                 };
-                let batch =
-                    |sequence| File { inside: Arc::clone(&inside), name: number(sequence), bytes_max: BATCH_BYTES_MAX };
-                return Ok(range.sequences().map(|sequence| Object::batch(batch(sequence))).collect());
+                let batch = |sequence| BoundedFile {
+                    inside: Arc::clone(&inside),
+                    name: number(sequence),
+                    bytes_max: BATCH_BYTES_MAX,
+                };
+                return Ok(range.sequences().map(|sequence| HubObject::batch(batch(sequence))).collect());
             }
         };
         let Some(inside) = self.found(self.walk(&self.heads_of(place)?, Inside::enter))?.map(Arc::new) else {
@@ -102,22 +105,22 @@ impl Folder {
         }
         names.sort();
         let document = |name: &String| {
-            let file = File { inside: Arc::clone(&inside), name: name.clone(), bytes_max: DOCUMENT_BYTES_MAX };
-            Object::document(name, file)
+            let file = BoundedFile { inside: Arc::clone(&inside), name: name.clone(), bytes_max: DOCUMENT_BYTES_MAX };
+            HubObject::document(name, file)
         };
         Ok(names.iter().map(document).collect())
     }
 
     /// What was read; `None` if it is not there, or is something else.
-    fn found<T>(&self, read: Result<T, Failure>) -> Result<Option<T>, TransportError> {
+    fn found<T>(&self, read: Result<T, FolderFailure>) -> Result<Option<T>, TransportError> {
         match read {
             Ok(found) => Ok(Some(found)),
-            Err(Failure::Missing) => Ok(None),
-            Err(Failure::Odd(what)) => {
+            Err(FolderFailure::Missing) => Ok(None),
+            Err(FolderFailure::Odd(what)) => {
                 self.note([what]);
                 Ok(None)
             }
-            Err(Failure::Io(error)) => Err(self.failed(error)),
+            Err(FolderFailure::Io(error)) => Err(self.failed(error)),
         }
     }
 
@@ -126,11 +129,11 @@ impl Folder {
     }
 
     /// Why something could not be written.
-    fn unwritten(&self, failure: Failure) -> TransportError {
+    fn unwritten(&self, failure: FolderFailure) -> TransportError {
         match failure {
-            Failure::Missing => self.failed(ErrorKind::NotFound.into()),
-            Failure::Odd(what) => TransportError::InTheWay { hub: self.hub(), what },
-            Failure::Io(error) => self.failed(error),
+            FolderFailure::Missing => self.failed(ErrorKind::NotFound.into()),
+            FolderFailure::Odd(what) => TransportError::InTheWay { hub: self.hub(), what },
+            FolderFailure::Io(error) => self.failed(error),
         }
     }
 
@@ -147,7 +150,7 @@ impl Folder {
         }
     }
 
-    fn put_all(&self, steps: &[String], batches: &[Sealed]) -> Result<Vec<Put>, Failure> {
+    fn put_all(&self, steps: &[String], batches: &[Sealed]) -> Result<Vec<Put>, FolderFailure> {
         let inside = self.walk(steps, Inside::make)?;
         let mut results = Vec::new();
         for batch in batches {
@@ -163,7 +166,7 @@ impl Folder {
 }
 
 /// A file, and how much of it is read at most.
-struct File {
+struct BoundedFile {
     inside: Arc<Inside>,
     name: String,
     bytes_max: u64,
@@ -174,7 +177,7 @@ impl Transport for Folder {
     fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
         let named = at_once::each(questions, |question| self.files(question))?;
         let all: Vec<_> = named.iter().flatten().collect();
-        let read = |file: &File| self.found(file.inside.read(&file.name, file.bytes_max));
+        let read = |file: &BoundedFile| self.found(file.inside.read(&file.name, file.bytes_max));
         let contents = at_once::each(&all, |object| read(&object.at))?;
         Ok(answers(questions, named, contents))
     }

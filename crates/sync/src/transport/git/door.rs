@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use cerberus_os::output::{OutputError, read_until};
-use cerberus_os::platform::{self, End};
+use cerberus_os::platform::{self, ProcessEnd};
 
 /// The largest answer that is read from git at once.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -97,7 +97,7 @@ pub struct Done {
 
 /// Why git did nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum GitFailure {
     /// It cannot be started.
     NoGit(String),
     TimedOut,
@@ -111,19 +111,19 @@ impl Door {
     }
 
     /// Creates the repository, unless it exists. It has no hooks and no configuration but git's own.
-    pub fn create(&self) -> Result<Done, Failure> {
+    pub fn create(&self) -> Result<Done, GitFailure> {
         let dir = self.dir.to_string_lossy();
         self.run(&["init", "--quiet", "--bare", "--template=", "--object-format=sha1", &dir], Vec::new())
     }
 
     /// Runs git to its end. `input` is its standard input.
-    pub fn run(&self, args: &[&str], input: Vec<u8>) -> Result<Done, Failure> {
+    pub fn run(&self, args: &[&str], input: Vec<u8>) -> Result<Done, GitFailure> {
         let mut command = self.command();
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Git starts further programs, which must end with it.
         let mut child = platform::in_own_group(&mut command)
             .spawn()
-            .map_err(|error| Failure::NoGit(format!("git does not start: {error}")))?;
+            .map_err(|error| GitFailure::NoGit(format!("git does not start: {error}")))?;
         let deadline = Instant::now() + self.time_max;
         if let Some(mut stdin) = child.stdin.take() {
             std::thread::spawn(move || stdin.write_all(&input));
@@ -131,16 +131,16 @@ impl Door {
         let messages = messages_of(&mut child);
         let output = read_until(&mut child, deadline, OUTPUT_BYTES_MAX);
         if output.is_err() {
-            platform::end_group(child.id(), End::Kill);
+            platform::end_group(child.id(), ProcessEnd::Kill);
         }
-        let status = child.wait().map_err(|error| Failure::NoGit(error.to_string()))?;
+        let status = child.wait().map_err(|error| GitFailure::NoGit(error.to_string()))?;
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         let messages = messages.recv_timeout(left).unwrap_or_default();
         match output {
             Ok(output) => Ok(Done { is_success: status.success(), output, messages }),
-            Err(OutputError::TimedOut) => Err(Failure::TimedOut),
-            Err(OutputError::TooLong) => Err(Failure::TooLong),
-            Err(OutputError::Broken) => Err(Failure::NoGit("its output cannot be read".to_string())),
+            Err(OutputError::TimedOut) => Err(GitFailure::TimedOut),
+            Err(OutputError::TooLong) => Err(GitFailure::TooLong),
+            Err(OutputError::Broken) => Err(GitFailure::NoGit("its output cannot be read".to_string())),
         }
     }
 

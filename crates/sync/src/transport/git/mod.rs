@@ -26,12 +26,12 @@ use cerberus_os::home::create_dir;
 use ring::digest::{SHA256, digest};
 
 use self::answer::{Pushed, problem};
-use self::door::{Done, Door, Failure};
+use self::door::{Done, Door, GitFailure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
-use self::plan::Plan;
+use self::plan::PushPlan;
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
-use super::object::{Object, answers};
+use super::object::{HubObject, answers};
 use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
@@ -54,7 +54,7 @@ pub struct Git {
 
 /// Batches of one generation that are known here, by sequence number, and the newest commit.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownBatches {
     tip: Option<String>,
     commits: BTreeMap<u64, String>,
 }
@@ -182,14 +182,14 @@ impl Git {
             Question::After(range) => tip(range),
         });
         let history = self.history(&tips.collect::<Vec<_>>())?;
-        let objects = |question: &Question| -> Vec<Object<String>> {
+        let objects = |question: &Question| -> Vec<HubObject<String>> {
             match question {
                 Question::Heads(place) | Question::Few(place, _) => {
                     let below = of_document(place, "");
                     let found =
                         references.iter().filter_map(|(name, commit)| Some((name.strip_prefix(&below)?, commit)));
-                    let found: Vec<Object<String>> = found
-                        .map(|(name, commit)| Object::document(name, format!("{commit}:{}", objects::DOCUMENT)))
+                    let found: Vec<HubObject<String>> = found
+                        .map(|(name, commit)| HubObject::document(name, format!("{commit}:{}", objects::DOCUMENT)))
                         .collect();
                     let is_few = !matches!(question, Question::Few(_, max) if found.len() > *max);
                     if is_few { found } else { Vec::new() }
@@ -197,11 +197,11 @@ impl Git {
                 Question::After(range) => {
                     let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
                     let found = range.sequences().map_while(|sequence| commits.get(&sequence));
-                    found.map(|commit| Object::batch(format!("{commit}:{}", objects::BATCH))).collect()
+                    found.map(|commit| HubObject::batch(format!("{commit}:{}", objects::BATCH))).collect()
                 }
             }
         };
-        let named: Vec<Vec<Object<String>>> = questions.iter().map(objects).collect();
+        let named: Vec<Vec<HubObject<String>>> = questions.iter().map(objects).collect();
         let contents = self.contents(&named.iter().flatten().map(|object| object.at.as_str()).collect::<Vec<_>>())?;
         Ok(answers(questions, named, contents))
     }
@@ -265,15 +265,15 @@ impl Git {
         Ok(History::read(&self.succeeded(listed)?.output))
     }
 
-    fn known(&self, stream: &Stream, generation: u64) -> Result<Known, TransportError> {
+    fn known(&self, stream: &Stream, generation: u64) -> Result<KnownBatches, TransportError> {
         let reference = of_stream(stream, generation);
-        let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(Known::default()) };
+        let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(KnownBatches::default()) };
         let commits = self.history(&[&tip])?.line(&tip);
-        Ok(Known { tip: Some(tip), commits })
+        Ok(KnownBatches { tip: Some(tip), commits })
     }
 
     /// Which of these batches the mirror has, and commits that add the others.
-    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Plan, TransportError> {
+    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<PushPlan, TransportError> {
         let known = self.known(stream, generation)?;
         let there = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence));
         let there: Vec<String> = there.map(|commit| format!("{commit}:{}", objects::BATCH)).collect();
@@ -291,12 +291,12 @@ impl Git {
             }
         }
         if new.is_empty() {
-            return Ok(Plan { results, new: Vec::new(), tip: known.tip });
+            return Ok(PushPlan { results, new: Vec::new(), tip: known.tip });
         }
         let commits: Vec<(String, &[u8])> =
             new.iter().map(|batch| (batch.sequence.to_string(), batch.bytes.as_slice())).collect();
         let new = self.import(known.tip.as_deref(), objects::BATCH, &commits)?;
-        Ok(Plan { results, tip: new.last().cloned(), new })
+        Ok(PushPlan { results, tip: new.last().cloned(), new })
     }
 
     /// Writes commits into the repository, each on the one before, and returns their ids.
@@ -323,7 +323,7 @@ impl Git {
             return Ok(Vec::new());
         }
         match self.door.run(&["cat-file", "--batch"], lines(files)) {
-            Err(Failure::TooLong) => self.contents_by_size(files),
+            Err(GitFailure::TooLong) => self.contents_by_size(files),
             read => Ok(objects::blobs(&self.succeeded(read)?.output)),
         }
     }
@@ -345,17 +345,17 @@ impl Git {
         Ok(all)
     }
 
-    fn succeeded(&self, done: Result<Done, Failure>) -> Result<Done, TransportError> {
+    fn succeeded(&self, done: Result<Done, GitFailure>) -> Result<Done, TransportError> {
         let done = done.map_err(|failure| self.failed(failure))?;
         if done.is_success { Ok(done) } else { Err(problem(&self.hub, &done.messages)) }
     }
 
-    fn failed(&self, failure: Failure) -> TransportError {
+    fn failed(&self, failure: GitFailure) -> TransportError {
         let hub = self.hub.clone();
         match failure {
-            Failure::TimedOut => TransportError::Unreachable { hub, reason: "no answer in time".to_string() },
-            Failure::TooLong => TransportError::Unexpected { hub, reason: "the answer is too long".to_string() },
-            Failure::NoGit(reason) => TransportError::Unexpected { hub, reason },
+            GitFailure::TimedOut => TransportError::Unreachable { hub, reason: "no answer in time".to_string() },
+            GitFailure::TooLong => TransportError::Unexpected { hub, reason: "the answer is too long".to_string() },
+            GitFailure::NoGit(reason) => TransportError::Unexpected { hub, reason },
         }
     }
 

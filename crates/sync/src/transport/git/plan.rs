@@ -3,14 +3,14 @@
 use super::super::Put;
 
 /// What a push would do.
-pub struct Plan {
+pub struct PushPlan {
     pub results: Vec<Put>,
     /// A commit for each `Put::Stored`.
     pub new: Vec<String>,
     pub tip: Option<String>,
 }
 
-impl Plan {
+impl PushPlan {
     /// What it did, by what the remote had before: the same batches make the same commits, so an earlier attempt, or
     /// another home, may have stored some of them.
     pub fn results(self, before: Option<&str>) -> Vec<Put> {

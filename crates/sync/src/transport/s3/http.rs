@@ -9,7 +9,7 @@ use ureq::{Agent, Error, Proxy, http};
 use super::super::TransportError;
 use super::super::at_once::AT_ONCE_MAX;
 use super::super::reason::first_line;
-use super::sign::{Credentials, Request, amazon_date, authorization, sha256};
+use super::sign::{Credentials, SignedRequest, amazon_date, authorization, sha256};
 
 /// A page of a listing, or a batch or document.
 const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -27,7 +27,7 @@ pub struct Bucket {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: u16,
     pub body: Vec<u8>,
 }
@@ -64,7 +64,7 @@ impl Bucket {
         query: &str,
         body: &[u8],
         is_new: bool,
-    ) -> Result<Answer, TransportError> {
+    ) -> Result<HttpAnswer, TransportError> {
         let date = amazon_date(Clock::new(None).wall);
         let payload_hash = sha256(body);
         let mut headers = vec![
@@ -78,7 +78,7 @@ impl Bucket {
         if is_new {
             headers.insert(1, ("if-none-match", "*".to_string()));
         }
-        let request = Request { method, path, query, headers: &headers, payload_hash: &payload_hash };
+        let request = SignedRequest { method, path, query, headers: &headers, payload_hash: &payload_hash };
         let signed = authorization(&request, &self.credentials, &self.region, &date);
         let url = match query {
             "" => format!("{}{path}", self.endpoint),
@@ -95,11 +95,11 @@ impl Bucket {
         let mut response = sent.map_err(|error| self.problem(&error))?;
         let status = response.status().as_u16();
         let read = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
-        Ok(Answer { status, body: read.map_err(|error| self.problem(&error))? })
+        Ok(HttpAnswer { status, body: read.map_err(|error| self.problem(&error))? })
     }
 
     /// Why an answer is no success.
-    pub fn refused(&self, answer: &Answer) -> TransportError {
+    pub fn refused(&self, answer: &HttpAnswer) -> TransportError {
         let hub = self.hub.clone();
         let body = String::from_utf8_lossy(&answer.body);
         let code = values(&body, "Code").into_iter().next().unwrap_or_default();

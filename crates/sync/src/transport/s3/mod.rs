@@ -13,7 +13,7 @@ use self::http::{Bucket, agent, values};
 use self::sign::Credentials;
 use super::address::{Address, AddressError, check_names, check_place, check_stream, encoded};
 use super::at_once;
-use super::object::{Object, answers};
+use super::object::{HubObject, answers};
 use super::roots;
 use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
 
@@ -103,14 +103,17 @@ impl S3 {
     }
 
     /// The objects that may answer a question, in order.
-    fn objects(&self, question: &Question) -> Result<Vec<Object<String>>, TransportError> {
+    fn objects(&self, question: &Question) -> Result<Vec<HubObject<String>>, TransportError> {
         let (place, max) = match question {
             Question::Heads(place) => (place, usize::MAX),
             Question::Few(place, max) => (place, *max),
             Question::After(range) => {
                 check_stream(&self.bucket.hub, &range.stream)?;
                 let below = self.generation(&range.stream, range.generation);
-                return Ok(range.sequences().map(|sequence| Object::batch(format!("{below}{sequence:020}"))).collect());
+                return Ok(range
+                    .sequences()
+                    .map(|sequence| HubObject::batch(format!("{below}{sequence:020}")))
+                    .collect());
             }
         };
         check_place(&self.bucket.hub, place)?;
@@ -120,7 +123,7 @@ impl S3 {
             return Ok(Vec::new());
         }
         let name = |key: &String| key.strip_prefix(&below).unwrap_or_default().to_string();
-        Ok(keys.into_iter().map(|key| Object::document(&name(&key), key)).collect())
+        Ok(keys.into_iter().map(|key| HubObject::document(&name(&key), key)).collect())
     }
 
     /// What the keys of a generation's batches begin with.

@@ -19,7 +19,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 /// What is signed. Names of headers are in lower case; the path and the query are encoded already.
-pub struct Request<'a> {
+pub struct SignedRequest<'a> {
     pub method: &'a str,
     pub path: &'a str,
     /// `name=value` pairs in order, joined by `&`.
@@ -39,12 +39,12 @@ pub fn amazon_date(time: Timestamp) -> String {
 }
 
 /// The value of the `authorization` header.
-pub fn authorization(request: &Request, credentials: &Credentials, region: &str, date: &str) -> String {
+pub fn authorization(request: &SignedRequest, credentials: &Credentials, region: &str, date: &str) -> String {
     let day = date.get(..8).unwrap_or(date);
     let headers: String = request.headers.iter().map(|(name, value)| format!("{name}:{}\n", value.trim())).collect();
     let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
     let names = names.join(";");
-    let Request { method, path, query, payload_hash, .. } = request;
+    let SignedRequest { method, path, query, payload_hash, .. } = request;
     let canonical = format!("{method}\n{path}\n{query}\n{headers}\n{names}\n{payload_hash}");
     let scope = format!("{day}/{region}/s3/aws4_request");
     let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", sha256(canonical.as_bytes()));
@@ -127,7 +127,7 @@ mod tests {
                 "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
             ),
         ] {
-            let request = Request { method, path, query, headers, payload_hash };
+            let request = SignedRequest { method, path, query, headers, payload_hash };
             let signed = authorization(&request, &credentials, "us-east-1", &date);
             assert!(signed.ends_with(&format!("Signature={signature}")), "{method} {path}?{query}: {signed}");
             assert!(
