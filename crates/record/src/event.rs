@@ -279,7 +279,7 @@ pub struct ToolUse<'a> {
     pub error: Option<Clean<'a>>,
     /// By what the failure of a command is recognised when it happens again.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<FailedCommand<'a>>,
+    pub failure: Option<Box<FailedCommand<'a>>>,
     /// The output of a test, a build or git. Other commands' output is not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Clean<'a>>,
@@ -312,7 +312,7 @@ impl ToolUse<'_> {
             names: self.names.into_iter().map(Clean::into_owned).collect(),
             command: owned(self.command),
             error: owned(self.error),
-            failure: self.failure.map(FailedCommand::into_owned),
+            failure: self.failure.map(|failure| Box::new(failure.into_owned())),
             output: owned(self.output),
             answers: self.answers.into_iter().map(|(asked, given)| (asked.into_owned(), given.into_owned())).collect(),
             plan: owned(self.plan),

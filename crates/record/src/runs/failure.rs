@@ -24,7 +24,12 @@ const COMMAND_BYTES_MAX: usize = 8192;
 
 /// What a failed command printed says about its failure; `None` if no line says what is wrong. The line is cleaned before it
 /// is hashed, so that the hash is of no secret.
-pub fn failure(cleaner: &Cleaner, command: &str, printed: &str, outcome: Outcome) -> Option<FailedCommand<'static>> {
+pub fn failure(
+    cleaner: &Cleaner,
+    command: &str,
+    printed: &str,
+    outcome: Outcome,
+) -> Option<Box<FailedCommand<'static>>> {
     let head = clip(printed, PART_BYTES_MAX);
     let tail = clip_front(&printed[head.len()..], PART_BYTES_MAX);
     let text = if tail.is_empty() { Cow::Borrowed(head) } else { Cow::Owned(format!("{head}\n{tail}")) };
@@ -53,7 +58,7 @@ pub fn failure(cleaner: &Cleaner, command: &str, printed: &str, outcome: Outcome
         Some(test) => line(&format!("{test}: {}", &*message), TOLD_CHARS_MAX),
         None => line(&message, TOLD_CHARS_MAX),
     };
-    Some(FailedCommand { signature, message: cleaner.clean(told, Keep::SUBJECT) })
+    Some(Box::new(FailedCommand { signature, message: cleaner.clean(told, Keep::SUBJECT) }))
 }
 
 /// The first line that announces an error; else the first that mentions one.

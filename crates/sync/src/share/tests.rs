@@ -116,7 +116,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             names: list(),
             command: Some(c()),
             error: Some(c()),
-            failure: Some(FailedCommand { signature: c(), message: c() }),
+            failure: Some(Box::new(FailedCommand { signature: c(), message: c() })),
             output: Some(c()),
             answers: vec![(c(), c())],
             plan: Some(c()),
