@@ -14,7 +14,7 @@ use anyhow::Result;
 use cerberus_recall::learn::correction::{CorrectionKind, corrections};
 use cerberus_recall::said;
 use cerberus_recall::said::cues::is_lasting;
-use cerberus_recall::said::{prove, voice};
+use cerberus_recall::said::{pasted, prove};
 use cerberus_testkit::simulation::random::Random;
 
 use self::data::{Answer, Labelled, read};
@@ -36,7 +36,7 @@ enum Fate {
 fn fate(quotation: &str, prompt: &str) -> Fate {
     match prove(quotation, prompt).map(|place| &prompt[place]) {
         Err(_) => Fate::Refused,
-        Ok(whole) if voice::is_typed(prompt, whole) && is_lasting(whole) => Fate::Told,
+        Ok(whole) if pasted::is_typed(prompt, whole) && is_lasting(whole) => Fate::Told,
         Ok(_) => Fate::Waits,
     }
 }
@@ -125,7 +125,7 @@ fn floor(rows: &[Labelled]) -> Result<()> {
         let (mut right, mut wrong, mut missed) = (0, 0, 0);
         for row in rows.iter().filter(|row| !row.disputed.contains("rule")) {
             let counts = corrections(&row.prompt).into_iter().any(|one| {
-                one.kind == CorrectionKind::Rule && (!needs_typed || voice::is_typed(&row.prompt, &one.text))
+                one.kind == CorrectionKind::Rule && (!needs_typed || pasted::is_typed(&row.prompt, &one.text))
             });
             match (counts, row.is("rule")) {
                 (true, true) => right += 1,

@@ -1,6 +1,6 @@
 //! Prose without a model: lines, list items, sentences, words, stems, tokens and search terms. Pure.
 
-pub mod forms;
+pub mod irregular;
 pub mod outline;
 pub mod sentences;
 pub mod stem;

@@ -4,7 +4,7 @@
 //! its words plus one term for the whole. A term is never split again: characters at which SQLite's `ascii` tokenizer
 //! would split are replaced by their full-width forms, so a term is also always a safe word in an FTS5 query.
 
-use crate::forms::base;
+use crate::irregular::base;
 use crate::stem::stem;
 
 /// Nobody types longer words.

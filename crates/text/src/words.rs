@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::forms::base;
+use super::irregular::base;
 use super::stem::stem;
 
 /// A list of words, `a|b|c`.

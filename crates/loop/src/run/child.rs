@@ -15,7 +15,7 @@ use cerberus_os::platform;
 use cerberus_record::clean::text::clip_front;
 use cerberus_store::sessions::caller::LOOP_VARIABLE;
 
-use super::below;
+use super::descendants;
 use super::guard::{GuardNote, GuardOrder};
 use super::ledger::AttemptNumber;
 use crate::failure::ProgramExit;
@@ -108,12 +108,12 @@ impl GuardLauncher {
             let was_killed = status.as_ref().is_ok_and(|status| platform::signal_of(status).is_some());
             let exit = status.map_or(ProgramExit::Code(1), |status| exit_of(&status));
             if was_killed {
-                below::kill_below(std::process::id(), KILL_TIME_MAX);
+                descendants::kill_below(std::process::id(), KILL_TIME_MAX);
             }
             for reader in readers.into_iter().flatten() {
                 // If the output is still open, a process still holds it.
                 while was_killed && !reader.is_finished() {
-                    below::kill_below(std::process::id(), KILL_TIME_MAX);
+                    descendants::kill_below(std::process::id(), KILL_TIME_MAX);
                 }
                 let _ = reader.join();
             }
@@ -173,7 +173,9 @@ impl Child {
                 self.stopped_at = Some(Instant::now());
                 self.order(&GuardOrder::Stop { grace_ms: STOP_GRACE.as_millis() as u64 });
             }
-            Some(since) if since.elapsed() > 2 * STOP_GRACE => below::kill_below(std::process::id(), KILL_TIME_MAX),
+            Some(since) if since.elapsed() > 2 * STOP_GRACE => {
+                descendants::kill_below(std::process::id(), KILL_TIME_MAX)
+            }
             Some(_) => {}
         }
     }

@@ -16,7 +16,7 @@ use cerberus_os::platform::{self, ProcessEnd};
 use cerberus_os::process;
 use serde::{Deserialize, Serialize};
 
-use super::below;
+use super::descendants;
 use super::ledger::{AttemptNumber, LedgerError, LoopLedger};
 use crate::history::{LedgerEntry, LedgerStep};
 
@@ -69,7 +69,7 @@ enum GuardEvent {
 pub fn run(launch: &GuardLaunch) -> i32 {
     // Leave the runner's terminal: the runner decides what Ctrl-C means.
     platform::leave_terminal();
-    below::adopt();
+    descendants::adopt();
     let (send, events) = mpsc::channel();
     let orders = send.clone();
     std::thread::spawn(move || read_orders(&orders));
@@ -185,13 +185,13 @@ impl GuardWatch {
         match self.exit {
             // Signal the group only: an agent whose tool ends first would go on working.
             None => self.end_group(ProcessEnd::Ask),
-            Some(_) => below::end_below(std::process::id(), ProcessEnd::Ask),
+            Some(_) => descendants::end_below(std::process::id(), ProcessEnd::Ask),
         }
     }
 
     fn kill_all(&self) {
         self.end_group(ProcessEnd::Kill);
-        below::end_below(std::process::id(), ProcessEnd::Kill);
+        descendants::end_below(std::process::id(), ProcessEnd::Kill);
     }
 
     fn end_group(&self, how: ProcessEnd) {

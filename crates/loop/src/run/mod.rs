@@ -10,11 +10,11 @@ use crate::handoff::check::DifferentFile;
 
 mod attempt;
 pub mod audience;
-mod below;
 mod check_files;
 pub mod checkpoint;
 mod child;
 mod commands;
+mod descendants;
 pub mod dry_run;
 pub mod forget;
 pub mod guard;

@@ -13,8 +13,8 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::project::git;
 
 use super::audience::{Audience, LoopEvent};
-use super::below;
 use super::child::GuardLauncher;
+use super::descendants;
 use super::handover::{LeftContext, RunHistory};
 use super::interrupts::Interrupts;
 use super::ledger::LoopLedger;
@@ -59,7 +59,7 @@ pub fn run(
     let ledger = LoopLedger::at(&first.home, &first.located);
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
-    below::adopt();
+    descendants::adopt();
     let mut limited = vec![Timestamp::EPOCH; jobs.len()];
     let (mut current, mut start, mut left) = (0, start, None);
     loop {
@@ -154,7 +154,7 @@ fn run_with(
 /// Ends what a dead runner left running, and settles its last attempt.
 fn settle_last_attempt(job: &Job, ledger: &LoopLedger) -> Result<Option<RunState>, LoopError> {
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
-    below::kill_with_token(&run_state.token, REAP_TIME_MAX);
+    descendants::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
     let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
     if let Some(open) = &run_state.open {

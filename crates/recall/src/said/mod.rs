@@ -7,8 +7,8 @@
 
 pub mod cues;
 mod folded;
+pub mod pasted;
 pub mod typed;
-pub mod voice;
 
 use std::ops::Range;
 
@@ -78,7 +78,7 @@ pub fn prove(quotation: &str, prompt: &str) -> Result<Range<usize>, QuoteRefusal
     let Some(place) = find(quotation, &typed) else {
         return Err(if find(quotation, prompt).is_some() { QuoteRefusal::Pasted } else { QuoteRefusal::NotSaid });
     };
-    if voice::is_quoted(prompt, &place) {
+    if pasted::is_quoted(prompt, &place) {
         return Err(QuoteRefusal::Pasted);
     }
     let place = widened(&typed, &place)?;

@@ -12,7 +12,7 @@ use cerberus_record::ours::ours;
 use cerberus_text::outline::item;
 use cerberus_text::words::{Set, is_unspaced};
 
-use super::voice;
+use super::pasted;
 
 /// Fewer words after a colon may still be the user's.
 const HANDED_WORDS_MIN: usize = 6;
@@ -129,7 +129,7 @@ fn handed_over(line: &str, below: &str) -> Option<usize> {
         // "As I said: …" is the user's.
         let low = sentence.to_lowercase().replace("i said", "");
         words(&low).any(|word| HANDING_OVER.has(&word))
-            || voice::begins_with_verb(low.trim_start())
+            || pasted::begins_with_verb(low.trim_start())
             || text.len() == at + 1 && words(&low).any(|word| POINTING.has(&word)) && !is_own_list()
     };
     let colon = text.match_indices(':').map(|(at, _)| at).filter(is_colon).find(hands_over)?;

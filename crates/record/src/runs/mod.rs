@@ -5,7 +5,6 @@
 //! linear in its input, and no output is an error. An unclear result is `Unknown`, never a guess: a green verdict
 //! needs a passing test, a success message or an exit code that is known to be the command's own.
 
-mod any;
 mod classify;
 mod command;
 mod failure;
@@ -23,6 +22,7 @@ mod scripts;
 #[cfg(test)]
 mod tests;
 mod toolchain;
+mod wrapper;
 
 use serde::{Deserialize, Serialize};
 

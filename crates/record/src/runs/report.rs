@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Family, Kind, NAME_CHARS_MAX, NAMES_MAX, OutcomeTrust, Run, RunCommand, RunVerdict, Runner};
-use super::{any, go, javascript, jvm, other, problems, python, recognise, rust};
+use super::{go, javascript, jvm, other, problems, python, recognise, rust, wrapper};
 use crate::clean::text;
 use crate::event::Outcome;
 
@@ -55,7 +55,7 @@ pub(super) fn passed_families(output: &str) -> Vec<Family> {
     let families = [Family::Rust, Family::Python, Family::JavaScript, Family::Go, Family::Jvm];
     let has_passed = |family: &Family| {
         let mut report = RunReport::default();
-        any::read_as(*family, &lines, &mut report);
+        wrapper::read_as(*family, &lines, &mut report);
         report.passed_any() && !report.failed_any()
     };
     families.into_iter().filter(has_passed).collect()
@@ -70,7 +70,7 @@ pub(super) fn echoed_run(output: &str) -> Option<RunCommand> {
 /// Whether a line names a test and its result, or sums up a run.
 pub fn is_test_output(line: &str) -> bool {
     let mut report = RunReport::default();
-    any::read(&[line], &mut report);
+    wrapper::read(&[line], &mut report);
     report.has_tests()
 }
 
@@ -82,7 +82,7 @@ fn parse(runner: Runner, lines: &[&str], report: &mut RunReport) {
         Family::Go => go::read(lines, report),
         Family::Jvm => jvm::read(lines, report),
         Family::Other => other::read(lines, report),
-        Family::Any => any::read(lines, report),
+        Family::Any => wrapper::read(lines, report),
     }
 }
 

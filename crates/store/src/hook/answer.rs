@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cerberus_agents::host::{Occasion, ReplyLimits};
 use cerberus_agents::install::Surroundings;
-use cerberus_agents::meter::crossing;
+use cerberus_agents::meter::redline_notice;
 use cerberus_agents::meter::windows;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
@@ -397,8 +397,8 @@ fn redline_notice(
         return Ok(None);
     }
     let config = config::load(home)?;
-    let reading = crossing::reading(&events, windows::load(home));
-    let notice = crossing::notice(&reading, &config.redline()).filter(|_| config.brief.notice);
+    let reading = redline_notice::reading(&events, windows::load(home));
+    let notice = redline_notice::notice(&reading, &config.redline()).filter(|_| config.brief.notice);
     match notice {
         Some(notice) if !store.was_told_of_redline(session, clock.now)? => Ok(Some(notice)),
         _ => Ok(None),

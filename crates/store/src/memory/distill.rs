@@ -11,7 +11,7 @@ use cerberus_recall::learn::correction::{Correction, CorrectionKind};
 use cerberus_recall::learn::proposal::{KnownMemory, Proposal, ProposedQuote, SaidSentence, propose};
 use cerberus_recall::learn::repeated;
 use cerberus_recall::learn::repeated::repeated;
-use cerberus_recall::said::voice;
+use cerberus_recall::said::pasted;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::id::{MemoryId, ProjectId};
 use cerberus_record::memory::{Background, Evidence, Memory, MemoryStatus, Scope};
@@ -238,7 +238,7 @@ fn wishes(projects: &Projects, mut prompts: Vec<PromptRow>) -> Vec<CorrectionRow
             prompts.iter().map(|one| repeated::Prompt { session: one.origin.session, text: &one.text }).collect();
         for wish in repeated(&compared) {
             let prompt = &prompts[wish.prompt];
-            if voice::is_typed(&prompt.text, &wish.text) {
+            if pasted::is_typed(&prompt.text, &wish.text) {
                 found.push(wished(prompt, wish.text));
             }
         }

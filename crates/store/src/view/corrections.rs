@@ -1,7 +1,7 @@
 //! Corrections in the view, and how many of them have been turned into proposals.
 
 use cerberus_recall::learn::correction::{self, Correction, CorrectionKind};
-use cerberus_recall::said::voice;
+use cerberus_recall::said::pasted;
 use cerberus_record::event::{Event, Outcome, Quotation, QuoteKind, Record, UntypedPrompts};
 use cerberus_record::id::ProjectId;
 use cerberus_record::memory::Evidence;
@@ -137,7 +137,7 @@ impl FoldTransaction<'_> {
 
 /// Where the words of a prompt are from, as far as they show.
 fn typed_or_pasted(prompt: &str, words: &str) -> MemorySource {
-    if voice::is_typed(prompt, words) { MemorySource::Prompt } else { MemorySource::Pasted }
+    if pasted::is_typed(prompt, words) { MemorySource::Prompt } else { MemorySource::Pasted }
 }
 
 /// Prompts of this device, as [`PromptRow`].

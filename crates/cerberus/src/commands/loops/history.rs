@@ -1,7 +1,7 @@
 use cerberus_loop::check_result::CheckResult;
 use cerberus_loop::history::{self, Iteration};
-use cerberus_loop::morning;
 use cerberus_loop::run::changed_since;
+use cerberus_loop::run_sums;
 use serde_json::{Value, json};
 
 use super::ledger;
@@ -133,7 +133,7 @@ fn check_lines(check: &CheckResult) -> Vec<String> {
 /// What the last run took and changed.
 fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::LedgerEntry]) {
     const FILES_MAX: usize = 8;
-    let morning = morning::of(rows);
+    let morning = run_sums::of(rows);
     let events: Vec<String> = morning.events.iter().map(|(name, count)| render::count(*count, name)).collect();
     let events = if events.is_empty() { String::new() } else { format!(": {}", events.join(", ")) };
     let tokens = thousands(morning.tokens);

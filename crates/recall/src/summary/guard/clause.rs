@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use cerberus_text::forms::base;
+use cerberus_text::irregular::base;
 use cerberus_text::stem::stem;
 use cerberus_text::words::Set;
 
 use super::super::check::{bare, is_name};
-use super::form::{is_gerund, is_imperative};
 use super::vocabulary::{DECIDED, EDITED, FOREIGN, FUNCTION, NONE, NOT, OBLIGING, OPEN, REPORT, SAME_PAST};
+use super::word_class::{is_gerund, is_imperative};
 
 /// The stems of the words of facts.
 pub(super) type Stems = HashSet<String>;

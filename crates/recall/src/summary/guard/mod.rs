@@ -8,8 +8,8 @@
 //! Limits: it compares words, not meanings. A false sentence that uses only the words of the right facts passes.
 
 mod clause;
-mod form;
 mod vocabulary;
+mod word_class;
 
 use std::collections::HashSet;
 

@@ -28,25 +28,25 @@ const HEADING_WORDS_MAX: usize = 5;
 /// "ok from now on", "no no never": more words in front of a rule need a connection to it.
 const LEAD_WORDS_MAX: usize = 3;
 
-type VoiceWords = LazyLock<Vec<String>>;
+type PastedWords = LazyLock<Vec<String>>;
 
-static LEVELS: VoiceWords = LazyLock::new(|| section("levels"));
-static LABELS: VoiceWords = LazyLock::new(|| section("labels"));
-static WHY: VoiceWords = LazyLock::new(|| section("why"));
-static VERBS: VoiceWords = LazyLock::new(|| section("verbs"));
-static SOFT_VERBS: VoiceWords = LazyLock::new(|| section("soft-verbs"));
-static POINTERS: VoiceWords = LazyLock::new(|| section("pointers"));
-static SAYING: VoiceWords = LazyLock::new(|| section("saying"));
-static WRITINGS: VoiceWords = LazyLock::new(|| section("writings"));
-static ADDRESSEES: VoiceWords = LazyLock::new(|| section("addressees"));
-static GREETINGS: VoiceWords = LazyLock::new(|| section("greetings"));
-static CONNECTORS: VoiceWords = LazyLock::new(|| section("connectors"));
-static OPENINGS: VoiceWords = LazyLock::new(|| section("openings"));
-static CLOSINGS: VoiceWords = LazyLock::new(|| section("closings"));
+static LEVELS: PastedWords = LazyLock::new(|| section("levels"));
+static LABELS: PastedWords = LazyLock::new(|| section("labels"));
+static WHY: PastedWords = LazyLock::new(|| section("why"));
+static VERBS: PastedWords = LazyLock::new(|| section("verbs"));
+static SOFT_VERBS: PastedWords = LazyLock::new(|| section("soft-verbs"));
+static POINTERS: PastedWords = LazyLock::new(|| section("pointers"));
+static SAYING: PastedWords = LazyLock::new(|| section("saying"));
+static WRITINGS: PastedWords = LazyLock::new(|| section("writings"));
+static ADDRESSEES: PastedWords = LazyLock::new(|| section("addressees"));
+static GREETINGS: PastedWords = LazyLock::new(|| section("greetings"));
+static CONNECTORS: PastedWords = LazyLock::new(|| section("connectors"));
+static OPENINGS: PastedWords = LazyLock::new(|| section("openings"));
+static CLOSINGS: PastedWords = LazyLock::new(|| section("closings"));
 
 /// The words of a section of the table.
 fn section(name: &str) -> Vec<String> {
-    let text = include_str!("voice/words.txt");
+    let text = include_str!("pasted/words.txt");
     let heading = format!("[{name}]");
     let lines = text.lines().skip_while(|line| !line.starts_with(&heading)).skip(1);
     let words = lines.take_while(|line| !line.starts_with('[')).flat_map(str::split_whitespace);
