@@ -1,6 +1,13 @@
 //! Hands a hash of these sources to the build script of the store, which is part of the view's version: through cargo and
 //! not through a path, because in a registry the sources of the store are not beside these.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    reason = "only the crate itself is pure"
+)]
+
 use std::fs;
 use std::io;
 use std::path::Path;
