@@ -227,6 +227,8 @@ fn every_kind_is_decided_for_every_space() {
             "notification",
             "tool",
             "stop",
+            "subagent_stop",
+            "stop",
             "compact",
             "task",
             "end",
