@@ -24,11 +24,6 @@ pub struct Before {
 
 const EVENTS: [&str; 5] = ["PreToolUse", "preToolUse", "BeforeTool", "beforeShellExecution", "before"];
 const SHELLS: [&str; 5] = ["Bash", "bash", "Shell", "shell", "run_shell_command"];
-/// Whether a tool runs commands.
-pub fn is_shell(tool: &str) -> bool {
-    SHELLS.contains(&tool) || matches!(tool, "powershell" | "run_commands")
-}
-
 const WRITERS: [&str; 16] = [
     "Edit",
     "Write",
@@ -50,6 +45,11 @@ const WRITERS: [&str; 16] = [
 
 /// More files than any patch of an agent changes.
 const FILES_MAX: usize = 200;
+
+/// Whether a tool runs commands.
+pub fn is_shell(tool: &str) -> bool {
+    SHELLS.contains(&tool) || matches!(tool, "powershell" | "run_commands")
+}
 
 /// Reads the payload of a shell or write tool before it runs; `None` for everything else.
 pub fn before(agent: Agent, payload: &[u8]) -> Option<Before> {

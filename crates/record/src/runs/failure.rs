@@ -4,17 +4,16 @@
 //! and of the failing test. Only the hash is stored: the output of a command may contain anything. Pure, bounded and
 //! linear in its input; an output that says nothing has no signature.
 
-use std::borrow::Cow;
-
+use super::report::plain;
 use super::{Kind, RunVerdict, read, recognise};
 use crate::clean::Cleaner;
-use crate::clean::text::{Clean, Keep, clip, clip_front, line};
+use crate::clean::text::{Clean, Keep, clip, line};
 use crate::event::{FailedCommand, Outcome};
 use crate::id::fnv1a;
 use crate::shell;
 
-/// The beginning and the end of a longer output are read.
-const PART_BYTES_MAX: usize = 32 * 1024;
+/// The beginning and the end of a longer output are read: the hook has to be quick.
+const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 const LINE_BYTES_MAX: usize = 600;
 /// How much of the line is told.
 const TOLD_CHARS_MAX: usize = 100;
@@ -30,9 +29,7 @@ pub fn failure(
     printed: &str,
     outcome: Outcome,
 ) -> Option<Box<FailedCommand<'static>>> {
-    let head = clip(printed, PART_BYTES_MAX);
-    let tail = clip_front(&printed[head.len()..], PART_BYTES_MAX);
-    let text = if tail.is_empty() { Cow::Borrowed(head) } else { Cow::Owned(format!("{head}\n{tail}")) };
+    let text = plain(printed, OUTPUT_BYTES_MAX);
     let run = recognise(command);
     let read = run.as_ref().map(|run| read(run, &text, outcome));
     // Without an exit code, only the output of a run shows that it failed.
@@ -44,8 +41,7 @@ pub fn failure(
         (Some(run), Some(read)) if run.kind == Kind::Test => read.failed.first().map(String::as_str),
         _ => None,
     };
-    let problem =
-        read.as_ref().and_then(|read| read.problems.first()).map(|problem| without_escapes(problem).into_owned());
+    let problem = read.as_ref().and_then(|read| read.problems.first()).cloned();
     // What runs a compiler or a linter often says only that it failed.
     let message = problem.or_else(|| message(&text)).or_else(|| test.map(str::to_string))?;
     let message = cleaner.clean(message, Keep::SUBJECT);
@@ -65,13 +61,13 @@ pub fn failure(
 fn message(text: &str) -> Option<String> {
     let mut mentioned = None;
     for raw in text.lines() {
-        let plain = without_escapes(clip(raw, LINE_BYTES_MAX));
-        match alarm(&plain) {
+        let line = clip(raw, LINE_BYTES_MAX).trim();
+        match alarm(line) {
             Alarm::None => {}
-            _ if count_words(&normal(&plain)) < WORDS_MIN => {}
-            Alarm::Announced => return Some(plain.into_owned()),
+            _ if count_words(&normal(line)) < WORDS_MIN => {}
+            Alarm::Announced => return Some(line.to_string()),
             Alarm::Mentioned if mentioned.is_some() => {}
-            Alarm::Mentioned => mentioned = Some(plain.into_owned()),
+            Alarm::Mentioned => mentioned = Some(line.to_string()),
         }
     }
     mentioned
@@ -167,27 +163,6 @@ fn is_address(word: &str) -> bool {
 
 fn count_words(text: &str) -> usize {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().any(char::is_alphabetic)).count()
-}
-
-/// Terminals colour what programs print.
-fn without_escapes(text: &str) -> Cow<'_, str> {
-    let text = text.trim();
-    if !text.contains('\u{1b}') {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => {
-                if chars.next() == Some('[') {
-                    chars.by_ref().find(|c| ('\u{40}'..='\u{7e}').contains(c));
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out.trim().to_string())
 }
 
 /// The program of the first command that does something.

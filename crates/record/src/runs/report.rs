@@ -14,7 +14,7 @@ const LINE_BYTES_MAX: usize = 2000;
 
 /// The result of `command`, from its output and its outcome.
 pub fn read(command: &RunCommand, output: &str, outcome: Outcome) -> Run {
-    let plain = plain(output);
+    let plain = plain(output, OUTPUT_BYTES_MAX);
     let (exit_code, lines) = lines(&plain);
     let mut report = RunReport { is_cut: lines.iter().any(|line| is_gap(line)), ..RunReport::default() };
     let lines = without_edges(lines);
@@ -50,7 +50,7 @@ pub fn read(command: &RunCommand, output: &str, outcome: Outcome) -> Run {
 
 /// The families of which an output shows passing tests, and no failing ones.
 pub(super) fn passed_families(output: &str) -> Vec<Family> {
-    let plain = plain(output);
+    let plain = plain(output, OUTPUT_BYTES_MAX);
     let lines = without_edges(lines(&plain).1);
     let families = [Family::Rust, Family::Python, Family::JavaScript, Family::Go, Family::Jvm];
     let has_passed = |family: &Family| {
@@ -63,7 +63,7 @@ pub(super) fn passed_families(output: &str) -> Vec<Family> {
 
 /// The run that a task runner says it started.
 pub(super) fn echoed_run(output: &str) -> Option<RunCommand> {
-    let plain = plain(output);
+    let plain = plain(output, OUTPUT_BYTES_MAX);
     lines(&plain).1.into_iter().find_map(|line| recognise(echoed(line)?))
 }
 
@@ -89,7 +89,7 @@ fn parse(runner: Runner, lines: &[&str], report: &mut RunReport) {
 /// The lines of an output that the parser of the run understands, alone or together with the line before, and the exit
 /// code. Everything else may come from another program.
 pub(super) fn own_lines(command: &RunCommand, output: &str) -> String {
-    let plain = plain(output);
+    let plain = plain(output, OUTPUT_BYTES_MAX);
     let (exit_code, lines) = lines(&plain);
     let understood = |lines: &[&str]| {
         let mut report = RunReport::default();
@@ -290,9 +290,9 @@ fn add(names: &mut Vec<String>, name: &str) -> bool {
 }
 
 /// The output without terminal sequences, and without its middle if it is too long.
-fn plain(output: &str) -> Cow<'_, str> {
-    let bounded = if output.len() > OUTPUT_BYTES_MAX {
-        let half = OUTPUT_BYTES_MAX / 2;
+pub(super) fn plain(output: &str, bytes_max: usize) -> Cow<'_, str> {
+    let bounded = if output.len() > bytes_max {
+        let half = bytes_max / 2;
         Cow::Owned(format!("{}\n…\n{}", text::clip(output, half), text::clip_front(output, half)))
     } else {
         Cow::Borrowed(output)
