@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
@@ -89,6 +89,19 @@ impl Terminal {
         let is_shown = || self.screen().contents().contains(text).then_some(());
         let late = |late: String| format!("{late}; the screen shows:\n{}", self.screen().contents());
         wait_until(&format!("{text:?} on the screen"), limit, is_shown).map_err(late)
+    }
+
+    /// Waits until nothing has been drawn for so long.
+    pub fn wait_for_silence(&self, silence: Duration, limit: Duration) -> Result<(), String> {
+        let (mut length, mut since) = (0, Instant::now());
+        let is_silent = || {
+            let now = self.printed().len();
+            if now != length {
+                (length, since) = (now, Instant::now());
+            }
+            (since.elapsed() >= silence).then_some(())
+        };
+        wait_until("silence", limit, is_silent).map_err(|late| self.told(&late))
     }
 
     pub fn resize(&self, size: (u16, u16)) -> io::Result<()> {

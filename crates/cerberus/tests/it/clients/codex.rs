@@ -1,5 +1,9 @@
 //! What only Codex does: trust in hooks, and the limits of what it lets through.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::time::Duration;
+
 use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply};
@@ -8,6 +12,12 @@ use cerberus_testkit::terminal::Terminal;
 use serde_json::Value;
 
 use super::{LIMIT, Stage, finish, memories, times, told};
+
+const STARTS_MAX: usize = 10;
+/// How long nothing is drawn before a key is pressed.
+const SILENCE: Duration = Duration::from_secs(1);
+/// How long a key may take to have an effect.
+const KEY_LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn hooks_that_nobody_accepted_are_found_by_doctor() {
@@ -55,25 +65,36 @@ fn a_rule_in_japanese_is_quoted_and_told() {
     assert!(text.contains("rule:今後は本番に直接pushしないでください"), "{text}");
 }
 
+/// Answers the question about new hooks; false if the program ended or heard nothing.
+fn trust_all(terminal: &mut Terminal, is_done: impl Fn() -> bool) -> bool {
+    wait_until("the question", LIMIT, || {
+        let is_asked = terminal.screen().contents().contains("8 hooks are new or changed.");
+        (is_asked || terminal.ended().is_some()).then_some(())
+    })
+    .unwrap();
+    terminal.wait_for_silence(SILENCE, LIMIT).unwrap();
+    let _ = terminal.type_keys("2");
+    terminal.wait_for_text("› 2. Trust all and continue", KEY_LIMIT).is_ok()
+        && terminal.type_keys("\r").is_ok()
+        && wait_until("the answer", KEY_LIMIT, || is_done().then_some(())).is_ok()
+}
+
 #[test]
 fn what_was_accepted_in_its_terminal_goes_with_the_hooks() {
     let stage = Stage::new(&Codex);
     let config = stage.scratch.home().join(".codex/config.toml");
+    // Only the question about the hooks is left. With two in a row, a key that is pressed once more because the program was
+    // slow would answer the wrong one.
+    let folder = format!("\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n", stage.scratch.repo().display());
+    OpenOptions::new().append(true).create(true).open(&config).unwrap().write_all(folder.as_bytes()).unwrap();
     let trusted = || std::fs::read_to_string(&config).unwrap().matches("trusted_hash").count();
     let server = ModelServer::start([Reply::text("Done.")]);
-    let mut terminal = Terminal::spawn(&Codex.command(&stage.place(&server), &[])).unwrap();
-    let shows = |terminal: &Terminal, text: &str| terminal.printed().contains(text).then_some(());
-    wait_until("the first question", LIMIT, || shows(&terminal, "Trust and continue")).unwrap();
-    // The key is repeated until the next question comes: a program that is still drawing may miss it.
-    for (key, next) in [("\r", "8 hooks are new or changed."), ("2", "2. Trust all and continue")] {
-        let is_taken = (0..10).any(|_| {
-            terminal.type_keys(key).unwrap();
-            wait_until(next, LIMIT / 30, || shows(&terminal, next)).is_ok()
-        });
-        assert!(is_taken, "{next}: {}", terminal.printed());
-    }
-    terminal.enter("", LIMIT, || (trusted() == 8).then_some(())).unwrap();
-    drop(terminal);
+    // It throws away what was typed ahead, and gives up if that takes long: then it is started again.
+    let is_accepted = (0..STARTS_MAX).any(|_| {
+        let mut terminal = Terminal::spawn(&Codex.command(&stage.place(&server), &[])).unwrap();
+        trust_all(&mut terminal, || trusted() == 8)
+    });
+    assert!(is_accepted);
     let printed = stage.try_cerberus(&["doctor"]);
     assert!(printed.contains("hooks accepted"), "{printed}");
 
