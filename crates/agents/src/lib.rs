@@ -75,6 +75,8 @@ pub struct Profile {
     pub program: &'static str,
     /// The arguments that continue a session on a terminal; `{}` is its id.
     resume: &'static [&'static str],
+    /// The arguments that begin a session on a terminal with a prompt, which is `{}`.
+    begin: &'static [&'static str],
     /// Parses a hook payload. Returns `None` for events we do not capture.
     parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError>,
     /// Whether this agent sent a payload that arrived through another agent's hook.
@@ -129,6 +131,7 @@ impl Profile {
         title: "",
         program: "",
         resume: &[],
+        begin: &["{}"],
         parse: |_, _| Ok(None),
         is_sender: |_| false,
         transcript: None,
@@ -152,6 +155,11 @@ impl Profile {
         status: None,
         headless: None,
     };
+
+    fn command(&self, arguments: &[&str], value: &str) -> Vec<String> {
+        let arguments = arguments.iter().map(|argument| argument.replace("{}", value));
+        std::iter::once(self.program.to_string()).chain(arguments).collect()
+    }
 }
 
 /// The profile of `agent`; `None` for an agent of a newer version, or one that is not a program.
@@ -167,8 +175,13 @@ pub fn find(name: &str) -> Option<Agent> {
 /// The program and its arguments that continue a session on a terminal; `None` if nothing is known to do that.
 pub fn resume_command(agent: &str, agent_session_id: &str) -> Option<Vec<String>> {
     let profile = profile(find(agent)?)?;
-    let arguments = profile.resume.iter().map(|argument| argument.replace("{}", agent_session_id));
-    Some(std::iter::once(profile.program.to_string()).chain(arguments).collect())
+    Some(profile.command(profile.resume, agent_session_id))
+}
+
+/// The program and its arguments that begin a session on a terminal with a prompt.
+pub fn begin_command(agent: Agent, prompt: &str) -> Option<Vec<String>> {
+    let profile = profile(agent)?;
+    Some(profile.command(profile.begin, prompt))
 }
 
 /// The names of the matching agents, joined for display: `a, b, c`.

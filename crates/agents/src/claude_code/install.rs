@@ -128,8 +128,12 @@ fn trust(surroundings: &Surroundings, _: InstallScope) -> HookTrust {
     }
 }
 
-static TRANSCRIPTS: TranscriptFiles =
-    TranscriptFiles { roots: |surroundings| below(dir(surroundings), &["projects"]), find, ..TranscriptFiles::DEFAULT };
+static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
+    roots: |surroundings| below(dir(surroundings), &["projects"]),
+    find,
+    place: Some(|root, query| root.join(folder_name(query.cwd)).join(format!("{}.jsonl", query.id))),
+    ..TranscriptFiles::DEFAULT
+};
 
 fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
     let name = format!("{}.jsonl", query.id);

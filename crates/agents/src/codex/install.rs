@@ -140,6 +140,7 @@ fn snake_case(event: &str) -> String {
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
     find,
+    place: Some(place),
     ..TranscriptFiles::DEFAULT
 };
 
@@ -149,6 +150,13 @@ fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
     let days = [at, at.minus(DAY), at.plus(DAY)].map(|at| root.join(at.day().replace('-', "/")));
     let ending = format!("-{}.jsonl", query.id);
     days.iter().map(PathBuf::as_path).chain([root]).find_map(|folder| query.named(folder, &ending))
+}
+
+fn place(root: &Path, query: &SessionQuery) -> PathBuf {
+    let day = query.started_at.day();
+    let time = query.started_at.to_string();
+    let time = time.split(['.', 'Z']).next().unwrap_or_default().replace(':', "-");
+    root.join(day.replace('-', "/")).join(format!("rollout-{time}-{}.jsonl", query.id))
 }
 
 /// The file of a thread, once it exists. Only this file says how full the context is.

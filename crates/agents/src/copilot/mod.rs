@@ -18,6 +18,7 @@ pub(super) static PROFILE: Profile = Profile {
     title: "Copilot CLI",
     program: "copilot",
     resume: &["--resume={}"],
+    begin: &["--interactive", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let has_events = marks.transcript_name.is_none_or(|name| name == "events.jsonl");

@@ -20,6 +20,7 @@ pub(super) static PROFILE: Profile = Profile {
     title: "Gemini CLI",
     program: "gemini",
     resume: &["--resume", "{}"],
+    begin: &["--prompt-interactive", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let has_chat = marks.transcript_name.is_some_and(|name| name.starts_with("session-"));

@@ -24,6 +24,9 @@ pub struct TranscriptFiles {
     pub open: Option<OpenDatabase>,
     /// Finds the transcript of one session below one of the roots.
     pub find: fn(root: &Path, query: &mut SessionQuery) -> Option<PathBuf>,
+    /// Where below the first root the agent looks for the transcript of a session that it is to resume; `None` if a file
+    /// that is put there is not enough.
+    pub place: Option<fn(root: &Path, query: &SessionQuery) -> PathBuf>,
     /// The agent writes a tool use only when it has ended, so the last message of a transcript may announce one.
     pub writes_uses_at_end: bool,
 }
@@ -37,6 +40,7 @@ impl TranscriptFiles {
         path_hints: |_| PathHints::default(),
         open: None,
         find: |_, _| None,
+        place: None,
         writes_uses_at_end: false,
     };
 }

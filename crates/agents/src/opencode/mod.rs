@@ -19,6 +19,7 @@ pub(super) static PROFILE: Profile = Profile {
     title: "opencode",
     program: "opencode",
     resume: &["--session", "{}"],
+    begin: &["--prompt", "{}"],
     parse: payload::parse,
     transcript: Some(transcript::read),
     reply: host::bare_reply,

@@ -17,6 +17,7 @@ pub(super) static PROFILE: Profile = Profile {
     title: "Qwen Code",
     program: "qwen",
     resume: &["--resume", "{}"],
+    begin: &["--prompt-interactive", "{}"],
     parse: payload::parse,
     is_sender: |marks| {
         let is_its_chat = marks.transcript_folder == Some("chats")

@@ -42,6 +42,8 @@ pub mod quote;
 pub mod record;
 mod report;
 pub mod resume;
+#[cfg(feature = "loop")]
+mod resume_in;
 mod run;
 mod scan;
 pub mod search;

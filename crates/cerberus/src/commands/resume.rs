@@ -3,69 +3,130 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use cerberus_agents::settings::shell_word;
-use cerberus_store::sessions::recover;
+use cerberus_store::import::files;
+use cerberus_store::import::place::{TranscriptPlace, put_transcript, transcript_place};
+use cerberus_store::view::SessionRow;
 use serde_json::json;
 
+#[cfg(feature = "loop")]
+use super::resume_in::OtherAgentArgs;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::platform::become_program;
 use crate::render;
 
-/// Continue a session in its own agent
+/// Continue a session, in its own agent or in another one
 ///
-/// Starts the agent in the folder of the session, with the flag that resumes it.
+/// Starts the agent in the folder of the session, with the flag that resumes it. If the agent would not find the
+/// transcript of the session, it is put where the agent looks for it.
+///
+/// With --in, another agent starts with a handoff: what was asked and decided, what is open, the state of the files and
+/// the last turns.
 #[derive(clap::Args)]
 pub struct ResumeArgs {
     /// The session: the beginning of its id, or words of its title [default: the newest session of this project]
     #[arg(value_name = "ID")]
     id: Vec<String>,
 
+    #[cfg(feature = "loop")]
+    #[command(flatten)]
+    other: OtherAgentArgs,
+
     /// Only print the command
     #[arg(long)]
     print: bool,
 }
 
+/// What is run, and where.
+pub(super) struct Start {
+    pub words: Vec<String>,
+    pub cwd: String,
+}
+
 impl ResumeArgs {
     pub fn of(id: String) -> ResumeArgs {
-        ResumeArgs { id: vec![id], print: false }
+        ResumeArgs {
+            id: vec![id],
+            #[cfg(feature = "loop")]
+            other: OtherAgentArgs::default(),
+            print: false,
+        }
     }
 
     /// Does not return if the agent was started.
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;
         let session = context.session_or_newest(&mut store, &self.id.join(" "))?;
-        let words = cerberus_agents::resume_command(&session.agent, &session.agent_session_id);
-        let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
-        let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
-        if recover::has_transcript(&context.agent_surroundings(), &session) == Some(false) {
-            render::talk(&format!(
-                "cerberus: the transcript of session {} is not on this machine, so {} may not find it; `cerberus brief` \
-                 shows what the next session is told",
-                session.id, words[0]
-            ));
-        }
-        let line = format!(
-            "cd {} && {}",
-            shell_word(&session.cwd),
-            words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
-        );
+        #[cfg(feature = "loop")]
+        let other = self.other.start(context, &store, &session)?;
+        #[cfg(not(feature = "loop"))]
+        let other = None;
+        let start = match other {
+            Some(start) => start,
+            None => in_its_own(context, &session, self.is_run(context))?,
+        };
+        drop(store);
+        let words: Vec<String> = start.words.iter().map(|word| shell_word(word).to_string()).collect();
+        let line = format!("cd {} && {}", shell_word(&start.cwd), words.join(" "));
         if context.json {
-            render::json(&json!({"id": session.id, "cwd": session.cwd, "command": words, "line": line}));
+            render::json(&json!({"id": session.id, "cwd": start.cwd, "command": start.words, "line": line}));
             return Ok(());
         }
         if self.print {
             render::line(&line);
             return Ok(());
         }
-        if !Path::new(&session.cwd).is_dir() {
-            return Err(anyhow::anyhow!("the folder of the session, {}, does not exist", session.cwd))
+        start.run(&line)
+    }
+
+    /// Whether the agent is started.
+    fn is_run(&self, context: &Context) -> bool {
+        !self.print && !context.json
+    }
+}
+
+impl Start {
+    /// Does not return if the agent was started.
+    fn run(self, line: &str) -> Result<()> {
+        if !Path::new(&self.cwd).is_dir() {
+            return Err(anyhow::anyhow!("the folder of the session, {}, does not exist", self.cwd))
                 .hint("`cerberus resume --print` shows the command, to be run elsewhere");
         }
-        render::talk(&line);
-        drop(store);
-        let error = become_program(Command::new(&words[0]).args(&words[1..]).current_dir(&session.cwd));
+        // A handoff is long, and the agent shows it.
+        render::talk(line.lines().next().unwrap_or_default());
+        let (program, arguments) = (&self.words[0], &self.words[1..]);
+        let error = become_program(Command::new(program).args(arguments).current_dir(&self.cwd));
         Err(error)
-            .with_context(|| format!("cannot run {}", words[0]))
-            .hint(format!("install {} or put it on PATH, then run: {line}", words[0]))
+            .with_context(|| format!("cannot run {program}"))
+            .hint(format!("install {program} or put it on PATH, then run the same command again"))
     }
+}
+
+fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<Start> {
+    let words = cerberus_agents::resume_command(&session.agent, &session.agent_session_id);
+    let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
+    let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
+    let program = &words[0];
+    match transcript_place(&context.agent_surroundings(), session) {
+        None | Some(TranscriptPlace::Found) => {}
+        Some(TranscriptPlace::Elsewhere { lies, looked_for }) if is_run => {
+            let copied =
+                files::read(&lies).and_then(|bytes| put_transcript(&looked_for, |file| file.write_all(&bytes)));
+            copied.with_context(|| format!("cannot copy the transcript to {}", looked_for.display())).hint(format!(
+                "`cerberus resume {} --in AGENT` starts a new session with what is known of it",
+                session.id
+            ))?;
+            render::talk(&format!("cerberus: copied its transcript to {}", looked_for.display()));
+        }
+        Some(TranscriptPlace::Elsewhere { lies, .. }) => render::talk(&format!(
+            "cerberus: its transcript is {}; without --print it is copied to where {program} looks",
+            lies.display()
+        )),
+        Some(TranscriptPlace::Gone { .. }) => render::talk(&format!(
+            "cerberus: the transcript of session {id} is not on this machine, so {program} may not find it; \
+             `cerberus resume {id} --in AGENT` starts a new session with what is known of it",
+            id = session.id
+        )),
+    }
+    Ok(Start { words, cwd: session.cwd.clone() })
 }

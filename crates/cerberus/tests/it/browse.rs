@@ -168,15 +168,120 @@ fn a_session_is_resumed_by_its_own_agent() {
     let line = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(line, format!("cd {} && claude --resume aaaa-1\n", env.project().display()));
     assert!(String::from_utf8_lossy(&output.stderr).contains("not on this machine"));
-    // A program of that name shows where and how it was started.
-    let bin = env.root().join("bin");
-    write_program(&bin.join("claude"), "#!/bin/sh\necho \"$PWD $*\"\n");
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let output = env.command().args(["resume", "20260119"]).env("PATH", path).output().unwrap();
-    let started = format!("{} --resume aaaa-1\n", env.project().canonicalize().unwrap().display());
+    let output = with_program(&env, "claude", &["resume", "20260119"]);
+    let started = format!("{}\n--resume\naaaa-1\n", env.project().canonicalize().unwrap().display());
     assert_eq!(String::from_utf8_lossy(&output.stdout), started);
     env.ok(&["record", "next", "measure it"]);
     assert_eq!(env.run(&["resume"]).status.code(), Some(1), "nothing resumes a manual session");
+}
+
+/// Runs the command with a program of this name on PATH, which prints where and how it was started.
+fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Output {
+    let bin = env.root().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    write_program(&bin.join(name), "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$@\"\n");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    env.command().args(args).env("PATH", path).output().unwrap()
+}
+
+#[test]
+fn a_transcript_that_lies_elsewhere_is_put_where_its_agent_looks() {
+    let env = env();
+    let projects = env.root().join("user/.claude/projects");
+    let lies = projects.join("-old-folder/aaaa-1.jsonl");
+    fs::create_dir_all(lies.parent().unwrap()).unwrap();
+    fs::write(&lies, transcript("aaaa-1", 19, "write the checkpoint tests", "tests/e2e.rs", &[])).unwrap();
+    env.json(&["import", "claude-code", "--project", env.project().to_str().unwrap()]);
+    let folder: String =
+        env.project().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let looked_for = projects.join(folder).join("aaaa-1.jsonl");
+
+    let printed = env.run(&["resume", "20260119", "--print"]);
+    assert!(String::from_utf8_lossy(&printed.stderr).contains(lies.to_str().unwrap()), "{printed:?}");
+    assert!(!looked_for.exists(), "a look changes nothing");
+
+    let output = with_program(&env, "claude", &["resume", "20260119"]);
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("--resume\naaaa-1\n"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("copied its transcript to"), "{output:?}");
+    assert_eq!(fs::read(&looked_for).unwrap(), fs::read(&lies).unwrap());
+
+    fs::write(&looked_for, "what the agent wrote since").unwrap();
+    let output = with_program(&env, "claude", &["resume", "20260119"]);
+    assert!(output.stderr.is_empty() || !String::from_utf8_lossy(&output.stderr).contains("copied"), "{output:?}");
+    assert_eq!(fs::read_to_string(&looked_for).unwrap(), "what the agent wrote since");
+}
+
+#[test]
+fn a_session_goes_on_in_another_agent_with_a_handoff() {
+    let env = env();
+    two_sessions(&env);
+    env.ok(&["record", "decision", "tests use real processes"]);
+    for (agent, program, flags) in
+        [("codex", "codex", &[][..]), ("claude", "claude", &[]), ("gemini", "gemini", &["--prompt-interactive"])]
+    {
+        let output = with_program(&env, program, &["resume", "20260120", "--in", agent]);
+        let started = String::from_utf8(output.stdout).unwrap();
+        let mut lines = started.lines();
+        assert_eq!(lines.next(), env.project().canonicalize().unwrap().to_str(), "{agent}");
+        assert!(flags.iter().all(|flag| lines.next() == Some(flag)), "{agent}: {started}");
+        let text = lines.collect::<Vec<_>>().join("\n");
+        assert!(text.starts_with("# Context Handoff"), "{agent}: {text}");
+        for expected in [
+            "fix the race in process.rs",
+            "- stop_twice",
+            "## The Last Turns, Newest First",
+            "user: hello\nfix the race in process.rs, please\nagent: The supervisor still deadlocks.",
+            "tests use real processes",
+        ] {
+            assert!(text.contains(expected), "{agent}: no {expected:?} in {text}");
+        }
+        assert!(!text.contains("checkpoint tests"), "another session's work is not passed on: {text}");
+    }
+    let printed = env.json(&["resume", "20260120", "--in", "opencode"]);
+    assert_eq!(printed["command"].as_array().unwrap()[..2], [json!("opencode"), json!("--prompt")]);
+}
+
+#[test]
+fn a_handoff_keeps_to_its_length_and_the_newest_turn_stays() {
+    let env = env();
+    let turns: Vec<Value> = (10..50)
+        .flat_map(|second| {
+            let at = format!("2026-01-20T10:00:{second}.000Z");
+            let line = |kind: &str, uuid: String, content: Value| {
+                json!({"type": kind, "uuid": uuid, "sessionId": "cccc-3", "timestamp": at, "message": {"content": content}})
+            };
+            let said = format!("Step {second} is done. {}", "It took a while and changed a lot. ".repeat(20));
+            [
+                line("user", format!("p{second}"), json!(format!("please do step {second}"))),
+                line("assistant", format!("a{second}"), json!([{"type": "text", "text": said}])),
+            ]
+        })
+        .collect();
+    import(&env, "c", &transcript("cccc-3", 20, "begin", "src/a.rs", &turns));
+    let text = |tokens: &str| -> String {
+        let printed = env.json(&["resume", "20260120", "--in", "codex", "--tokens", tokens]);
+        printed["command"][1].as_str().unwrap().to_string()
+    };
+    let (short, long) = (text("600"), text("6000"));
+    assert!(cerberus_text::tokens::estimate(&short) <= 600, "{short}");
+    assert!(cerberus_text::tokens::estimate(&long) <= 6_000);
+    assert!(long.len() > 4 * short.len() && short.contains("user: please do step 49"), "{short}");
+    assert!(long.contains("user: please do step 48") && !long.contains("user: please do step 10\n"));
+}
+
+#[test]
+fn what_cannot_go_on_in_another_agent_is_said() {
+    let env = env();
+    two_sessions(&env);
+    let fails = |args: &[&str], words: &str| {
+        let output = env.run(args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains(words), "{args:?}: {told}");
+    };
+    fails(&["resume", "20260120", "--in", "nobody"], "unknown agent");
+    fails(&["resume", "20260120", "--tokens", "500"], "--in");
+    fails(&["resume", "20260120", "--in", "codex", "--tokens", "5"], "200..=20000");
+    fails(&["resume", "nothing of this", "--in", "codex"], "no session");
 }
 
 #[test]

@@ -47,7 +47,13 @@ pub fn parts(state: &PreservedState) -> Vec<HandoffSection> {
     });
     let files = state.included_files.iter().map(included);
     let first = urgent::parts(state).into_iter();
-    first.chain(listed).chain(last_words(state)).chain(files).filter(|part| !part.lines.is_empty()).collect()
+    first
+        .chain(listed)
+        .chain(last_words(state))
+        .chain(last_turns(state))
+        .chain(files)
+        .filter(|part| !part.lines.is_empty())
+        .collect()
 }
 
 /// A paragraph that cannot be mistaken for a heading.
@@ -85,6 +91,12 @@ fn issue(issue: &Issue) -> String {
 fn last_words(state: &PreservedState) -> Option<HandoffSection> {
     let words = state.last_words.as_deref()?;
     Some(quoted("## Last Words of the Previous Session".to_string(), words, SectionPriority::IfRoom(4)))
+}
+
+fn last_turns(state: &PreservedState) -> Option<HandoffSection> {
+    let turns = state.last_turns.iter().map(|turn| &**turn).collect::<Vec<_>>().join("\n\n");
+    let heading = "## The Last Turns, Newest First".to_string();
+    (!turns.is_empty()).then(|| quoted(heading, &turns, SectionPriority::IfRoom(3)))
 }
 
 fn included(file: &IncludedFile) -> HandoffSection {

@@ -42,6 +42,9 @@ pub struct PreservedState {
     pub earlier_messages: Vec<Passage>,
     /// The end of what the last session said, if it did not write a handoff.
     pub last_words: Option<Passage>,
+    /// What was asked and answered last, newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub last_turns: Vec<Passage>,
     /// The user changed the task since the last context began.
     pub task_has_changed: bool,
 }

@@ -30,6 +30,7 @@ mod preserve;
 mod progress;
 pub mod prune;
 pub mod runner;
+pub mod session_handoff;
 mod sessions;
 mod spent;
 pub mod start;

@@ -62,7 +62,7 @@ pub fn path(surroundings: &Surroundings, kept: &TranscriptFiles, session: &Sessi
 
 type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
-fn exported(open: DatabaseOpener, database: &Path, session: &str) -> Option<TranscriptEnding> {
+pub(super) fn exported(open: DatabaseOpener, database: &Path, session: &str) -> Option<TranscriptEnding> {
     // SQLite would block on a pipe.
     outside::open(database).ok()?;
     let exported = open(database, BUSY).and_then(|theirs| theirs.ending(session, TAIL_BYTES as usize));
@@ -71,15 +71,21 @@ fn exported(open: DatabaseOpener, database: &Path, session: &str) -> Option<Tran
 }
 
 /// Where the agent keeps the transcript of this session.
-fn find(kept: &TranscriptFiles, roots: &[PathBuf], session: &SessionRow) -> Option<PathBuf> {
-    let id = &session.agent_session_id;
-    // The id comes from outside and becomes part of a file name.
-    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
-        return None;
-    }
-    let (cwd, root) = (Path::new(&session.cwd), Path::new(&session.root));
-    let mut query = SessionQuery { id, cwd, root, started_at: session.started_at, entries_left: ENTRIES_MAX };
+pub(super) fn find(kept: &TranscriptFiles, roots: &[PathBuf], session: &SessionRow) -> Option<PathBuf> {
+    let mut query = query(session)?;
     roots.iter().find_map(|root| (kept.find)(root, &mut query))
+}
+
+pub(super) fn query(session: &SessionRow) -> Option<SessionQuery<'_>> {
+    let (id, cwd, root) = (file_id(session)?, Path::new(&session.cwd), Path::new(&session.root));
+    Some(SessionQuery { id, cwd, root, started_at: session.started_at, entries_left: ENTRIES_MAX })
+}
+
+/// The agent's id of the session, which comes from outside, if it can be part of a file name.
+fn file_id(session: &SessionRow) -> Option<&str> {
+    let id = session.agent_session_id.as_str();
+    let is_safe = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    (is_safe && !id.is_empty()).then_some(id)
 }
 
 fn read(path: &Path) -> io::Result<TranscriptEnding> {

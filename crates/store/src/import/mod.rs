@@ -5,6 +5,7 @@
 
 pub mod ending;
 pub mod files;
+pub mod place;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;

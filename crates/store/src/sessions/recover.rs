@@ -123,12 +123,6 @@ fn recover_each(
     Ok(())
 }
 
-/// Whether the session's transcript is on this machine; `None` if its agent keeps none that we can find.
-pub fn has_transcript(surroundings: &Surroundings, session: &SessionRow) -> Option<bool> {
-    let (_, kept) = transcripts_of(session)?;
-    Some(ending::ending(surroundings, kept, session).is_some())
-}
-
 /// Calls `read` with the view as the next session of the project will find it: crashed sessions are recovered, and
 /// nothing of that is kept. What was read before is passed on if it still holds.
 pub fn with_recovered<T>(

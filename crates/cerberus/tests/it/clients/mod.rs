@@ -10,6 +10,7 @@ mod loops;
 mod matrix;
 mod moments;
 mod night;
+mod resume;
 mod story;
 mod terminal;
 mod versions;

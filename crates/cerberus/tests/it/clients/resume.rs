@@ -1,0 +1,70 @@
+//! `cerberus resume` with the real agents, which it starts as a user would, but without a terminal.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use cerberus_agents::settings::shell_word;
+use cerberus_testkit::clients::Client;
+use cerberus_testkit::clients::claude_code::ClaudeCode;
+use cerberus_testkit::clients::codex::Codex;
+use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use cerberus_testkit::process::write_program;
+
+use super::{Stage, finish};
+
+const MARK: &str = "THE-ARGUMENTS";
+
+/// A program on the stage's PATH that runs `command` with its own arguments in the place of the mark.
+fn put_program(stage: &Stage, client: &dyn Client, command: &Command) {
+    let word = |text: &OsStr| match text.to_str().unwrap() {
+        MARK => "\"$@\"".to_string(),
+        text => shell_word(text),
+    };
+    let set = command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, word(value?))));
+    let words = set.chain([word(command.get_program())]).chain(command.get_args().map(word));
+    let script = format!("#!/bin/sh\nexec env {}\n", words.collect::<Vec<_>>().join(" "));
+    let path = stage.scratch.root().join("programs").join(client.pin().program);
+    let _ = std::fs::remove_file(&path);
+    write_program(&path, &script);
+}
+
+/// Runs `cerberus resume` to the end of the agent that it starts.
+fn resume(stage: &Stage, args: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cerberus"));
+    command.arg("resume").args(args).env_clear().env("HOME", stage.scratch.home()).env("PATH", &stage.path);
+    finish(command.current_dir(stage.scratch.repo()));
+}
+
+/// A session of one agent; what the other one's model is asked when it goes on.
+fn handed_over(from: &dyn Client, to: &dyn Client) {
+    let stage = Stage::new(from);
+    to.prepare(&stage.scratch);
+    let file = stage.scratch.repo().join("limiter.rs");
+    let replies = [
+        from.write(&file, "pub struct Limiter;\n"),
+        Reply::text("The limiter counts requests; the header is missing."),
+    ];
+    let server = ModelServer::start(replies);
+    finish(&mut from.session(&stage.place(&server), "Add a limiter with a Retry-After header"));
+    let id = stage.sessions()[0]["id"].as_str().unwrap().to_string();
+
+    let server = ModelServer::start([Reply::text("I go on.")]);
+    put_program(&stage, to, &to.session(&stage.place(&server), MARK));
+    resume(&stage, &[&id, "--in", to.pin().program]);
+    let text = request_text(&server.main_requests()[0]);
+    for expected in
+        ["# Context Handoff", "Add a limiter with a Retry-After header", "limiter.rs", "the header is missing"]
+    {
+        assert!(text.contains(expected), "no {expected:?} in {text}");
+    }
+}
+
+#[test]
+fn a_session_of_claude_code_goes_on_in_codex() {
+    handed_over(&ClaudeCode, &Codex);
+}
+
+#[test]
+fn a_session_of_codex_goes_on_in_claude_code() {
+    handed_over(&Codex, &ClaudeCode);
+}

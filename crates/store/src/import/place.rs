@@ -1,0 +1,62 @@
+//! Where the transcript of a session is, and whether its agent would find it there. Not for hooks: every name in an agent's
+//! folders may be read.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use cerberus_agents::install::{Profile, Surroundings};
+use cerberus_record::id::Agent;
+
+use super::{ending, files};
+use crate::view::SessionRow;
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum TranscriptPlace {
+    /// The agent finds it.
+    Found,
+    /// The agent looks in another place.
+    Elsewhere { lies: PathBuf, looked_for: PathBuf },
+    /// It is not on this machine. `looked_for` is where the agent would find it, if a file is enough.
+    Gone { looked_for: Option<PathBuf> },
+}
+
+/// `None` for a session of an agent whose transcripts we cannot read.
+pub fn transcript_place(surroundings: &Surroundings, session: &SessionRow) -> Option<TranscriptPlace> {
+    let agent = Agent::from_name(&session.agent)?;
+    let kept = Profile::of(agent)?.transcripts?;
+    let (roots, query) = ((kept.roots)(surroundings), ending::query(session)?);
+    let is_found = match kept.open {
+        Some(open) => roots.iter().any(|path| ending::exported(open, path, query.id).is_some()),
+        None => ending::find(kept, &roots, session).is_some(),
+    };
+    if is_found {
+        return Some(TranscriptPlace::Found);
+    }
+    let looked_for = kept.place.zip(roots.first()).map(|(place, root)| place(root, &query));
+    let recorded = ending::path(surroundings, kept, session).filter(|_| session.device.is_none());
+    let anywhere = || {
+        let all = roots.iter().flat_map(|root| files::transcripts(agent, root).unwrap_or_default());
+        let is_it = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(query.id));
+        all.into_iter().find(is_it)
+    };
+    Some(match (recorded.or_else(anywhere), looked_for) {
+        (Some(lies), Some(looked_for)) => TranscriptPlace::Elsewhere { lies, looked_for },
+        (Some(_), None) => TranscriptPlace::Found,
+        (None, looked_for) => TranscriptPlace::Gone { looked_for },
+    })
+}
+
+/// Writes a transcript where its agent looks for it. Nothing is overwritten.
+pub fn put_transcript(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut file = File::create_new(place)?;
+    let written = write(&mut file).and_then(|()| file.flush());
+    if written.is_err() {
+        // Half a transcript would be resumed as if it were whole.
+        let _ = fs::remove_file(place);
+    }
+    written
+}
