@@ -128,10 +128,17 @@ fn trust(surroundings: &Surroundings, _: InstallScope) -> HookTrust {
     }
 }
 
+/// Unless its settings say otherwise.
+const USUAL_DAYS_KEPT: u64 = 30;
+
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["projects"]),
     find,
     place: Some(|root, query| root.join(folder_name(query.cwd)).join(format!("{}.jsonl", query.id))),
+    days_kept: |surroundings| {
+        let settings = read(&dir(surroundings)?.join("settings.json"));
+        Some(settings["cleanupPeriodDays"].as_u64().unwrap_or(USUAL_DAYS_KEPT))
+    },
     ..TranscriptFiles::DEFAULT
 };
 

@@ -81,6 +81,26 @@ fn files(surroundings: &Surroundings, scope: InstallScope) -> Vec<SettingsFile> 
     in_dir(dir, FILES)
 }
 
+/// Thirty days, unless its settings say otherwise in hours, days, weeks or months.
+fn days_kept(surroundings: &Surroundings) -> Option<u64> {
+    let text = outside::text(&dir(surroundings)?.join("settings.json"), SETTINGS_BYTES_MAX).unwrap_or_default();
+    let settings: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let retention = &settings["general"]["sessionRetention"];
+    if retention["enabled"] == false {
+        return None;
+    }
+    let age = retention["maxAge"].as_str().unwrap_or("30d");
+    let (number, unit) = age.split_at_checked(age.len().checked_sub(1)?)?;
+    let number: u64 = number.parse().ok()?;
+    match unit {
+        "h" => Some(number.div_ceil(24)),
+        "d" => Some(number),
+        "w" => number.checked_mul(7),
+        "m" => number.checked_mul(30),
+        _ => None,
+    }
+}
+
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["tmp"]),
     // Gemini CLI also stores other things as JSON.
@@ -90,6 +110,7 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     },
     path_hints,
     find,
+    days_kept,
     writes_uses_at_end: true,
     ..TranscriptFiles::DEFAULT
 };

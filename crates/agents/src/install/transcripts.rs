@@ -27,6 +27,8 @@ pub struct TranscriptFiles {
     /// Where below the first root the agent looks for the transcript of a session that it is to resume; `None` if a file
     /// that is put there is not enough.
     pub place: Option<fn(root: &Path, query: &SessionQuery) -> PathBuf>,
+    /// After how many days the agent deletes a transcript; `None` if it keeps them.
+    pub days_kept: fn(&Surroundings) -> Option<u64>,
     /// The agent writes a tool use only when it has ended, so the last message of a transcript may announce one.
     pub writes_uses_at_end: bool,
 }
@@ -41,6 +43,7 @@ impl TranscriptFiles {
         open: None,
         find: |_, _| None,
         place: None,
+        days_kept: |_| None,
         writes_uses_at_end: false,
     };
 }

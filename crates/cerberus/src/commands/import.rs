@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use cerberus_agents::install;
 use cerberus_agents::install::transcripts::TranscriptFiles;
+use cerberus_agents::install::{self, Surroundings};
 use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_store::brief::learn;
@@ -55,6 +55,12 @@ fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
     let mut known = install::ALL.to_vec();
     known.sort_by_key(|profile| profile.agent.name());
     known.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
+}
+
+/// That an agent deletes its transcripts, if it does.
+pub(super) fn deleting(surroundings: &Surroundings, transcripts: Option<&TranscriptFiles>) -> Option<String> {
+    let days = (transcripts?.days_kept)(surroundings)?;
+    Some(format!("deletes transcripts after {}", render::count(days as usize, "day")))
 }
 
 fn names() -> String {
@@ -175,6 +181,12 @@ impl ImportArgs {
                 return Ok(());
             }
             None => tallies.iter().for_each(|(agent, tally)| render::line(&format!("{agent}: {}", tally.line()))),
+        }
+        let surroundings = context.agent_surroundings();
+        for (agent, transcripts) in known().filter(|(agent, _)| tallies.iter().any(|(read, _)| read == agent)) {
+            if let Some(deleting) = deleting(&surroundings, Some(transcripts)) {
+                render::talk(&format!("cerberus: {agent} {deleting}; what is imported stays"));
+            }
         }
         if total.report.damaged_lines > 0 {
             render::talk(&format!("cerberus: skipped {}", render::count(total.report.damaged_lines, "damaged line")));

@@ -447,3 +447,33 @@ fn a_data_folder_that_cannot_be_written_is_found() {
     }
     assert!(told("home")["detail"].as_str().unwrap().ends_with("is read-only, so nothing is stored"), "{report}");
 }
+
+#[test]
+fn an_agent_that_deletes_its_transcripts_is_named() {
+    let env = env();
+    let settings = |agent: &str, text: &str| {
+        let folder = env.root().join("user").join(agent);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("settings.json"), text).unwrap();
+    };
+    let said = |agent: &str| {
+        env.ok(&["install", "--agent", agent]);
+        check(&env, agent)["detail"].as_str().unwrap().to_string()
+    };
+    settings(".claude", "{}");
+    assert!(said("claude-code").contains("deletes transcripts after 30 days"), "{}", said("claude-code"));
+    settings(".claude", r#"{"cleanupPeriodDays": 365}"#);
+    assert!(said("claude-code").contains("deletes transcripts after 365 days"));
+    settings(".gemini", r#"{"general": {"sessionRetention": {"maxAge": "2w"}}}"#);
+    assert!(said("gemini").contains("deletes transcripts after 14 days"));
+    settings(".gemini", r#"{"general": {"sessionRetention": {"enabled": false}}}"#);
+    assert!(!said("gemini").contains("deletes"));
+    settings(".gemini", "not JSON");
+    settings(".claude", "[]");
+    let transcript = env.root().join("user/.claude/projects/x");
+    fs::create_dir_all(&transcript).unwrap();
+    fs::write(transcript.join("a.jsonl"), crate::browse::transcript("aaaa-1", 19, "write it", "a.rs", &[])).unwrap();
+    let output = env.run(&["import", "claude-code"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("claude-code deletes transcripts after 30 days; what is imported stays"), "{told}");
+}

@@ -9,6 +9,7 @@ use cerberus_store::view::Store;
 
 use super::{HealthCheck, bad, good};
 use crate::commands::check::wire::is_enforcing;
+use crate::commands::import::deleting;
 use crate::context::Context;
 
 /// What is wrong, and what to do about it.
@@ -79,6 +80,7 @@ fn check(
         problem = problem.or_else(|| subject.enforcement(&scopes, &mut said));
     }
     said.push(last_heard(context, store, profile));
+    said.extend(deleting(surroundings, profile.transcripts));
     match problem {
         None => good(name, said.join("; ")),
         Some((problem, fix)) => bad(name, said_with(problem, &said), fix),
