@@ -4,15 +4,21 @@
 //! It outlives the transcripts, which agents delete. The segments are the truth; the index can be made anew from them.
 //! A process of its own writes it, never a hook. The store knows nothing of it.
 
+mod clean;
+pub mod index;
 pub mod segment;
+pub mod write;
 
 use std::io;
 use std::path::PathBuf;
 
-use cerberus_agents::conversation::Part;
+use cerberus_agents::conversation::{Part, parts};
 use cerberus_os::home::Home;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
+
+use self::clean::with_name;
+use self::index::{Index, LineReader, referred};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -42,23 +48,55 @@ pub struct Conversation {
 }
 
 /// What the archive has of a session; `None` if nothing.
-pub fn find(_home: &Home, _agent: Agent, _session: &str) -> Result<Option<Conversation>, ArchiveError> {
-    Ok(None)
+pub fn find(home: &Home, agent: Agent, session: &str) -> Result<Option<Conversation>, ArchiveError> {
+    match Index::open(home)? {
+        Some(index) => Ok(index.conversations(Some((agent, session)))?.pop()),
+        None => Ok(None),
+    }
+}
+
+/// Everything that the archive has, newest first.
+pub fn conversations(home: &Home) -> Result<Vec<Conversation>, ArchiveError> {
+    Index::open(home)?.map_or(Ok(Vec::new()), |index| index.conversations(None))
 }
 
 /// The cleaned lines of one of a conversation's transcripts, in their order. They are the agent's own JSON, so that the
 /// transcript can be put back: secrets are `[redacted:…]`, contents of files are `[not kept: …]`, and signatures and
 /// encrypted thoughts are left out.
 pub fn lines(
-    _home: &Home,
-    _conversation: &Conversation,
-    _source: usize,
-    _take: &mut dyn FnMut(&str),
+    home: &Home,
+    conversation: &Conversation,
+    source: usize,
+    take: &mut dyn FnMut(&str),
 ) -> Result<(), ArchiveError> {
+    let Some(index) = Index::open(home)? else { return Ok(()) };
+    let wanted = conversation.sources.get(source).map(|path| path.to_string_lossy().into_owned());
+    let mut reader = LineReader::new(home, &index);
+    for (place, of, _) in index.blocks_of(conversation.agent, &conversation.session)? {
+        if Some(of) != wanted {
+            continue;
+        }
+        let Some(block) = segment::block(home, place)? else { continue };
+        for line in block.lines {
+            let line = match referred(&line) {
+                Some(hash) => reader.line(hash)?,
+                None => Some(line),
+            };
+            if let Some(line) = line {
+                take(&with_name(&line, &conversation.session));
+            }
+        }
+    }
     Ok(())
 }
 
 /// A conversation to read: prompts, messages, calls and what they answered, in order, without its subagents.
-pub fn read(_home: &Home, _conversation: &Conversation) -> Result<Vec<Part>, ArchiveError> {
-    Ok(Vec::new())
+pub fn read(home: &Home, conversation: &Conversation) -> Result<Vec<Part>, ArchiveError> {
+    let mut found = Vec::new();
+    lines(home, conversation, 0, &mut |line| {
+        if let Ok(value) = serde_json::from_slice(line.as_bytes()) {
+            found.extend(parts(&value));
+        }
+    })?;
+    Ok(found)
 }

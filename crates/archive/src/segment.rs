@@ -5,7 +5,7 @@
 //! removed by the next writer, and what is damaged loses nothing but itself.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cerberus_agents::conversation::Call;
@@ -21,7 +21,7 @@ const MAGIC: &[u8; 4] = b"CRB1";
 const FRAME_BYTES: usize = 16;
 
 /// How much text a block holds. A reader unpacks a block to show one line of it.
-pub const BLOCK_TEXT_BYTES: usize = 256 * 1024;
+pub const BLOCK_TEXT_BYTES: usize = 128 * 1024;
 
 /// No block is longer: one line may be.
 const BLOCK_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -129,16 +129,17 @@ pub enum Found {
     },
 }
 
-/// Reads a segment block by block. Never more than one block is in memory.
+/// Reads a segment block by block, from an offset. Never more than one block is in memory.
 pub fn each_block(
     home: &Home,
     number: u32,
     path: &Path,
+    from: u64,
     mut take: impl FnMut(Found) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
     let mut file = home.open(path, Access::Read)?;
     let end = file.metadata()?.len();
-    let mut at = 0;
+    let mut at = from;
     while at < end {
         match read_at(&mut file, number, at)? {
             Some((place, block)) => {
@@ -213,14 +214,4 @@ fn next_block(file: &mut (impl Read + Seek), segment: u32, from: u64, end: u64) 
         at += (read - MAGIC.len() + 1) as u64;
     }
     Ok(end)
-}
-
-/// Appends a block and makes it durable.
-pub fn append(home: &Home, number: u32, block: &Block) -> Result<BlockPlace, ArchiveError> {
-    let packed = block.pack()?;
-    let mut file = home.open(&segment_path(home, number), Access::AppendOrCreate)?;
-    let offset = file.metadata()?.len();
-    file.write_all(&packed)?;
-    file.sync_data()?;
-    Ok(BlockPlace { segment: number, offset, bytes: packed.len() as u64 })
 }
