@@ -4,9 +4,13 @@
 //! It outlives the transcripts, which agents delete. The segments are the truth; the index can be made anew from them.
 //! A process of its own writes it, never a hook. The store knows nothing of it.
 
+pub mod capability;
 mod clean;
+pub mod erase;
 pub mod index;
+pub mod search;
 pub mod segment;
+pub mod update;
 pub mod write;
 
 use std::io;
@@ -16,6 +20,7 @@ use cerberus_agents::conversation::{Part, parts};
 use cerberus_os::home::Home;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
+use cerberus_store::view::StoreError;
 
 use self::clean::with_name;
 use self::index::{Index, LineReader, referred};
@@ -24,6 +29,11 @@ use self::index::{Index, LineReader, referred};
 pub enum ArchiveError {
     #[error("the archive: {0}")]
     Io(#[from] io::Error),
+    /// A transcript.
+    #[error("{0}")]
+    Unreadable(io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
     #[error("the archive: {0}")]
     Json(#[from] serde_json::Error),
     #[error("the index of the archive: {0}")]

@@ -77,20 +77,18 @@ impl<'h> Archive<'h> {
         let name = source.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
         if plain.ends_with(".json") {
-            let bytes = files::read_within(source.path, WHOLE_BYTES_MAX)?;
+            let bytes = files::read_within(source.path, WHOLE_BYTES_MAX).map_err(ArchiveError::Unreadable)?;
             return self.add_whole(source, &bytes);
         }
         let is_plain = plain == name;
         let known = self.known(source)?;
         let mut from = known.as_ref().map_or(0, |head| head.to);
-        if is_plain
-            && from > 0
-            && (outside::open(source.path)?.metadata()?.len() < from
-                || mark(source.path, from)? != known.as_ref().map(|head| head.mark))
-        {
+        let is_same = |head: &Head| is_plain && matches!(mark(source.path, from), Ok(Some(mark)) if mark == head.mark);
+        if is_plain && known.as_ref().is_some_and(|head| !is_same(head)) {
+            // The agent wrote it anew.
             from = 0;
         }
-        let mut reader = files::reader(source.path)?;
+        let mut reader = files::reader(source.path).map_err(ArchiveError::Unreadable)?;
         if from > 0 {
             skip(&mut reader, from, source.path, is_plain)?;
         }
