@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::ArchiveError;
 use crate::index::{self, Index, line_hash, referred};
 use crate::segment::{self, Block, Found, Head, each_block, segments};
-use crate::write::lock;
+use crate::write::{lock, stored_bytes};
 
 /// What happens to a line: `None` removes it.
 type Change<'c> = dyn Fn(&Head, Option<Timestamp>, &str) -> Option<String> + 'c;
@@ -42,6 +42,28 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> 
 /// Keeps only the sessions that are wanted.
 pub fn retain(home: &Home, is_kept: &dyn Fn(&Head) -> bool) -> Result<(), ArchiveError> {
     rewrite(home, &|head| !is_kept(head), &unchanged)
+}
+
+/// Removes what is older than a time, and the oldest until the rest fits.
+pub fn expire(home: &Home, before: Option<Timestamp>, max_bytes: Option<u64>) -> Result<(), ArchiveError> {
+    let mut all = crate::conversations(home)?;
+    let (bytes, _) = stored_bytes(home);
+    let text: u64 = all.iter().map(|one| one.text_bytes).sum();
+    let mut left = bytes as f64;
+    let mut due = HashSet::new();
+    // The newest come first.
+    while let Some(oldest) = all.pop() {
+        let is_old = before.is_some_and(|before| oldest.last_at.is_some_and(|at| at < before));
+        if !is_old && max_bytes.is_none_or(|max| left <= max as f64) {
+            break;
+        }
+        left -= oldest.text_bytes as f64 * bytes as f64 / text.max(1) as f64;
+        due.insert((oldest.agent, oldest.session));
+    }
+    match due.is_empty() {
+        true => Ok(()),
+        false => retain(home, &|head| !due.contains(&(head.agent, head.session.clone()))),
+    }
 }
 
 /// Removes everything.

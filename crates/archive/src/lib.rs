@@ -70,6 +70,11 @@ pub fn conversations(home: &Home) -> Result<Vec<Conversation>, ArchiveError> {
     Index::open(home)?.map_or(Ok(Vec::new()), |index| index.conversations(None))
 }
 
+/// How many bytes of the archive cannot be read.
+pub fn damaged_bytes(home: &Home) -> Result<u64, ArchiveError> {
+    Index::open(home)?.map_or(Ok(0), |index| index.damaged_bytes())
+}
+
 /// The cleaned lines of one of a conversation's transcripts, in their order. They are the agent's own JSON, so that the
 /// transcript can be put back: secrets are `[redacted:…]`, contents of files are `[not kept: …]`, and signatures and
 /// encrypted thoughts are left out.

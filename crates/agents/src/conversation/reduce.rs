@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 
 use cerberus_record::id::fnv1a;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Call;
 use super::forms::{self, Object};
 
 /// What is kept of the contents of files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeepFiles {
     /// Nothing: what was said, what commands printed.
     #[default]

@@ -96,6 +96,10 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
 }
 
 /// `3 files`, `1 file`.
+pub fn bytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
 pub fn count(number: usize, thing: &str) -> String {
     counted(number, thing, &format!("{thing}s"))
 }
