@@ -4,6 +4,7 @@
 //! made visible here. One call prints one line, except for [`block`].
 
 pub mod columns;
+pub mod conversation;
 #[cfg(feature = "loop")]
 pub mod loops;
 pub mod memory;
