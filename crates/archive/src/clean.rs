@@ -16,9 +16,9 @@ const NAME_BYTES_MAX: usize = 64;
 /// Lines are limited, so texts need no limit of their own.
 const WORDS: Keep = Keep::words(1 << 40, 0);
 
-/// Stands for the session's own name, which is the only difference between the lines of a session and its forks. JSON
-/// has no such character.
-const OWN_NAME: char = '\u{1a}';
+/// Stands for the session's own name, which is the only difference between the lines of a session and its forks. It is no
+/// character of any text.
+const OWN_NAME: char = '\u{fdd0}';
 
 /// Cleans the lines of one session.
 pub struct LineCleaner<'h> {
@@ -45,7 +45,7 @@ impl<'h> LineCleaner<'h> {
     pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> String {
         reducer.reduce(line);
         self.clean(line);
-        let line = line.to_string();
+        let line = line.to_string().replace(OWN_NAME, "");
         match self.session.len() {
             // A short name may be a part of anything.
             0..8 => line,
