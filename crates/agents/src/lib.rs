@@ -10,6 +10,7 @@ pub mod claude_code;
 pub mod cline;
 mod code;
 pub mod codex;
+pub mod conversation;
 pub mod copilot;
 pub mod cursor;
 pub mod gemini;

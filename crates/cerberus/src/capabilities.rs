@@ -1,5 +1,6 @@
 //! The capabilities that this program is made of, on top of the store.
 
+use cerberus_archive::capability::ArchiveCapability;
 use cerberus_checks::enforce::CheckCapability;
 #[cfg(feature = "loop")]
 use cerberus_loop::run::erase::LoopCapability;
@@ -8,6 +9,7 @@ use cerberus_store::capability::Capabilities;
 use cerberus_sync::detached::SyncCapability;
 
 pub const ALL: Capabilities<'static> = &[
+    &ArchiveCapability,
     &CheckCapability,
     #[cfg(feature = "loop")]
     &LoopCapability,

@@ -147,6 +147,9 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         let PendingAnswer { agent, session, located, .. } = &*waiting;
         let ending = TurnEnding { agent: *agent, session, located, payload: &payload };
         print(before::at_stop(home, clock, &ending)?)?;
+        if has_transcript(&payload) {
+            capabilities::ALL.iter().for_each(|capability| capability.after_turn(home, clock));
+        }
         if !shell_edits::are_unreported(*agent) {
             return Ok(());
         }
@@ -164,6 +167,15 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         answer::confirm(home, clock, &answer)?;
     }
     Ok(())
+}
+
+/// Whether the payload names a transcript that exists.
+fn has_transcript(payload: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        transcript_path: std::path::PathBuf,
+    }
+    serde_json::from_slice::<Named>(payload).is_ok_and(|named| named.transcript_path.is_file())
 }
 
 fn variable(name: &str) -> Option<String> {

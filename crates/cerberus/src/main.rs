@@ -9,6 +9,7 @@ mod context;
 mod failure;
 mod hook;
 mod mcp;
+mod passages;
 mod platform;
 mod render;
 mod report;

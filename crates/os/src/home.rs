@@ -153,6 +153,11 @@ impl Home {
         self.root.join("backups")
     }
 
+    /// What was said and printed in sessions, cleaned, and the index of it. No hook opens it.
+    pub fn archive_dir(&self) -> PathBuf {
+        self.root.join("archive")
+    }
+
     /// Keys, spaces and what waits to be sent to other devices.
     pub fn sync_dir(&self) -> PathBuf {
         self.root.join("sync")

@@ -33,6 +33,10 @@ pub trait Capability {
         Ok(())
     }
 
+    /// Called when the transcript of a session has grown: after a turn, after a session, after a recovery. Does not wait
+    /// for what it starts.
+    fn after_turn(&self, _home: &Home, _clock: &Clock) {}
+
     /// Called when a session has ended. Does not wait for what it starts.
     fn after_end(&self, _home: &Home, _clock: &Clock) {}
 

@@ -15,6 +15,7 @@ use cerberus_store::view::Store;
 use cerberus_store::view::fold;
 use serde_json::{Map, Value, json};
 
+use super::archive;
 use super::log::ListedJson;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -100,6 +101,7 @@ impl ImportArgs {
         let user = context.agent_surroundings().user();
         let mut tallies: Vec<(Agent, ImportTally)> = Vec::new();
         let mut progress = Progress::new("transcripts");
+        let mut folded = 0;
         for (index, (agent, file)) in files.iter().enumerate() {
             if tallies.last().is_none_or(|(last, _)| last != agent) {
                 tallies.push((*agent, ImportTally::default()));
@@ -117,6 +119,8 @@ impl ImportArgs {
             }
             if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
                 fold::fold(&context.home, &mut store)?;
+                archive::imported(context, &store, &files[folded..=index])?;
+                folded = index + 1;
             }
             progress.at(index + 1, files.len());
         }

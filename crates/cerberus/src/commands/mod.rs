@@ -20,6 +20,7 @@ macro_rules! commands {
     };
 }
 
+mod archive;
 pub mod brief;
 pub mod check;
 mod completions;
@@ -129,6 +130,7 @@ commands! {
         Forget(forget::ForgetArgs),
         Install(install::InstallArgs),
         Import(import::ImportArgs),
+        Archive(archive::ArchiveArgs),
         Doctor(doctor::DoctorArgs),
         Try(try_out::TryArgs),
         #[cfg(feature = "loop")]

@@ -10,6 +10,7 @@ use cerberus_record::clean::text::line;
 use cerberus_store::sessions::caller::{self, CalledBy};
 
 use super::Command;
+use super::archive::ArchiveArgs;
 use super::check::CheckCommand;
 use super::forget::{self, ForgetArgs};
 use super::import::ImportArgs;
@@ -85,6 +86,11 @@ impl Command {
             Command::Import(ImportArgs { forgotten: true, agent: _, project: _, paths: _ }) => {
                 only("bring back what was forgotten", "the user had it deleted")
             }
+            Command::Archive(ArchiveArgs { delete: true, detached: _ }) => {
+                only("delete the archive", "conversations that agents deleted are gone then")
+            }
+            // Hooks start it below the agent; it keeps what hooks would keep.
+            Command::Archive(ArchiveArgs { delete: false, detached: _ }) => Anyone,
             Command::Forget(command) => forget(command),
             Command::Review(_) => only("review proposals", DECIDES),
             Command::Summarize(SummarizeArgs { detached: false, id: _ }) => {
@@ -327,6 +333,8 @@ mod tests {
         "session export",
         "session import x",
         "project",
+        "archive",
+        "archive --detached",
         "summarize --detached -- s",
         "sync",
         "sync --detached",

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::log::SessionFilter;
 use crate::context::Context;
-use crate::failure::{CommandFailure, Result};
+use crate::failure::Result;
+use crate::passages::{self, OWN_KINDS};
 use crate::render;
 use crate::render::progress::Progress;
 use crate::render::style::Screen;
@@ -17,7 +18,8 @@ use crate::render::{page, sessions};
 
 /// Search everything kept, best match first
 ///
-/// Titles, prompts, closing words, decisions, blockers, files, functions, commands, commits and memories. Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *
+/// Titles, decisions, blockers, files, functions, commits, memories, and in the archive every message, command, error
+/// and line that a command printed. Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *
 /// matches any ending. `cerberus memory search` searches memories only.
 #[derive(clap::Args)]
 pub struct SearchArgs {
@@ -34,6 +36,10 @@ pub struct SearchArgs {
     #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(KINDS))]
     kind: Option<String>,
 
+    /// Only sessions that read or wrote this file: its path, or the end of it
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+
     #[command(flatten)]
     only: SessionFilter,
 }
@@ -41,7 +47,7 @@ pub struct SearchArgs {
 pub const LIMIT: u16 = 20;
 
 /// The kinds of results.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 21] = [
     "title",
     "prompt",
     "said",
@@ -53,6 +59,9 @@ pub const KINDS: [&str; 18] = [
     "read",
     "function",
     "command",
+    "error",
+    "output",
+    "thought",
     "test",
     "commit",
     "pull_request",
@@ -111,7 +120,7 @@ impl SearchResult {
 impl SearchArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let text = self.query.join(" ");
-        let hits = hits(context, &text, self.limit, self.kind.as_deref(), &self.only)?;
+        let hits = hits(context, &text, self.limit, self.kind.as_deref(), self.file.as_deref(), &self.only)?;
         if context.json {
             render::json(&json!(hits.into_iter().map(SearchResult::of).collect::<Vec<_>>()));
             return Ok(());
@@ -134,6 +143,7 @@ pub fn hits(
     text: &str,
     limit: u16,
     kind: Option<&str>,
+    file: Option<&str>,
     only: &SessionFilter,
 ) -> Result<Vec<SearchHit>> {
     let mut store = context.view()?;
@@ -152,8 +162,11 @@ pub fn hits(
         since: only.since(context.clock.now),
     };
     let mut progress = Progress::new("sessions indexed");
-    search::search(&mut store, &query, context.clock.now, |done, left| progress.at(done, done + left))
-        .map_err(CommandFailure::from)
+    let found = match kind {
+        Some(kind) if OWN_KINDS.contains(&kind) => Vec::new(),
+        _ => search::search(&mut store, &query, context.clock.now, |done, left| progress.at(done, done + left))?,
+    };
+    passages::added(context, &store, &query, file, found)
 }
 
 #[cfg(test)]

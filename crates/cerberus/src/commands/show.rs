@@ -1,28 +1,47 @@
 use cerberus_store::browse::page::{self, Page};
+use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
+use super::archive;
 use super::log::ListedJson;
 use crate::context::Context;
-use crate::failure::Result;
+use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::conversation::{self, turns};
 use crate::render::style::Screen;
 use crate::render::time::LocalTime;
 use crate::render::{page as pager, sessions};
 
 /// Show one session: asked, done, decided, left, files, tests
 ///
-/// Also its commits, what it had been told, and what of that it used.
+/// Also its commits, what it had been told, and what of that it used. With --full the conversation itself, from the
+/// archive: prompts, messages, commands and what they printed.
 #[derive(clap::Args)]
 pub struct ShowArgs {
     /// The session: the beginning of its id, or words of its title [default: the newest session of this project]
     #[arg(value_name = "ID")]
     id: Vec<String>,
+
+    /// The whole conversation, with long outputs folded
+    #[arg(long)]
+    full: bool,
+
+    /// The whole conversation as Markdown, with nothing folded
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+
+    /// Only the turn with this number; the first is 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    turn: Option<u32>,
 }
 
 impl ShowArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.swept_store()?;
         let session = context.session_or_newest(&mut store, &self.id.join(" "))?;
+        if self.full || self.markdown || self.turn.is_some() {
+            return self.conversation(context, &store, &session);
+        }
         let page = page::page(&store, &context.clock, session)?;
         if context.json {
             render::json(&as_json(&page));
@@ -30,6 +49,41 @@ impl ShowArgs {
         }
         let screen = Screen::of_stdout();
         pager::page(&screen, &sessions::page(&screen, &LocalTime::new(context.clock.now), &page));
+        Ok(())
+    }
+
+    fn conversation(&self, context: &Context, store: &Store, session: &SessionRow) -> Result<()> {
+        let Some(kept) = archive::conversation(context, session)? else {
+            return Err(anyhow::anyhow!("the archive has nothing of session {}", session.id))
+                .hint("`cerberus archive` archives what transcripts there are; `cerberus show ID` shows the rest");
+        };
+        let mut turns = turns(cerberus_archive::read(&context.home, &kept)?);
+        if let Some(number) = self.turn {
+            let all = turns.len();
+            turns.retain(|turn| turn.number == number as usize);
+            if turns.is_empty() {
+                return Err(anyhow::anyhow!("the conversation has {}", render::count(all, "turn")))
+                    .hint("give the number of one of them to --turn");
+            }
+        }
+        let title = store.titles(std::slice::from_ref(session), context.clock.now)?.remove(&session.row);
+        let title = title.unwrap_or_else(|| session.id.to_string());
+        if context.json {
+            let shown: Vec<Value> =
+                turns.iter().map(|turn| json!({"turn": turn.number, "parts": turn.parts})).collect();
+            render::json(&json!({
+                "session": session.id, "agent": session.agent, "agent_session_id": session.agent_session_id,
+                "project": session.project_name, "title": title, "turns": shown,
+            }));
+            return Ok(());
+        }
+        let local = LocalTime::new(context.clock.now);
+        if self.markdown {
+            render::block(&conversation::markdown(&local, &title, &turns));
+            return Ok(());
+        }
+        let screen = Screen::of_stdout();
+        pager::page(&screen, &conversation::lines(&screen, &local, &title, &turns));
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ use cerberus_store::sessions::sweep::derive_state;
 use cerberus_store::view::{FactFilter, SessionRow, Store};
 use serde_json::{Value, json};
 
+use super::archive::Held;
 use super::log::ListedJson;
 use super::pause::{self, storing};
 use super::project::ProjectFolders;
@@ -58,6 +59,7 @@ struct Glance {
     approved: usize,
     proposed: usize,
     kept: KeptAmount,
+    archive: Held,
     folders: ProjectFolders,
     shut: Option<StorageBlock>,
     /// Whether the user's checks are enforced here; `None` if there are none.
@@ -101,6 +103,7 @@ impl Glance {
             approved: count(MemoryStatus::Approved),
             proposed: count(MemoryStatus::Proposed),
             kept: KeptAmount::of(context, store)?,
+            archive: Held::of(context)?,
             folders: ProjectFolders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
             checks: pause::checks(context),
@@ -130,7 +133,7 @@ impl Glance {
             "home": render::path(context.home.root()), "failures": failed,
             "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
             "checks": self.checks,
-            "store": self.kept.json(), "folders": self.folders.json(), "sync": self.sync_json,
+            "store": self.kept.json(), "archive": self.archive.json(), "folders": self.folders.json(), "sync": self.sync_json,
         })
     }
 
@@ -186,6 +189,7 @@ impl Glance {
         let health: Vec<String> = self.settings_problem.iter().cloned().chain(failed).collect();
         let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
         let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
+        lines.push(("archive", self.archive.line()));
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
@@ -223,7 +227,7 @@ impl KeptAmount {
     }
 
     fn line(&self) -> String {
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        let mib = render::bytes;
         let StoredAmount { journal_bytes, view_bytes } = self.stored;
         let mut parts = vec![format!("journal {}, view {}", mib(journal_bytes), mib(view_bytes))];
         match (self.config.retention, self.config.max_size) {

@@ -4,6 +4,7 @@
 //! made visible here. One call prints one line, except for [`block`].
 
 pub mod columns;
+pub mod conversation;
 #[cfg(feature = "loop")]
 pub mod loops;
 pub mod memory;
@@ -96,6 +97,10 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
 }
 
 /// `3 files`, `1 file`.
+pub fn bytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
 pub fn count(number: usize, thing: &str) -> String {
     counted(number, thing, &format!("{thing}s"))
 }

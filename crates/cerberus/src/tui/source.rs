@@ -23,6 +23,7 @@ use crate::commands::memory::{changed, find};
 use crate::commands::stats::files_line;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::passages;
 use crate::render::time::LocalTime;
 
 /// How many sessions the first frame has.
@@ -123,9 +124,12 @@ impl ScreenSource {
         if state.filter.searched != typed {
             state.filter.searched = typed.to_string();
             state.filter.found.clear();
+            state.filter.passages.clear();
             if typed.chars().count() >= SEARCH_CHARS_MIN {
                 self.store.index_entries(|_, _| {})?;
                 state.filter.found = self.store.sessions_with(typed, None, now)?.into_iter().collect();
+                state.filter.passages = passages::by_session(&self.context, &self.store, typed)?;
+                state.filter.found.extend(state.filter.passages.keys());
             }
         }
         let missing = state.selected().filter(|_| state.page().is_none()).map(|listed| listed.session.clone());

@@ -67,6 +67,8 @@ pub struct Filter {
     pub searched: String,
     /// The rows of the sessions in which the words occur anywhere.
     pub found: HashSet<i64>,
+    /// Of the sessions that the archive has the words in: where they are.
+    pub passages: HashMap<i64, String>,
 }
 
 /// What lies over the page and takes all keys.

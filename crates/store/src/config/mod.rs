@@ -1,6 +1,7 @@
 //! The user's settings, `config.toml` in the home, and a project's `cerberus.toml`. A missing file is fine; an
 //! error names the line. A section that a capability owns is read by that capability, through [`load_as`].
 
+mod archive;
 mod store;
 mod summary;
 
@@ -17,6 +18,7 @@ use cerberus_record::private::PrivacyRules;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+pub use archive::{ArchiveConfig, KeepInArchive};
 pub use store::{Age, ByteSize, StoreConfig};
 pub use summary::{ApiKey, ProviderName, ProviderReads, SummaryConfig};
 
@@ -33,6 +35,7 @@ pub struct Config {
     pub secrets: SecretsConfig,
     pub private: PrivateConfig,
     pub store: StoreConfig,
+    pub archive: ArchiveConfig,
     pub moments: MomentsConfig,
     /// What models cost, in dollars per million tokens.
     pub prices: Prices,

@@ -27,6 +27,7 @@ use crate::brief::survey::{self, View};
 use crate::capability::{Capabilities, CapabilityError};
 use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
+use crate::import::ending;
 use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
@@ -119,6 +120,9 @@ pub fn answer(
                 let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
                 survey::ask_ahead(&view)?;
                 repository::record_changes(home, clock, &mut store, &pending.located, Effort::WithGit)?;
+                if ended.as_ref().is_some_and(|ended| ending::is_kept(surroundings, ended)) {
+                    capabilities.iter().for_each(|capability| capability.after_turn(home, clock));
+                }
                 capabilities.iter().for_each(|capability| capability.after_end(home, clock));
                 // Takes longest, so it comes after what others need.
                 learn::learn(home, clock, &mut store, &pending.located, LEARNED_MAX)?;
@@ -187,6 +191,9 @@ fn prepare(
     let recent = Recent::read(store, &pending.located, clock.now)?;
     let is_changed =
         recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent.sessions)?;
+    if is_changed {
+        capabilities.iter().for_each(|capability| capability.after_turn(home, clock));
+    }
     if config.summary.provider.is_some() {
         let ended = swept.iter().filter(|session| session.state.status == SessionStatus::Ended);
         let recovered = recent.sessions.iter().filter(|session| session.state.status == SessionStatus::Crashed);

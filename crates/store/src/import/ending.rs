@@ -60,6 +60,15 @@ pub fn path(surroundings: &Surroundings, kept: &TranscriptFiles, session: &Sessi
     recorded.or_else(|| find(kept, &(kept.roots)(surroundings), session)).filter(|_| kept.open.is_none())
 }
 
+/// Whether the session's transcript is on this device, as far as can be said without reading it.
+pub fn is_kept(surroundings: &Surroundings, session: &SessionRow) -> bool {
+    let Some((_, kept)) = transcripts_of(session) else { return false };
+    match kept.open {
+        Some(_) => (kept.roots)(surroundings).iter().any(|database| database.is_file()),
+        None => path(surroundings, kept, session).is_some(),
+    }
+}
+
 type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
 pub(super) fn exported(open: DatabaseOpener, database: &Path, session: &str) -> Option<TranscriptEnding> {

@@ -55,6 +55,17 @@ pub fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
 }
 
+/// A transcript as a stream, plain or compressed.
+pub fn reader(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let file = BufReader::new(outside::open(path)?);
+    Ok(match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => Box::new(BufReader::new(MultiGzDecoder::new(file))),
+        // Only whole sessions are compressed this way.
+        Some("zst") => Box::new(io::Cursor::new(unpack_zstd(file, TRANSCRIPT_BYTES_MAX)?)),
+        _ => Box::new(file),
+    })
+}
+
 fn unpack_zstd(mut file: impl BufRead, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // Each append to a compressed file added a frame.

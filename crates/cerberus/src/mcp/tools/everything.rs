@@ -9,8 +9,8 @@ use crate::commands::search::{KINDS, SearchResult, hits};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-/// Search past sessions and memories: what was asked, answered, decided, left open, changed, run and committed; best
-/// match first.
+/// Search past sessions and memories: what was asked, answered, decided, left open, changed, run, printed and committed;
+/// best match first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchEverything {
@@ -21,8 +21,8 @@ pub struct SearchEverything {
     limit: Option<u16>,
     /// The name of a project, or * for all (default: this one)
     project: Option<String>,
-    /// Only results of this kind: title, prompt, said, decision, blocker, next, done, file, function, command, commit,
-    /// memory
+    /// Only results of this kind: title, prompt, said, decision, blocker, next, done, file, function, command, error,
+    /// output, commit, memory
     kind: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl ToolParameters for SearchEverything {
         }
         let project = Some(self.project.unwrap_or_else(|| ".".to_string())).filter(|project| project != "*");
         let only = SessionFilter { project, agent: None, since: None };
-        let found = hits(context, &self.query, limit, self.kind.as_deref(), &only)?;
+        let found = hits(context, &self.query, limit, self.kind.as_deref(), None, &only)?;
         Ok(Results { results: found.into_iter().map(SearchResult::of).collect() })
     }
 }

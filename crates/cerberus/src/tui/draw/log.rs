@@ -109,7 +109,10 @@ fn preview(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
             Line::new().faint(format!(" {name}")).pad(8).plain(text::line(text, TEXT_CHARS_MAX))
         };
         let said = page.said.last().map(|said| label("said", &said.text));
-        rows.extend(page.done.last().map(|text| label("done", text)).or(said).map(ScreenRow::from));
+        // What was searched for comes before what the session did.
+        let found = state.selected().and_then(|listed| state.filter.passages.get(&listed.session.row));
+        let done = page.done.last().map(|text| label("done", text)).or(said);
+        rows.extend(found.map(|text| label("found", text)).or(done).map(ScreenRow::from));
         rows.extend(page.left.first().map(|text| label("left", text).into()));
         let (green, red, _) = signs(state);
         let runs = page.tests.runs.iter().rev().take(10).rev();

@@ -1,0 +1,216 @@
+//! What is said in a transcript, line by line, whichever agent wrote it. Agents write the same few forms: a message with
+//! a role, a call of a tool with its arguments, an answer to a call. They are recognised by their form.
+
+mod forms;
+pub mod reduce;
+
+use cerberus_record::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use self::forms::{CallForm, Object};
+use self::reduce::NOT_KEPT;
+use crate::transcripts::is_from_client;
+
+/// One piece of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    pub kind: PartKind,
+    pub text: String,
+    /// The tool that is called or answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The file that the call is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// What connects a call with its answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartKind {
+    /// What the user typed.
+    Prompt,
+    /// What the agent said.
+    Message,
+    /// What the agent thought.
+    Thought,
+    /// The use of a tool: a command, or the arguments.
+    Call,
+    /// What a tool printed.
+    Output,
+    /// What a tool printed that failed.
+    Error,
+    /// What the client wrote into the conversation, in the user's name or as the system.
+    Note,
+}
+
+/// A call whose answer is awaited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub tool: String,
+    /// The file that it reads or writes. Its answer is the content of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// It names something private. Its answer is not kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_private: bool,
+}
+
+/// The parts of a conversation in one line of a transcript.
+pub fn parts(line: &Value) -> Vec<Part> {
+    let mut reader = Reader { at: time_of(line), found: Vec::new() };
+    let Some(object) = line.as_object() else { return reader.found };
+    let is_clients = ["isMeta", "isCompactSummary"].into_iter().any(|key| object.get(key) == Some(&Value::Bool(true)));
+    // Codex writes for its screen what it has written for the model.
+    if forms::text(object, "type") != Some("event_msg") {
+        reader.read(line, if is_clients { Role::Client } else { Role::Unknown });
+    }
+    reader.found
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    User,
+    Agent,
+    Client,
+    Unknown,
+}
+
+struct Reader {
+    at: Option<Timestamp>,
+    found: Vec<Part>,
+}
+
+impl Reader {
+    fn read(&mut self, value: &Value, role: Role) {
+        let object = match value {
+            Value::Array(all) => return all.iter().for_each(|value| self.read(value, role)),
+            Value::Object(object) => object,
+            _ => return,
+        };
+        if let Some(form) = forms::call(object) {
+            return self.call(object, &form);
+        }
+        if let Some(form) = forms::answer(object) {
+            return self.answer(object, form.id, None, form.answers);
+        }
+        let role = role_of(object, role);
+        if let Some(thought) = forms::text(object, "thinking") {
+            return self.push(PartKind::Thought, thought.to_string());
+        }
+        if let Some(said) = forms::text(object, "text") {
+            let is_thought = object.get("thought") == Some(&Value::Bool(true))
+                || matches!(forms::text(object, "type"), Some("reasoning" | "summary_text"));
+            return match is_thought {
+                true => self.push(PartKind::Thought, said.to_string()),
+                false => self.say(role, said),
+            };
+        }
+        if let Some(said) = forms::text(object, "content") {
+            self.say(role, said);
+        }
+        // Where the forms put what is said. What else a line has is the client's business.
+        for key in [
+            "message",
+            "payload",
+            "data",
+            "content",
+            "parts",
+            "messages",
+            "toolCalls",
+            "summary",
+            "$set",
+            "functionCall",
+            "functionResponse",
+        ] {
+            match object.get(key) {
+                Some(value @ (Value::Array(_) | Value::Object(_))) => self.read(value, role),
+                _ => {}
+            }
+        }
+    }
+
+    fn say(&mut self, role: Role, said: &str) {
+        let kind = match role {
+            Role::Agent => PartKind::Message,
+            Role::User if !is_from_client(said) => PartKind::Prompt,
+            Role::User | Role::Client | Role::Unknown => PartKind::Note,
+        };
+        self.push(kind, said.to_string());
+    }
+
+    fn call(&mut self, object: &Object, form: &CallForm) {
+        let given = forms::at(object, form.arguments).map(forms::arguments).unwrap_or_default();
+        let call = forms::awaited(form.tool, &given);
+        let text = forms::command(&given).or_else(|| call.file.clone()).unwrap_or_else(|| spelled(&given));
+        let (id, tool) = (form.id.to_string(), form.tool.to_string());
+        let part = Part { at: self.at, kind: PartKind::Call, text, tool: Some(tool), file: call.file, call: Some(id) };
+        self.found.push(part);
+        if !form.answers.is_empty() {
+            self.answer(object, form.id, Some(form.tool), form.answers);
+        }
+    }
+
+    fn answer(&mut self, object: &Object, id: &str, tool: Option<&str>, answers: &[&[&str]]) {
+        let texts = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed);
+        // A client may repeat an answer for its screen.
+        let text = texts.filter(|text| !text.is_empty()).take(1).collect::<String>();
+        if text.is_empty() || text.starts_with(NOT_KEPT) {
+            return;
+        }
+        let kind = if forms::has_failed(object, &text) { PartKind::Error } else { PartKind::Output };
+        let (tool, call) = (tool.map(str::to_string), Some(id.to_string()));
+        self.found.push(Part { at: self.at, kind, text, tool, file: None, call });
+    }
+
+    fn push(&mut self, kind: PartKind, text: String) {
+        if !text.trim().is_empty() {
+            self.found.push(Part { at: self.at, kind, text, tool: None, file: None, call: None });
+        }
+    }
+}
+
+fn role_of(object: &Object, role: Role) -> Role {
+    if role == Role::Client {
+        return role;
+    }
+    let info = object.get("info").and_then(Value::as_object);
+    let named = forms::text(object, "role").or(info.and_then(|info| forms::text(info, "role")));
+    match named.or(forms::text(object, "type")) {
+        Some("user" | "user.message") => Role::User,
+        Some("assistant" | "model" | "gemini" | "assistant.message") => Role::Agent,
+        Some("system" | "developer" | "system.message" | "info") => Role::Client,
+        _ => role,
+    }
+}
+
+/// The arguments of a call, one below the other.
+fn spelled(given: &Value) -> String {
+    match given {
+        Value::String(text) => text.clone(),
+        Value::Object(object) => {
+            let shown = |(key, value): (&String, &Value)| match value {
+                Value::String(text) => format!("{key}: {text}"),
+                value => format!("{key}: {value}"),
+            };
+            object.iter().map(shown).collect::<Vec<_>>().join("\n")
+        }
+        value => value.to_string(),
+    }
+}
+
+/// When the line was written.
+pub fn time_of(line: &Value) -> Option<Timestamp> {
+    let object = line.as_object()?;
+    if let Some(at) = forms::text(object, "timestamp").and_then(|at| Timestamp::parse(at).ok()) {
+        return Some(at);
+    }
+    let paths: [&[&str]; 4] = [&["ts"], &["timestamp"], &["info", "time", "created"], &["time", "created"]];
+    paths.into_iter().find_map(|path| forms::at(object, path)?.as_i64()).map(Timestamp::from_millis)
+}

@@ -1,0 +1,216 @@
+//! What of a line is kept: not the contents of files that a tool read or wrote, unless the user wants them, no pictures,
+//! and nothing of what a private call answered. What is left out leaves its size and a hash.
+
+use std::collections::BTreeMap;
+
+use cerberus_record::id::fnv1a;
+use serde_json::Value;
+
+use super::Call;
+use super::forms::{self, Object};
+
+/// What is kept of the contents of files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeepFiles {
+    /// Nothing: what was said, what commands printed.
+    #[default]
+    Conversation,
+    /// Also the lines that an edit replaces, and what replaces them.
+    Edits,
+    Everything,
+}
+
+/// A text without spaces that is longer is no word of anybody: a picture, a signature.
+const WORD_BYTES_MAX: usize = 2_000;
+
+/// Where Gemini puts the files that a prompt refers to.
+const REFERRED: &str = "--- Content from referenced files ---";
+
+/// What stands for what is private.
+const PRIVATE: &str = "[private]";
+
+/// Fields of the line that repeat an answer for the client's screen.
+const REPEATED: [&str; 2] = ["toolUseResult", "toolCallResult"];
+
+/// Fields that only their author can read, and that are of no use elsewhere.
+const SEALED: [&str; 3] = ["signature", "encrypted_content", "thoughtSignature"];
+
+/// Fields that hold changes to files, by path.
+const CHANGED: [&str; 2] = ["changes", "attachment"];
+
+/// Reduces the lines of one transcript, in order.
+pub struct Reducer<'p> {
+    pub keep: KeepFiles,
+    /// The calls without an answer so far.
+    pub open: BTreeMap<String, Call>,
+    /// Whether a call with these arguments leads to something private.
+    pub is_private: &'p dyn Fn(&str, &Value) -> bool,
+    /// What a tool printed, as it may be kept; `None` if all of it may.
+    pub printed: &'p dyn Fn(&str) -> Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Nothing,
+    Contents,
+    Private,
+}
+
+impl Reducer<'_> {
+    pub fn reduce(&mut self, line: &mut Value) {
+        let mut cut = Cut::Nothing;
+        self.walk(line, &mut cut);
+        if let Some(object) = line.as_object_mut()
+            && cut != Cut::Nothing
+        {
+            for key in REPEATED {
+                if let Some(value) = object.get_mut(key) {
+                    apply(cut, value);
+                }
+            }
+        }
+    }
+
+    fn walk(&mut self, value: &mut Value, of_line: &mut Cut) {
+        match value {
+            Value::Array(all) => all.iter_mut().for_each(|value| self.walk(value, of_line)),
+            Value::String(text) => cut_text(text),
+            Value::Object(object) => {
+                SEALED.into_iter().for_each(|key| drop(object.remove(key)));
+                self.calls(object, of_line);
+                for (key, value) in object.iter_mut() {
+                    if CHANGED.contains(&&**key) && self.keep == KeepFiles::Conversation && names_a_file(value) {
+                        contents(value, "", false);
+                    }
+                    self.walk(value, of_line);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn calls(&mut self, object: &mut Object, of_line: &mut Cut) {
+        if let Some(form) = forms::call(object) {
+            let given = forms::at(object, form.arguments).map(forms::arguments).unwrap_or_default();
+            let mut call = forms::awaited(form.tool, &given);
+            call.is_private = (self.is_private)(form.tool, &given);
+            let (id, arguments, answers) = (form.id.to_string(), form.arguments, form.answers);
+            let cut = self.cut_of(&call, false);
+            if cut != Cut::Nothing
+                && let Some(value) = forms::at_mut(object, arguments)
+            {
+                let mut given = given;
+                match cut {
+                    Cut::Private => private(&mut given),
+                    _ => contents(&mut given, "", self.keep == KeepFiles::Edits),
+                }
+                *value = match value {
+                    Value::String(_) if given.is_object() => Value::String(given.to_string()),
+                    _ => given,
+                };
+            }
+            match answers {
+                [] => drop(self.open.insert(id, call)),
+                answers => self.cut_answers(object, answers, Some(&call), of_line),
+            }
+        } else if let Some(form) = forms::answer(object) {
+            let (id, answers) = (form.id.to_string(), form.answers);
+            let call = self.open.get(&id).cloned();
+            self.cut_answers(object, answers, call.as_ref(), of_line);
+        }
+    }
+
+    /// An answer to a call that is not known may be anything.
+    fn cut_answers(&self, object: &mut Object, answers: &[&[&str]], call: Option<&Call>, of_line: &mut Cut) {
+        let text: Vec<String> = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed).collect();
+        let has_failed = forms::has_failed(object, &text.join("\n"));
+        let unknown = Call { file: Some(String::new()), ..Call::default() };
+        let cut = self.cut_of(call.unwrap_or(&unknown), has_failed);
+        for path in answers {
+            match forms::at_mut(object, path) {
+                Some(value) if cut == Cut::Nothing => self.cut_printed(value, of_line),
+                Some(value) => apply(cut, value),
+                None => {}
+            }
+        }
+        if cut != Cut::Nothing {
+            *of_line = cut;
+        }
+    }
+
+    fn cut_printed(&self, value: &mut Value, of_line: &mut Cut) {
+        each_text(value, "", &mut |_, text| {
+            if let Some(rest) = (self.printed)(text) {
+                *text = rest;
+                *of_line = Cut::Private;
+            }
+        });
+    }
+
+    fn cut_of(&self, call: &Call, has_failed: bool) -> Cut {
+        match call {
+            call if call.is_private => Cut::Private,
+            call if call.file.is_some() && !has_failed && self.keep != KeepFiles::Everything => Cut::Contents,
+            _ => Cut::Nothing,
+        }
+    }
+}
+
+fn apply(cut: Cut, value: &mut Value) {
+    match cut {
+        Cut::Nothing => {}
+        Cut::Contents => contents(value, "", false),
+        Cut::Private => private(value),
+    }
+}
+
+fn private(value: &mut Value) {
+    each_text(value, "", &mut |_, text| *text = PRIVATE.to_string());
+}
+
+/// Replaces everything in a value that may be the content of a file.
+fn contents(value: &mut Value, key: &str, keeps_changes: bool) {
+    each_text(value, key, &mut |key, text| {
+        let is_kept = forms::is_name(key, text) || keeps_changes && forms::is_change(key) || text.starts_with(NOT_KEPT);
+        if !is_kept && !text.is_empty() {
+            *text = not_kept(text);
+        }
+    });
+}
+
+fn each_text(value: &mut Value, key: &str, change: &mut dyn FnMut(&str, &mut String)) {
+    match value {
+        Value::String(text) => change(key, text),
+        Value::Array(all) => all.iter_mut().for_each(|value| each_text(value, key, change)),
+        Value::Object(object) => object.iter_mut().for_each(|(key, value)| each_text(value, key, change)),
+        _ => {}
+    }
+}
+
+fn names_a_file(value: &Value) -> bool {
+    match value {
+        Value::Object(object) => object
+            .keys()
+            .any(|key| key.contains('/') || forms::is_name(key, "") && key.contains("ile") || key.contains('.')),
+        Value::Array(all) => all.iter().any(names_a_file),
+        _ => false,
+    }
+}
+
+/// How a text begins that stands for what is not kept.
+pub const NOT_KEPT: &str = "[not kept: ";
+
+fn not_kept(text: &str) -> String {
+    format!("{NOT_KEPT}{} bytes, {:016x}]", text.len(), fnv1a(text.as_bytes()))
+}
+
+/// Cuts what is no text: pictures, and the files that a client appended to a prompt.
+fn cut_text(text: &mut String) {
+    if let Some(at) = text.find(REFERRED) {
+        let left = not_kept(&text[at..]);
+        text.replace_range(at.., &left);
+    }
+    if text.len() > WORD_BYTES_MAX && !text.contains(char::is_whitespace) {
+        *text = not_kept(text);
+    }
+}

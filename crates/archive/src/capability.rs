@@ -1,0 +1,69 @@
+//! How the archive takes part in what the store does: it is written after a turn, by a process of its own, and
+//! forgetting and scanning reach it.
+
+use std::io;
+use std::path::Path;
+use std::process::Child;
+
+use cerberus_os::clock::Clock;
+use cerberus_os::failures;
+use cerberus_os::home::Home;
+use cerberus_os::platform;
+use cerberus_recall::forget::ForgetRequest;
+use cerberus_record::id::Agent;
+use cerberus_store::capability::{Capability, CapabilityError, Finding};
+use cerberus_store::erase::scan::kinds_of;
+use cerberus_store::summary::detached::{FLAG, command};
+use cerberus_store::view::Store;
+
+use crate::ArchiveError;
+use crate::erase;
+use crate::segment::Head;
+
+pub struct ArchiveCapability;
+
+impl Capability for ArchiveCapability {
+    fn after_turn(&self, home: &Home, clock: &Clock) {
+        start(home, clock);
+    }
+
+    fn forget(&self, home: &Home, request: &ForgetRequest) -> io::Result<()> {
+        erase::forget(home, request).map_err(io::Error::other)
+    }
+
+    fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
+        let names = store.session_names(cerberus_record::time::Timestamp::LAST)?;
+        let is_kept = |head: &Head| {
+            names
+                .iter()
+                .any(|(_, agent, session)| *session == head.session && Agent::from_name(agent) == Some(head.agent))
+        };
+        Ok(erase::retain(home, &is_kept)?)
+    }
+
+    fn secrets(&self, home: &Home, _here: &Path) -> Result<Vec<Finding>, CapabilityError> {
+        let mut found = Vec::new();
+        erase::secrets(home, &mut |number, offset, clean, line| {
+            let kinds = kinds_of(clean, line);
+            found.push(Finding { file: format!("archive/{number:08}.segment"), at: format!("byte {offset}"), kinds });
+        })?;
+        found.dedup();
+        Ok(found)
+    }
+
+    fn remove_secrets(&self, home: &Home, _here: &Path) -> Result<(), CapabilityError> {
+        Ok(erase::remove_secrets(home)?)
+    }
+}
+
+/// Starts the process that brings the archive up to date, and returns at once. Nobody waits for it.
+pub fn start(home: &Home, clock: &Clock) -> Option<Child> {
+    let started = command(home).and_then(|mut command| platform::in_own_group(command.args(["archive", FLAG])).spawn());
+    started.inspect_err(|error| failures::note(home, clock.now, "archive", error)).ok()
+}
+
+impl From<ArchiveError> for io::Error {
+    fn from(error: ArchiveError) -> io::Error {
+        io::Error::other(error)
+    }
+}

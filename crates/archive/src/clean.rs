@@ -1,0 +1,133 @@
+//! What of a transcript's line may be stored: everything but secrets, private passages, private files, other projects
+//! that the user opted out, and the contents of files that were not asked for.
+
+use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
+use cerberus_os::home::Home;
+use cerberus_record::clean::text::{Clean, Keep};
+use cerberus_record::event::{Event, Location, Outcome, Record, ToolUse};
+use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
+use cerberus_store::project::opted_out::OptedOut;
+use serde_json::Value;
+
+/// A text without spaces up to this length is a name or an id.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Lines are limited, so texts need no limit of their own.
+const WORDS: Keep = Keep::words(1 << 40, 0);
+
+/// Stands for the session's own name, which is the only difference between the lines of a session and its forks. It is no
+/// character of any text.
+const OWN_NAME: char = '\u{fdd0}';
+
+/// Cleans the lines of one session.
+pub struct LineCleaner<'h> {
+    home: &'h Home,
+    opted_out: OptedOut<'h>,
+    agent: Agent,
+    session: String,
+    location: Location<'static>,
+}
+
+impl<'h> LineCleaner<'h> {
+    pub fn new(home: &'h Home, agent: Agent, session: &str, location: Location<'static>) -> LineCleaner<'h> {
+        LineCleaner { home, opted_out: OptedOut::new(home), agent, session: session.to_string(), location }
+    }
+
+    /// Passes a reducer for the session's lines to `read`.
+    pub fn reducer<T>(&self, keep: KeepFiles, read: impl FnOnce(Reducer<'_>) -> T) -> T {
+        let is_private = |tool: &str, given: &Value| self.is_private_call(tool, given);
+        let printed = |text: &str| self.hidden_output(text);
+        read(Reducer { keep, open: Default::default(), is_private: &is_private, printed: &printed })
+    }
+
+    /// The line as it is stored.
+    pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> String {
+        reducer.reduce(line);
+        self.clean(line);
+        let line = line.to_string().replace(OWN_NAME, "");
+        match self.session.len() {
+            // A short name may be a part of anything.
+            0..8 => line,
+            _ => line.replace(&self.session, OWN_NAME.encode_utf8(&mut [0; 4])),
+        }
+    }
+
+    fn clean(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                let is_name = text.len() <= NAME_BYTES_MAX && !text.contains(char::is_whitespace);
+                let clean = self.home.cleaner().clean(text.as_str(), if is_name { Keep::NAME } else { WORDS });
+                let hidden = if is_name { None } else { self.hidden_words(&clean) };
+                if let Some(rest) = hidden {
+                    *text = rest;
+                } else if *clean != **text {
+                    *text = clean.to_string();
+                }
+            }
+            Value::Array(all) => all.iter_mut().for_each(|value| self.clean(value)),
+            Value::Object(object) => object.values_mut().for_each(|value| self.clean(value)),
+            _ => {}
+        }
+    }
+
+    fn is_private_call(&self, tool: &str, given: &Value) -> bool {
+        let mut texts = Vec::new();
+        collect(given, &mut texts);
+        let clean = |text: &str| self.home.cleaner().clean(text.to_string(), WORDS);
+        texts.into_iter().any(|text| {
+            let is_file = !text.contains(char::is_whitespace) && self.home.privacy_rules().is_private(text);
+            is_file || {
+                let used = ToolUse { tool: clean(tool), command: Some(clean(text)), ..ToolUse::default() };
+                self.hidden(Event::Tool(used)).is_some()
+            }
+        })
+    }
+
+    /// What is left of an output without what is private; `None` if nothing is.
+    fn hidden_output(&self, text: &str) -> Option<String> {
+        let error = Some(self.home.cleaner().clean(text.to_string(), WORDS));
+        let used = ToolUse { outcome: Outcome::Failed, error, ..ToolUse::default() };
+        match self.hidden(Event::Tool(used))? {
+            Event::Tool(used) => Some(used.error.map(|rest| rest.to_string()).unwrap_or_default()),
+            _ => Some(String::new()),
+        }
+    }
+
+    fn hidden_words(&self, text: &Clean) -> Option<String> {
+        match self.hidden(Event::Prompt { text: text.clone() })? {
+            Event::Prompt { text } => Some(text.to_string()),
+            _ => Some(String::new()),
+        }
+    }
+
+    fn hidden<'a>(&self, event: Event<'a>) -> Option<Event<'a>> {
+        let record = Record {
+            at: Timestamp::EPOCH,
+            key: Clean::word(""),
+            agent: self.agent,
+            imported: false,
+            heard_by: None,
+            by_agent: false,
+            origin: None,
+            session: Clean::word(""),
+            location: self.location.clone(),
+            event,
+        };
+        self.opted_out.hidden(&record)
+    }
+}
+
+/// The line as the agent wrote its session's name.
+pub fn with_name(line: &str, session: &str) -> String {
+    line.replace(OWN_NAME, session)
+}
+
+fn collect<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(all) => all.iter().for_each(|value| collect(value, found)),
+        Value::Object(object) => object.values().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}

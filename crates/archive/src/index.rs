@@ -1,0 +1,405 @@
+//! The index of the archive: which conversation a block belongs to, where each line is stored, and which passages hold
+//! which words. It follows from the segments and can be made anew; it holds no text but single words.
+//!
+//! It is brought up to date when the archive is opened for writing: blocks that a killed process left are indexed then.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cerberus_agents::conversation::{Part, PartKind, parts};
+use cerberus_os::home::{Home, create_dir};
+use cerberus_os::platform;
+use cerberus_record::id::{Agent, ProjectId, fnv1a};
+use cerberus_record::time::Timestamp;
+use cerberus_text::terms::index_terms;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use crate::segment::{self, Block, BlockPlace, Found, Head, each_block, segments};
+use crate::{ArchiveError, Conversation};
+
+/// The number of the format. Another number is another file.
+const FILE: &str = "index-1.db";
+
+/// How long a writer or a reader waits for another.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// How much text a passage has. Words that are further apart are not found together.
+const PASSAGE_BYTES: usize = 1_500;
+
+/// A shorter line is not worth a reference.
+pub const REFERENCE_BYTES_MIN: usize = 80;
+
+/// Lines of a block are counted with this many bits.
+const LINE_BITS: u32 = 20;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS segment(number INTEGER PRIMARY KEY, indexed_to INTEGER NOT NULL, damaged INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS conversation(id INTEGER PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL,
+        project TEXT NOT NULL, root TEXT NOT NULL, UNIQUE(agent, session));
+    CREATE TABLE IF NOT EXISTS block(id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, start INTEGER NOT NULL,
+        bytes INTEGER NOT NULL, conversation INTEGER NOT NULL, source TEXT NOT NULL, is_main INTEGER NOT NULL,
+        read_to INTEGER NOT NULL, first_at INTEGER, last_at INTEGER, text_bytes INTEGER NOT NULL);
+    CREATE INDEX IF NOT EXISTS block_of ON block(conversation);
+    CREATE TABLE IF NOT EXISTS line(hash INTEGER PRIMARY KEY, place INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS passage(id INTEGER PRIMARY KEY, place INTEGER NOT NULL, part INTEGER NOT NULL,
+        start INTEGER NOT NULL, kind INTEGER NOT NULL, at INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS file(path TEXT NOT NULL, conversation INTEGER NOT NULL, PRIMARY KEY(path, conversation))
+        WITHOUT ROWID;
+    CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', columnsize=0, detail='none', tokenize='ascii');
+";
+
+/// The kinds of parts that are searched, by number. The number is stored.
+pub const KINDS: [PartKind; 6] =
+    [PartKind::Prompt, PartKind::Message, PartKind::Thought, PartKind::Call, PartKind::Output, PartKind::Error];
+
+pub struct Index {
+    pub connection: Connection,
+}
+
+/// Where a passage is.
+#[derive(Clone, Copy, Debug)]
+pub struct PassagePlace {
+    pub block: i64,
+    pub line: usize,
+    pub part: usize,
+    pub start: usize,
+    pub kind: PartKind,
+    pub at: Timestamp,
+}
+
+pub fn index_file(home: &Home) -> PathBuf {
+    home.archive_dir().join(FILE)
+}
+
+/// Removes the index. The next writer makes it anew.
+pub fn remove(home: &Home) -> io::Result<()> {
+    for ending in ["", "-wal", "-shm"] {
+        let path = home.archive_dir().join(format!("{FILE}{ending}"));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The hash by which a line is found.
+pub fn line_hash(line: &str) -> u64 {
+    fnv1a(line.as_bytes())
+}
+
+/// A reference to a line that another block holds.
+pub fn reference(hash: u64) -> String {
+    format!("={hash:016x}")
+}
+
+pub fn referred(line: &str) -> Option<u64> {
+    u64::from_str_radix(line.strip_prefix('=')?, 16).ok()
+}
+
+impl Index {
+    /// For reading; `None` if there is none.
+    pub fn open(home: &Home) -> Result<Option<Index>, ArchiveError> {
+        let path = index_file(home);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        Ok(Some(Index { connection }))
+    }
+
+    /// For writing, up to date with the segments. The caller holds the lock of the archive.
+    pub fn open_writable(home: &Home) -> Result<Index, ArchiveError> {
+        create_dir(&home.archive_dir())?;
+        let index = Index::create(home).or_else(|_| {
+            // A damaged index is made anew.
+            remove(home)?;
+            Index::create(home)
+        })?;
+        index.catch_up(home)?;
+        Ok(index)
+    }
+
+    fn create(home: &Home) -> Result<Index, ArchiveError> {
+        let path = index_file(home);
+        platform::with_mode(fs::OpenOptions::new().write(true).create(true).truncate(false), 0o600).open(&path)?;
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY)?;
+        connection
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;")?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Index { connection })
+    }
+
+    pub fn begin(&self) -> Result<(), ArchiveError> {
+        Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
+    pub fn commit(&self) -> Result<(), ArchiveError> {
+        Ok(self.connection.execute_batch("COMMIT")?)
+    }
+
+    /// Indexes blocks that are not indexed yet.
+    fn catch_up(&self, home: &Home) -> Result<(), ArchiveError> {
+        for (number, path) in segments(home)? {
+            let done = self.indexed_to(number)?;
+            let length = fs::metadata(&path)?.len();
+            if done >= length {
+                continue;
+            }
+            self.begin()?;
+            each_block(home, number, &path, done, |found| {
+                match found {
+                    Found::Block(place, block) => self.add(place, &block)?,
+                    Found::Damaged { from, to } => self.set_damaged(number, from, to)?,
+                }
+                Ok(())
+            })?;
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn indexed_to(&self, number: u32) -> Result<u64, ArchiveError> {
+        let sql = "SELECT indexed_to FROM segment WHERE number = ?1";
+        Ok(self.connection.query_row(sql, [number], |row| row.get(0)).optional()?.unwrap_or(0))
+    }
+
+    fn set_damaged(&self, number: u32, from: u64, to: u64) -> Result<(), ArchiveError> {
+        let sql = "INSERT INTO segment VALUES (?1, ?3, ?3 - ?2)
+            ON CONFLICT(number) DO UPDATE SET indexed_to = ?3, damaged = damaged + ?3 - ?2";
+        self.connection.execute(sql, params![number, from, to])?;
+        Ok(())
+    }
+
+    /// How many bytes of the segments cannot be read.
+    pub fn damaged_bytes(&self) -> Result<u64, ArchiveError> {
+        Ok(self.connection.query_row("SELECT coalesce(sum(damaged), 0) FROM segment", [], |row| row.get(0))?)
+    }
+
+    /// Indexes one block.
+    pub fn add(&self, place: BlockPlace, block: &Block) -> Result<(), ArchiveError> {
+        let conversation = self.conversation_id(&block.head)?;
+        let Head { source, is_main, to, first_at, last_at, text_bytes, .. } = &block.head;
+        let millis = |at: &Option<Timestamp>| at.map(Timestamp::millis);
+        self.connection
+            .prepare_cached("INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+            .execute(params![
+                place.segment,
+                place.offset,
+                place.bytes,
+                conversation,
+                source,
+                is_main,
+                to,
+                millis(first_at),
+                millis(last_at),
+                text_bytes
+            ])?;
+        let id = self.connection.last_insert_rowid();
+        let mut at = first_at.unwrap_or(Timestamp::EPOCH);
+        for (number, line) in block.lines.iter().enumerate() {
+            let place = (id << LINE_BITS) | number as i64;
+            let text = match referred(line) {
+                // The first session that has a line is the one that it is found in.
+                Some(_) => continue,
+                None => line,
+            };
+            if line.len() >= REFERENCE_BYTES_MIN {
+                let sql = "INSERT OR IGNORE INTO line VALUES (?1, ?2)";
+                self.connection.prepare_cached(sql)?.execute(params![line_hash(line) as i64, place])?;
+            }
+            at = self.add_passages(text, place, conversation, at)?;
+        }
+        let sql = "INSERT INTO segment VALUES (?1, ?2, 0) ON CONFLICT(number) DO UPDATE SET indexed_to = ?2";
+        self.connection.prepare_cached(sql)?.execute(params![place.segment, place.offset + place.bytes])?;
+        Ok(())
+    }
+
+    fn add_passages(
+        &self,
+        line: &str,
+        place: i64,
+        conversation: i64,
+        mut at: Timestamp,
+    ) -> Result<Timestamp, ArchiveError> {
+        let Ok(value) = serde_json::from_slice(line.as_bytes()) else { return Ok(at) };
+        for (number, part) in parts(&value).into_iter().enumerate() {
+            at = part.at.unwrap_or(at);
+            if let Some(file) = part.file.as_deref().filter(|file| !file.is_empty()) {
+                let sql = "INSERT OR IGNORE INTO file VALUES (?1, ?2)";
+                self.connection.prepare_cached(sql)?.execute(params![file, conversation])?;
+            }
+            let Some(kind) = KINDS.iter().position(|kind| *kind == part.kind) else { continue };
+            for (start, text) in passages(&part.text) {
+                let words: BTreeSet<String> = index_terms(text).split(' ').map(str::to_string).collect();
+                let words = words.into_iter().collect::<Vec<_>>().join(" ");
+                if words.is_empty() {
+                    continue;
+                }
+                self.connection
+                    .prepare_cached("INSERT INTO passage VALUES (NULL, ?1, ?2, ?3, ?4, ?5)")?
+                    .execute(params![place, number, start, kind, at.millis()])?;
+                let id = self.connection.last_insert_rowid();
+                self.connection
+                    .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
+                    .execute(params![id, words])?;
+            }
+        }
+        Ok(at)
+    }
+
+    fn conversation_id(&self, head: &Head) -> Result<i64, ArchiveError> {
+        let sql = "SELECT id FROM conversation WHERE agent = ?1 AND session = ?2";
+        let name = params![head.agent.name(), head.session];
+        if let Some(id) = self.connection.prepare_cached(sql)?.query_row(name, |row| row.get(0)).optional()? {
+            return Ok(id);
+        }
+        let sql = "INSERT INTO conversation VALUES (NULL, ?1, ?2, ?3, ?4)";
+        self.connection.execute(sql, params![head.agent.name(), head.session, head.project.as_str(), head.root])?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// Where a line is stored.
+    pub fn line_place(&self, hash: u64) -> Result<Option<(i64, usize)>, ArchiveError> {
+        let sql = "SELECT place FROM line WHERE hash = ?1";
+        let found = self.connection.prepare_cached(sql)?.query_row([hash as i64], |row| row.get(0)).optional()?;
+        Ok(found.map(split_place))
+    }
+
+    pub fn block_place(&self, id: i64) -> Result<Option<BlockPlace>, ArchiveError> {
+        let sql = "SELECT segment, start, bytes FROM block WHERE id = ?1";
+        let place =
+            |row: &rusqlite::Row| Ok(BlockPlace { segment: row.get(0)?, offset: row.get(1)?, bytes: row.get(2)? });
+        Ok(self.connection.prepare_cached(sql)?.query_row([id], place).optional()?)
+    }
+
+    /// The blocks of a conversation, in the order in which they were written, with their sources.
+    pub fn blocks_of(&self, agent: Agent, session: &str) -> Result<Vec<(BlockPlace, String, bool)>, ArchiveError> {
+        let sql = "SELECT segment, start, bytes, source, is_main FROM block WHERE conversation =
+            (SELECT id FROM conversation WHERE agent = ?1 AND session = ?2) ORDER BY block.id";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![agent.name(), session], |row| {
+            Ok((BlockPlace { segment: row.get(0)?, offset: row.get(1)?, bytes: row.get(2)? }, row.get(3)?, row.get(4)?))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The last block of a source.
+    pub fn last_block(&self, agent: Agent, session: &str, source: &str) -> Result<Option<BlockPlace>, ArchiveError> {
+        let blocks = self.blocks_of(agent, session)?;
+        Ok(blocks.into_iter().rfind(|(_, of, _)| of == source).map(|(place, ..)| place))
+    }
+
+    /// What the archive has, newest first; of one session if it is named.
+    pub fn conversations(&self, only: Option<(Agent, &str)>) -> Result<Vec<Conversation>, ArchiveError> {
+        let sql = "SELECT agent, session, project, root, min(first_at), max(last_at), sum(text_bytes),
+                json_group_array(DISTINCT source) FILTER (WHERE is_main), json_group_array(DISTINCT source) FILTER (WHERE NOT is_main)
+            FROM block JOIN conversation ON conversation.id = block.conversation
+            WHERE ?1 IS NULL OR agent = ?1 AND session = ?2 GROUP BY conversation.id ORDER BY max(last_at) DESC";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let (agent, session) = only.unzip();
+        let rows = statement.query_map(params![agent.map(|agent| agent.name().to_string()), session], |row| {
+            let time = |at: Option<i64>| at.map(Timestamp::from_millis);
+            let (own, of_subagents): (String, String) = (row.get(7)?, row.get(8)?);
+            let sources = [own, of_subagents].iter().flat_map(|json| paths(json)).collect();
+            Ok(Conversation {
+                agent: Agent::from_name(&row.get::<_, String>(0)?).unwrap_or(Agent::MANUAL),
+                session: row.get(1)?,
+                project: ProjectId::from_stored(row.get(2)?),
+                root: row.get(3)?,
+                first_at: time(row.get(4)?),
+                last_at: time(row.get(5)?),
+                text_bytes: row.get(6)?,
+                sources,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Where these passages are.
+    pub fn passage(&self, id: i64) -> Result<Option<PassagePlace>, ArchiveError> {
+        let sql = "SELECT place, part, start, kind, at FROM passage WHERE id = ?1";
+        let place = |row: &rusqlite::Row| {
+            let (block, line) = split_place(row.get(0)?);
+            let kind = KINDS.get(row.get::<_, usize>(3)?).copied().unwrap_or(PartKind::Note);
+            let at = Timestamp::from_millis(row.get(4)?);
+            Ok(PassagePlace { block, line, part: row.get(1)?, start: row.get(2)?, kind, at })
+        };
+        Ok(self.connection.prepare_cached(sql)?.query_row([id], place).optional()?)
+    }
+}
+
+fn paths(json: &str) -> Vec<PathBuf> {
+    serde_json::from_slice::<Vec<PathBuf>>(json.as_bytes()).unwrap_or_default()
+}
+
+fn split_place(place: i64) -> (i64, usize) {
+    (place >> LINE_BITS, (place & ((1 << LINE_BITS) - 1)) as usize)
+}
+
+/// The passages of a text, each with its offset. They end with a line where they can.
+pub fn passages(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+        let mut end = rest.floor_char_boundary(PASSAGE_BYTES);
+        if end < rest.len() {
+            end = rest[..end].rfind('\n').map_or(end, |line| line + 1);
+        }
+        let found = (start, &rest[..end]);
+        start += end;
+        Some(found)
+    })
+}
+
+/// Reads lines of blocks, and the lines they refer to. Keeps the blocks that it read last.
+pub struct LineReader<'a> {
+    home: &'a Home,
+    index: &'a Index,
+    known: HashMap<i64, Option<std::rc::Rc<Block>>>,
+}
+
+/// How many unpacked blocks a reader keeps.
+const KEPT_BLOCKS_MAX: usize = 32;
+
+impl<'a> LineReader<'a> {
+    pub fn new(home: &'a Home, index: &'a Index) -> LineReader<'a> {
+        LineReader { home, index, known: HashMap::new() }
+    }
+
+    /// A block by its number; `None` if it is gone or damaged.
+    pub fn block(&mut self, id: i64) -> Result<Option<std::rc::Rc<Block>>, ArchiveError> {
+        if let Some(block) = self.known.get(&id) {
+            return Ok(block.clone());
+        }
+        if self.known.len() >= KEPT_BLOCKS_MAX {
+            self.known.clear();
+        }
+        let block = match self.index.block_place(id)? {
+            Some(place) => segment::block(self.home, place)?.map(std::rc::Rc::new),
+            None => None,
+        };
+        self.known.insert(id, block.clone());
+        Ok(block)
+    }
+
+    /// The line with this hash.
+    pub fn line(&mut self, hash: u64) -> Result<Option<String>, ArchiveError> {
+        let Some((id, number)) = self.index.line_place(hash)? else { return Ok(None) };
+        Ok(self.block(id)?.and_then(|block| block.lines.get(number).cloned()))
+    }
+
+    /// The part that a passage is in, and the head of its block.
+    pub fn part(&mut self, place: &PassagePlace) -> Result<Option<(Part, Head)>, ArchiveError> {
+        let Some(block) = self.block(place.block)? else { return Ok(None) };
+        let value = block.lines.get(place.line).and_then(|line| serde_json::from_slice(line.as_bytes()).ok());
+        let part = value.and_then(|value| parts(&value).into_iter().nth(place.part));
+        Ok(part.map(|part| (part, block.head.clone())))
+    }
+}

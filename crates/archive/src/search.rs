@@ -1,0 +1,178 @@
+//! Finding passages by words. The index says which passages hold which term; the text of the most promising ones is read
+//! and decides.
+
+use std::collections::HashMap;
+
+use cerberus_agents::conversation::PartKind;
+use cerberus_os::home::Home;
+use cerberus_recall::search::query::{Query, QueryTerm, WantedMatch};
+use cerberus_recall::search::score::rarity;
+use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::time::Timestamp;
+use cerberus_text::terms;
+use rusqlite::params;
+
+use crate::ArchiveError;
+use crate::index::{Index, KINDS, LineReader, PassagePlace, passages};
+
+/// A term that more passages have says little; only the newest of those count.
+const HITS_MAX: usize = 30_000;
+
+/// How many passages are read.
+const READ_MAX: usize = 60;
+
+/// How many of one conversation are read: others may be meant.
+const READ_PER_BLOCK_MAX: usize = 6;
+
+/// What words that are close together are worth.
+const NEAR: f64 = 0.25;
+
+pub struct PassageQuery<'a> {
+    pub text: &'a str,
+    pub limit: usize,
+    /// Only these projects; all if empty.
+    pub projects: &'a [ProjectId],
+    pub agent: Option<&'a str>,
+    pub kinds: &'a [PartKind],
+    /// Only sessions that touched a file whose path ends so.
+    pub file: Option<&'a str>,
+    pub since: Timestamp,
+    pub until: Timestamp,
+}
+
+/// A passage that was found.
+#[derive(Clone, Debug)]
+pub struct FoundPassage {
+    pub agent: Agent,
+    pub session: String,
+    pub kind: PartKind,
+    pub at: Timestamp,
+    pub text: String,
+    /// Between 0 and 1.
+    pub score: f64,
+}
+
+/// The passages that match best, best first.
+pub fn search(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, ArchiveError> {
+    let Some(index) = Index::open(home)? else { return Ok(Vec::new()) };
+    let asked = Query::parse(query.text);
+    if asked.terms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (hits, worths) = hits(&index, &asked)?;
+    let places = shortlist(&index, query, &hits, &worths)?;
+    let mut reader = LineReader::new(home, &index);
+    let mut found = Vec::new();
+    for (place, share) in places {
+        let Some((part, head)) = reader.part(&place)? else { continue };
+        let Some((_, text)) = passages(&part.text).find(|(start, _)| *start == place.start) else { continue };
+        if !asked.has_phrases(text) {
+            continue;
+        }
+        let score = share * (1.0 - NEAR + NEAR * nearness(&asked, text));
+        let (agent, session, kind, at) = (head.agent, head.session, place.kind, place.at);
+        found.push(FoundPassage { agent, session, kind, at, text: text.to_string(), score });
+    }
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
+    found.truncate(query.limit);
+    Ok(found)
+}
+
+/// The terms that each passage has, one bit each, and what each term is worth.
+fn hits(index: &Index, asked: &Query) -> Result<(HashMap<i64, u32>, Vec<f64>), ArchiveError> {
+    let all: usize = index.connection.query_row("SELECT coalesce(max(id), 0) FROM passage", [], |row| row.get(0))?;
+    let mut hits: HashMap<i64, u32> = HashMap::new();
+    let mut worths = Vec::new();
+    for (bit, term) in asked.terms.iter().enumerate() {
+        let rows = rows(index, term)?;
+        worths.push(rarity(rows.len(), all));
+        rows.into_iter().for_each(|row| *hits.entry(row).or_default() |= 1 << bit);
+    }
+    Ok((hits, worths))
+}
+
+fn rows(index: &Index, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError> {
+    let quoted = format!("\"{}\"", term.text.replace('"', "\"\""));
+    let matching = if term.wanted == WantedMatch::Beginning { format!("{quoted} *") } else { quoted };
+    let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+    let mut statement = index.connection.prepare_cached(sql)?;
+    let rows = statement.query_map(params![matching, HITS_MAX], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The passages to read, with the share of the query's worth that they have.
+fn shortlist(
+    index: &Index,
+    query: &PassageQuery,
+    hits: &HashMap<i64, u32>,
+    worths: &[f64],
+) -> Result<Vec<(PassagePlace, f64)>, ArchiveError> {
+    let total: f64 = worths.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let worth = |bits: u32| (0..worths.len()).filter(|bit| bits >> bit & 1 == 1).map(|bit| worths[bit]).sum::<f64>();
+    let mut ranked: Vec<(f64, i64)> = hits.iter().map(|(row, bits)| (worth(*bits) / total, *row)).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
+    let is_meant = Meant::of(index, query)?;
+    let mut of_block: HashMap<i64, usize> = HashMap::new();
+    let mut found = Vec::new();
+    for (share, row) in ranked {
+        if found.len() >= READ_MAX.max(query.limit) {
+            break;
+        }
+        let Some(place) = index.passage(row)? else { continue };
+        if !is_meant.covers(query, &place) {
+            continue;
+        }
+        let count = of_block.entry(place.block).or_default();
+        *count += 1;
+        if *count <= READ_PER_BLOCK_MAX {
+            found.push((place, share));
+        }
+    }
+    Ok(found)
+}
+
+/// The blocks that a query is about; all if `None`.
+struct Meant(Option<std::collections::HashSet<i64>>);
+
+impl Meant {
+    fn of(index: &Index, query: &PassageQuery) -> Result<Meant, ArchiveError> {
+        if query.projects.is_empty() && query.agent.is_none() && query.file.is_none() {
+            return Ok(Meant(None));
+        }
+        let projects: Vec<&str> = query.projects.iter().map(ProjectId::as_str).collect();
+        let projects = serde_json::to_string(&projects)?;
+        let sql = "SELECT block.id FROM block JOIN conversation ON conversation.id = block.conversation
+            WHERE (?1 = '[]' OR project IN (SELECT value FROM json_each(?1))) AND (?2 IS NULL OR agent = ?2)
+                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM file WHERE file.conversation = conversation.id
+                    AND (path = ?3 OR substr(path, -length(?3) - 1) = '/' || ?3)))";
+        let mut statement = index.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![projects, query.agent, query.file], |row| row.get(0))?;
+        Ok(Meant(Some(rows.collect::<Result<_, _>>()?)))
+    }
+
+    fn covers(&self, query: &PassageQuery, place: &PassagePlace) -> bool {
+        let is_kind = match query.kinds {
+            [] => KINDS.contains(&place.kind),
+            kinds => kinds.contains(&place.kind),
+        };
+        is_kind
+            && (query.since..=query.until).contains(&place.at)
+            && self.0.as_ref().is_none_or(|blocks| blocks.contains(&place.block))
+    }
+}
+
+/// From 0 to 1: how close together the words of the query are, where they are closest.
+fn nearness(asked: &Query, text: &str) -> f64 {
+    let wanted: Vec<&str> = asked.terms.iter().map(|term| &*term.text).collect();
+    let mut last: Vec<Option<usize>> = vec![None; wanted.len()];
+    let mut best = 0.0_f64;
+    for (at, term) in terms::terms(text).iter().enumerate() {
+        let Some(which) = wanted.iter().position(|word| *word == term.text) else { continue };
+        last[which] = Some(at);
+        let known: Vec<usize> = last.iter().flatten().copied().collect();
+        let span = at - known.iter().min().copied().unwrap_or(at) + 1;
+        let share = known.len() as f64 / wanted.len() as f64;
+        best = best.max(share * (known.len() as f64 / span as f64).sqrt());
+    }
+    best
+}

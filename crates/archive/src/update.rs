@@ -1,0 +1,197 @@
+//! Which transcripts are archived: those of sessions that the journal knows, on this device, in projects of which
+//! something may be stored.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cerberus_agents::conversation::reduce::KeepFiles;
+use cerberus_agents::install::Surroundings;
+use cerberus_agents::install::transcripts::{PathHints, TranscriptFiles};
+use cerberus_agents::transcripts;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::Home;
+use cerberus_os::outside;
+use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
+use cerberus_store::import::ending::{self, transcripts_of};
+use cerberus_store::import::files;
+use cerberus_store::project::{identity, privacy};
+use cerberus_store::view::{SessionRow, Store};
+
+use crate::ArchiveError;
+use crate::write::{Archive, Source};
+
+/// How long to wait for an agent's locked database.
+const BUSY: Duration = Duration::from_millis(500);
+
+/// How much of a transcript is read to learn whose it is.
+const BEGINNING_BYTES: u64 = 512 * 1024;
+
+/// What is added until it is made durable.
+const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Adds to the archive while its time lasts.
+pub struct Update<'a> {
+    pub home: &'a Home,
+    pub clock: &'a Clock,
+    pub surroundings: &'a Surroundings<'a>,
+    pub store: &'a Store,
+    archive: Archive<'a>,
+    uncommitted: u64,
+    /// How much text was added.
+    pub added: u64,
+}
+
+impl<'a> Update<'a> {
+    pub fn begin(
+        home: &'a Home,
+        clock: &'a Clock,
+        surroundings: &'a Surroundings<'a>,
+        store: &'a Store,
+        keep: KeepFiles,
+    ) -> Result<Update<'a>, ArchiveError> {
+        let archive = Archive::open(home, keep)?;
+        Ok(Update { home, clock, surroundings, store, archive, uncommitted: 0, added: 0 })
+    }
+
+    /// Adds what is new in these sessions, until it is too late. A transcript that cannot be read is skipped.
+    pub fn sessions(&mut self, sessions: &[SessionRow], until: Option<Instant>) -> Result<(), ArchiveError> {
+        for session in sessions {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            match self.session(session) {
+                Err(ArchiveError::Unreadable(_)) => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, session: &SessionRow) -> Result<(), ArchiveError> {
+        let Some((agent, kept)) = transcripts_of(session) else { return Ok(()) };
+        if self.is_shut(session) {
+            return Ok(());
+        }
+        if let Some(open) = kept.open {
+            for database in (kept.roots)(self.surroundings) {
+                let exported = outside::open(&database).ok().and_then(|_| open(&database, BUSY).ok());
+                let exported = exported.and_then(|theirs| theirs.export(&session.agent_session_id).ok());
+                if let Some(exported) = exported.filter(|exported| !exported.json.is_empty()) {
+                    return self.whole(agent, session, &database, &exported.json);
+                }
+            }
+            return Ok(());
+        }
+        let Some(path) = ending::path(self.surroundings, kept, session) else { return Ok(()) };
+        self.transcript(agent, session, &path, true)?;
+        for path in of_subagents(agent, kept, &path, &session.agent_session_id) {
+            self.transcript(agent, session, &path, false)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a transcript that was imported, if the journal knows its session.
+    pub fn file(&mut self, agent: Agent, path: &Path) -> Result<(), ArchiveError> {
+        let Some(kept) = cerberus_agents::install::Profile::of(agent).and_then(|profile| profile.transcripts) else {
+            return Ok(());
+        };
+        if let Some(open) = kept.open.filter(|_| path.extension().is_some_and(|ending| ending == "db")) {
+            let Ok(theirs) = open(path, BUSY) else { return Ok(()) };
+            for name in theirs.sessions().unwrap_or_default() {
+                let session = self.store.agent_session(agent, &name, self.clock.now)?;
+                if let Some((session, exported)) = session.zip(theirs.export(&name).ok())
+                    && !self.is_shut(&session)
+                {
+                    self.whole(agent, &session, path, &exported.json)?;
+                }
+            }
+            return Ok(());
+        }
+        let PathHints { parent, .. } = (kept.path_hints)(path);
+        let is_main = parent.is_none();
+        let Some(name) = parent.or_else(|| self.session_of(agent, path)) else { return Ok(()) };
+        match self.store.agent_session(agent, &name, self.clock.now)? {
+            Some(session) if !self.is_shut(&session) => match self.transcript(agent, &session, path, is_main) {
+                Err(ArchiveError::Unreadable(_)) => Ok(()),
+                done => done,
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// The session that a transcript is of, as its beginning says.
+    fn session_of(&self, agent: Agent, path: &Path) -> Option<String> {
+        let mut bytes = Vec::new();
+        let limit = if path.extension().is_some_and(|ending| ending == "json") { u64::MAX } else { BEGINNING_BYTES };
+        files::reader(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+        let read = transcripts::read(self.home.cleaner(), agent, &bytes)?;
+        read.events.first().map(|told| told.session.to_string())
+    }
+
+    fn is_shut(&self, session: &SessionRow) -> bool {
+        let located = identity::locate(Path::new(&session.root));
+        privacy::storage_block(self.home, self.clock.now, &located).is_some()
+    }
+
+    fn transcript(
+        &mut self,
+        agent: Agent,
+        session: &SessionRow,
+        path: &Path,
+        is_main: bool,
+    ) -> Result<(), ArchiveError> {
+        let recorded = self.recorded(agent, session)?;
+        let source = source(agent, session, path, is_main, &recorded);
+        let added = self.archive.add(&source)?;
+        self.count(added)
+    }
+
+    fn whole(&mut self, agent: Agent, session: &SessionRow, path: &Path, json: &[u8]) -> Result<(), ArchiveError> {
+        let recorded = self.recorded(agent, session)?;
+        let added = self.archive.add_whole(&source(agent, session, path, true, &recorded), json)?;
+        self.count(added)
+    }
+
+    fn recorded(&self, agent: Agent, session: &SessionRow) -> Result<Vec<Timestamp>, ArchiveError> {
+        let events = self.store.event_keys(agent, &session.agent_session_id)?;
+        let mut times: Vec<Timestamp> = events.into_values().collect();
+        times.sort_unstable();
+        Ok(times)
+    }
+
+    fn count(&mut self, added: u64) -> Result<(), ArchiveError> {
+        self.added += added;
+        self.uncommitted += added;
+        if self.uncommitted >= COMMIT_BYTES {
+            self.uncommitted = 0;
+            self.archive.commit()?;
+        }
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> Result<u64, ArchiveError> {
+        self.archive.commit()?;
+        Ok(self.added)
+    }
+}
+
+fn source<'s>(
+    agent: Agent,
+    session: &'s SessionRow,
+    path: &'s Path,
+    is_main: bool,
+    recorded: &'s [Timestamp],
+) -> Source<'s> {
+    Source { agent, session: &session.agent_session_id, location: session.location(), path, is_main, recorded }
+}
+
+/// The transcripts of a session's subagents, which are in a folder of the session's name.
+fn of_subagents(agent: Agent, kept: &TranscriptFiles, path: &Path, session: &str) -> Vec<PathBuf> {
+    let Some(folder) = path.parent().map(|folder| folder.join(session)).filter(|folder| folder.is_dir()) else {
+        return Vec::new();
+    };
+    let found = files::transcripts(agent, &folder).unwrap_or_default();
+    found.into_iter().filter(|path| (kept.path_hints)(path).parent.as_deref() == Some(session)).collect()
+}

@@ -1,0 +1,175 @@
+use std::time::{Duration, Instant};
+
+use cerberus_archive::update::Update;
+use cerberus_archive::{self as archive, ArchiveError, write};
+use cerberus_os::failures;
+use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
+use cerberus_store::config::KeepInArchive;
+use cerberus_store::summary::detached;
+use cerberus_store::view::{SessionRow, Store};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::{Hint, Result};
+use crate::render;
+use crate::render::progress::Progress;
+
+/// Keep conversations that agents delete: what was said, run and printed
+///
+/// Done by itself after every turn, in the background. This command does it now, for all known sessions, and tells what
+/// the archive holds. Secrets and private passages are cut, and the contents of files that a tool read or wrote are
+/// left out; `[archive] keep` in config.toml changes that: "nothing", "conversation", "edits", "everything".
+#[derive(clap::Args)]
+pub struct ArchiveArgs {
+    /// Delete everything in the archive. To keep it empty, set `keep = "nothing"` first
+    #[arg(long)]
+    pub(super) delete: bool,
+
+    /// Run as after a turn: only recent sessions, silently, within a time limit
+    #[arg(long, hide = true)]
+    pub(super) detached: bool,
+}
+
+/// How long the process after a turn runs at most.
+const DETACHED_MAX: Duration = Duration::from_secs(60);
+
+/// What was active earlier was archived after its own turns.
+const RECENT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The name in the list of failures.
+const FAILURE: &str = "archive";
+
+impl ArchiveArgs {
+    pub fn run(self, context: &Context) -> Result<()> {
+        if self.detached {
+            detached::end_in_time(DETACHED_MAX);
+            if let Err(failure) = in_background(context) {
+                failures::note(&context.home, context.clock.now, FAILURE, &format!("{:#}", failure.error));
+            }
+            return Ok(());
+        }
+        if self.delete {
+            archive::erase::delete(&context.home).hint("delete the folder `archive` in the home")?;
+            return context.answer(&json!({"deleted": true}), || render::line("the archive is empty"));
+        }
+        let keep = context.config()?.archive.keep;
+        context.require_privacy_rules()?;
+        let mut added = 0;
+        if let Some(keep) = keep.files() {
+            let store = context.swept_store()?;
+            let sessions = store.sessions(&[], Timestamp::EPOCH, context.clock.now)?;
+            let surroundings = context.agent_surroundings();
+            let mut update = Update::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
+            let mut progress = Progress::new("sessions archived");
+            for (done, session) in sessions.iter().enumerate() {
+                update.sessions(std::slice::from_ref(session), None)?;
+                progress.at(done + 1, sessions.len());
+            }
+            added = update.finish().hint(ROOM)?;
+        }
+        let held = Held::of(context)?;
+        context.answer(&json!({"added_bytes": added, "archive": held.json()}), || render::line(&held.line()))
+    }
+}
+
+const ROOM: &str = "what was archived is kept; make room, then run `cerberus archive`";
+
+fn in_background(context: &Context) -> Result<()> {
+    let Some(keep) = context.config()?.archive.keep.files() else { return Ok(()) };
+    context.require_privacy_rules()?;
+    let store = context.store()?;
+    let since = context.clock.now.minus(RECENT);
+    let mut sessions = store.newest_sessions(&[], since, context.clock.now)?;
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
+    let surroundings = context.agent_surroundings();
+    let mut update = Update::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
+    update.sessions(&sessions, Some(Instant::now() + DETACHED_MAX))?;
+    update.finish()?;
+    expire(context)
+}
+
+/// Removes what is older or more than the settings allow.
+fn expire(context: &Context) -> Result<()> {
+    let limits = context.config()?.archive;
+    Ok(archive::erase::expire(
+        &context.home,
+        limits.retention.map(|age| context.clock.now.minus(age.0)),
+        limits.max_size.map(|size| size.bytes),
+    )?)
+}
+
+/// Archives transcripts that were imported. An import does not fail because of it.
+pub fn imported(context: &Context, store: &Store, files: &[(Agent, std::path::PathBuf)]) -> Result<()> {
+    let Some(keep) = context.config()?.archive.keep.files() else { return Ok(()) };
+    let surroundings = context.agent_surroundings();
+    let run = || -> std::result::Result<(), ArchiveError> {
+        let mut update = Update::begin(&context.home, &context.clock, &surroundings, store, keep)?;
+        files.iter().try_for_each(|(agent, file)| update.file(*agent, file))?;
+        update.finish().map(drop)
+    };
+    if let Err(error) = run() {
+        failures::note(&context.home, context.clock.now, FAILURE, &error);
+        render::talk(&format!("cerberus: the conversations could not be archived: {error}"));
+    }
+    Ok(())
+}
+
+/// The conversation of a session in the archive.
+pub fn conversation(context: &Context, session: &SessionRow) -> Result<Option<archive::Conversation>> {
+    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(None) };
+    Ok(archive::find(&context.home, agent, &session.agent_session_id)?)
+}
+
+/// What the archive holds.
+pub struct Held {
+    conversations: usize,
+    text_bytes: u64,
+    bytes: u64,
+    index_bytes: u64,
+    damaged_bytes: u64,
+    is_off: bool,
+}
+
+impl Held {
+    pub fn of(context: &Context) -> Result<Held> {
+        let all = archive::conversations(&context.home)?;
+        let (bytes, index_bytes) = write::stored_bytes(&context.home);
+        Ok(Held {
+            conversations: all.len(),
+            text_bytes: all.iter().map(|one| one.text_bytes).sum(),
+            bytes,
+            index_bytes,
+            damaged_bytes: archive::damaged_bytes(&context.home)?,
+            is_off: context.config()?.archive.keep == KeepInArchive::Nothing,
+        })
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        json!({
+            "conversations": self.conversations, "text_bytes": self.text_bytes, "bytes": self.bytes,
+            "index_bytes": self.index_bytes, "damaged_bytes": self.damaged_bytes, "is_off": self.is_off,
+        })
+    }
+
+    pub fn line(&self) -> String {
+        let damaged = match self.damaged_bytes {
+            0 => String::new(),
+            bytes => format!(", {} damaged: run `cerberus doctor --rebuild`", render::bytes(bytes)),
+        };
+        match (self.is_off, self.conversations) {
+            (true, 0) => "off".to_string(),
+            (true, _) => format!(
+                "off; it still takes {}, `cerberus archive --delete` removes it",
+                render::bytes(self.bytes + self.index_bytes)
+            ),
+            (false, _) => format!(
+                "{}, {} ({} of text), index {}{damaged}",
+                render::count(self.conversations, "conversation"),
+                render::bytes(self.bytes),
+                render::bytes(self.text_bytes),
+                render::bytes(self.index_bytes),
+            ),
+        }
+    }
+}
