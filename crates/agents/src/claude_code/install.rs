@@ -4,13 +4,15 @@
 //! the installed version knows are used: some versions ignore a whole settings file because of one unknown event, 2.1.50
 //! among them. Claude Code stops SessionEnd hooks after 1.5 seconds unless they set their own timeout.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use cerberus_os::outside;
 use cerberus_os::platform::USER_FOLDER;
+use serde_json::Value;
 
 use crate::claude_code;
-use crate::install::transcripts::{SessionQuery, TranscriptFiles, below, current_path};
+use crate::install::transcripts::{Mend, Restoring, SessionQuery, TranscriptFiles, below, current_path};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
     HookTrust, InstallScope, NOTES_BY_FOLDER, Profile, SettingsFile, Surroundings, folder_name, in_dir,
@@ -111,7 +113,7 @@ fn has_plugin(surroundings: &Surroundings) -> bool {
     plugins.is_some_and(|plugins| plugins.iter().any(|(name, on)| name.starts_with("cerberus@") && *on == true))
 }
 
-fn read(settings: &Path) -> serde_json::Value {
+fn read(settings: &Path) -> Value {
     let text = outside::text(settings, SETTINGS_BYTES_MAX).ok();
     text.and_then(|text| serde_json::from_slice(text.as_bytes()).ok()).unwrap_or_default()
 }
@@ -128,13 +130,33 @@ fn trust(surroundings: &Surroundings, _: InstallScope) -> HookTrust {
     }
 }
 
+/// Leaves out thoughts. Every line names the one before it, so the next line gets the name that a left-out one had.
+fn mend() -> Mend {
+    let mut left_out: HashMap<String, Value> = HashMap::new();
+    Box::new(move |line| {
+        if let Some(before) = line["parentUuid"].as_str().and_then(|parent| left_out.get(parent)) {
+            line["parentUuid"] = before.clone();
+        }
+        let Some(content) = line["message"]["content"].as_array_mut() else { return true };
+        content.retain(|block| !matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking")));
+        let stays = !content.is_empty();
+        if let (false, Some(uuid)) = (stays, line["uuid"].as_str()) {
+            left_out.insert(uuid.to_string(), line["parentUuid"].clone());
+        }
+        stays
+    })
+}
+
 /// Unless its settings say otherwise.
 const USUAL_DAYS_KEPT: u64 = 30;
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["projects"]),
     find,
-    place: Some(|root, query| root.join(folder_name(query.cwd)).join(format!("{}.jsonl", query.id))),
+    restoring: Some(Restoring {
+        place: |root, query| root.join(folder_name(query.cwd)).join(format!("{}.jsonl", query.id)),
+        mend,
+    }),
     days_kept: |surroundings| {
         let settings = read(&dir(surroundings)?.join("settings.json"));
         Some(settings["cleanupPeriodDays"].as_u64().unwrap_or(USUAL_DAYS_KEPT))

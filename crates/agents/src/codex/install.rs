@@ -11,7 +11,7 @@ use std::time::Duration;
 use cerberus_os::outside;
 
 use crate::codex;
-use crate::install::transcripts::{SessionQuery, TranscriptFiles, below};
+use crate::install::transcripts::{Restoring, SessionQuery, TranscriptFiles, below};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
     FileEntry, HookTrust, InstallScope, NotesFile, Profile, SessionFile, SettingsFile, Surroundings, TrustedHooks,
@@ -140,7 +140,8 @@ fn snake_case(event: &str) -> String {
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["sessions", "archived_sessions"]),
     find,
-    place: Some(place),
+    // Thoughts are encrypted, and the archive does not have them.
+    restoring: Some(Restoring { place, mend: || Box::new(|line| line["payload"]["type"] != "reasoning") }),
     ..TranscriptFiles::DEFAULT
 };
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_record::time::Timestamp;
+use serde_json::Value;
 
 use super::Surroundings;
 
@@ -24,9 +25,8 @@ pub struct TranscriptFiles {
     pub open: Option<OpenDatabase>,
     /// Finds the transcript of one session below one of the roots.
     pub find: fn(root: &Path, query: &mut SessionQuery) -> Option<PathBuf>,
-    /// Where below the first root the agent looks for the transcript of a session that it is to resume; `None` if a file
-    /// that is put there is not enough.
-    pub place: Option<fn(root: &Path, query: &SessionQuery) -> PathBuf>,
+    /// How a transcript is put where the agent looks for it; `None` if a file is not enough to resume a session.
+    pub restoring: Option<Restoring>,
     /// After how many days the agent deletes a transcript; `None` if it keeps them.
     pub days_kept: fn(&Surroundings) -> Option<u64>,
     /// The agent writes a tool use only when it has ended, so the last message of a transcript may announce one.
@@ -42,11 +42,23 @@ impl TranscriptFiles {
         path_hints: |_| PathHints::default(),
         open: None,
         find: |_, _| None,
-        place: None,
+        restoring: None,
         days_kept: |_| None,
         writes_uses_at_end: false,
     };
 }
+
+/// How a transcript is put back from the archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Restoring {
+    /// Where below the first root the agent looks for it.
+    pub place: fn(root: &Path, query: &SessionQuery) -> PathBuf,
+    /// Makes what mends a transcript line by line, in their order, and says whether a line stays. A model refuses its own
+    /// thoughts without their signatures, which the archive does not have.
+    pub mend: fn() -> Mend,
+}
+
+pub type Mend = Box<dyn FnMut(&mut Value) -> bool>;
 
 /// What the location of a file says about its session.
 #[derive(Debug, Default, PartialEq, Eq)]

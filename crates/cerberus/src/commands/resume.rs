@@ -2,11 +2,13 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context as _;
+use cerberus_agents::conversation::reduce::NOT_KEPT;
 use cerberus_agents::settings::shell_word;
+use cerberus_record::id::Agent;
 use cerberus_store::import::files;
-use cerberus_store::import::place::{TranscriptPlace, put_transcript, transcript_place};
+use cerberus_store::import::place::{TranscriptPlace, mend, put_transcript, transcript_place};
 use cerberus_store::view::SessionRow;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[cfg(feature = "loop")]
 use super::resume_in::OtherAgentArgs;
@@ -122,11 +124,50 @@ fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<S
             "cerberus: its transcript is {}; without --print it is copied to where {program} looks",
             lies.display()
         )),
-        Some(TranscriptPlace::Gone { .. }) => render::talk(&format!(
-            "cerberus: the transcript of session {id} is not on this machine, so {program} may not find it; \
-             `cerberus resume {id} --in AGENT` starts a new session with what is known of it",
-            id = session.id
-        )),
+        Some(TranscriptPlace::Gone { looked_for }) => {
+            match restored(context, session, looked_for.as_deref(), is_run)? {
+                Some(done) => render::talk(&done),
+                None => render::talk(&format!(
+                    "cerberus: the transcript of session {id} is not on this machine, so {program} may not find it; \
+                 `cerberus resume {id} --in AGENT` starts a new session with what is known of it",
+                    id = session.id
+                )),
+            }
+        }
     }
     Ok(Start { words, cwd: session.cwd.clone() })
+}
+
+/// Puts a transcript that is gone back from the archive, and says so; `None` if the archive does not have it.
+fn restored(context: &Context, session: &SessionRow, place: Option<&Path>, is_run: bool) -> Result<Option<String>> {
+    let (Some(agent), Some(place)) = (Agent::from_name(&session.agent), place) else { return Ok(None) };
+    let found = cerberus_archive::find(&context.home, agent, &session.agent_session_id)?;
+    let (Some(kept), Some(mut mend)) = (found, mend(agent)) else { return Ok(None) };
+    if !is_run {
+        return Ok(Some(
+            "cerberus: its transcript is deleted; without --print it is put back from the archive".to_string(),
+        ));
+    }
+    let mut missing = 0;
+    put_transcript(place, |file| {
+        let mut written = Ok(());
+        let mut write = |line: &str| {
+            missing += line.matches(NOT_KEPT).count();
+            let mut value: Value = serde_json::from_str(line)?;
+            if mend(&mut value) { writeln!(file, "{value}") } else { Ok(()) }
+        };
+        let read = cerberus_archive::lines(&context.home, &kept, 0, &mut |line| {
+            if written.is_ok() {
+                written = write(line);
+            }
+        });
+        read.map_err(std::io::Error::other).and(written)
+    })
+    .with_context(|| format!("cannot put the transcript back to {}", place.display()))
+    .hint(format!("`cerberus show {} --full` prints it", session.id))?;
+    let missing = match missing {
+        0 => String::new(),
+        missing => format!("; what tools read and wrote is missing in {}", render::count(missing, "place")),
+    };
+    Ok(Some(format!("cerberus: put its transcript back from the archive{missing}")))
 }

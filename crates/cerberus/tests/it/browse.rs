@@ -164,6 +164,7 @@ fn a_session_is_found_by_a_unique_prefix_or_its_title() {
 fn a_session_is_resumed_by_its_own_agent() {
     let env = env();
     two_sessions(&env);
+    env.ok(&["archive", "--delete"]);
     let output = env.run(&["resume", "20260119", "--print"]);
     let line = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(line, format!("cd {} && claude --resume aaaa-1\n", env.project().display()));
@@ -175,6 +176,41 @@ fn a_session_is_resumed_by_its_own_agent() {
     assert_eq!(env.run(&["resume"]).status.code(), Some(1), "nothing resumes a manual session");
 }
 
+#[test]
+fn a_transcript_that_was_deleted_is_put_back_from_the_archive() {
+    let env = env();
+    let thought = json!([{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]);
+    let line = |uuid: &str, before: &str, content: &Value| {
+        json!({"type": "assistant", "uuid": uuid, "parentUuid": before, "sessionId": "aaaa-1",
+            "timestamp": "2026-01-19T10:01:00.000Z", "message": {"role": "assistant", "content": content}})
+    };
+    let more =
+        [line("x1", "aaaa-1-6", &thought), line("x2", "x1", &json!([{"type": "text", "text": "Both pass now."}]))];
+    import(&env, "a", &transcript("aaaa-1", 19, "write the checkpoint tests", "tests/e2e.rs", &more));
+    env.ok(&["archive"]);
+    let printed = env.run(&["resume", "20260119", "--print"]);
+    assert!(String::from_utf8_lossy(&printed.stderr).contains("put back from the archive"), "{printed:?}");
+    let place = env.root().join("user/.claude/projects").join(claude_folder(&env)).join("aaaa-1.jsonl");
+    assert!(!place.exists());
+
+    let output = with_program(&env, "claude", &["resume", "20260119"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("put its transcript back from the archive; what tools read and wrote is missing in"),
+        "{told}"
+    );
+    let text = fs::read_to_string(&place).unwrap();
+    for kept in
+        ["write the checkpoint tests", "tests/e2e.rs", "stop_twice ... FAILED", "The supervisor still deadlocks."]
+    {
+        assert!(text.contains(kept), "no {kept:?} in {text}");
+    }
+    assert!(!text.contains("supervise()"), "contents of files are not kept: {text}");
+    assert!(!text.contains("thinking"), "a thought without its signature would be refused: {text}");
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["parentUuid"], "aaaa-1-6", "the line after it follows the one before it");
+}
+
 /// Runs the command with a program of this name on PATH, which prints where and how it was started.
 fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Output {
     let bin = env.root().join("bin");
@@ -182,6 +218,11 @@ fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Outpu
     write_program(&bin.join(name), "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$@\"\n");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     env.command().args(args).env("PATH", path).output().unwrap()
+}
+
+/// The folder in which Claude Code keeps the transcripts of the project.
+fn claude_folder(env: &TestEnv) -> String {
+    env.project().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 #[test]
@@ -192,9 +233,7 @@ fn a_transcript_that_lies_elsewhere_is_put_where_its_agent_looks() {
     fs::create_dir_all(lies.parent().unwrap()).unwrap();
     fs::write(&lies, transcript("aaaa-1", 19, "write the checkpoint tests", "tests/e2e.rs", &[])).unwrap();
     env.json(&["import", "claude-code", "--project", env.project().to_str().unwrap()]);
-    let folder: String =
-        env.project().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let looked_for = projects.join(folder).join("aaaa-1.jsonl");
+    let looked_for = projects.join(claude_folder(&env)).join("aaaa-1.jsonl");
 
     let printed = env.run(&["resume", "20260119", "--print"]);
     assert!(String::from_utf8_lossy(&printed.stderr).contains(lies.to_str().unwrap()), "{printed:?}");

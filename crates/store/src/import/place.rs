@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use cerberus_agents::install::transcripts::Mend;
 use cerberus_agents::install::{Profile, Surroundings};
 use cerberus_record::id::Agent;
 
@@ -33,7 +34,7 @@ pub fn transcript_place(surroundings: &Surroundings, session: &SessionRow) -> Op
     if is_found {
         return Some(TranscriptPlace::Found);
     }
-    let looked_for = kept.place.zip(roots.first()).map(|(place, root)| place(root, &query));
+    let looked_for = kept.restoring.zip(roots.first()).map(|(restoring, root)| (restoring.place)(root, &query));
     let recorded = ending::path(surroundings, kept, session).filter(|_| session.device.is_none());
     let anywhere = || {
         let all = roots.iter().flat_map(|root| files::transcripts(agent, root).unwrap_or_default());
@@ -45,6 +46,11 @@ pub fn transcript_place(surroundings: &Surroundings, session: &SessionRow) -> Op
         (Some(_), None) => TranscriptPlace::Found,
         (None, looked_for) => TranscriptPlace::Gone { looked_for },
     })
+}
+
+/// What mends the transcript of an agent that is put back, if one can be.
+pub fn mend(agent: Agent) -> Option<Mend> {
+    Some((Profile::of(agent)?.transcripts?.restoring?.mend)())
 }
 
 /// Writes a transcript where its agent looks for it. Nothing is overwritten.

@@ -68,3 +68,62 @@ fn a_session_of_claude_code_goes_on_in_codex() {
 fn a_session_of_codex_goes_on_in_claude_code() {
     handed_over(&Codex, &ClaudeCode);
 }
+
+/// Every file below the folder that `is_meant` accepts is deleted; how many.
+fn delete(folder: &std::path::Path, is_meant: &dyn Fn(&str) -> bool) -> usize {
+    let mut deleted = 0;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            deleted += delete(&path, is_meant);
+        } else if is_meant(&entry.file_name().to_string_lossy()) {
+            std::fs::remove_file(path).unwrap();
+            deleted += 1;
+        }
+    }
+    deleted
+}
+
+/// A session whose transcript was deleted; what the model is asked when it goes on.
+fn put_back(client: &dyn Client, transcripts: &str, goes_on: impl Fn(&Stage, &ModelServer) -> Command) {
+    let stage = Stage::new(client);
+    let file = stage.scratch.repo().join("limiter.rs");
+    let replies = [
+        client.write(&file, "pub struct Limiter;\n"),
+        Reply::text("The limiter counts requests; the header is missing."),
+    ];
+    let server = ModelServer::start(replies);
+    finish(&mut client.session(&stage.place(&server), "Add a limiter with a Retry-After header"));
+    let id = stage.sessions()[0]["id"].as_str().unwrap().to_string();
+    stage.cerberus(&["archive"]);
+    let is_transcript = |name: &str| name.ends_with(".jsonl");
+    assert_eq!(delete(&stage.scratch.home().join(transcripts), &is_transcript), 1);
+
+    let server = ModelServer::start([Reply::text("I go on.")]);
+    put_program(&stage, client, &goes_on(&stage, &server));
+    resume(&stage, &[&id]);
+    let text = request_text(&server.main_requests()[0]);
+    for expected in ["Add a limiter with a Retry-After header", "limiter.rs", "the header is missing", "What is left?"]
+    {
+        assert!(text.contains(expected), "no {expected:?} in {text}");
+    }
+}
+
+#[test]
+fn claude_code_resumes_a_session_whose_transcript_was_deleted() {
+    put_back(&ClaudeCode, ".claude/projects", |stage, server| {
+        let mut command = ClaudeCode.session(&stage.place(server), "What is left?");
+        command.arg(MARK);
+        command
+    });
+}
+
+#[test]
+fn codex_resumes_a_session_whose_transcript_was_deleted() {
+    put_back(&Codex, ".codex/sessions", |stage, server| {
+        let mut command = Codex.command(&stage.place(server), &["exec"]);
+        command.args(["--json", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]);
+        command.args([MARK, "What is left?"]);
+        command
+    });
+}
