@@ -38,8 +38,10 @@ pub enum LimitKind {
     Usage,
     /// Too many requests in a short time.
     Rate,
-    /// The server has too much to do.
+    /// The server has too much to do, or fails.
     Overload,
+    /// The server cannot be reached.
+    Outage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +114,28 @@ const USAGE_LIMIT: [&str; 9] = [
 ];
 const RATE_LIMIT: [&str; 4] = ["rate limit reached", "rate limit exceeded", "rate_limit_error", "too many requests"];
 const OVERLOAD: [&str; 3] = ["overloaded_error", "is overloaded", "at capacity"];
+/// How programs and their libraries say that there is no connection.
+const OUTAGE: [&str; 16] = [
+    "connection error",
+    "connection refused",
+    "connection reset",
+    "connection closed",
+    "connection timed out",
+    "unable to connect",
+    "could not connect",
+    "error sending request",
+    "stream disconnected",
+    "network is unreachable",
+    "fetch failed",
+    "socket hang up",
+    "getaddrinfo",
+    "resolve host",
+    "dns error",
+    "name resolution",
+];
+/// The same as names of system errors.
+const OUTAGE_CODES: [&str; 7] =
+    ["econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "enetunreach", "ehostunreach"];
 const LOGIN: [&str; 8] = [
     "invalid api key",
     "invalid x-api-key",
@@ -165,6 +189,8 @@ fn limit_kind(text: &str) -> Option<LimitKind> {
         (LimitKind::Usage, USAGE_LIMIT.as_slice()),
         (LimitKind::Rate, RATE_LIMIT.as_slice()),
         (LimitKind::Overload, OVERLOAD.as_slice()),
+        (LimitKind::Outage, OUTAGE.as_slice()),
+        (LimitKind::Outage, OUTAGE_CODES.as_slice()),
     ];
     kinds.into_iter().find(|(_, phrases)| has(text, phrases)).map(|(kind, _)| kind)
 }
@@ -230,6 +256,7 @@ mod tests {
             LoopFailure::Limited { kind: LimitKind::Usage, .. } => "usage",
             LoopFailure::Limited { kind: LimitKind::Rate, .. } => "rate",
             LoopFailure::Limited { kind: LimitKind::Overload, .. } => "overload",
+            LoopFailure::Limited { kind: LimitKind::Outage, .. } => "outage",
             LoopFailure::NeedsUser { remedy: Remedy::Login, .. } => "login",
             LoopFailure::NeedsUser { remedy: Remedy::Credit, .. } => "credit",
             LoopFailure::NeedsUser { remedy: Remedy::Permission, .. } => "permission",

@@ -222,9 +222,7 @@ impl RunState {
         self.memory.apply(&entry.step);
         match &entry.step {
             LedgerStep::Run { worker, runner, token, layer, .. } => {
-                // Time between two runners does not count.
-                self.totals.before += self.last_at.since(self.totals.since);
-                self.totals.since = entry.at;
+                self.totals.resumed(self.last_at, entry.at);
                 (self.worker, self.runner, self.stopped) = (*worker, runner.clone(), None);
                 self.token = token.to_string();
                 self.layer = (**layer).clone();
@@ -252,7 +250,7 @@ impl RunState {
             | LedgerStep::Told { .. } => {}
             LedgerStep::Ended(ended) => {
                 self.waiting = None;
-                self.totals.ended(ended);
+                self.totals.ended(ended, entry.at);
                 self.open = None;
             }
             LedgerStep::Stopped { class, words } => {

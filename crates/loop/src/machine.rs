@@ -23,11 +23,8 @@ use super::failure::{self, LoopFailure, Remedy};
 use super::fallback::{WAIT_MIN, is_usage_limit};
 use super::reset::{self, UtcOffset};
 use super::settings::{Settings, Worker};
-use super::stop::StopReason;
+use super::stop::{Limit, StopReason};
 use super::totals::{AttemptEnd, EndedAttempt, LoopProgress, Totals};
-
-/// How long to wait for a rate limit without a known end.
-const WAIT_UNKNOWN: Duration = Duration::from_secs(60);
 
 /// The transition function of the loop.
 pub struct Machine<'a> {
@@ -367,7 +364,7 @@ impl<'a> Machine<'a> {
         };
         let had_claimed = totals.claimed;
         let ended = attempt.ended(&over, progress, claimed);
-        totals.ended(&ended);
+        totals.ended(&ended, now);
         let mut effects = vec![Effect::Record(ended.clone())];
         let is_confirmed =
             claimed && had_claimed && progress == LoopProgress::None && self.settings.completion.check.is_none();
@@ -389,6 +386,10 @@ impl<'a> Machine<'a> {
         let (until, why) = self.rest(totals, over.failure, ended.failure.unwrap_or_default(), now);
         if can_switch && (!has_end || until.since(now) >= WAIT_MIN) {
             effects.push(Effect::SwitchAgent { until });
+        } else if totals.is_waiting_too_long(&self.settings.limits, if has_end { until } else { now }) {
+            let stop = StopReason::Limit(Limit::Wait);
+            effects.push(Effect::Finish(stop.clone()));
+            return (Phase::Stopped(stop), effects);
         }
         (Phase::Resting { until, why, hook: over.hook }, effects)
     }
@@ -400,7 +401,7 @@ impl<'a> Machine<'a> {
             Some(LoopFailure::Limited { wait: Wait::Until(until), .. }) => (now.max(until), Delay::Limited { words }),
             Some(LoopFailure::Limited { wait: Wait::For(span), .. }) => (now.plus(span), Delay::Limited { words }),
             Some(LoopFailure::Limited { wait: Wait::Unknown, .. }) => {
-                (now.plus(WAIT_UNKNOWN.min(pace.backoff_max)), Delay::Limited { words })
+                (now.plus(totals.pause(pace)), Delay::Limited { words })
             }
             Some(_) => (now.plus(totals.backoff(pace)), Delay::Failed { words }),
             None => (now, Delay::Pace),

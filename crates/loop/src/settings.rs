@@ -156,7 +156,10 @@ layers! {
     backoff: Span,
     backoff_max: Span,
     max_iterations: u32,
+    /// Waiting for the model's server does not count.
     max_duration: Span,
+    /// How long to wait for a server that is limited, overloaded or out of reach, without a context that works between.
+    max_wait: Span,
     max_tokens: u64,
     max_cost_usd: f64,
     until: String,
@@ -260,6 +263,8 @@ pub struct Pace {
 pub struct LoopLimits {
     pub iterations: Option<u32>,
     pub duration: Option<Duration>,
+    /// Waiting for the model's server, in a row.
+    pub wait: Option<Duration>,
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
     pub no_progress: Option<u32>,
@@ -344,6 +349,7 @@ impl LoopLimits {
         let limits = LoopLimits {
             iterations: Some(at_least_one(layer.max_iterations.unwrap_or(100), "max_iterations")?),
             duration: Some(layer.max_duration.unwrap_or(Span::secs(4 * 60 * 60)).0),
+            wait: Some(layer.max_wait.unwrap_or(Span::secs(6 * 60 * 60)).0),
             tokens: layer.max_tokens,
             cost_usd: layer.max_cost_usd,
             no_progress: Some(at_least_one(layer.no_progress.unwrap_or(3), "no_progress")?),

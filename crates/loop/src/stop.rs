@@ -17,6 +17,8 @@ words! {
         Duration = "duration",
         Tokens = "tokens",
         Cost = "cost",
+        /// Waiting for the model's server.
+        Wait = "waiting",
     }
 }
 

@@ -87,10 +87,20 @@ pub struct Totals {
     /// When contexts started, within the last hour.
     pub starts: Vec<Timestamp>,
     pub last: Option<AttemptEnd>,
+    /// Attempts in a row that had to wait, and since when.
+    pub waits: u32,
+    pub waiting_since: Option<Timestamp>,
+    /// The last attempt had to wait, and ended then.
+    resting_since: Option<Timestamp>,
+    /// How long the run has waited between attempts. Such time does not count.
+    waited: Duration,
     /// How long the run was active before this runner resumed it.
     pub before: Duration,
     pub since: Timestamp,
 }
+
+/// The first pause for a server that does not say until when.
+const PAUSE: Duration = Duration::from_secs(60);
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -107,6 +117,10 @@ impl Totals {
             claimed: false,
             starts: Vec::new(),
             last: None,
+            waits: 0,
+            waiting_since: None,
+            resting_since: None,
+            waited: Duration::ZERO,
             before: Duration::ZERO,
             since,
         }
@@ -118,16 +132,37 @@ impl Totals {
     }
 
     pub fn elapsed(&self, now: Timestamp) -> Duration {
-        self.before.saturating_add(now.since(self.since))
+        let resting = self.resting_since.map_or(Duration::ZERO, |since| now.since(since));
+        self.before.saturating_add(now.since(self.since)).saturating_sub(self.waited.saturating_add(resting))
+    }
+
+    /// Another runner goes on. The time between two runners does not count.
+    pub fn resumed(&mut self, last_at: Timestamp, now: Timestamp) {
+        self.rested(last_at);
+        self.before += last_at.since(self.since);
+        self.since = now;
+    }
+
+    fn rested(&mut self, now: Timestamp) {
+        let rested = self.resting_since.take().map_or(Duration::ZERO, |since| now.since(since));
+        self.waited = self.waited.saturating_add(rested);
     }
 
     pub fn begin_attempt(&mut self, now: Timestamp) {
+        self.rested(now);
         self.attempts = self.attempts.saturating_add(1);
         self.starts.retain(|start| now.since(*start) < HOUR);
         self.starts.push(now);
     }
 
-    pub fn ended(&mut self, ended: &EndedAttempt) {
+    pub fn ended(&mut self, ended: &EndedAttempt, now: Timestamp) {
+        if ended.how == AttemptEnd::Limited {
+            self.waits = self.waits.saturating_add(1);
+            self.waiting_since.get_or_insert(now);
+            self.resting_since = Some(now);
+        } else {
+            (self.waits, self.waiting_since) = (0, None);
+        }
         self.tokens = self.tokens.saturating_add(ended.tokens);
         self.cost_usd = match (self.cost_usd, ended.cost_usd) {
             (None, None) => None,
@@ -190,6 +225,18 @@ impl Totals {
             next = next.max(lately[lately.len() - pace.per_hour as usize].plus(HOUR));
         }
         next
+    }
+
+    /// How long to wait for a server that does not say until when: doubled each time.
+    pub fn pause(&self, pace: &Pace) -> Duration {
+        let doubled = self.waits.saturating_sub(1).min(20);
+        PAUSE.saturating_mul(1 << doubled).min(pace.backoff_max)
+    }
+
+    /// Whether waiting until then would take longer than the user allows.
+    pub fn is_waiting_too_long(&self, limits: &LoopLimits, until: Timestamp) -> bool {
+        let since = self.waiting_since.filter(|_| limits.wait.is_some());
+        since.zip(limits.wait).is_some_and(|(since, max)| until.since(since) >= max)
     }
 
     /// How long to wait after failures: doubled each time.
@@ -265,13 +312,35 @@ mod tests {
             (AttemptEnd::IterationEnd, None, 0, None),
             (AttemptEnd::Failure, Some("b"), 1, Some(1)),
         ] {
-            totals.ended(&ended(how, SpentIteration::Spent, failure));
+            totals.ended(&ended(how, SpentIteration::Spent, failure), at(0));
             assert_eq!((totals.failures, totals.same.as_ref().map(|same| same.1)), (failures, same));
             waits.push(totals.backoff(&pace()).as_secs());
         }
         assert_eq!(waits, [5, 10, 10, 20, 5, 5]);
         totals.failures = 4_000_000_000;
         assert_eq!(totals.backoff(&pace()).as_secs(), 60);
+    }
+
+    #[test]
+    fn waiting_does_not_count_and_pauses_grow() {
+        let mut totals = Totals::new(at(0));
+        let limits = LoopLimits { wait: Some(Duration::from_secs(1_000)), ..LoopLimits::default() };
+        let mut pauses = Vec::new();
+        for start in [100, 300, 600] {
+            totals.begin_attempt(at(start));
+            totals.ended(&ended(AttemptEnd::Limited, SpentIteration::Again, Some("overloaded")), at(start + 10));
+            pauses.push(totals.pause(&Pace { backoff_max: Duration::from_secs(150), ..pace() }).as_secs());
+        }
+        assert_eq!(pauses, [60, 120, 150]);
+        assert_eq!(totals.elapsed(at(900)).as_secs(), 100 + 10 + 10 + 10, "only what was not waiting");
+        assert!(!totals.is_waiting_too_long(&limits, at(1_109)) && totals.is_waiting_too_long(&limits, at(1_110)));
+        assert!(!totals.is_waiting_too_long(&LoopLimits::default(), at(100_000)));
+        // The runner dies at 700 and another one goes on at 5000.
+        totals.resumed(at(700), at(5_000));
+        assert_eq!(totals.elapsed(at(5_000)).as_secs(), 130);
+        totals.begin_attempt(at(5_000));
+        totals.ended(&ended(AttemptEnd::IterationEnd, SpentIteration::Spent, None), at(5_020));
+        assert_eq!((totals.elapsed(at(5_020)).as_secs(), totals.waits, totals.waiting_since), (150, 0, None));
     }
 
     proptest! {
@@ -281,7 +350,7 @@ mod tests {
             for is_spent in &attempts {
                 totals.begin_attempt(at(0));
                 let counts = if *is_spent { SpentIteration::Spent } else { SpentIteration::Again };
-                totals.ended(&ended(AttemptEnd::IterationEnd, counts, None));
+                totals.ended(&ended(AttemptEnd::IterationEnd, counts, None), at(0));
             }
             prop_assert_eq!(totals.spent as usize, attempts.iter().filter(|spent| **spent).count());
             prop_assert_eq!(totals.tokens, 10 * attempts.len() as u64);

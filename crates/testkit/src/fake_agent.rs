@@ -36,6 +36,8 @@ pub enum Act {
     Unknown,
     /// Reports that the server is overloaded and when it retries.
     Retry,
+    /// Reports that it runs a command.
+    Call(&'static str),
     /// Reports a failed tool.
     ToolFailed,
     /// Reports in its result that it was not allowed to use a tool.
@@ -145,6 +147,11 @@ fn played(tongue: Tongue, act: &Act, message: usize, dir: &str) -> String {
             json!({"type": "system", "subtype": "api_retry", "attempt": 1, "retry_delay_ms": 10, "error_status": 529})
                 .to_string(),
         ),
+        Act::Call(command) => {
+            let call = json!({"type": "tool_use", "id": format!("call-{message}"), "name": "Bash",
+                "input": {"command": command}});
+            print(json!({"type": "assistant", "message": {"id": format!("c{message}"), "content": [call]}}).to_string())
+        }
         Act::ToolFailed => print(
             json!({"type": "user", "message": {"content": [{"type": "tool_result", "is_error": true, "content": "x"}]}})
                 .to_string(),

@@ -7,6 +7,7 @@ use cerberus_agents::settings::shell_word;
 use cerberus_record::id::Agent;
 use cerberus_store::import::files;
 use cerberus_store::import::place::{TranscriptPlace, mend, put_transcript, transcript_place};
+use cerberus_store::sessions::caller::HANDOFF_VARIABLE;
 use cerberus_store::view::SessionRow;
 use serde_json::{Value, json};
 
@@ -43,6 +44,7 @@ pub struct ResumeArgs {
 pub(super) struct Start {
     pub words: Vec<String>,
     pub cwd: String,
+    pub has_handoff: bool,
 }
 
 impl ResumeArgs {
@@ -97,7 +99,11 @@ impl Start {
         // A handoff is long, and the agent shows it.
         render::talk(line.lines().next().unwrap_or_default());
         let (program, arguments) = (&self.words[0], &self.words[1..]);
-        let error = become_program(Command::new(program).args(arguments).current_dir(&self.cwd));
+        let mut command = Command::new(program);
+        if self.has_handoff {
+            command.env(HANDOFF_VARIABLE, "1");
+        }
+        let error = become_program(command.args(arguments).current_dir(&self.cwd));
         Err(error)
             .with_context(|| format!("cannot run {program}"))
             .hint(format!("install {program} or put it on PATH, then run the same command again"))
@@ -135,7 +141,7 @@ fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<S
             }
         }
     }
-    Ok(Start { words, cwd: session.cwd.clone() })
+    Ok(Start { words, cwd: session.cwd.clone(), has_handoff: false })
 }
 
 /// Puts a transcript that is gone back from the archive, and says so; `None` if the archive does not have it.

@@ -51,7 +51,7 @@ impl OtherAgentArgs {
         let words = begin_command(other, &text)
             .with_context(|| format!("{other} cannot be started with a prompt"))
             .hint("`cerberus brief` shows what its next session is told")?;
-        Ok(Some(Start { words, cwd: cwd.to_string_lossy().into_owned() }))
+        Ok(Some(Start { words, cwd: cwd.to_string_lossy().into_owned(), has_handoff: true }))
     }
 }
 

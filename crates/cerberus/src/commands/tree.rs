@@ -12,7 +12,7 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
             ("log", "Sessions of all projects, newest first"),
             ("show", "One session: asked, done, decided, left, files, tests"),
             ("search", "Search everything kept"),
-            ("resume", "Continue a session in its own agent"),
+            ("resume", "Continue a session, also in another agent"),
             ("stats", "How much of what sessions were told they used"),
             ("report", "The last 26 weeks as one HTML file"),
         ],

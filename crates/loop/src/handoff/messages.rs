@@ -11,9 +11,10 @@ use cerberus_record::clean::text::{Keep, clip_front};
 use cerberus_record::event::{Event, Severity};
 use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::ours::{without_handoff, without_ours};
+use cerberus_record::time::Timestamp;
 
 use super::last_words;
-use super::state::{HandoffDecision, Issue, Passage, PreservedState, one_line};
+use super::state::{HandoffDecision, Issue, OneLine, Passage, PreservedState, one_line};
 use super::written::{self, WrittenHandoff, any_same, same};
 
 /// An answer is a page or two.
@@ -24,6 +25,9 @@ const QUOTE_BYTES_MAX: usize = 4_000;
 /// A last message that is shorter is quoted with the ones before it.
 const SHORT_BYTES: usize = 600;
 
+/// More calls at once are not followed.
+const CALLS_MAX: usize = 50;
+
 /// The messages of one session.
 #[derive(Clone, Debug, Default)]
 pub struct AgentMessages {
@@ -32,9 +36,30 @@ pub struct AgentMessages {
     /// The end of all messages.
     recent: String,
     answer: Option<String>,
+    /// Tool calls that have not returned, oldest first, and when they began, if that is known.
+    calls: Vec<(OneLine, Option<Timestamp>)>,
 }
 
 impl AgentMessages {
+    /// Follows which tools are at work.
+    pub fn follow(&mut self, cleaner: &Cleaner, event: &StreamEvent, at: Option<Timestamp>) {
+        match event {
+            StreamEvent::Tool { name, what } => {
+                self.calls.push((OneLine::new(cleaner, &format!("{name} {what}")), at));
+                self.calls.truncate(CALLS_MAX);
+            }
+            // They return in the order in which they began, or the order does not matter: the last one hung.
+            StreamEvent::ToolDone | StreamEvent::ToolFailed if !self.calls.is_empty() => drop(self.calls.remove(0)),
+            StreamEvent::Finished(_) => self.calls.clear(),
+            _ => {}
+        }
+    }
+
+    /// The tool call that has been at work longest, and since when.
+    pub fn open_call(&self) -> Option<&(OneLine, Option<Timestamp>)> {
+        self.calls.first()
+    }
+
     pub fn add(&mut self, cleaner: &Cleaner, event: &StreamEvent) {
         let StreamEvent::Text(text) = event else { return };
         let text = cleaner.clean(text.as_str(), Keep::words(ANSWER_BYTES_MAX, 0));

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::check::FileDifference;
 use crate::check_result::CheckResult;
 use crate::preserve::Preserve;
+use crate::totals::AttemptEnd;
 
 /// State that is preserved across contexts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct PreservedState {
     /// `1a2b3c4 subject`, newest first.
     pub recent_commits: Vec<OneLine>,
     pub included_files: Vec<IncludedFile>,
+    /// How the last session was cut off, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Interruption>,
     /// The last check, if it did not pass.
     pub failed_check: Option<FailedCheck>,
     /// From the user, for this context.
@@ -47,6 +51,18 @@ pub struct PreservedState {
     pub last_turns: Vec<Passage>,
     /// The user changed the task since the last context began.
     pub task_has_changed: bool,
+}
+
+/// A session that was cut off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interruption {
+    pub how: AttemptEnd,
+    /// The tool call that was at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<OneLine>,
+    /// How long it had been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_seconds: Option<u64>,
 }
 
 /// A check that did not pass.

@@ -2,10 +2,12 @@
 
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text::{line, name};
+use cerberus_record::span::Span;
 
 use super::fit::{HandoffSection, PartKind, SectionPriority};
 use super::render::quoted;
-use super::state::{FailedCheck, Passage, PreservedState};
+use super::state::{FailedCheck, Interruption, Passage, PreservedState};
+use crate::totals::AttemptEnd;
 
 const LINES_MAX: usize = 100;
 const MESSAGE_LINE_CHARS_MAX: usize = 1_000;
@@ -13,6 +15,8 @@ const MESSAGE_LINE_CHARS_MAX: usize = 1_000;
 /// In display order.
 pub fn parts(state: &PreservedState) -> Vec<HandoffSection> {
     let mut parts = Vec::new();
+    let interrupted = state.interrupted.iter().flat_map(interrupted).collect();
+    parts.push(list("## Interrupted", interrupted, SectionPriority::Must(0)));
     if let Some(failed) = &state.failed_check {
         let heading = if failed.result.claimed { "## Completion Refused" } else { "## Check Failed" };
         parts.push(list(heading, failed_check(failed), SectionPriority::Must(0)));
@@ -33,6 +37,27 @@ pub fn parts(state: &PreservedState) -> Vec<HandoffSection> {
 
 fn list(heading: &str, lines: Vec<String>, need: SectionPriority) -> HandoffSection {
     HandoffSection { heading: heading.to_string(), lines, lines_max: LINES_MAX, kind: PartKind::List, need }
+}
+
+/// What ended the session, what ran then, and what to do instead.
+fn interrupted(interruption: &Interruption) -> Vec<String> {
+    let why = match interruption.how {
+        AttemptEnd::Stall => "it printed nothing for too long",
+        AttemptEnd::HardRedline => "its context was full",
+        AttemptEnd::RunnerDied => "the loop itself was killed",
+        _ => return Vec::new(),
+    };
+    let mut lines = vec![format!("- The last session was stopped in the middle of its work: {why}.")];
+    let Some(call) = &interruption.call else { return lines };
+    let lasted = interruption.call_seconds.map(|seconds| format!(" for {}", Span::secs(seconds))).unwrap_or_default();
+    lines.push(format!("- This was running{lasted}: `{}`", name(call)));
+    if interruption.how == AttemptEnd::Stall {
+        lines.push(
+            "- Do not run it like that again. Run it in the background, or with a time limit, and look at its output."
+                .to_string(),
+        );
+    }
+    lines
 }
 
 fn failed_check(failed: &FailedCheck) -> Vec<String> {
@@ -73,7 +98,31 @@ mod tests {
     use crate::check_result::CheckResult;
     use crate::completion::CompletionCheck;
     use crate::handoff::compose;
+    use crate::handoff::state::OneLine;
     use crate::preserve::Preserve;
+
+    #[test]
+    fn what_hung_is_told_with_what_to_do_instead() {
+        let call = OneLine::new(&BUILT_IN, "Bash npm run dev");
+        let told = |how, call: Option<&OneLine>| {
+            let interrupted = Some(Interruption { how, call: call.cloned(), call_seconds: call.map(|_| 900) });
+            let text = compose(&PreservedState { interrupted, ..PreservedState::default() }, &Preserve::default()).text;
+            text.split_once("## Interrupted\n").map(|(_, rest)| rest.split("\n\n").next().unwrap().to_string())
+        };
+        let stalled = told(AttemptEnd::Stall, Some(&call)).unwrap();
+        assert!(stalled.starts_with("- The last session was stopped in the middle of its work: it printed nothing"));
+        assert!(
+            stalled.contains("- This was running for 15m: `Bash npm run dev`\n- Do not run it like that"),
+            "{stalled}"
+        );
+        let full = told(AttemptEnd::HardRedline, Some(&call)).unwrap();
+        assert!(
+            full.contains("its context was full") && full.contains("npm run dev") && !full.contains("Do not"),
+            "{full}"
+        );
+        assert_eq!(told(AttemptEnd::RunnerDied, None).unwrap().lines().count(), 1);
+        assert_eq!(told(AttemptEnd::IterationEnd, Some(&call)), None);
+    }
 
     #[test]
     fn a_refused_completion_comes_first() {

@@ -61,6 +61,7 @@ pub struct AgentLaunch<'a> {
     pub ledger: &'a LoopLedger,
     pub agent_dir: Option<&'a Path>,
     pub prices: &'a Prices,
+    pub has_handoff: bool,
 }
 
 /// Something that came in, for the machine and for the audience.
@@ -172,6 +173,7 @@ impl Attempt {
     pub fn input(&mut self, said: StreamEvent) -> Input {
         self.meter.observe(&said);
         self.heard.add(self.output.cleaner(), &said);
+        self.heard.follow(self.output.cleaner(), &said, Some(Clock::new(None).wall));
         match &said {
             StreamEvent::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.
@@ -258,6 +260,7 @@ fn launched(launch: &AgentLaunch, invocation: &Invocation, note: Option<&GuardNo
         args: invocation.args.iter().map(Into::into).collect(),
         cwd: launch.cwd.to_path_buf(),
         without: cerberus_agents::nesting_variables().collect(),
+        has_handoff: launch.has_handoff,
     };
     let mut child = launch.guards.spawn(&program, note)?;
     child.start_program();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use cerberus_os::fault;
 use cerberus_os::platform;
 use cerberus_record::clean::text::clip_front;
-use cerberus_store::sessions::caller::LOOP_VARIABLE;
+use cerberus_store::sessions::caller::{HANDOFF_VARIABLE, LOOP_VARIABLE};
 
 use super::descendants;
 use super::guard::{GuardNote, GuardOrder};
@@ -48,6 +48,8 @@ pub struct ChildProgram {
     pub cwd: PathBuf,
     /// Variables that it must not inherit.
     pub without: Vec<&'static str>,
+    /// Its prompt is a handoff, or contains one.
+    pub has_handoff: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +96,10 @@ impl GuardLauncher {
         for variable in &program.without {
             command.env_remove(variable);
         }
+        match program.has_handoff {
+            true => command.env(HANDOFF_VARIABLE, "1"),
+            false => command.env_remove(HANDOFF_VARIABLE),
+        };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut guard = command.spawn()?;
         let _ = fault::point("loop-spawned");

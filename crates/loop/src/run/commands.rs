@@ -74,7 +74,7 @@ impl LoopCommands<'_> {
             program: SHELL[0].into(),
             args: vec![SHELL[1].into(), command.into()],
             cwd: self.cwd.to_path_buf(),
-            without: Vec::new(),
+            ..ChildProgram::default()
         };
         let deadline = Instant::now() + time_max;
         self.guards.run(&program, input, &|| Instant::now() >= deadline || self.interrupts.is_now())

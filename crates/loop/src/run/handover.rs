@@ -8,7 +8,7 @@ use cerberus_store::view::fold;
 use super::preserve::{PreserveRequest, preserve, without_view};
 use super::runner::Job;
 use crate::handoff::messages::AgentMessages;
-use crate::handoff::state::{FailedCheck, PreservedState};
+use crate::handoff::state::{FailedCheck, Interruption, PreservedState};
 use crate::handoff::{Handoff, compose as composed};
 use crate::memory::RunMemory;
 use crate::settings::Worker;
@@ -72,18 +72,27 @@ pub fn state(job: &Job, history: &RunHistory, left: &LeftContext) -> (PreservedS
         Ok(preserved) => {
             let missing = preserved.missing.iter();
             let told = missing.map(|(file, why)| format!("{file} is not in the handoff: {why}")).collect();
-            (with_news(preserved.state, history), told)
+            (with_news(preserved.state, history, Some(left)), told)
         }
         // If the view cannot be read, the agent's output is still better than nothing.
         Err(error) => {
-            let state = with_news(without_view(&wanted).state, history);
+            let state = with_news(without_view(&wanted).state, history, Some(left));
             (state, vec![format!("the handoff contains only the agent's messages and the state of git: {error}")])
         }
     }
 }
 
-/// Adds what no session has captured: the result of the check, and messages from the user.
-fn with_news(mut state: PreservedState, history: &RunHistory) -> PreservedState {
+/// Adds what no session has captured: how it was cut off, the result of the check, and messages from the user.
+fn with_news(mut state: PreservedState, history: &RunHistory, left: Option<&LeftContext>) -> PreservedState {
+    state.interrupted = left.filter(|left| is_cut_off(left.how)).map(|left| {
+        let call = left.heard.open_call();
+        let since = call.and_then(|(_, since)| *since);
+        Interruption {
+            how: left.how,
+            call: call.map(|(call, _)| call.clone()),
+            call_seconds: since.map(|since| left.at.since(since).as_secs()),
+        }
+    });
     let memory = &history.memory;
     let checked = memory.checked.as_ref().filter(|(_, result)| !result.passed);
     state.failed_check =
@@ -93,12 +102,16 @@ fn with_news(mut state: PreservedState, history: &RunHistory) -> PreservedState 
     state
 }
 
+fn is_cut_off(how: AttemptEnd) -> bool {
+    matches!(how, AttemptEnd::Stall | AttemptEnd::HardRedline | AttemptEnd::RunnerDied)
+}
+
 /// What the next context is told. The first one gets a handoff only if the user has a message for it.
 pub fn compose(job: &Job, history: &RunHistory, left: Option<&LeftContext>) -> Option<(Handoff, Vec<String>)> {
     let (state, told) = match left {
         Some(left) => state(job, history, left),
         None if history.memory.messages.new_ones().is_empty() => return None,
-        None => (with_news(PreservedState::default(), history), Vec::new()),
+        None => (with_news(PreservedState::default(), history, None), Vec::new()),
     };
     Some((composed(&state, &job.settings.preserve), told))
 }

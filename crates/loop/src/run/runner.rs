@@ -116,6 +116,8 @@ pub(super) struct Runner<'a> {
     pub switch: Option<Timestamp>,
     /// Until when it waits, as far as that was reported.
     pub waiting: Option<(Timestamp, String)>,
+    /// The user was notified of the waits in a row.
+    pub is_waiting_told: bool,
     /// The result of the last check, in words.
     pub check: Option<String>,
     /// Files that were too large for the last checkpoint.
@@ -135,7 +137,15 @@ fn new_session_id() -> Option<String> {
 fn launch<'a>(job: &'a Job, guards: &'a GuardLauncher, ledger: &'a LoopLedger) -> AgentLaunch<'a> {
     let agent_dir = job.agent_dir.as_deref();
     let prices = &job.prices;
-    AgentLaunch { settings: &job.settings, guards, cwd: &job.located.cwd, ledger, agent_dir, prices }
+    AgentLaunch {
+        settings: &job.settings,
+        guards,
+        cwd: &job.located.cwd,
+        ledger,
+        agent_dir,
+        prices,
+        has_handoff: false,
+    }
 }
 
 /// What later contexts need too, as far as it is true. What is left to do and what is wrong may change with every
@@ -254,7 +264,7 @@ impl Runner<'_> {
         if let Some(session) = session.as_deref().filter(|_| invocation.is_named) {
             self.session_began(session)?;
         }
-        let launch = launch(job, &self.guards, &self.ledger);
+        let launch = AgentLaunch { has_handoff: handoff.is_some(), ..launch(job, &self.guards, &self.ledger) };
         let started = Attempt::start(&launch, number, &invocation, opening, &self.windows, before);
         let mut attempt = match started {
             Ok(attempt) => attempt,
@@ -387,7 +397,7 @@ impl Runner<'_> {
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
         self.audience.report(&LoopEvent::Stopped(stop));
-        self.notify(stop);
+        self.notify_end(stop);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use super::ledger::LoopLedger;
 use super::preflight::{remember_check, try_check};
 use super::runner::{Job, LoopError, Runner, TurnEnd, now};
 use super::sessions::RecordedBy;
-use super::spent;
+use super::spent::{self, AttemptRemains};
 use crate::handoff::messages::AgentMessages;
 use crate::history::{self, LedgerEntry, LedgerStep, RunPlace, RunState};
 use crate::machine::Machine;
@@ -90,7 +90,7 @@ fn run_with(
     audience: &mut dyn Audience,
     interrupts: &Interrupts,
 ) -> Result<TurnEnd, LoopError> {
-    let before = settle_last_attempt(job, ledger)?;
+    let (before, heard) = settle_last_attempt(job, ledger)?;
     let run_state = match start {
         Start::Resume => Some(resumable(ledger)?),
         Start::Fresh => None,
@@ -121,7 +121,7 @@ fn run_with(
         None => (Vec::new(), base.map(|base| base.to_string())),
     };
     let run_history = RunHistory { sessions, base, memory, task, heard_task: None };
-    let left = left.or_else(|| run_state.as_ref().and_then(last_context));
+    let left = left.or_else(|| run_state.as_ref().and_then(|run_state| last_context(run_state, heard)));
     let machine = Machine::new(&job.settings).in_zone(job.utc_offset);
     let words = format!("{} has reached its usage limit", job.settings.worker.name());
     let state = machine.start_after(totals, not_before, words, began);
@@ -144,6 +144,7 @@ fn run_with(
         interrupts,
         switch: None,
         waiting: None,
+        is_waiting_told: false,
         check: None,
         left_out: Vec::new(),
         ticked,
@@ -152,17 +153,21 @@ fn run_with(
 }
 
 /// Ends what a dead runner left running, and settles its last attempt.
-fn settle_last_attempt(job: &Job, ledger: &LoopLedger) -> Result<Option<RunState>, LoopError> {
-    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
+fn settle_last_attempt(job: &Job, ledger: &LoopLedger) -> Result<(Option<RunState>, AgentMessages), LoopError> {
+    let nothing = || Ok((None, AgentMessages::default()));
+    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return nothing() };
     descendants::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
-    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return Ok(None) };
+    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return nothing() };
+    let mut heard = AgentMessages::default();
     if let Some(open) = &run_state.open {
-        let (tokens, cost_usd) = spent::of_open_attempt(job, ledger, &run_state, open);
+        let remains = spent::of_open_attempt(job, ledger, &run_state, open);
+        let AttemptRemains { tokens, cost_usd, .. } = remains;
         let step = LedgerStep::Ended(EndedAttempt { tokens, cost_usd, ..history::died(open) });
+        heard = remains.heard;
         ledger.append(&LedgerEntry { at: now(), run: run_state.run, step })?;
     }
-    Ok(Some(run_state))
+    Ok((Some(run_state), heard))
 }
 
 /// The beginning of a run, or of its continuation.
@@ -184,9 +189,9 @@ fn place(job: &Job) -> RunPlace {
 }
 
 /// What the last context that got to work left behind.
-fn last_context(run_state: &RunState) -> Option<LeftContext> {
+fn last_context(run_state: &RunState, heard: AgentMessages) -> Option<LeftContext> {
     let how = run_state.totals.last.unwrap_or(AttemptEnd::RunnerDied);
     run_state.totals.last?;
     let session = run_state.sessions.last().cloned();
-    Some(LeftContext { how, session, at: run_state.last_at, words: String::new(), heard: AgentMessages::default() })
+    Some(LeftContext { how, session, at: run_state.last_at, words: String::new(), heard })
 }

@@ -36,6 +36,7 @@ use crate::moments::seen::{self, Told};
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
+use crate::sessions::caller;
 use crate::sessions::find::Recent;
 use crate::sessions::legacy;
 use crate::sessions::name;
@@ -228,7 +229,9 @@ fn start_brief(
     asked: AskedBrief,
 ) -> Result<Option<HookAnswer>, AnswerError> {
     let limits = cerberus_agents::profile(pending.agent).map_or(ReplyLimits::NONE, |profile| profile.limits);
-    let budget = Budget::of_session(config.brief.session_tokens);
+    // One text is enough: the prompt is a handoff, and only rules are missing in it.
+    let is_known = asked.source == StartSource::Startup && caller::has_handoff();
+    let budget = Budget::of_session(if is_known { 0 } else { config.brief.session_tokens });
     let question = Question {
         now: clock.now,
         is_past: false,

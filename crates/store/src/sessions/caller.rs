@@ -18,6 +18,14 @@ pub enum CalledBy {
 /// Loops set it for their agent, to a token that tells its processes from others.
 pub const LOOP_VARIABLE: &str = "CERBERUS_LOOP";
 
+/// Set for an agent that is started with a handoff, which says what a brief would say of sessions.
+pub const HANDOFF_VARIABLE: &str = "CERBERUS_HANDOFF";
+
+/// Whether this process was started by an agent that was given a handoff.
+pub fn has_handoff() -> bool {
+    std::env::var_os(HANDOFF_VARIABLE).is_some()
+}
+
 /// Whether this process was started by a loop's agent, or by anything below it.
 pub fn is_below_a_loop() -> bool {
     std::env::var_os(LOOP_VARIABLE).is_some()

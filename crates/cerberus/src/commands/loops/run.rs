@@ -153,9 +153,13 @@ pub struct LoopRunArgs {
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_iterations: Option<u32>,
 
-    /// Maximum duration of the loop [default: 4h]
+    /// Maximum duration of the loop, without the time it waits for the model's server [default: 4h]
     #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
     max_duration: Option<Span>,
+
+    /// How long to wait for a server that is limited, overloaded or out of reach [default: 6h]
+    #[arg(long, value_name = "SPAN", help_heading = "When to stop")]
+    max_wait: Option<Span>,
 
     /// Maximum number of tokens of all contexts together, including cached ones
     #[arg(long, value_name = "N", help_heading = "When to stop")]
@@ -312,6 +316,7 @@ impl LoopRunArgs {
             backoff_max: self.backoff_max,
             max_iterations: self.max_iterations,
             max_duration: self.max_duration,
+            max_wait: self.max_wait,
             max_tokens: self.max_tokens,
             max_cost_usd: self.max_cost_usd,
             until: self.until,

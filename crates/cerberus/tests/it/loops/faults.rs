@@ -1,8 +1,13 @@
 //! What agents do wrong, and that the loop goes on, waits or stops as it should.
 
-use cerberus_testkit::fake_agent::{Act, Tongue};
+use std::io::Write as _;
+use std::process::Stdio;
 
-use super::{Stage, begins, prints, with, works};
+use cerberus_testkit::fake_agent::{Act, Tongue};
+use cerberus_testkit::process::wait_until;
+use serde_json::json;
+
+use super::{LIMIT, Stage, begins, prints, with, works};
 
 #[test]
 fn the_hard_redline_stops_the_group_and_the_handoff_is_made_from_facts() {
@@ -109,6 +114,81 @@ fn a_stall_is_noticed_and_the_next_context_goes_on() {
         (history[0]["ended_by"].as_str(), history[1]["reboot"]["reason"].as_str()),
         (Some("stall"), Some("stall"))
     );
+}
+
+#[test]
+fn the_next_context_is_told_what_hung() {
+    let hangs = with(&[&begins(), &[Act::Call("npm run dev"), Act::Hang]]);
+    let stage = Stage::new(Tongue::ClaudeCode, &[hangs.clone(), works("echo x > a")]);
+    stage.run(&["--stall", "1s", "--max-iterations", "2"]).ended(3, "iterations");
+    let told = stage.agent.told(2);
+    let (before, after) = told.split_once("## Interrupted").unwrap_or_else(|| panic!("{told}"));
+    assert!(!before.contains("##"), "it comes first: {told}");
+    assert!(after.contains("printed nothing for too long") && after.contains("`Bash npm run dev`"), "{told}");
+    assert!(after.contains("in the background, or with a time limit"), "{told}");
+
+    // The runner dies. The next one reads what ran from what the agent printed.
+    let stage = Stage::new(Tongue::ClaudeCode, &[hangs, works("echo x > a"), works("echo y > b")]);
+    let mut child = stage.command(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let is_written = || {
+        let loops = std::fs::read_dir(stage.env.home().join("loops")).into_iter().flatten().flatten();
+        let mut logs = loops.map(|dir| dir.path().join("output-1-1-1.log"));
+        logs.any(|log| std::fs::read_to_string(log).is_ok_and(|said| said.contains("npm run dev"))).then_some(())
+    };
+    wait_until("its output to be written down", LIMIT, is_written).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    stage.resume(&["--max-iterations", "3"]).ended(3, "iterations");
+    let told = stage.agent.told(2);
+    assert!(told.contains("the loop itself was killed") && told.contains("`Bash npm run dev`"), "{told}");
+    assert!(!stage.agent.told(3).contains("## Interrupted"), "{}", stage.agent.told(3));
+}
+
+#[test]
+fn an_outage_is_waited_for_as_long_as_the_user_allows() {
+    let words = "API Error: Connection error. (getaddrinfo ENOTFOUND api.example.invalid)";
+    let outage = vec![Act::Start, Act::Fail(0, words), Act::Leave];
+    let contexts = [&vec![outage.clone(); 5][..], &[works("echo x > a")]].concat();
+    let stage = Stage::new(Tongue::ClaudeCode, &contexts);
+    stage.run(&["--max-iterations", "1", "--backoff-max", "1s"]).ended(3, "iterations");
+    let history = stage.history();
+    assert_eq!((history.len(), history[0]["attempts"].as_u64()), (1, Some(6)), "no iteration is spent");
+
+    let stage = Stage::new(Tongue::ClaudeCode, &[outage]);
+    let told = "cat >> ../notified; echo >> ../notified";
+    let ran = stage.run(&["--max-wait", "3s", "--backoff-max", "1s", "--notify", told]);
+    ran.ended(3, "limit of waiting").ended(3, "raise the limit");
+    let notified = std::fs::read_to_string(stage.env.root().join("notified")).unwrap();
+    let said: Vec<serde_json::Value> = notified.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(said[0]["waiting"].as_str().unwrap().contains("Connection error"), "{notified}");
+    assert_eq!((said.len(), said[1]["stop"].as_str()), (2, Some("limit")), "once for a row of waits: {notified}");
+    assert!((3..20).contains(&stage.agent.contexts()), "{}", stage.agent.contexts());
+}
+
+#[test]
+fn a_context_with_a_handoff_gets_rules_and_no_second_text() {
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("echo x > a")]);
+    stage.env.ok(&["learn", "Use tabs in Makefiles", "--scope", "project"]);
+    stage.env.ok(&["record", "decision", "tests use real processes"]);
+    stage.run(&["--max-iterations", "2"]).ended(3, "iterations");
+    let has_variable = |context: usize| {
+        let variables = std::fs::read_to_string(stage.env.root().join(format!("agent/variables-{context}"))).unwrap();
+        variables.lines().any(|name| name == "CERBERUS_HANDOFF")
+    };
+    assert_eq!([has_variable(1), has_variable(2)], [false, true]);
+    // A start that reports this is answered like this.
+    let start = |session: &str, handoff: Option<&str>| {
+        let payload = stage.env.payload(session, "SessionStart", json!({"source": "startup"}));
+        let mut command = stage.env.command();
+        command.args(["hook", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.envs(handoff.map(|value| ("CERBERUS_HANDOFF", value)));
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(&payload).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let told = start("s1", Some("1"));
+    assert!(told.contains("Use tabs in Makefiles") && !told.contains("real processes"), "{told}");
+    assert!(start("s2", None).contains("real processes"));
 }
 
 #[test]

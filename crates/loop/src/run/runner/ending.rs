@@ -1,7 +1,7 @@
 //! The end of an iteration and of the loop, as the user is told.
 
 use cerberus_record::time::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{LoopError, Runner, now};
 use crate::completion::CompletionCheck;
@@ -35,15 +35,19 @@ impl Runner<'_> {
         checkpoints.changed_between(&from.object, &to.object).ok().map(|paths| paths.len())
     }
 
-    pub(super) fn notify(&mut self, stop: &StopReason) {
-        let Some(how) = &self.job.settings.notify else { return };
+    pub(super) fn notify_end(&mut self, stop: &StopReason) {
         let words = format!("{}: {}", stop.class().word(), stop.words());
+        self.notify(&words, &[("stop", json!(stop.class())), ("stop_reason", json!(stop.words()))]);
+    }
+
+    /// Tells the user, with the state and these fields.
+    pub(super) fn notify(&mut self, words: &str, more: &[(&str, Value)]) {
+        let Some(how) = &self.job.settings.notify else { return };
         let name = &self.job.located.name;
-        let command = notify::command(how, &format!("Cerberus loop in {name}"), &words);
+        let command = notify::command(how, &format!("Cerberus loop in {name}"), words);
         let mut state = self.state_json();
         if let Some(fields) = state.as_object_mut() {
-            fields.insert("stop".to_string(), json!(stop.class()));
-            fields.insert("stop_reason".to_string(), json!(stop.words()));
+            fields.extend(more.iter().map(|(name, value)| (name.to_string(), value.clone())));
         }
         let ran = self.commands().hook(&command, &state, self.job.settings.hooks.time_limit());
         if let Err(words) = ran {

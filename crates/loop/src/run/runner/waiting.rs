@@ -5,10 +5,11 @@ use std::time::Duration;
 use cerberus_agents::stream::{StreamEvent, Wait};
 use cerberus_record::clean::text::Keep;
 use cerberus_record::time::Timestamp;
+use serde_json::json;
 
 use super::{LoopError, Runner, now};
 use crate::history::{LedgerStep, WaitState};
-use crate::machine::Phase;
+use crate::machine::{Delay, Phase};
 use crate::run::audience::LoopEvent;
 
 /// A shorter pause is not worth a message.
@@ -18,7 +19,15 @@ impl Runner<'_> {
     /// Between two contexts.
     pub(super) fn report_rest(&mut self) -> Result<(), LoopError> {
         match &self.state.phase {
-            Phase::Resting { until, why, .. } => self.report_wait(*until, &why.words()),
+            Phase::Resting { until, why, .. } => {
+                let (until, words) = (*until, why.words());
+                let is_first = matches!(why, Delay::Limited { .. }) && self.state.totals.waits == 1;
+                if is_first && !self.is_waiting_told {
+                    self.notify(&format!("waiting: {words}"), &[("waiting", json!(words))]);
+                }
+                self.is_waiting_told = is_first || self.state.totals.waits > 1;
+                self.report_wait(until, &words)
+            }
             _ => Ok(()),
         }
     }
