@@ -1,5 +1,6 @@
 //! The capabilities that this program is made of, on top of the store.
 
+use cerberus_checkpoint::erase::UndoCapability;
 use cerberus_checks::enforce::CheckCapability;
 #[cfg(feature = "loop")]
 use cerberus_loop::run::erase::LoopCapability;
@@ -9,6 +10,7 @@ use cerberus_sync::detached::SyncCapability;
 
 pub const ALL: Capabilities<'static> = &[
     &CheckCapability,
+    &UndoCapability,
     #[cfg(feature = "loop")]
     &LoopCapability,
     #[cfg(feature = "sync")]

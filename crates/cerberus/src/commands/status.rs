@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::log::ListedJson;
 use super::pause::{self, storing};
 use super::project::ProjectFolders;
+use super::undo;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -42,6 +43,12 @@ impl StatusArgs {
         Ok(())
     }
 }
+
+/// `3.4 MiB`
+pub fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
 /// Everything that is shown.
 struct Glance {
     located: Located,
@@ -62,6 +69,8 @@ struct Glance {
     shut: Option<StorageBlock>,
     /// Whether the user's checks are enforced here; `None` if there are none.
     checks: Option<String>,
+    /// What is kept of the files; `None` if there is nothing to say.
+    undo: Option<String>,
     settings_problem: Option<String>,
     failures: Vec<Failure>,
     sync: Vec<(&'static str, String)>,
@@ -104,6 +113,7 @@ impl Glance {
             folders: ProjectFolders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
             checks: pause::checks(context),
+            undo: undo::status_line(context, &located),
             settings_problem: context.settings_problem(),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
@@ -129,7 +139,7 @@ impl Glance {
             "memories": {"approved": self.approved, "proposed": self.proposed},
             "home": render::path(context.home.root()), "failures": failed,
             "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
-            "checks": self.checks,
+            "checks": self.checks, "undo": self.undo,
             "store": self.kept.json(), "folders": self.folders.json(), "sync": self.sync_json,
         })
     }
@@ -186,6 +196,7 @@ impl Glance {
         let health: Vec<String> = self.settings_problem.iter().cloned().chain(failed).collect();
         let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
         let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
+        lines.extend(self.undo.iter().map(|state| ("undo", state.clone())));
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
@@ -223,7 +234,6 @@ impl KeptAmount {
     }
 
     fn line(&self) -> String {
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
         let StoredAmount { journal_bytes, view_bytes } = self.stored;
         let mut parts = vec![format!("journal {}, view {}", mib(journal_bytes), mib(view_bytes))];
         match (self.config.retention, self.config.max_size) {

@@ -1,8 +1,8 @@
 //! The files of the worktree as git objects: every file exactly as it is on disk.
 //!
-//! The bytes of every file are hashed each time. Nothing is concluded from an index, a time or a size, and no filter
-//! and no conversion of line endings is applied. So a checkpoint is right whatever happened within one tick of the
-//! clock, and whatever the user's index claims about a file.
+//! Git's index is not asked what has changed, and no filter and no conversion of line endings is applied. A file is not
+//! read again only if `seen.rs` proves that it cannot have changed. So a checkpoint is right whatever happened within one
+//! tick of the clock, and whatever the user's index claims about a file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, Metadata};
@@ -10,12 +10,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cerberus_os::platform;
+use cerberus_os::platform::{self, FileStamp};
 use cerberus_store::project::git;
 use cerberus_store::project::git::command::command;
 use cerberus_store::project::identity::locate;
 
-use super::{CheckpointError, Checkpoints, Scratch};
+use super::seen::SeenFiles;
+use super::{CheckpointError, Checkpoints, TRIES_MAX};
 
 /// A larger file is listed, not copied: every iteration would add another copy to the repository.
 pub const FILE_BYTES_MAX: u64 = 50 * 1024 * 1024;
@@ -25,6 +26,9 @@ pub(super) const SUBMODULE: &str = "160000";
 pub(super) const LINK: &str = "120000";
 pub(super) const PROGRAM: &str = "100755";
 const PLAIN: &str = "100644";
+
+/// What git calls a blob that there is none of.
+const NO_BLOB: &str = "0000000000000000000000000000000000000000";
 
 /// What a tree says about a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +51,35 @@ pub(super) enum KeepObject {
     Nothing,
 }
 
+/// What was saved.
+pub(super) struct SavedFiles {
+    pub tree: String,
+    /// Files that are too large, or did not stop changing.
+    pub left_out: Vec<String>,
+    pub private: Vec<String>,
+    pub seen: SeenFiles,
+}
+
+/// Files with what they were saved as, and those that did not stop changing.
+type HashedFiles = (Vec<(PathBuf, TreeEntry, FileStamp)>, Vec<String>);
+
+/// What the index says about a path.
+struct TrackedPath {
+    entry: TreeEntry,
+    /// It is not meant to be on disk.
+    is_sparse: bool,
+}
+
+/// A file or link that is to be saved, as it was when it was listed.
+struct SavedPath {
+    path: PathBuf,
+    stamp: FileStamp,
+    mode: &'static str,
+}
+
 /// The paths that git knows, relative to the worktree.
 struct ListedPaths {
-    tracked: BTreeMap<PathBuf, TreeEntry>,
+    tracked: BTreeMap<PathBuf, TrackedPath>,
     /// Neither tracked nor ignored.
     others: Vec<PathBuf>,
 }
@@ -57,38 +87,115 @@ struct ListedPaths {
 /// The paths of a worktree, sorted by what is done with each.
 #[derive(Default)]
 struct SortedPaths {
-    saved: Vec<PathBuf>,
+    saved: Vec<SavedPath>,
     large: Vec<PathBuf>,
     submodules: Vec<(PathBuf, TreeEntry)>,
+    sparse: Vec<(PathBuf, TreeEntry)>,
+    private: Vec<String>,
 }
 
 impl Checkpoints<'_> {
-    /// Saves every file as a blob. Returns the tree that holds them, and the files that are too large for it.
-    pub(super) fn save_files(&self) -> Result<(String, Vec<String>), CheckpointError> {
+    /// Saves every file as a blob, and the tree that holds them. With the tree of the last turn, files that are as they
+    /// were then are not read again; without one, all are.
+    pub(super) fn save_files(&self, last_tree: Option<&str>) -> Result<SavedFiles, CheckpointError> {
+        let mut tries = 1;
+        loop {
+            match self.saved_files(last_tree) {
+                // A file may be gone, or shorter, since it was listed.
+                Err(CheckpointError::Git { what: "hash-object", .. } | CheckpointError::Changed(_))
+                    if tries < TRIES_MAX =>
+                {
+                    tries += 1;
+                }
+                saved => return saved,
+            }
+        }
+    }
+
+    fn saved_files(&self, last_tree: Option<&str>) -> Result<SavedFiles, CheckpointError> {
+        let mut seen = SeenFiles::read(self, last_tree);
         let listed = self.listed()?;
-        let SortedPaths { saved, large, submodules } = self.sorted(&listed)?;
-        let mut entries = self.hashed(&saved, KeepObject::Objects)?;
-        entries.extend(submodules);
-        let mut left_out = Vec::new();
+        self.point("checkpoint-listed")?;
+        let SortedPaths { saved, large, submodules, sparse, private } = self.sorted(&listed)?;
+        let mut entries: BTreeMap<PathBuf, TreeEntry> = submodules.into_iter().chain(sparse).collect();
+        let mut unseen = Vec::new();
+        for SavedPath { path, stamp, mode } in saved {
+            match seen.blob(&path, &stamp) {
+                Some(blob) => drop(entries.insert(path, TreeEntry::new(mode, blob))),
+                None => unseen.push((path, stamp)),
+            }
+        }
+        let (hashed, mut left_out) = self.hashed_while_quiet(unseen)?;
+        self.point("checkpoint-hashed")?;
+        for (path, entry, stamp) in hashed {
+            seen.add(path.clone(), stamp);
+            entries.insert(path, entry);
+        }
         for path in large {
             match listed.tracked.get(&path) {
-                Some(entry) if self.is_unchanged(&path, entry)? => entries.push((path, entry.clone())),
+                Some(tracked) if self.is_unchanged(&path, &tracked.entry)? => {
+                    entries.insert(path, tracked.entry.clone());
+                }
                 _ => left_out.push(path.to_string_lossy().into_owned()),
             }
         }
+        let tree = self.tree(&mut seen, entries)?;
+        self.point("checkpoint-tree")?;
+        Ok(SavedFiles { tree, left_out, private, seen })
+    }
+
+    /// Hashes files until none of them changes meanwhile. One that does not stop is left out.
+    fn hashed_while_quiet(&self, mut paths: Vec<(PathBuf, FileStamp)>) -> Result<HashedFiles, CheckpointError> {
+        let mut done = Vec::new();
+        for _ in 0..TRIES_MAX {
+            let names: Vec<PathBuf> = paths.iter().map(|(path, _)| path.clone()).collect();
+            let mut restless = Vec::new();
+            for ((path, entry), (_, stamp)) in self.hashed(&names, KeepObject::Objects)?.into_iter().zip(paths) {
+                match look(&self.located.root.join(&path))?.map(|known| platform::stamp(&known)) {
+                    Some(after) if after == stamp => done.push((path, entry, stamp)),
+                    Some(after) => restless.push((path, after)),
+                    None => {}
+                }
+            }
+            paths = restless;
+        }
+        Ok((done, paths.into_iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect()))
+    }
+
+    /// The tree of these entries. Only what differs from the last one is told to git.
+    fn tree(&self, seen: &mut SeenFiles, entries: BTreeMap<PathBuf, TreeEntry>) -> Result<String, CheckpointError> {
+        let scratch = self.scratch_file("index")?;
+        let (index, is_known) = match seen.index() {
+            Some((path, is_known)) => (path, is_known),
+            None => (scratch.path.clone(), false),
+        };
+        let nothing = BTreeMap::new();
+        let before = if is_known { seen.entries() } else { &nothing };
         let mut lines = Vec::new();
-        for (path, TreeEntry { mode, blob }) in &entries {
-            lines.extend_from_slice(format!("{mode} {blob}\t").as_bytes());
+        let mut line = |start: String, path: &Path| {
+            lines.extend_from_slice(start.as_bytes());
             lines.extend_from_slice(path.as_os_str().as_encoded_bytes());
             lines.push(0);
+        };
+        // A file may now be a folder, so what is gone goes first.
+        for path in before.keys().filter(|path| !entries.contains_key(*path)) {
+            line(format!("0 {NO_BLOB}\t"), path);
         }
-        let index = self.scratch_file("index")?;
+        for (path, entry) in entries.iter().filter(|(path, entry)| before.get(*path) != Some(*entry)) {
+            line(format!("{} {}\t", entry.mode, entry.blob), path);
+        }
+        if is_known && lines.is_empty() {
+            return Ok(seen.tree().to_string());
+        }
         let mut git = self.with_index(&index);
         git.args(["update-index", "-z", "--index-info"]);
         self.feed("update-index", git, &lines)?;
         let mut git = self.with_index(&index);
-        git.arg("write-tree");
-        Ok((self.run("write-tree", git)?.trim().to_string(), left_out))
+        // Of what a sparse worktree or a partial clone leaves out, the blob may be missing.
+        git.args(["write-tree", "--missing-ok"]);
+        let tree = self.run("write-tree", git)?.trim().to_string();
+        seen.set_tree(tree.clone(), entries);
+        Ok(tree)
     }
 
     /// The mode and the blob of each of these files and links, by their bytes.
@@ -140,10 +247,10 @@ impl Checkpoints<'_> {
     fn listed(&self) -> Result<ListedPaths, CheckpointError> {
         self.listed_by(|| command(&self.located.root)).or_else(|error| {
             let index = self.scratch_file("index")?;
-            let mut git = self.with_index(&index);
+            let mut git = self.with_index(&index.path);
             git.args(["read-tree", "HEAD"]);
             self.run("read-tree", git).map_err(|_| error)?;
-            self.listed_by(|| self.with_index(&index))
+            self.listed_by(|| self.with_index(&index.path))
         })
     }
 
@@ -154,11 +261,12 @@ impl Checkpoints<'_> {
             self.run_bytes("ls-files", git)
         };
         let mut tracked = BTreeMap::new();
-        for line in fields(&list(&["--stage"])?) {
+        for line in fields(&list(&["--stage", "-t"])?) {
             let mut parts = line.splitn(2, |byte| *byte == b'\t');
             let (Some(stage), Some(path)) = (parts.next(), parts.next()) else { continue };
-            if let [mode, blob, _] = String::from_utf8_lossy(stage).split(' ').collect::<Vec<_>>()[..] {
-                tracked.insert(platform::path_of(path), TreeEntry::new(mode, blob));
+            if let [tag, mode, blob, _] = String::from_utf8_lossy(stage).split(' ').collect::<Vec<_>>()[..] {
+                let tracked_path = TrackedPath { entry: TreeEntry::new(mode, blob), is_sparse: tag == "S" };
+                tracked.insert(platform::path_of(path), tracked_path);
             }
         }
         let others = list(&["--others", "--exclude-standard"])?;
@@ -167,8 +275,12 @@ impl Checkpoints<'_> {
 
     fn sorted(&self, listed: &ListedPaths) -> Result<SortedPaths, CheckpointError> {
         let mut sorted = SortedPaths::default();
+        let is_sparse_worktree = listed.tracked.values().any(|tracked| tracked.is_sparse) && self.is_sparse_worktree();
         let mut folders = RealFolders { root: &self.located.root, known: HashMap::new() };
-        for (path, entry) in &listed.tracked {
+        for (path, TrackedPath { entry, is_sparse }) in &listed.tracked {
+            if sorted.is_private(self, path) {
+                continue;
+            }
             match folders.look(path)? {
                 Some(known) if known.is_dir() && entry.mode == SUBMODULE => {
                     // One that was not cloned is an empty folder.
@@ -178,18 +290,27 @@ impl Checkpoints<'_> {
                     let entry = TreeEntry::new(SUBMODULE, &head);
                     sorted.submodules.push((path.clone(), entry));
                 }
-                Some(known) => sorted.add(path, &known),
+                Some(known) => sorted.add(path, &known, self.file_bytes_max),
+                None if *is_sparse && is_sparse_worktree => sorted.sparse.push((path.clone(), entry.clone())),
                 None => {}
             }
         }
         for path in &listed.others {
             // Only a repository is listed as a folder. It is not a submodule, so its files are not ours to save.
-            let is_private = self.privacy_rules.is_private(&path.to_string_lossy());
-            if let Some(known) = folders.look(path)?.filter(|_| !is_private) {
-                sorted.add(path, &known);
+            if !sorted.is_private(self, path)
+                && let Some(known) = folders.look(path)?
+            {
+                sorted.add(path, &known, self.file_bytes_max);
             }
         }
         Ok(sorted)
+    }
+
+    /// Whether files of the index are left out of this worktree on purpose.
+    fn is_sparse_worktree(&self) -> bool {
+        let mut git = command(&self.located.root);
+        git.args(["config", "--type=bool", "core.sparseCheckout"]);
+        self.run("config", git).is_ok_and(|value| value.trim() == "true")
     }
 
     /// Whether a file that is too large to copy is in the repository already.
@@ -217,22 +338,32 @@ impl Checkpoints<'_> {
     }
 
     /// Git with an index of ours. Whatever the repository's settings say, it writes nothing beside that index.
-    pub(super) fn with_index(&self, index: &Scratch) -> Command {
+    fn with_index(&self, index: &Path) -> Command {
         let mut git = command(&self.located.root);
-        git.env("GIT_INDEX_FILE", &index.path);
-        git.args(["-c", "core.splitIndex=false", "-c", "core.sparseCheckout=false"]);
+        git.env("GIT_INDEX_FILE", index);
+        git.args(["-c", "core.splitIndex=false", "-c", "core.sparseCheckout=false", "-c", "index.skipHash=false"]);
         git
     }
 }
 
 impl SortedPaths {
-    fn add(&mut self, path: &Path, known: &Metadata) {
+    fn add(&mut self, path: &Path, known: &Metadata, bytes_max: u64) {
         // Git saves nothing else: no folders, pipes or sockets.
-        if known.is_file() && known.len() > FILE_BYTES_MAX {
+        if known.is_file() && known.len() > bytes_max {
             self.large.push(path.to_path_buf());
         } else if known.is_file() || known.is_symlink() {
-            self.saved.push(path.to_path_buf());
+            self.saved.push(SavedPath { path: path.to_path_buf(), stamp: platform::stamp(known), mode: mode(known) });
         }
+    }
+
+    /// Whether a file is private, tracked or not; if so, its name is noted, so that a restore leaves it alone.
+    fn is_private(&mut self, checkpoints: &Checkpoints, path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        let is_private = checkpoints.privacy_rules.is_private(&name);
+        if is_private {
+            self.private.push(name.into_owned());
+        }
+        is_private
     }
 }
 

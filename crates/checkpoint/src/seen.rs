@@ -1,0 +1,172 @@
+//! What is known about the files of a worktree since the last turn, so that only those are read that may have changed.
+//!
+//! A file is taken for unchanged only if nothing that the system says about it has changed, the time of its last change
+//! included, which nobody can set; and only if that time was already a minute old when it was hashed: within one tick of
+//! the clock, or through a file that is mapped into memory, a file can change without a new time. If anything is missing
+//! or does not fit together, every file is read.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use cerberus_os::home::{Access, create_dir};
+use cerberus_os::outside;
+use cerberus_os::platform::{self, FileStamp};
+
+use super::files::{TreeEntry, fields};
+use super::{CheckpointError, Checkpoints};
+
+/// A file that was changed more recently is read again. Longer than the system keeps a mapped page without writing it.
+pub const SETTLED_AFTER: Duration = Duration::from_secs(60);
+
+/// Two million files.
+const SEEN_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// The last bytes of git's index, which are a checksum of the rest.
+const SUM_BYTES: i64 = 20;
+
+/// The first word of the file, for a later version.
+const FORMAT: &str = "seen-1";
+
+/// The files of the last turn.
+#[derive(Debug, Default)]
+pub(super) struct SeenFiles {
+    /// `None` if nothing is to be remembered.
+    folder: Option<PathBuf>,
+    tree: String,
+    /// The checksum of the index that the tree was made from.
+    sum: String,
+    entries: BTreeMap<PathBuf, TreeEntry>,
+    stamps: HashMap<PathBuf, FileStamp>,
+    /// Of the files that were just hashed or recognised.
+    settled: Vec<(PathBuf, FileStamp)>,
+    /// The tree is not the one that was read.
+    is_new: bool,
+    /// What was changed later than this is not settled, in nanoseconds.
+    settled_before: i64,
+}
+
+impl SeenFiles {
+    /// What is known, if it is of the last turn's tree.
+    pub fn read(checkpoints: &Checkpoints, last_tree: Option<&str>) -> SeenFiles {
+        let Some(last_tree) = last_tree else { return SeenFiles::default() };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let settled_before = now.saturating_sub(checkpoints.settled_after).as_nanos();
+        let mut seen = SeenFiles {
+            folder: Some(checkpoints.folder()),
+            settled_before: i64::try_from(settled_before).unwrap_or_default(),
+            ..SeenFiles::default()
+        };
+        if platform::STAMPS_ARE_EXACT && !last_tree.is_empty() {
+            let file = checkpoints.home.open(&checkpoints.folder().join("seen"), Access::Read);
+            let bytes = file.and_then(|file| outside::whole(file, SEEN_BYTES_MAX)).unwrap_or_default();
+            if seen.parse(&bytes, last_tree).is_none() {
+                (seen.entries, seen.stamps) = Default::default();
+            }
+        }
+        seen
+    }
+
+    fn parse(&mut self, bytes: &[u8], last_tree: &str) -> Option<()> {
+        let mut fields = fields(bytes);
+        let head = String::from_utf8_lossy(fields.next()?).into_owned();
+        let [FORMAT, tree, sum] = head.split(' ').collect::<Vec<_>>()[..] else { return None };
+        if tree != last_tree {
+            return None;
+        }
+        while let Some(field) = fields.next() {
+            let path = platform::path_of(fields.next()?);
+            let text = std::str::from_utf8(field).ok()?;
+            let mut words = text.split(' ');
+            let entry = TreeEntry::new(words.next()?, words.next()?);
+            if let Some(bytes) = words.next() {
+                let stamp = FileStamp {
+                    bytes: bytes.parse().ok()?,
+                    modified: words.next()?.parse().ok()?,
+                    changed: words.next()?.parse().ok()?,
+                    inode: words.next()?.parse().ok()?,
+                    device: words.next()?.parse().ok()?,
+                };
+                self.stamps.insert(path.clone(), stamp);
+            }
+            self.entries.insert(path, entry);
+        }
+        (self.tree, self.sum) = (tree.to_string(), sum.to_string());
+        Some(())
+    }
+
+    /// The blob of a file, if it cannot have changed.
+    pub fn blob(&mut self, path: &Path, stamp: &FileStamp) -> Option<&str> {
+        self.stamps.get(path).filter(|known| *known == stamp)?;
+        self.settled.push((path.to_path_buf(), *stamp));
+        self.entries.get(path).map(|entry| entry.blob.as_str())
+    }
+
+    /// A file that was just hashed.
+    pub fn add(&mut self, path: PathBuf, stamp: FileStamp) {
+        if stamp.changed.max(stamp.modified) < self.settled_before {
+            self.settled.push((path, stamp));
+        }
+    }
+
+    /// The entries of the tree.
+    pub fn entries(&self) -> &BTreeMap<PathBuf, TreeEntry> {
+        &self.entries
+    }
+
+    pub fn tree(&self) -> &str {
+        &self.tree
+    }
+
+    /// The index that the tree was made from, and whether it is still that one. One that is not is removed.
+    pub fn index(&self) -> Option<(PathBuf, bool)> {
+        let path = self.folder.as_ref()?.join("index");
+        // Nobody else makes it, so a lock is of a process that was killed.
+        let _ = fs::remove_file(path.with_extension("lock"));
+        let is_known = !self.sum.is_empty() && sum(&path).is_some_and(|found| found == self.sum);
+        if !is_known {
+            let _ = fs::remove_file(&path);
+        }
+        Some((path, is_known))
+    }
+
+    pub fn set_tree(&mut self, tree: String, entries: BTreeMap<PathBuf, TreeEntry>) {
+        (self.tree, self.entries, self.is_new) = (tree, entries, true);
+    }
+
+    /// Whether there is more to remember than was read.
+    fn has_news(&self) -> bool {
+        self.is_new || self.settled.len() != self.stamps.len()
+    }
+
+    /// Keeps it for the next turn, once the turn itself is kept.
+    pub fn write(mut self, checkpoints: &Checkpoints) -> Result<(), CheckpointError> {
+        let Some(folder) = self.folder.take().filter(|_| self.has_news()) else { return Ok(()) };
+        let path = folder.join("seen");
+        let failed = |source| CheckpointError::File { path: path.clone(), source };
+        create_dir(&folder).map_err(failed)?;
+        let sum = sum(&folder.join("index")).unwrap_or_default();
+        let mut bytes = format!("{FORMAT} {} {sum}\0", self.tree).into_bytes();
+        let settled: HashMap<PathBuf, FileStamp> = self.settled.drain(..).collect();
+        for (path, entry) in &self.entries {
+            bytes.extend(format!("{} {}", entry.mode, entry.blob).into_bytes());
+            if let Some(FileStamp { bytes: size, modified, changed, inode, device }) = settled.get(path) {
+                bytes.extend(format!(" {size} {modified} {changed} {inode} {device}").into_bytes());
+            }
+            bytes.push(0);
+            bytes.extend(path.as_os_str().as_encoded_bytes());
+            bytes.push(0);
+        }
+        checkpoints.home.replace(&path, &bytes).map_err(failed)
+    }
+}
+
+fn sum(index: &Path) -> Option<String> {
+    let mut file = File::open(index).ok()?;
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::End(-SUM_BYTES)).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
