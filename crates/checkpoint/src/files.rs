@@ -15,6 +15,7 @@ use cerberus_store::project::git;
 use cerberus_store::project::git::command::command;
 use cerberus_store::project::identity::locate;
 
+use super::saved::private_name;
 use super::seen::SeenFiles;
 use super::{CheckpointError, Checkpoints, TRIES_MAX};
 
@@ -356,12 +357,12 @@ impl SortedPaths {
         }
     }
 
-    /// Whether a file is private, tracked or not; if so, its name is noted, so that a restore leaves it alone.
+    /// Whether a file is private, tracked or not; if so, that is noted, so that a restore leaves it alone.
     fn is_private(&mut self, checkpoints: &Checkpoints, path: &Path) -> bool {
         let name = path.to_string_lossy();
         let is_private = checkpoints.privacy_rules.is_private(&name);
         if is_private {
-            self.private.push(name.into_owned());
+            self.private.push(private_name(&name));
         }
         is_private
     }

@@ -12,6 +12,7 @@ use cerberus_os::platform;
 use cerberus_store::project::git::command::{command, printed_bytes};
 
 use super::files::{KeepObject, LINK, PROGRAM, SUBMODULE, TreeEntry, fields, look};
+use super::saved::private_name;
 use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TIME_MAX, next_number};
 
 /// How much git is asked for at once.
@@ -54,9 +55,10 @@ impl Checkpoints<'_> {
         let (mut changes, mut kept) = self.differences(&before.object, wanted)?;
         // Neither state is known of a file that was left out of either.
         let is_unknown = |path: &String| {
+            let private_name = private_name(path);
             left_out.contains(path)
-                || private.contains(path)
-                || before.private.contains(path)
+                || private.contains(&private_name)
+                || before.private.contains(&private_name)
                 || self.privacy_rules.is_private(path)
         };
         changes.retain(|change| !is_unknown(&change.name()) && is_meant(&change.name()));

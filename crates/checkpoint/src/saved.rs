@@ -1,5 +1,6 @@
 //! What a checkpoint says about itself, as the text of its tag.
 
+use cerberus_record::id::fnv1a;
 use cerberus_record::time::Timestamp;
 use cerberus_record::words;
 
@@ -38,10 +39,15 @@ pub struct SavedState {
     pub base: Option<String>,
     /// Files that were too large to copy, or did not stop changing.
     pub left_out: Vec<String>,
-    /// Files that are nobody's business.
+    /// Hashes of the names of private files: nothing else of them is kept.
     pub private: Vec<String>,
     pub moment: Option<TurnMoment>,
     pub session: Option<TurnSession>,
+}
+
+/// What stands for the name of a private file.
+pub fn private_name(path: &str) -> String {
+    format!("{:016x}", fnv1a(path.as_bytes()))
 }
 
 const BASE: &str = "base ";
@@ -64,7 +70,7 @@ impl SavedState {
             text.extend(quoted(id).map(|id| format!("{SESSION}{agent} {id}\n")));
         }
         text.extend(self.left_out.iter().filter_map(quoted).map(|path| format!("{LEFT_OUT}{path}\n")));
-        text.extend(self.private.iter().filter_map(quoted).map(|path| format!("{PRIVATE}{path}\n")));
+        text.extend(self.private.iter().map(|name| format!("{PRIVATE}{name}\n")));
         text
     }
 
@@ -85,7 +91,7 @@ impl SavedState {
             } else if let Some(path) = line.strip_prefix(LEFT_OUT) {
                 saved.left_out.extend(unquoted(path));
             } else if let Some(path) = line.strip_prefix(PRIVATE) {
-                saved.private.extend(unquoted(path));
+                saved.private.push(path.to_string());
             } else if let Some(moment) = line.strip_prefix(MOMENT) {
                 saved.moment = TurnMoment::from_word(moment);
             } else if let Some((agent, id)) = line.strip_prefix(SESSION).and_then(|rest| rest.split_once(' ')) {
@@ -106,7 +112,7 @@ mod tests {
             title: "cerberus loop: run 1, iteration 2".to_string(),
             base: Some("0123".to_string()),
             left_out: vec!["a b.bin".to_string(), "line\nbreak \"x\"".to_string()],
-            private: vec![".env".to_string()],
+            private: vec![private_name(".env")],
             moment: Some(TurnMoment::Command),
             session: Some(TurnSession { agent: "codex".to_string(), id: "a \n b".to_string() }),
         };

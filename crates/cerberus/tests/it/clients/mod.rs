@@ -12,6 +12,7 @@ mod moments;
 mod night;
 mod story;
 mod terminal;
+mod undo;
 mod versions;
 
 use std::os::unix::fs::symlink;
