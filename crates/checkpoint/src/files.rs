@@ -5,6 +5,7 @@
 //! tick of the clock, and whatever the user's index claims about a file.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,9 +79,12 @@ struct SavedPath {
     mode: &'static str,
 }
 
+/// By the path. Comparing two paths takes many times as long as comparing their bytes.
+pub(super) type ByPath<T> = BTreeMap<OsString, T>;
+
 /// The paths that git knows, relative to the worktree.
 struct ListedPaths {
-    tracked: BTreeMap<PathBuf, TrackedPath>,
+    tracked: ByPath<TrackedPath>,
     /// Neither tracked nor ignored.
     others: Vec<PathBuf>,
 }
@@ -118,24 +122,25 @@ impl Checkpoints<'_> {
         let listed = self.listed()?;
         self.point("checkpoint-listed")?;
         let SortedPaths { saved, large, submodules, sparse, private } = self.sorted(&listed)?;
-        let mut entries: BTreeMap<PathBuf, TreeEntry> = submodules.into_iter().chain(sparse).collect();
+        let known = submodules.into_iter().chain(sparse);
+        let mut entries: ByPath<TreeEntry> = known.map(|(path, entry)| (path.into_os_string(), entry)).collect();
         let mut unseen = Vec::new();
         for SavedPath { path, stamp, mode } in saved {
             match seen.blob(&path, &stamp) {
-                Some(blob) => drop(entries.insert(path, TreeEntry::new(mode, blob))),
+                Some(blob) => drop(entries.insert(path.into_os_string(), TreeEntry::new(mode, blob))),
                 None => unseen.push((path, stamp)),
             }
         }
         let (hashed, mut left_out) = self.hashed_while_quiet(unseen)?;
         self.point("checkpoint-hashed")?;
         for (path, entry, stamp) in hashed {
-            seen.add(path.clone(), stamp);
-            entries.insert(path, entry);
+            seen.add(&path, stamp);
+            entries.insert(path.into_os_string(), entry);
         }
         for path in large {
-            match listed.tracked.get(&path) {
+            match listed.tracked.get(path.as_os_str()) {
                 Some(tracked) if self.is_unchanged(&path, &tracked.entry)? => {
-                    entries.insert(path, tracked.entry.clone());
+                    entries.insert(path.into_os_string(), tracked.entry.clone());
                 }
                 _ => left_out.push(path.to_string_lossy().into_owned()),
             }
@@ -164,18 +169,18 @@ impl Checkpoints<'_> {
     }
 
     /// The tree of these entries. Only what differs from the last one is told to git.
-    fn tree(&self, seen: &mut SeenFiles, entries: BTreeMap<PathBuf, TreeEntry>) -> Result<String, CheckpointError> {
+    fn tree(&self, seen: &mut SeenFiles, entries: ByPath<TreeEntry>) -> Result<String, CheckpointError> {
         let scratch = self.scratch_file("index")?;
         let (index, is_known) = match seen.index() {
             Some((path, is_known)) => (path, is_known),
             None => (scratch.path.clone(), false),
         };
-        let nothing = BTreeMap::new();
+        let nothing = ByPath::new();
         let before = if is_known { seen.entries() } else { &nothing };
         let mut lines = Vec::new();
-        let mut line = |start: String, path: &Path| {
+        let mut line = |start: String, path: &OsString| {
             lines.extend_from_slice(start.as_bytes());
-            lines.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            lines.extend_from_slice(path.as_encoded_bytes());
             lines.push(0);
         };
         // A file may now be a folder, so what is gone goes first.
@@ -261,13 +266,13 @@ impl Checkpoints<'_> {
             git.args(["ls-files", "-z"]).args(args);
             self.run_bytes("ls-files", git)
         };
-        let mut tracked = BTreeMap::new();
+        let mut tracked = ByPath::new();
         for line in fields(&list(&["--stage", "-t"])?) {
             let mut parts = line.splitn(2, |byte| *byte == b'\t');
             let (Some(stage), Some(path)) = (parts.next(), parts.next()) else { continue };
             if let [tag, mode, blob, _] = String::from_utf8_lossy(stage).split(' ').collect::<Vec<_>>()[..] {
                 let tracked_path = TrackedPath { entry: TreeEntry::new(mode, blob), is_sparse: tag == "S" };
-                tracked.insert(platform::path_of(path), tracked_path);
+                tracked.insert(platform::path_of(path).into_os_string(), tracked_path);
             }
         }
         let others = list(&["--others", "--exclude-standard"])?;
@@ -279,6 +284,7 @@ impl Checkpoints<'_> {
         let is_sparse_worktree = listed.tracked.values().any(|tracked| tracked.is_sparse) && self.is_sparse_worktree();
         let mut folders = RealFolders { root: &self.located.root, known: HashMap::new() };
         for (path, TrackedPath { entry, is_sparse }) in &listed.tracked {
+            let path = Path::new(path);
             if sorted.is_private(self, path) {
                 continue;
             }
@@ -289,10 +295,10 @@ impl Checkpoints<'_> {
                     let own = Some(locate(&folder)).filter(|own| own.root == folder);
                     let head = own.and_then(|own| git::head(&own)).unwrap_or_else(|| entry.blob.clone());
                     let entry = TreeEntry::new(SUBMODULE, &head);
-                    sorted.submodules.push((path.clone(), entry));
+                    sorted.submodules.push((path.to_path_buf(), entry));
                 }
                 Some(known) => sorted.add(path, &known, self.file_bytes_max),
-                None if *is_sparse && is_sparse_worktree => sorted.sparse.push((path.clone(), entry.clone())),
+                None if *is_sparse && is_sparse_worktree => sorted.sparse.push((path.to_path_buf(), entry.clone())),
                 None => {}
             }
         }
@@ -371,7 +377,7 @@ impl SortedPaths {
 /// Which folders of the worktree are folders, and not links to some.
 struct RealFolders<'a> {
     root: &'a Path,
-    known: HashMap<PathBuf, bool>,
+    known: HashMap<OsString, bool>,
 }
 
 impl RealFolders<'_> {
@@ -387,12 +393,12 @@ impl RealFolders<'_> {
         if folder.as_os_str().is_empty() {
             return true;
         }
-        if let Some(known) = self.known.get(folder) {
+        if let Some(known) = self.known.get(folder.as_os_str()) {
             return *known;
         }
         let is_folder = self.root.join(folder).symlink_metadata().is_ok_and(|known| known.is_dir());
         let is_real = is_folder && folder.parent().is_none_or(|above| self.is_real(above));
-        self.known.insert(folder.to_path_buf(), is_real);
+        self.known.insert(folder.as_os_str().to_os_string(), is_real);
         is_real
     }
 }

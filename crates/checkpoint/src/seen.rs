@@ -5,7 +5,8 @@
 //! the clock, or through a file that is mapped into memory, a file can change without a new time. If anything is missing
 //! or does not fit together, every file is read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use cerberus_os::home::{Access, create_dir};
 use cerberus_os::outside;
 use cerberus_os::platform::{self, FileStamp};
 
-use super::files::{TreeEntry, fields};
+use super::files::{ByPath, TreeEntry, fields};
 use super::{CheckpointError, Checkpoints};
 
 /// A file that was changed more recently is read again. Longer than the system keeps a mapped page without writing it.
@@ -38,10 +39,10 @@ pub(super) struct SeenFiles {
     tree: String,
     /// The checksum of the index that the tree was made from.
     sum: String,
-    entries: BTreeMap<PathBuf, TreeEntry>,
-    stamps: HashMap<PathBuf, FileStamp>,
+    entries: ByPath<TreeEntry>,
+    stamps: HashMap<OsString, FileStamp>,
     /// Of the files that were just hashed or recognised.
-    settled: Vec<(PathBuf, FileStamp)>,
+    settled: HashMap<OsString, FileStamp>,
     /// The tree is not the one that was read.
     is_new: bool,
     /// What was changed later than this is not settled, in nanoseconds.
@@ -77,7 +78,7 @@ impl SeenFiles {
             return None;
         }
         while let Some(field) = fields.next() {
-            let path = platform::path_of(fields.next()?);
+            let path = platform::path_of(fields.next()?).into_os_string();
             let text = std::str::from_utf8(field).ok()?;
             let mut words = text.split(' ');
             let entry = TreeEntry::new(words.next()?, words.next()?);
@@ -99,20 +100,21 @@ impl SeenFiles {
 
     /// The blob of a file, if it cannot have changed.
     pub fn blob(&mut self, path: &Path, stamp: &FileStamp) -> Option<&str> {
+        let path: &OsStr = path.as_os_str();
         self.stamps.get(path).filter(|known| *known == stamp)?;
-        self.settled.push((path.to_path_buf(), *stamp));
+        self.settled.insert(path.to_os_string(), *stamp);
         self.entries.get(path).map(|entry| entry.blob.as_str())
     }
 
     /// A file that was just hashed.
-    pub fn add(&mut self, path: PathBuf, stamp: FileStamp) {
+    pub fn add(&mut self, path: &Path, stamp: FileStamp) {
         if stamp.changed.max(stamp.modified) < self.settled_before {
-            self.settled.push((path, stamp));
+            self.settled.insert(path.as_os_str().to_os_string(), stamp);
         }
     }
 
     /// The entries of the tree.
-    pub fn entries(&self) -> &BTreeMap<PathBuf, TreeEntry> {
+    pub fn entries(&self) -> &ByPath<TreeEntry> {
         &self.entries
     }
 
@@ -132,7 +134,7 @@ impl SeenFiles {
         Some((path, is_known))
     }
 
-    pub fn set_tree(&mut self, tree: String, entries: BTreeMap<PathBuf, TreeEntry>) {
+    pub fn set_tree(&mut self, tree: String, entries: ByPath<TreeEntry>) {
         (self.tree, self.entries, self.is_new) = (tree, entries, true);
     }
 
@@ -149,14 +151,13 @@ impl SeenFiles {
         create_dir(&folder).map_err(failed)?;
         let sum = sum(&folder.join("index")).unwrap_or_default();
         let mut bytes = format!("{FORMAT} {} {sum}\0", self.tree).into_bytes();
-        let settled: HashMap<PathBuf, FileStamp> = self.settled.drain(..).collect();
         for (path, entry) in &self.entries {
             bytes.extend(format!("{} {}", entry.mode, entry.blob).into_bytes());
-            if let Some(FileStamp { bytes: size, modified, changed, inode, device }) = settled.get(path) {
+            if let Some(FileStamp { bytes: size, modified, changed, inode, device }) = self.settled.get(path) {
                 bytes.extend(format!(" {size} {modified} {changed} {inode} {device}").into_bytes());
             }
             bytes.push(0);
-            bytes.extend(path.as_os_str().as_encoded_bytes());
+            bytes.extend(path.as_encoded_bytes());
             bytes.push(0);
         }
         checkpoints.home.replace(&path, &bytes).map_err(failed)

@@ -14,7 +14,7 @@ use cerberus_store::project::git::command::{command, printed};
 
 use super::files::SavedFiles;
 use super::restore::RestoredPaths;
-use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TurnMoment, TurnSession, WorktreeId};
+use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TurnMoment, TurnSession, WorktreeId, tree_of};
 
 const UNDO: &str = "refs/cerberus/undo";
 
@@ -192,10 +192,15 @@ impl Checkpoints<'_> {
     }
 
     /// The bytes that only the turns need; `None` if git does not say in time.
-    pub fn room_bytes(&self) -> Option<u64> {
+    pub fn room_bytes(&self, turns: &[Turn]) -> Option<u64> {
+        let mut bases: Vec<&str> = turns.iter().filter_map(|turn| turn.saved.base.as_deref()).collect();
+        bases.sort_unstable();
+        bases.dedup();
         let mut git = command(&self.located.root);
-        git.args(["rev-list", "--objects", "--disk-usage", "--glob=refs/cerberus/undo*", "--not"]);
-        git.args(["--branches", "--tags", "--remotes", "--glob=refs/stash"]);
+        git.args(["rev-list", "--objects", "--disk-usage", "--ignore-missing"]);
+        git.args(turns.iter().map(|turn| turn.object.as_str()));
+        // A turn is not a commit, so git must be told the trees that it has in common with some.
+        git.arg("--not").args(bases.into_iter().map(tree_of));
         printed(git, ROOM_TIME_MAX)?.trim().parse().ok()
     }
 }

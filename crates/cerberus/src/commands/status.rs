@@ -149,8 +149,9 @@ impl Glance {
         let branch = self.located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
         let head = Line::of(Style::Strong, format!("{}{branch}", self.located.name));
         let mut lines = vec![head.faint(format!("  ({})", self.located.root.display()))];
+        let mention = self.undo.is_none().then(|| undo::mention(context, &self.located)).flatten();
         for (label, text) in
-            self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(context, &local))
+            self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(context, &local)).chain(mention)
         {
             lines.extend(screen.labelled(label, &text));
         }

@@ -1,17 +1,20 @@
 use std::collections::HashMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use cerberus_checkpoint::switch::{SwitchScope, UndoSwitch};
 use cerberus_checkpoint::turns::{Turn, TurnReason, inside, is_below};
 use cerberus_checkpoint::{ChangedFile, CheckpointError, Checkpoints, TurnMoment, TurnSession, detached, erase};
 use cerberus_os::failures;
+use cerberus_os::home::create_dir;
 use cerberus_record::clean::text;
 use cerberus_record::id::Agent;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
-use cerberus_store::project::identity::Located;
+use cerberus_store::project::identity::{Located, locate};
+use cerberus_store::sessions::caller::CalledBy;
 use cerberus_store::sessions::sweep::derive_state;
-use cerberus_store::view::Store;
+use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
 use super::check::wire;
@@ -197,13 +200,16 @@ fn switch(context: &Context, located: &Located, is_on: bool, here: bool) -> Resu
 }
 
 /// A turn, and what it changed.
-struct ListedTurn {
+#[derive(Clone, Debug)]
+pub struct KeptTurn {
     turn: Turn,
+    /// The state before it.
+    before: String,
     files: Vec<ChangedFile>,
     title: String,
 }
 
-impl ListedTurn {
+impl KeptTurn {
     fn json(&self) -> Value {
         let files = self.files.iter().map(changed_json).collect::<Vec<_>>();
         let session = self.turn.saved.session.as_ref();
@@ -212,7 +218,8 @@ impl ListedTurn {
             "files": files, "left_out": self.turn.saved.left_out })
     }
 
-    fn line(&self, local: &LocalTime) -> String {
+    /// `12  today 11:40  3 files  +10 −4  Fix the parser  (src/a.rs, src/b.rs)`
+    pub fn line(&self, local: &LocalTime) -> String {
         let [added, removed] = sums(&self.files);
         let named: Vec<&str> = self.files.iter().take(NAMED_MAX).map(|file| file.path.as_str()).collect();
         let more = self.files.len().saturating_sub(NAMED_MAX);
@@ -238,19 +245,42 @@ fn changed_json(file: &ChangedFile) -> Value {
 }
 
 /// The turns that changed something, newest first. The oldest state has nothing before it to compare with.
-pub fn listed(
-    context: &Context,
-    checkpoints: &Checkpoints,
-    store: &Store,
-) -> Result<Vec<(Turn, Vec<ChangedFile>, String)>> {
+fn kept(context: &Context, checkpoints: &Checkpoints, is_meant: impl Fn(&Turn) -> bool) -> Result<Vec<KeptTurn>> {
     let turns = checkpoints.turns()?;
-    let mut titles = Titles { store, now: context.clock.now, asked: HashMap::new() };
+    let store = context.view()?;
+    let mut titles = Titles { store: &store, now: context.clock.now, asked: HashMap::new() };
     let mut found = Vec::new();
-    for pair in turns.windows(2).rev().take(LISTED_MAX) {
+    for pair in turns.windows(2).rev().filter(|pair| is_meant(&pair[1])).take(LISTED_MAX) {
         let files = checkpoints.changed_lines(&pair[0].object, &pair[1].object)?;
-        found.push((pair[1].clone(), files, titles.of(&pair[1])?));
+        let (turn, before) = (pair[1].clone(), pair[0].object.clone());
+        found.push(KeptTurn { title: titles.of(&turn)?, turn, before, files });
     }
     Ok(found)
+}
+
+/// The turns of one session, for its page.
+pub fn turns_of(context: &Context, session: &SessionRow) -> Result<Vec<KeptTurn>> {
+    let located = locate(Path::new(&session.root));
+    match Checkpoints::new(&context.home, &located) {
+        Ok(checkpoints) if session.device.is_none() && erase::may_have_references(&located) => {
+            let is_of = |of: &TurnSession| of.agent == session.agent && of.id == session.agent_session_id;
+            kept(context, &checkpoints, |turn| turn.saved.session.as_ref().is_some_and(is_of))
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// What the turns of a session changed, as lines.
+pub fn diffs_of(context: &Context, session: &SessionRow) -> Result<Vec<String>> {
+    let located = locate(Path::new(&session.root));
+    let mut lines = Vec::new();
+    for turn in turns_of(context, session)? {
+        let checkpoints = checkpoints(context, &located)?;
+        lines.push(format!("turn {}: {}", turn.turn.number, turn.title));
+        let patch = checkpoints.patch(&turn.before, &turn.turn.object)?;
+        lines.extend(patch.lines().map(|line| line.replace('\t', "    ")));
+    }
+    Ok(lines)
 }
 
 fn list(context: &Context, located: &Located) -> Result<()> {
@@ -263,11 +293,8 @@ fn list(context: &Context, located: &Located) -> Result<()> {
             .hint("what was kept before is listed nowhere until this is fixed")?;
         checkpoints.prune(&context.config()?.undo, context.clock.now)?;
     }
-    let listed: Vec<ListedTurn> = listed(context, &checkpoints, &context.view()?)?
-        .into_iter()
-        .map(|(turn, files, title)| ListedTurn { turn, files, title })
-        .collect();
-    let turns: Vec<Value> = listed.iter().map(ListedTurn::json).collect();
+    let listed = kept(context, &checkpoints, |_| true)?;
+    let turns: Vec<Value> = listed.iter().map(KeptTurn::json).collect();
     context.answer(&json!({ "on": is_on, "turns": turns }), || {
         let local = LocalTime::new(context.clock.now);
         listed.iter().for_each(|turn| render::line(&turn.line(&local)));
@@ -443,11 +470,22 @@ pub fn status_line(context: &Context, located: &Located) -> Option<String> {
     if !is_on && !erase::may_have_references(located) {
         return None;
     }
-    let turns = checkpoints.turns().ok()?.len();
-    if !is_on && turns == 0 {
+    let turns = checkpoints.turns().ok()?;
+    if !is_on && turns.is_empty() {
         return None;
     }
-    let room = checkpoints.room_bytes().map_or(String::new(), |bytes| format!(", {}", super::status::mib(bytes)));
+    let room = checkpoints.room_bytes(&turns).map_or(String::new(), |bytes| format!(", {}", super::status::mib(bytes)));
     let is_on = if is_on { "on" } else { "off" };
-    Some(format!("{is_on}; {} kept{room}", render::count(turns, "state")))
+    Some(format!("{is_on}; {} kept{room}", render::count(turns.len(), "state")))
+}
+
+/// A line for `status` while it is off, for people and only once.
+pub fn mention(context: &Context, located: &Located) -> Option<(&'static str, String)> {
+    let mark = context.home.checkpoints_dir().join("mentioned");
+    let is_for_people = std::io::stdout().is_terminal() && context.caller().is_ok_and(|by| by == CalledBy::Person);
+    if located.git_dir.is_none() || !is_for_people || mark.exists() {
+        return None;
+    }
+    create_dir(&context.home.checkpoints_dir()).and_then(|()| context.home.replace(&mark, b"")).ok()?;
+    Some(("undo", "off; `cerberus undo --on` keeps your files before and after every turn".to_string()))
 }

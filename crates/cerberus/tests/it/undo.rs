@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use cerberus_os::fault::CHECKPOINT_POINTS;
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::LIMIT;
+use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -472,4 +474,39 @@ fn a_command_does_not_wait_for_long_and_it_is_said_what_was_not_kept() {
     assert_eq!(references(&env), 1, "there was no time");
     let failures = env.json(&["status"])["failures"].to_string();
     assert!(failures.contains("the files were not kept before `git reset`"), "{failures}");
+}
+
+#[test]
+fn status_mentions_it_once_while_it_is_off() {
+    let env = stage();
+    let status = || {
+        let mut command = env.command();
+        command.arg("status").env("TERM", "xterm").env("PAGER", "cat");
+        let mut terminal = Terminal::spawn(&command).unwrap();
+        terminal.wait(LIMIT).unwrap();
+        terminal.printed()
+    };
+    let mention = "cerberus undo --on";
+    assert!(!env.ok(&["status"]).contains(mention), "only people are told");
+    assert!(status().contains(mention));
+    assert!(!status().contains(mention), "once");
+}
+
+#[test]
+fn the_page_of_a_session_shows_its_turns_and_their_diffs() {
+    let env = stage();
+    on(&env);
+    env.start("s1", "startup");
+    prompt(&env, "s1", "Replace the library");
+    write(&env, "src/lib.rs", "an agent's work\n");
+    stop(&env, "s1");
+    let mut command = env.command();
+    command.env("TERM", "xterm-256color");
+    let mut terminal = Terminal::spawn_sized(&command, (40, 120)).unwrap();
+    terminal.wait_for_text("Replace the library", LIMIT).unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait_for_text("+1 −1", LIMIT).unwrap();
+    terminal.type_keys("d").unwrap();
+    terminal.wait_for_text("-a day's work", LIMIT).unwrap();
+    terminal.close();
 }
