@@ -175,7 +175,7 @@ impl Checkpoints<'_> {
         let mut old: Vec<&Turn> = every.iter().filter(of_own).take(excess).collect();
         let is_old = |turn: &&Turn| now.since(turn.at) > limits.keep.0;
         old.extend(every.iter().filter(of_own).skip(excess).filter(is_old));
-        old.extend(every.iter().filter(|turn| turn.worktree.as_ref().is_some_and(|one| gone(one))));
+        old.extend(every.iter().filter(|turn| turn.worktree.as_ref().is_some_and(&gone)));
         self.remove_turns(old.iter().map(|turn| turn.name.as_str()))?;
         Ok(old.len())
     }
