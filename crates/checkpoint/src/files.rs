@@ -4,8 +4,8 @@
 //! read again only if `seen.rs` proves that it cannot have changed. So a checkpoint is right whatever happened within one
 //! tick of the clock, and whatever the user's index claims about a file.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,20 +29,18 @@ pub(super) const LINK: &str = "120000";
 pub(super) const PROGRAM: &str = "100755";
 const PLAIN: &str = "100644";
 
-/// What git calls a blob that there is none of.
-const NO_BLOB: &str = "0000000000000000000000000000000000000000";
-
 /// What a tree says about a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TreeEntry {
-    pub mode: String,
+    pub mode: &'static str,
     pub blob: String,
 }
 
 impl TreeEntry {
     /// The mode and the blob as git prints them.
     pub fn new(mode: &str, blob: &str) -> TreeEntry {
-        TreeEntry { mode: mode.to_string(), blob: blob.to_string() }
+        let known = [PLAIN, PROGRAM, LINK, SUBMODULE].into_iter().find(|known| *known == mode);
+        TreeEntry { mode: known.unwrap_or(PLAIN), blob: blob.to_string() }
     }
 }
 
@@ -79,8 +77,14 @@ struct SavedPath {
     mode: &'static str,
 }
 
-/// By the path. Comparing two paths takes many times as long as comparing their bytes.
-pub(super) type ByPath<T> = BTreeMap<OsString, T>;
+/// Sorted by the bytes of the path, as git lists them. There may be a hundred thousand, so they are not in a map, and not
+/// compared as paths.
+pub(super) type ByPath<T> = Vec<(OsString, T)>;
+
+/// What belongs to a path.
+pub(super) fn find<'l, T>(sorted: &'l [(OsString, T)], path: &OsStr) -> Option<&'l T> {
+    sorted.binary_search_by(|(one, _)| one.as_os_str().cmp(path)).ok().map(|at| &sorted[at].1)
+}
 
 /// The paths that git knows, relative to the worktree.
 struct ListedPaths {
@@ -93,7 +97,8 @@ struct ListedPaths {
 #[derive(Default)]
 struct SortedPaths {
     saved: Vec<SavedPath>,
-    large: Vec<PathBuf>,
+    /// With what the index says about it.
+    large: Vec<(PathBuf, Option<TreeEntry>)>,
     submodules: Vec<(PathBuf, TreeEntry)>,
     sparse: Vec<(PathBuf, TreeEntry)>,
     private: Vec<String>,
@@ -121,13 +126,13 @@ impl Checkpoints<'_> {
         let mut seen = SeenFiles::read(self, last_tree);
         let listed = self.listed()?;
         self.point("checkpoint-listed")?;
-        let SortedPaths { saved, large, submodules, sparse, private } = self.sorted(&listed)?;
+        let SortedPaths { saved, large, submodules, sparse, private } = self.sorted(listed)?;
         let known = submodules.into_iter().chain(sparse);
         let mut entries: ByPath<TreeEntry> = known.map(|(path, entry)| (path.into_os_string(), entry)).collect();
         let mut unseen = Vec::new();
         for SavedPath { path, stamp, mode } in saved {
             match seen.blob(&path, &stamp) {
-                Some(blob) => drop(entries.insert(path.into_os_string(), TreeEntry::new(mode, blob))),
+                Some(blob) => entries.push((path.into_os_string(), TreeEntry { mode, blob: blob.to_string() })),
                 None => unseen.push((path, stamp)),
             }
         }
@@ -135,16 +140,15 @@ impl Checkpoints<'_> {
         self.point("checkpoint-hashed")?;
         for (path, entry, stamp) in hashed {
             seen.add(&path, stamp);
-            entries.insert(path.into_os_string(), entry);
+            entries.push((path.into_os_string(), entry));
         }
-        for path in large {
-            match listed.tracked.get(path.as_os_str()) {
-                Some(tracked) if self.is_unchanged(&path, &tracked.entry)? => {
-                    entries.insert(path.into_os_string(), tracked.entry.clone());
-                }
+        for (path, tracked) in large {
+            match tracked {
+                Some(entry) if self.is_unchanged(&path, &entry)? => entries.push((path.into_os_string(), entry)),
                 _ => left_out.push(path.to_string_lossy().into_owned()),
             }
         }
+        entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let tree = self.tree(&mut seen, entries)?;
         self.point("checkpoint-tree")?;
         Ok(SavedFiles { tree, left_out, private, seen })
@@ -175,8 +179,7 @@ impl Checkpoints<'_> {
             Some((path, is_known)) => (path, is_known),
             None => (scratch.path.clone(), false),
         };
-        let nothing = ByPath::new();
-        let before = if is_known { seen.entries() } else { &nothing };
+        let before = if is_known { seen.entries() } else { &[] };
         let mut lines = Vec::new();
         let mut line = |start: String, path: &OsString| {
             lines.extend_from_slice(start.as_bytes());
@@ -184,14 +187,18 @@ impl Checkpoints<'_> {
             lines.push(0);
         };
         // A file may now be a folder, so what is gone goes first.
-        for path in before.keys().filter(|path| !entries.contains_key(*path)) {
-            line(format!("0 {NO_BLOB}\t"), path);
+        for (path, gone) in before.iter().filter(|(path, _)| find(&entries, path).is_none()) {
+            line(format!("0 {}\t", "0".repeat(gone.entry.blob.len())), path);
         }
-        for (path, entry) in entries.iter().filter(|(path, entry)| before.get(*path) != Some(*entry)) {
+        let is_new =
+            |(path, entry): &&(OsString, TreeEntry)| find(before, path).is_none_or(|seen| seen.entry != *entry);
+        for (path, entry) in entries.iter().filter(is_new) {
             line(format!("{} {}\t", entry.mode, entry.blob), path);
         }
         if is_known && lines.is_empty() {
-            return Ok(seen.tree().to_string());
+            let tree = seen.tree().to_string();
+            seen.set_tree(tree.clone(), entries);
+            return Ok(tree);
         }
         let mut git = self.with_index(&index);
         git.args(["update-index", "-z", "--index-info"]);
@@ -266,48 +273,53 @@ impl Checkpoints<'_> {
             git.args(["ls-files", "-z"]).args(args);
             self.run_bytes("ls-files", git)
         };
-        let mut tracked = ByPath::new();
+        let mut tracked: ByPath<TrackedPath> = ByPath::new();
         for line in fields(&list(&["--stage", "-t"])?) {
             let mut parts = line.splitn(2, |byte| *byte == b'\t');
             let (Some(stage), Some(path)) = (parts.next(), parts.next()) else { continue };
-            if let [tag, mode, blob, _] = String::from_utf8_lossy(stage).split(' ').collect::<Vec<_>>()[..] {
-                let tracked_path = TrackedPath { entry: TreeEntry::new(mode, blob), is_sparse: tag == "S" };
-                tracked.insert(platform::path_of(path).into_os_string(), tracked_path);
+            let Ok(stage) = std::str::from_utf8(stage) else { continue };
+            let mut words = stage.split(' ');
+            if let (Some(tag), Some(mode), Some(blob)) = (words.next(), words.next(), words.next()) {
+                let path = platform::path_of(path).into_os_string();
+                // In a conflict, a path is listed several times in a row.
+                tracked.pop_if(|(last, _)| *last == path);
+                tracked.push((path, TrackedPath { entry: TreeEntry::new(mode, blob), is_sparse: tag == "S" }));
             }
         }
         let others = list(&["--others", "--exclude-standard"])?;
         Ok(ListedPaths { tracked, others: fields(&others).map(platform::path_of).collect() })
     }
 
-    fn sorted(&self, listed: &ListedPaths) -> Result<SortedPaths, CheckpointError> {
+    fn sorted(&self, listed: ListedPaths) -> Result<SortedPaths, CheckpointError> {
         let mut sorted = SortedPaths::default();
-        let is_sparse_worktree = listed.tracked.values().any(|tracked| tracked.is_sparse) && self.is_sparse_worktree();
-        let mut folders = RealFolders { root: &self.located.root, known: HashMap::new() };
-        for (path, TrackedPath { entry, is_sparse }) in &listed.tracked {
-            let path = Path::new(path);
-            if sorted.is_private(self, path) {
+        let is_sparse_worktree =
+            listed.tracked.iter().any(|(_, tracked)| tracked.is_sparse) && self.is_sparse_worktree();
+        let mut folders = RealFolders { root: &self.located.root, known: HashMap::new(), last: None };
+        for (path, TrackedPath { entry, is_sparse }) in listed.tracked {
+            let path = PathBuf::from(path);
+            if sorted.is_private(self, &path) {
                 continue;
             }
-            match folders.look(path)? {
+            match folders.look(&path)? {
                 Some(known) if known.is_dir() && entry.mode == SUBMODULE => {
                     // One that was not cloned is an empty folder.
-                    let folder = self.located.root.join(path);
+                    let folder = self.located.root.join(&path);
                     let own = Some(locate(&folder)).filter(|own| own.root == folder);
                     let head = own.and_then(|own| git::head(&own)).unwrap_or_else(|| entry.blob.clone());
                     let entry = TreeEntry::new(SUBMODULE, &head);
-                    sorted.submodules.push((path.to_path_buf(), entry));
+                    sorted.submodules.push((path, entry));
                 }
-                Some(known) => sorted.add(path, &known, self.file_bytes_max),
-                None if *is_sparse && is_sparse_worktree => sorted.sparse.push((path.to_path_buf(), entry.clone())),
+                Some(known) => sorted.add(path, Some(entry), &known, self.file_bytes_max),
+                None if is_sparse && is_sparse_worktree => sorted.sparse.push((path, entry)),
                 None => {}
             }
         }
-        for path in &listed.others {
+        for path in listed.others {
             // Only a repository is listed as a folder. It is not a submodule, so its files are not ours to save.
-            if !sorted.is_private(self, path)
-                && let Some(known) = folders.look(path)?
+            if !sorted.is_private(self, &path)
+                && let Some(known) = folders.look(&path)?
             {
-                sorted.add(path, &known, self.file_bytes_max);
+                sorted.add(path, None, &known, self.file_bytes_max);
             }
         }
         Ok(sorted)
@@ -354,12 +366,12 @@ impl Checkpoints<'_> {
 }
 
 impl SortedPaths {
-    fn add(&mut self, path: &Path, known: &Metadata, bytes_max: u64) {
+    fn add(&mut self, path: PathBuf, tracked: Option<TreeEntry>, known: &Metadata, bytes_max: u64) {
         // Git saves nothing else: no folders, pipes or sockets.
         if known.is_file() && known.len() > bytes_max {
-            self.large.push(path.to_path_buf());
+            self.large.push((path, tracked));
         } else if known.is_file() || known.is_symlink() {
-            self.saved.push(SavedPath { path: path.to_path_buf(), stamp: platform::stamp(known), mode: mode(known) });
+            self.saved.push(SavedPath { path, stamp: platform::stamp(known), mode: mode(known) });
         }
     }
 
@@ -378,12 +390,23 @@ impl SortedPaths {
 struct RealFolders<'a> {
     root: &'a Path,
     known: HashMap<OsString, bool>,
+    /// The folder of the last path: most files are in the same one as the last.
+    last: Option<(OsString, bool)>,
 }
 
 impl RealFolders<'_> {
     /// What is at a path; `None` if nothing is there. What is behind a link is not at the path.
     fn look(&mut self, path: &Path) -> Result<Option<Metadata>, CheckpointError> {
-        match path.parent().is_none_or(|folder| self.is_real(folder)) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let is_real = match &self.last {
+            Some((last, is_real)) if last == folder.as_os_str() => *is_real,
+            _ => {
+                let is_real = self.is_real(folder);
+                self.last = Some((folder.as_os_str().to_os_string(), is_real));
+                is_real
+            }
+        };
+        match is_real {
             true => look(&self.root.join(path)),
             false => Ok(None),
         }

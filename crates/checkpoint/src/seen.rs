@@ -6,9 +6,9 @@
 //! or does not fit together, every file is read.
 
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,7 @@ use cerberus_os::home::{Access, create_dir};
 use cerberus_os::outside;
 use cerberus_os::platform::{self, FileStamp};
 
-use super::files::{ByPath, TreeEntry, fields};
+use super::files::{ByPath, TreeEntry, fields, find};
 use super::{CheckpointError, Checkpoints};
 
 /// A file that was changed more recently is read again. Longer than the system keeps a mapped page without writing it.
@@ -31,6 +31,15 @@ const SUM_BYTES: i64 = 20;
 /// The first word of the file, for a later version.
 const FORMAT: &str = "seen-1";
 
+/// A file as it was in the last turn.
+#[derive(Debug)]
+pub(super) struct SeenFile {
+    pub entry: TreeEntry,
+    stamp: Option<FileStamp>,
+    /// It is still the same.
+    is_recognised: bool,
+}
+
 /// The files of the last turn.
 #[derive(Debug, Default)]
 pub(super) struct SeenFiles {
@@ -39,9 +48,10 @@ pub(super) struct SeenFiles {
     tree: String,
     /// The checksum of the index that the tree was made from.
     sum: String,
+    seen: ByPath<SeenFile>,
+    /// The files of now.
     entries: ByPath<TreeEntry>,
-    stamps: HashMap<OsString, FileStamp>,
-    /// Of the files that were just hashed or recognised.
+    /// Those that were just hashed and have been the same for long enough.
     settled: HashMap<OsString, FileStamp>,
     /// The tree is not the one that was read.
     is_new: bool,
@@ -64,7 +74,7 @@ impl SeenFiles {
             let file = checkpoints.home.open(&checkpoints.folder().join("seen"), Access::Read);
             let bytes = file.and_then(|file| outside::whole(file, SEEN_BYTES_MAX)).unwrap_or_default();
             if seen.parse(&bytes, last_tree).is_none() {
-                (seen.entries, seen.stamps) = Default::default();
+                seen.seen = ByPath::new();
             }
         }
         seen
@@ -82,17 +92,17 @@ impl SeenFiles {
             let text = std::str::from_utf8(field).ok()?;
             let mut words = text.split(' ');
             let entry = TreeEntry::new(words.next()?, words.next()?);
-            if let Some(bytes) = words.next() {
-                let stamp = FileStamp {
+            let stamp = match words.next() {
+                None => None,
+                Some(bytes) => Some(FileStamp {
                     bytes: bytes.parse().ok()?,
                     modified: words.next()?.parse().ok()?,
                     changed: words.next()?.parse().ok()?,
                     inode: words.next()?.parse().ok()?,
                     device: words.next()?.parse().ok()?,
-                };
-                self.stamps.insert(path.clone(), stamp);
-            }
-            self.entries.insert(path, entry);
+                }),
+            };
+            self.seen.push((path, SeenFile { entry, stamp, is_recognised: false }));
         }
         (self.tree, self.sum) = (tree.to_string(), sum.to_string());
         Some(())
@@ -100,10 +110,10 @@ impl SeenFiles {
 
     /// The blob of a file, if it cannot have changed.
     pub fn blob(&mut self, path: &Path, stamp: &FileStamp) -> Option<&str> {
-        let path: &OsStr = path.as_os_str();
-        self.stamps.get(path).filter(|known| *known == stamp)?;
-        self.settled.insert(path.to_os_string(), *stamp);
-        self.entries.get(path).map(|entry| entry.blob.as_str())
+        let at = self.seen.binary_search_by(|(one, _)| one.as_os_str().cmp(path.as_os_str())).ok()?;
+        let seen = &mut self.seen[at].1;
+        seen.is_recognised = seen.stamp.as_ref() == Some(stamp);
+        seen.is_recognised.then_some(seen.entry.blob.as_str())
     }
 
     /// A file that was just hashed.
@@ -113,9 +123,9 @@ impl SeenFiles {
         }
     }
 
-    /// The entries of the tree.
-    pub fn entries(&self) -> &ByPath<TreeEntry> {
-        &self.entries
+    /// The entries of the last tree.
+    pub fn entries(&self) -> &[(OsString, SeenFile)] {
+        &self.seen
     }
 
     pub fn tree(&self) -> &str {
@@ -135,12 +145,13 @@ impl SeenFiles {
     }
 
     pub fn set_tree(&mut self, tree: String, entries: ByPath<TreeEntry>) {
-        (self.tree, self.entries, self.is_new) = (tree, entries, true);
+        self.is_new = tree != self.tree;
+        (self.tree, self.entries) = (tree, entries);
     }
 
     /// Whether there is more to remember than was read.
     fn has_news(&self) -> bool {
-        self.is_new || self.settled.len() != self.stamps.len()
+        self.is_new || !self.settled.is_empty()
     }
 
     /// Keeps it for the next turn, once the turn itself is kept.
@@ -150,11 +161,16 @@ impl SeenFiles {
         let failed = |source| CheckpointError::File { path: path.clone(), source };
         create_dir(&folder).map_err(failed)?;
         let sum = sum(&folder.join("index")).unwrap_or_default();
-        let mut bytes = format!("{FORMAT} {} {sum}\0", self.tree).into_bytes();
+        let mut bytes = Vec::new();
+        write!(bytes, "{FORMAT} {} {sum}\0", self.tree).map_err(failed)?;
         for (path, entry) in &self.entries {
-            bytes.extend(format!("{} {}", entry.mode, entry.blob).into_bytes());
-            if let Some(FileStamp { bytes: size, modified, changed, inode, device }) = self.settled.get(path) {
-                bytes.extend(format!(" {size} {modified} {changed} {inode} {device}").into_bytes());
+            write!(bytes, "{} {}", entry.mode, entry.blob).map_err(failed)?;
+            let known =
+                || find(&self.seen, path).filter(|seen| seen.is_recognised).and_then(|seen| seen.stamp.as_ref());
+            if let Some(FileStamp { bytes: size, modified, changed, inode, device }) =
+                self.settled.get(path).or_else(known)
+            {
+                write!(bytes, " {size} {modified} {changed} {inode} {device}").map_err(failed)?;
             }
             bytes.push(0);
             bytes.extend(path.as_encoded_bytes());
