@@ -4,6 +4,7 @@
 //! read again only if `seen.rs` proves that it cannot have changed. So a checkpoint is right whatever happened within one
 //! tick of the clock, and whatever the user's index claims about a file.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -81,9 +82,26 @@ struct SavedPath {
 /// compared as paths.
 pub(super) type ByPath<T> = Vec<(OsString, T)>;
 
-/// What belongs to a path.
-pub(super) fn find<'l, T>(sorted: &'l [(OsString, T)], path: &OsStr) -> Option<&'l T> {
-    sorted.binary_search_by(|(one, _)| one.as_os_str().cmp(path)).ok().map(|at| &sorted[at].1)
+/// Finds what belongs to paths that are asked for in their order.
+pub(super) struct InOrder<'l, T> {
+    rest: &'l [(OsString, T)],
+}
+
+impl<'l, T> InOrder<'l, T> {
+    pub fn new(sorted: &'l [(OsString, T)]) -> InOrder<'l, T> {
+        InOrder { rest: sorted }
+    }
+
+    pub fn find(&mut self, path: &OsStr) -> Option<&'l T> {
+        while let [(first, found), rest @ ..] = self.rest {
+            match first.as_os_str().cmp(path) {
+                Ordering::Less => self.rest = rest,
+                Ordering::Equal => return Some(found),
+                Ordering::Greater => return None,
+            }
+        }
+        None
+    }
 }
 
 /// The paths that git knows, relative to the worktree.
@@ -187,12 +205,15 @@ impl Checkpoints<'_> {
             lines.push(0);
         };
         // A file may now be a folder, so what is gone goes first.
-        for (path, gone) in before.iter().filter(|(path, _)| find(&entries, path).is_none()) {
+        let mut now = InOrder::new(&entries);
+        for (path, gone) in before.iter().filter(|(path, _)| now.find(path).is_none()) {
             line(format!("0 {}\t", "0".repeat(gone.entry.blob.len())), path);
         }
-        let is_new =
-            |(path, entry): &&(OsString, TreeEntry)| find(before, path).is_none_or(|seen| seen.entry != *entry);
-        for (path, entry) in entries.iter().filter(is_new) {
+        let mut before = InOrder::new(before);
+        for (path, entry) in &entries {
+            if before.find(path).is_some_and(|seen| seen.entry == *entry) {
+                continue;
+            }
             line(format!("{} {}\t", entry.mode, entry.blob), path);
         }
         if is_known && lines.is_empty() {

@@ -16,7 +16,7 @@ use cerberus_os::home::{Access, create_dir};
 use cerberus_os::outside;
 use cerberus_os::platform::{self, FileStamp};
 
-use super::files::{ByPath, TreeEntry, fields, find};
+use super::files::{ByPath, InOrder, TreeEntry, fields};
 use super::{CheckpointError, Checkpoints};
 
 /// A file that was changed more recently is read again. Longer than the system keeps a mapped page without writing it.
@@ -49,6 +49,8 @@ pub(super) struct SeenFiles {
     /// The checksum of the index that the tree was made from.
     sum: String,
     seen: ByPath<SeenFile>,
+    /// Where the next one is looked for first.
+    next: usize,
     /// The files of now.
     entries: ByPath<TreeEntry>,
     /// Those that were just hashed and have been the same for long enough.
@@ -110,7 +112,12 @@ impl SeenFiles {
 
     /// The blob of a file, if it cannot have changed.
     pub fn blob(&mut self, path: &Path, stamp: &FileStamp) -> Option<&str> {
-        let at = self.seen.binary_search_by(|(one, _)| one.as_os_str().cmp(path.as_os_str())).ok()?;
+        // Usually they are asked for in their order.
+        let at = match self.seen.get(self.next) {
+            Some((next, _)) if next.as_os_str() == path.as_os_str() => self.next,
+            _ => self.seen.binary_search_by(|(one, _)| one.as_os_str().cmp(path.as_os_str())).ok()?,
+        };
+        self.next = at + 1;
         let seen = &mut self.seen[at].1;
         seen.is_recognised = seen.stamp.as_ref() == Some(stamp);
         seen.is_recognised.then_some(seen.entry.blob.as_str())
@@ -163,12 +170,12 @@ impl SeenFiles {
         let sum = sum(&folder.join("index")).unwrap_or_default();
         let mut bytes = Vec::new();
         write!(bytes, "{FORMAT} {} {sum}\0", self.tree).map_err(failed)?;
+        let mut seen = InOrder::new(&self.seen);
         for (path, entry) in &self.entries {
             write!(bytes, "{} {}", entry.mode, entry.blob).map_err(failed)?;
-            let known =
-                || find(&self.seen, path).filter(|seen| seen.is_recognised).and_then(|seen| seen.stamp.as_ref());
+            let known = seen.find(path).filter(|seen| seen.is_recognised).and_then(|seen| seen.stamp.as_ref());
             if let Some(FileStamp { bytes: size, modified, changed, inode, device }) =
-                self.settled.get(path).or_else(known)
+                known.or_else(|| self.settled.get(path))
             {
                 write!(bytes, " {size} {modified} {changed} {inode} {device}").map_err(failed)?;
             }
