@@ -7,6 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use cerberus_agents::install::Surroundings;
+use cerberus_checkpoint::{TurnMoment, detached};
 use cerberus_checks::enforce::before::{self, RefuseError, TurnEnding};
 use cerberus_os::clock::Clock;
 use cerberus_os::failures;
@@ -138,11 +139,12 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
             let told = subagent::answer(home, clock, &context::user_folders, agent, &payload)?;
             return match told {
                 Some(_) => print(told),
-                None => print(before::before_tool(home, clock, agent, &payload, &variable)?),
+                None => before_tool(home, clock, agent, &payload),
             };
         }
         CaptureResult::Pending(waiting) => waiting,
     };
+    keep_files(home, clock, &waiting);
     if matches!(waiting.trigger, Trigger::Stop) {
         let PendingAnswer { agent, session, located, .. } = &*waiting;
         let ending = TurnEnding { agent: *agent, session, located, payload: &payload };
@@ -176,6 +178,25 @@ fn has_transcript(payload: &[u8]) -> bool {
         transcript_path: std::path::PathBuf,
     }
     serde_json::from_slice::<Named>(payload).is_ok_and(|named| named.transcript_path.is_file())
+}
+
+/// A tool that is refused destroys nothing.
+fn before_tool(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<(), HookError> {
+    let refused = before::before_tool(home, clock, agent, payload, &variable)?;
+    if refused.is_none() {
+        cerberus_checkpoint::before::before_tool(home, clock, agent, payload);
+    }
+    print(refused)
+}
+
+/// Starts keeping the files before and after a turn, where the user wants that. Nobody waits for it.
+fn keep_files(home: &Home, clock: &Clock, pending: &PendingAnswer) {
+    let moment = match pending.trigger {
+        Trigger::Start(_) | Trigger::Prompt(_) => TurnMoment::Before,
+        Trigger::Stop | Trigger::End => TurnMoment::Turn,
+        Trigger::Failed(_) => return,
+    };
+    detached::start(home, clock, &pending.located, moment, pending.agent, &pending.session);
 }
 
 fn variable(name: &str) -> Option<String> {

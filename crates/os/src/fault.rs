@@ -41,6 +41,18 @@ pub const LOOP_POINTS: [&str; 20] = [
     "loop-stopped-done",
 ];
 
+/// The labelled points of keeping a checkpoint and of putting one back.
+pub const CHECKPOINT_POINTS: [&str; 8] = [
+    "checkpoint-listed",
+    "checkpoint-hashed",
+    "checkpoint-tree",
+    "checkpoint-tagged",
+    "checkpoint-kept",
+    "checkpoint-seen",
+    "restore-checked",
+    "restore-removed",
+];
+
 /// The labelled points of forgetting.
 pub const FORGETTING_POINTS: [&str; 5] =
     ["rewrite-copied", "rewrite-listed", "rewrite-line", "rewrite-removed", "rewrite-folded"];

@@ -115,6 +115,11 @@ impl Home {
         self.root.join("loops")
     }
 
+    /// Where checkpoints are switched on, and what they need to be made quickly. No contents of files.
+    pub fn checkpoints_dir(&self) -> PathBuf {
+        self.root.join("checkpoints")
+    }
+
     /// Which projects are paused, and until when.
     pub fn paused(&self) -> PathBuf {
         self.root.join("paused.json")

@@ -61,6 +61,7 @@ mod sync;
 mod sync;
 mod tree;
 mod try_out;
+pub mod undo;
 mod watch;
 
 use std::ffi::OsString;
@@ -127,6 +128,7 @@ commands! {
         Learn(memory::learn::MemoryLearnArgs),
         Review(memory::review::MemoryReviewArgs),
         Check(check::CheckArgs),
+        Undo(undo::UndoArgs),
         Forget(forget::ForgetArgs),
         Install(install::InstallArgs),
         Import(import::ImportArgs),

@@ -25,6 +25,7 @@ use super::session::SessionCommand;
 use super::summarize::SummarizeArgs;
 #[cfg(feature = "sync")]
 use super::sync::{ShareArgs, SyncArgs, SyncCommand, UnshareArgs};
+use super::undo::{UndoArgs, UndoCommand};
 use crate::context::{Context, only_the_user};
 use crate::failure::Result;
 
@@ -91,6 +92,7 @@ impl Command {
             }
             // Hooks start it below the agent; it keeps what hooks would keep.
             Command::Archive(ArchiveArgs { delete: false, detached: _ }) => Anyone,
+            Command::Undo(command) => undo(command),
             Command::Forget(command) => forget(command),
             Command::Review(_) => only("review proposals", DECIDES),
             Command::Summarize(SummarizeArgs { detached: false, id: _ }) => {
@@ -125,6 +127,18 @@ impl Command {
 const LEAVES: &str = "from then on, its sessions leave this machine";
 const DECIDES: &str = "sessions are told what is approved, as the user's own words";
 const BINDS: &str = "a check holds because agents cannot change it";
+
+fn undo(command: &UndoArgs) -> Permission<'_> {
+    const KEEPS: &str = "it decides whether copies of files are kept";
+    match command {
+        UndoArgs { on: true, .. } => only("switch on undo", KEEPS),
+        UndoArgs { off: true, .. } => only("switch off undo", KEEPS),
+        // Hooks start it below the agent. It keeps the files where the user wants that, and changes none.
+        UndoArgs { keep: Some(_), .. } | UndoArgs { command: Some(UndoCommand::Diff { .. }), .. } => Anyone,
+        UndoArgs { what: None, last: false, .. } => Anyone,
+        UndoArgs { .. } => only("undo a turn", "it replaces files, also those that the user wrote"),
+    }
+}
 
 fn forget(command: &ForgetArgs) -> Permission<'_> {
     let ForgetArgs { session, project, path, since, until, memory, dry_run, yes: _ } = command;
@@ -291,6 +305,9 @@ mod tests {
         "learn x",
         "check list",
         "check show m-1",
+        "undo",
+        "undo diff 3",
+        "undo --keep turn",
         "forget --project --dry-run",
         "forget --session s --dry-run",
         "install",

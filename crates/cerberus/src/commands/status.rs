@@ -21,6 +21,7 @@ use super::archive::Held;
 use super::log::ListedJson;
 use super::pause::{self, storing};
 use super::project::ProjectFolders;
+use super::undo;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -43,6 +44,7 @@ impl StatusArgs {
         Ok(())
     }
 }
+
 /// Everything that is shown.
 struct Glance {
     located: Located,
@@ -64,6 +66,8 @@ struct Glance {
     shut: Option<StorageBlock>,
     /// Whether the user's checks are enforced here; `None` if there are none.
     checks: Option<String>,
+    /// What is kept of the files; `None` if there is nothing to say.
+    undo: Option<String>,
     settings_problem: Option<String>,
     failures: Vec<Failure>,
     sync: Vec<(&'static str, String)>,
@@ -107,6 +111,7 @@ impl Glance {
             folders: ProjectFolders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
             checks: pause::checks(context),
+            undo: undo::status_line(context, &located),
             settings_problem: context.settings_problem(),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
@@ -132,7 +137,7 @@ impl Glance {
             "memories": {"approved": self.approved, "proposed": self.proposed},
             "home": render::path(context.home.root()), "failures": failed,
             "stores_nothing": self.shut.as_ref().map(ToString::to_string), "settings_problem": self.settings_problem,
-            "checks": self.checks,
+            "checks": self.checks, "undo": self.undo,
             "store": self.kept.json(), "archive": self.archive.json(), "folders": self.folders.json(), "sync": self.sync_json,
         })
     }
@@ -142,8 +147,9 @@ impl Glance {
         let branch = self.located.branch().map(|branch| format!(" on {branch}")).unwrap_or_default();
         let head = Line::of(Style::Strong, format!("{}{branch}", self.located.name));
         let mut lines = vec![head.faint(format!("  ({})", self.located.root.display()))];
+        let mention = self.undo.is_none().then(|| undo::mention(context, &self.located)).flatten();
         for (label, text) in
-            self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(context, &local))
+            self.folders.lines().into_iter().chain(self.work(&local)).chain(self.upkeep(context, &local)).chain(mention)
         {
             lines.extend(screen.labelled(label, &text));
         }
@@ -190,6 +196,7 @@ impl Glance {
         let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
         let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
         lines.push(("archive", self.archive.line()));
+        lines.extend(self.undo.iter().map(|state| ("undo", state.clone())));
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));

@@ -26,6 +26,7 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
             ("learn", "Remember a rule or a preference"),
             ("check", "Make a rule hold"),
             ("record", "Record a decision, a blocker, a next step"),
+            ("undo", "Put files back to before a turn"),
             ("forget", "Delete captured data for good"),
         ],
     ),

@@ -14,13 +14,14 @@ use cerberus_store::brief::usage;
 use cerberus_store::browse::log::{self, LogFilter};
 use cerberus_store::browse::{page, proposals, told};
 use cerberus_store::same_project::joined::joined;
-use cerberus_store::view::{Store, fold};
+use cerberus_store::view::{SessionRow, Store, fold};
 
 use super::loop_runs;
 use super::state::{Dialog, LoadedSession, ScreenData, ScreenEffect, ScreenState, Tab};
 use crate::commands::brief::BriefArgs;
 use crate::commands::memory::{changed, find};
 use crate::commands::stats::files_line;
+use crate::commands::undo;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::passages;
@@ -136,8 +137,17 @@ impl ScreenSource {
         if let Some(session) = missing {
             let page = page::page(&self.store, &self.context.clock, session)?;
             let reasons = told::reasons(&self.store, &page)?;
-            state.loaded = Some(LoadedSession { page, reasons });
+            state.loaded = Some(LoadedSession { page, reasons, turns: None });
             state.keep_in_range();
+        }
+        // Git is asked only for a page that is open.
+        if state.open.is_some()
+            && let Some(session) = state.page().filter(|loaded| loaded.turns.is_none()).map(session_of)
+        {
+            let turns = undo::turns_of(&self.context, &session)?;
+            if let Some(loaded) = &mut state.loaded {
+                loaded.turns = Some(turns);
+            }
         }
         if state.tab == Tab::Told && state.data.usage.is_empty() {
             state.data.usage = files_line(&usage::of_everything(&self.store, now)?.files);
@@ -162,6 +172,7 @@ impl ScreenSource {
             ScreenEffect::Reject(id) => self.reject(state, id)?,
             ScreenEffect::Undo(id) => self.undo(state, id)?,
             ScreenEffect::Brief(folder) => return self.brief(state, folder),
+            ScreenEffect::Diffs => return self.diffs(state),
             ScreenEffect::Quit | ScreenEffect::Suspend | ScreenEffect::Resume(_) => return Ok(()),
         };
         self.read(state)?;
@@ -226,6 +237,21 @@ impl ScreenSource {
         self.context.require_person(&self.store, "decide about memories", &format!("cerberus memory show {id}"))
     }
 
+    fn diffs(&mut self, state: &mut ScreenState) -> Result<()> {
+        let Some(session) = state.page().map(session_of) else { return Ok(()) };
+        let lines = undo::diffs_of(&self.context, &session)?;
+        match lines.is_empty() {
+            true => {
+                state.message = Some("no turn of this session is kept; `cerberus undo --on` keeps them".to_string())
+            }
+            false => {
+                let title = "what the turns of this session changed".to_string();
+                state.dialog = Some(Dialog::Text { title, lines, scroll: 0 });
+            }
+        }
+        Ok(())
+    }
+
     fn brief(&mut self, state: &mut ScreenState, folder: String) -> Result<()> {
         let folder = PathBuf::from(folder);
         if !folder.is_dir() {
@@ -261,4 +287,8 @@ fn report(state: &mut ScreenState, result: Result<()>) {
     if let Err(failure) = result {
         state.message = Some(format!("{:#}; {}", failure.error, failure.hint));
     }
+}
+
+fn session_of(loaded: &LoadedSession) -> SessionRow {
+    loaded.page.listed.session.clone()
 }

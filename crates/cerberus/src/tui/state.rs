@@ -11,6 +11,7 @@ use cerberus_store::browse::proposals::ListedProposal;
 
 use super::filter;
 use super::loop_runs::{LastOutput, LoopRun};
+use crate::commands::undo::KeptTurn;
 use crate::render::time::LocalTime;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub struct LoadedSession {
     pub page: Page,
     /// What led to each line that it was told.
     pub reasons: Vec<Option<EarlierWork>>,
+    /// Its turns whose files are kept; `None` before they were asked for.
+    pub turns: Option<Vec<KeptTurn>>,
 }
 
 /// What is typed to find a session.
@@ -104,6 +107,8 @@ pub enum ScreenEffect {
     },
     Reject(MemoryId),
     Undo(MemoryId),
+    /// Show what the turns of the open session changed.
+    Diffs,
 }
 
 #[derive(Clone, Debug)]

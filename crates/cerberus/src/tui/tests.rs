@@ -102,7 +102,11 @@ fn page_of(listed: ListedSession) -> LoadedSession {
         let last_at = at("2026-11-15T11:40:00Z").minus(Duration::from_secs(hours * 3_600));
         Some(EarlierWork { kind, code: String::new(), path: None, sessions: 3, last_at })
     };
-    LoadedSession { page, reasons: vec![earlier(FactKind::Blocker, 2), earlier(FactKind::Read, 500), None, None] }
+    LoadedSession {
+        page,
+        reasons: vec![earlier(FactKind::Blocker, 2), earlier(FactKind::Read, 500), None, None],
+        turns: None,
+    }
 }
 
 fn proposal(id: &str, words: &str, scope: &str) -> ListedProposal {

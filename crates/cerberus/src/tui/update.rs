@@ -130,6 +130,7 @@ fn on_page(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
         KeyPress::Char('b') if state.selected().is_some() => {
             return state.selected().map(|listed| ScreenEffect::Brief(listed.session.cwd.clone()));
         }
+        KeyPress::Char('d') if state.open.is_some() => return Some(ScreenEffect::Diffs),
         _ if state.open.is_some() => in_session(state, key),
         _ => match state.tab {
             Tab::Log => in_log(state, key),

@@ -45,7 +45,7 @@ fn a_forgotten_project_leaves_no_checkpoint_no_output_and_no_backup() {
     fs::write(&settings, "{\"env\": {\"NAME\": \"xylophonist\"}}\n").unwrap();
     env.ok(&["install", "--agent", "claude-code", "--scope", "project"]);
     env.ok(&["record", "next", "pay the xylophonist"]);
-    let killed = env.home().join("loops/scratch");
+    let killed = env.home().join("checkpoints/scratch");
     fs::create_dir_all(&killed).unwrap();
     fs::write(killed.join("index-1-1"), "xylophonist.rs").unwrap();
     assert!(holding(env, "xylophonist").len() >= 3, "journal, backup, scratch");

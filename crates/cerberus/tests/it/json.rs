@@ -291,6 +291,7 @@ fn every_command_prints_what_is_documented() {
     .unwrap();
     let summary = env.run(&["summarize", "--json"]);
     checker.output(&["summarize"], &summary);
+    undo(&mut checker);
     loops(&mut checker);
     sync(&mut checker);
     let documented: BTreeSet<String> = checker.document.commands.keys().cloned().collect();
@@ -374,6 +375,16 @@ fn sync(checker: &mut Checker) {
     ] {
         run(args);
     }
+}
+
+/// A turn is kept and put back.
+fn undo(checker: &mut Checker) {
+    checker.check(&["undo", "--on", "--here"]);
+    std::fs::write(checker.env.project().join("undone.rs"), "x\n").unwrap();
+    checker.check(&["undo"]);
+    checker.check(&["undo", "diff", "2"]);
+    checker.check(&["undo", "--last", "--yes"]);
+    checker.check(&["undo", "--off"]);
 }
 
 /// A loop whose agent is a shell script that does nothing twice.

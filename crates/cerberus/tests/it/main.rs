@@ -68,6 +68,7 @@ mod trust;
 mod twice;
 mod typed;
 mod understand;
+mod undo;
 mod upgrade;
 mod view;
 mod wiring;

@@ -221,7 +221,8 @@ fn every_package_is_made_for_the_same_targets() {
 }
 
 /// The libraries of the program, each `crates/NAME`.
-const LIBRARIES: [&str; 9] = ["agents", "checks", "loop", "os", "recall", "record", "store", "sync", "text"];
+const LIBRARIES: [&str; 10] =
+    ["agents", "checkpoint", "checks", "loop", "os", "recall", "record", "store", "sync", "text"];
 
 /// Folder and package of everything that is in a registry.
 fn published() -> impl Iterator<Item = (String, String)> {

@@ -3,37 +3,21 @@
 //!
 //! A checkpoint is removed as a whole, because a commit cannot be edited. Only our own references are removed.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
+use cerberus_checkpoint::erase::{EraseError, repositories, secrets_in};
+use cerberus_checkpoint::{CheckpointError, Checkpoints, Reference};
 use cerberus_os::home::Home;
-use cerberus_os::outside;
 use cerberus_recall::forget::ForgetRequest;
-use cerberus_record::clean::Cleaner;
 use cerberus_record::id::ProjectId;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
-use cerberus_store::erase::scan::kinds_of;
-use cerberus_store::journal::{self, JournalError, JournalLine};
-use cerberus_store::project::identity::{Located, locate};
+use cerberus_store::project::identity::Located;
 use cerberus_store::view::Store;
 
-use crate::run::checkpoint::{CheckpointError, Checkpoints, Reference};
 use crate::run::forget;
 use crate::run::forget::affected;
 use crate::run::ledger::LoopLedger;
-
-/// Half a million references.
-const PACKED_BYTES_MAX: u64 = 64 * 1024 * 1024;
-
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointsError {
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    #[error("cannot read the loops: {0}")]
-    Loops(#[from] std::io::Error),
-}
 
 /// Loops keep handoffs and outputs in their ledgers, and checkpoints in the users' repositories.
 pub struct LoopCapability;
@@ -85,7 +69,7 @@ impl InRepository {
 }
 
 /// The checkpoints of the runs that a request affects. `here` is a folder that may not be in the journal yet.
-fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepository>, CheckpointsError> {
+fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepository>, EraseError> {
     let affected = affected(home, request)?;
     let mut found = Vec::new();
     for (project, located) in repositories(home, here, |project| affected.concerns(project))? {
@@ -109,7 +93,7 @@ fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepo
 }
 
 /// The checkpoints whose files contain a secret that is not in the commit they are based on.
-fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InRepository>), CheckpointsError> {
+fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InRepository>), EraseError> {
     let looped: HashSet<ProjectId> = LoopLedger::all(home)?.iter().map(|ledger| ledger.project().clone()).collect();
     let (mut findings, mut found) = (Vec::new(), Vec::new());
     for (_, located) in repositories(home, here, |project| looped.contains(project))? {
@@ -136,43 +120,4 @@ fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InReposit
         }
     }
     Ok((findings, found))
-}
-
-fn secrets_in(cleaner: &Cleaner, text: &str) -> Vec<String> {
-    kinds_of(&cleaner.redact(text), text)
-}
-
-/// The repositories of these projects, as far as they still exist. Worktrees share their references.
-fn repositories(
-    home: &Home,
-    here: &Path,
-    is_meant: impl Fn(&ProjectId) -> bool,
-) -> Result<Vec<(ProjectId, Located)>, CheckpointsError> {
-    let mut roots = BTreeSet::from([here.to_path_buf()]);
-    journal::each_line(home, |_, line| {
-        if let JournalLine::Whole(sealed) = line
-            && let Some(record) = sealed.record()
-            && is_meant(&record.location.project)
-            && !roots.contains(Path::new(&*record.location.root))
-        {
-            roots.insert(PathBuf::from(&*record.location.root));
-        }
-    })?;
-    let mut found: Vec<(ProjectId, Located)> = Vec::new();
-    for located in roots.iter().filter(|root| root.is_dir()).map(|root| locate(root)) {
-        let is_new = found.iter().all(|(project, _)| *project != located.project);
-        if may_have_references(&located) && is_meant(&located.project) && is_new {
-            found.push((located.project.clone(), located));
-        }
-    }
-    Ok(found)
-}
-
-/// A quick look, so that git is not needed where there is nothing of ours.
-fn may_have_references(located: &Located) -> bool {
-    let Some(common_dir) = &located.common_dir else { return false };
-    let is_packed = |text: String| text.contains("refs/cerberus/");
-    common_dir.join("refs/cerberus").is_dir()
-        || common_dir.join("reftable").is_dir()
-        || outside::text(&common_dir.join("packed-refs"), PACKED_BYTES_MAX).is_ok_and(is_packed)
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use cerberus_checkpoint::Reference;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
 use cerberus_record::clean::text::Clean;
@@ -17,7 +18,6 @@ use cerberus_store::capability::CapabilityError;
 use cerberus_store::journal::forgotten::Namer;
 use cerberus_store::view::Store;
 
-use super::checkpoint::{Reference, SCRATCH};
 use super::ledger::LoopLedger;
 use crate::handoff::state::{OneLine, Passage};
 use crate::history::{LedgerEntry, LedgerStep};
@@ -27,11 +27,7 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {
     for ledger in LoopLedger::all(home)? {
         in_project(&ledger, request, ledger.dir())?;
     }
-    // No loop is running, so these are of one that was killed.
-    match fs::remove_dir_all(home.loops_dir().join(SCRATCH)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// All sessions that ledgers name.

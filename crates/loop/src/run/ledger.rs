@@ -4,11 +4,11 @@
 //! repository run side by side. It is separate from the journal, because resuming a run must not depend on a fold. Lines have a checksum like the
 //! journal's; a torn line is skipped. The runner holds the lock file beside it; the lock of a dead runner is released.
 
-use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+pub use cerberus_checkpoint::WorktreeId;
 use cerberus_os::fault::{self, WriteFault};
 use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_record::id::ProjectId;
@@ -47,32 +47,6 @@ pub struct LoopLedger {
     project: ProjectId,
     worktree: Option<WorktreeId>,
     dir: PathBuf,
-}
-
-/// A linked worktree: a hash of its git directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorktreeId(String);
-
-impl WorktreeId {
-    /// `None` for the main worktree, and without git.
-    pub fn of(located: &Located) -> Option<WorktreeId> {
-        located.git_dir.as_ref().filter(|_| located.main_root.is_some()).and_then(|dir| WorktreeId::of_git_dir(dir))
-    }
-
-    pub fn of_git_dir(git_dir: &Path) -> Option<WorktreeId> {
-        WorktreeId::parse(ProjectId::of_anchor(git_dir.as_os_str().as_encoded_bytes()).as_str())
-    }
-
-    pub fn parse(text: &str) -> Option<WorktreeId> {
-        let is_id = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then(|| WorktreeId(text.to_string()))
-    }
-}
-
-impl fmt::Display for WorktreeId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 /// Held by the runner while it lives.

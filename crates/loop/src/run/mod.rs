@@ -11,7 +11,6 @@ use crate::handoff::check::DifferentFile;
 mod attempt;
 pub mod audience;
 mod check_files;
-pub mod checkpoint;
 mod child;
 mod commands;
 mod descendants;

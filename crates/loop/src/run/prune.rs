@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use cerberus_checkpoint::{CheckpointError, Checkpoints, Reference};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_store::project::identity::Located;
 
-use super::checkpoint::{CheckpointError, Checkpoints, Reference};
 use super::ledger::{LedgerError, LoopLedger};
 
 /// How many of the last runs a loop keeps by itself.

@@ -29,6 +29,19 @@ pub enum EntryKind {
     Other,
 }
 
+/// What a system says about a file besides its contents. If nothing of it has changed, and the system is exact, the
+/// contents have not changed either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileStamp {
+    pub bytes: u64,
+    /// When the contents were changed, in nanoseconds; anybody can set it.
+    pub modified: i64,
+    /// When anything was changed; nobody can set it.
+    pub changed: i64,
+    pub inode: u64,
+    pub device: u64,
+}
+
 /// How a process is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessEnd {

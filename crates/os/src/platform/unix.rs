@@ -19,7 +19,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
 
-use super::{EntryKind, ProcessEnd};
+use super::{EntryKind, FileStamp, ProcessEnd};
 use crate::home::Access;
 use crate::output::OutputError;
 
@@ -73,6 +73,20 @@ pub fn with_mode(options: &mut OpenOptions, mode: u32) -> &mut OpenOptions {
 
 pub fn mode(known: &Metadata) -> u32 {
     known.mode() & 0o7777
+}
+
+/// Whether a change of a file always shows in its [`FileStamp`].
+pub const STAMPS_ARE_EXACT: bool = true;
+
+pub fn stamp(known: &Metadata) -> FileStamp {
+    let nanos = |secs: i64, nanos: i64| secs.saturating_mul(1_000_000_000).saturating_add(nanos);
+    FileStamp {
+        bytes: known.len(),
+        modified: nanos(known.mtime(), known.mtime_nsec()),
+        changed: nanos(known.ctime(), known.ctime_nsec()),
+        inode: known.ino(),
+        device: known.dev(),
+    }
 }
 
 pub fn set_mode_of(file: &File, mode: u32) -> io::Result<()> {

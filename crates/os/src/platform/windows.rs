@@ -15,7 +15,7 @@ use std::time::{Instant, SystemTime};
 
 use cerberus_record::path::as_people_write;
 
-use super::{EntryKind, ProcessEnd, processes};
+use super::{EntryKind, FileStamp, ProcessEnd, processes};
 use crate::home::Access;
 use crate::output::OutputError;
 
@@ -87,6 +87,14 @@ pub fn with_mode(options: &mut OpenOptions, _mode: u32) -> &mut OpenOptions {
 
 pub fn mode(known: &Metadata) -> u32 {
     READABLE | if known.permissions().readonly() { 0 } else { WRITABLE }
+}
+
+pub const STAMPS_ARE_EXACT: bool = false;
+
+pub fn stamp(known: &Metadata) -> FileStamp {
+    let since = known.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+    let modified = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+    FileStamp { bytes: known.len(), modified, ..FileStamp::default() }
 }
 
 pub fn set_mode_of(_file: &File, _mode: u32) -> io::Result<()> {

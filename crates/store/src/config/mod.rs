@@ -4,6 +4,7 @@
 mod archive;
 mod store;
 mod summary;
+mod undo;
 
 use std::io;
 use std::path::Path;
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 pub use archive::{ArchiveConfig, KeepInArchive};
 pub use store::{Age, ByteSize, StoreConfig};
 pub use summary::{ApiKey, ProviderName, ProviderReads, SummaryConfig};
+pub use undo::UndoConfig;
 
 /// People write this file by hand.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
@@ -37,6 +39,7 @@ pub struct Config {
     pub store: StoreConfig,
     pub archive: ArchiveConfig,
     pub moments: MomentsConfig,
+    pub undo: UndoConfig,
     /// What models cost, in dollars per million tokens.
     pub prices: Prices,
 }
@@ -231,6 +234,8 @@ mod tests {
             "[private]\npaths = [\"\"]",
             "[store]\nretention = \"x\"",
             "[store]\nmax_size = 5",
+            "[undo]\nkeep = 14",
+            "[undo]\nturns = -1",
             "[prices.x]\ninput = 1.0",
             "[prices.x]\ninput = -1.0\noutput = 1.0",
         ] {

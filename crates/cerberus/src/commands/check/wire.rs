@@ -1,10 +1,12 @@
-//! Adds the hook before tool uses to the agents that we are installed in, and removes it when no rule is enforced.
+//! Adds the hook before tool uses to the agents that we are installed in, and removes it when neither rules nor `undo` need
+//! it.
 
 use std::path::PathBuf;
 
 use cerberus_agents::install::wiring::{self, Repair};
 use cerberus_agents::install::{self, InstallScope};
 use cerberus_agents::settings::{InstallTarget, check_events};
+use cerberus_checkpoint::switch::UndoSwitch;
 use cerberus_checks::enforce;
 use cerberus_record::id::Agent;
 
@@ -26,10 +28,15 @@ pub fn is_enforcing(context: &Context) -> bool {
     enforce::are_on(&context.home)
 }
 
-/// Brings the settings of all agents that run our hooks in line with the rules. Returns what changed.
+/// Whether anything is done before tool uses: rules are enforced, or files are kept.
+pub fn needs_hook_before_tools(context: &Context) -> bool {
+    is_enforcing(context) || UndoSwitch::read(&context.home).is_ok_and(|switch| switch.is_on_anywhere())
+}
+
+/// Brings the settings of all agents that run our hooks in line with that. Returns what changed.
 pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
     let surroundings = context.agent_surroundings();
-    let checks = is_enforcing(context);
+    let checks = needs_hook_before_tools(context);
     let mut changed = Vec::new();
     let _lock = wiring::lock(&context.home).ok();
     for profile in install::ALL {

@@ -1,5 +1,5 @@
+use cerberus_checkpoint::{CheckpointError, Checkpoints};
 use cerberus_loop::history;
-use cerberus_loop::run::checkpoint::{CheckpointError, Checkpoints};
 use serde_json::json;
 
 use super::ledger;

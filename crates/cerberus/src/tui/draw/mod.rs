@@ -105,7 +105,7 @@ fn footer(state: &ScreenState, columns: usize) -> Line {
         (Some(Dialog::Text { .. }), _) => " ↑↓ scroll  any other key closes this",
         (Some(_), _) => " any key closes this",
         (None, Tab::Log | Tab::Told) if state.open.is_some() => {
-            " ↑↓ scroll  ←→ other sessions  r resume  b brief  Esc back  ? help  q quit"
+            " ↑↓ scroll  ←→ other sessions  r resume  b brief  d diffs  Esc back  ? help  q quit"
         }
         (None, Tab::Log) => " ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit",
         (None, Tab::Told) => " ↑↓ lines  ←→ sessions  Enter open  x never again  a project  ? help  q quit",
@@ -214,6 +214,7 @@ fn help(state: &ScreenState) -> Vec<ScreenRow> {
         ("a", "all projects, or only the one of this folder"),
         ("r", "leave, and resume the session in its own agent"),
         ("b", "what the next session in its folder would be told"),
+        ("d", "in a session: what its turns changed, if `undo` is on"),
         ("x", "in Told: never tell this rule again (asks first)"),
         ("y e s n u", "in Review: keep, reword, scope, never, undo"),
         ("q, Ctrl-C", "quit; Ctrl-Z suspends"),

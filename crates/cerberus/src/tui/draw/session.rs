@@ -14,7 +14,9 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
     let place = format!(" {} > session {} of {of}", state.tab.name(), at + 1);
     let mut rows: Vec<ScreenRow> = vec![Line::new().faint(place).into(), rule(screen.columns).into()];
     let inside = Screen { columns: screen.columns - 2, ..*screen };
-    let lines = sessions::page(&inside, &state.local, &loaded.page);
+    let mut lines = sessions::page(&inside, &state.local, &loaded.page);
+    let turns = loaded.turns.iter().flatten();
+    lines.extend(turns.flat_map(|turn| inside.labelled("turn", &turn.line(&state.local))));
     let visible = room.saturating_sub(rows.len());
     let first = state.open.unwrap_or(0).min(lines.len().saturating_sub(visible));
     let below = lines.len().saturating_sub(first + visible);

@@ -13,6 +13,7 @@ mod night;
 mod resume;
 mod story;
 mod terminal;
+mod undo;
 mod versions;
 
 use std::os::unix::fs::symlink;

@@ -130,7 +130,7 @@ fn what_is_not_saved_is_told() {
     stage.write(".gitmodules", modules);
     let ran = stage.run(&["--max-iterations", "2"]);
     ran.ended(3, "files in submodules are not part of the checkpoints: lib/x");
-    ran.ended(3, "too large for a checkpoint, listed only: data.bin");
+    ran.ended(3, "not in the checkpoint, because too large or being written: data.bin");
     assert_eq!(ran.stderr().matches("too large").count(), 1, "told once");
     let mut stage = Stage::new(Tongue::Plain, &[prints("true")]);
     let plain = stage.env.root().join("plain");

@@ -1,5 +1,6 @@
 //! The end of an iteration and of the loop, as the user is told.
 
+use cerberus_checkpoint::Checkpoints;
 use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -7,7 +8,6 @@ use super::{LoopError, Runner, now};
 use crate::completion::CompletionCheck;
 use crate::history::LedgerStep;
 use crate::run::audience::{AttemptSummary, LoopEvent};
-use crate::run::checkpoint::Checkpoints;
 use crate::run::notify;
 use crate::stop::StopReason;
 use crate::totals::EndedAttempt;

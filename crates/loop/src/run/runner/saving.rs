@@ -1,8 +1,9 @@
 //! Saves the files after every iteration, and says what is not saved.
 
+use cerberus_checkpoint::Checkpoints;
+
 use super::{BEFORE_THE_LOOP, Runner, now};
 use crate::run::audience::LoopEvent;
-use crate::run::checkpoint::Checkpoints;
 use crate::run::prune::{self, RUNS_KEPT};
 
 /// How many files are named in a message.
@@ -34,7 +35,10 @@ impl Runner<'_> {
         match checkpoints.save(self.run, iteration, now()) {
             Ok(saved) if saved.left_out != self.left_out => {
                 if !saved.left_out.is_empty() {
-                    let words = format!("too large for a checkpoint, listed only: {}", named(&saved.left_out));
+                    let words = format!(
+                        "not in the checkpoint, because too large or being written: {}",
+                        named(&saved.left_out)
+                    );
                     self.audience.report(&LoopEvent::Message(&words));
                 }
                 self.left_out = saved.left_out;

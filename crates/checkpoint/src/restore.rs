@@ -9,11 +9,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cerberus_os::platform;
-use cerberus_record::time::Timestamp;
 use cerberus_store::project::git::command::{command, printed_bytes};
 
 use super::files::{KeepObject, LINK, PROGRAM, SUBMODULE, TreeEntry, fields, look};
-use super::{CheckpointError, Checkpoints, TIME_MAX, next_number};
+use super::saved::private_name;
+use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TIME_MAX, next_number};
 
 /// How much git is asked for at once.
 const BATCH_BYTES: u64 = 64 * 1024 * 1024;
@@ -43,22 +43,31 @@ impl PathChange {
 }
 
 impl Checkpoints<'_> {
-    /// Restores the files of a checkpoint.
-    pub fn restore(&self, run: u32, number: u32, now: Timestamp) -> Result<RestoredPaths, CheckpointError> {
-        let wanted = self.find(run, number)?.object;
-        let title = format!("cerberus loop: before restoring run {run}, iteration {number}");
-        let (before, too_large) = self.snapshot(title, now)?;
-        self.set_reference(&format!("{}/{run}/before-{}", self.prefix, now.millis()), &before)?;
-        let mut left_out = self.saved(&wanted).left_out;
-        left_out.extend(too_large);
-        let (mut changes, mut kept) = self.differences(&before, &wanted)?;
-        // Neither state is known of a file that was too large in either.
-        changes.retain(|change| !left_out.contains(&change.name()));
-        kept.extend(left_out);
+    /// Turns the state `before`, which was just saved, into the wanted one, as far as a path is meant.
+    pub(super) fn put_back(
+        &self,
+        before: &Snapshot,
+        wanted: &str,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<RestoredPaths, CheckpointError> {
+        let SavedState { mut left_out, private, .. } = self.saved(wanted);
+        left_out.extend(before.left_out.iter().cloned());
+        let (mut changes, mut kept) = self.differences(&before.object, wanted)?;
+        // Neither state is known of a file that was left out of either.
+        let is_unknown = |path: &String| {
+            let private_name = private_name(path);
+            left_out.contains(path)
+                || private.contains(&private_name)
+                || before.private.contains(&private_name)
+                || self.privacy_rules.is_private(path)
+        };
+        changes.retain(|change| !is_unknown(&change.name()) && is_meant(&change.name()));
+        kept.extend(left_out.iter().cloned());
+        kept.retain(|path| is_meant(path));
         kept.sort();
         kept.dedup();
         let (written, removed) = self.replace(&changes)?;
-        Ok(RestoredPaths { written, removed, before, kept })
+        Ok(RestoredPaths { written, removed, before: before.object.clone(), kept })
     }
 
     /// Checks everything, then changes the files. Returns those that were written and those that were removed.
@@ -66,10 +75,12 @@ impl Checkpoints<'_> {
         let sizes = self.sizes(changes)?;
         self.refuse_loss(changes)?;
         self.refuse_changed(changes)?;
+        self.point("restore-checked")?;
         let (gone, new): (Vec<&PathChange>, Vec<&PathChange>) = changes.iter().partition(|change| change.to.is_none());
         for change in &gone {
             self.remove(&change.path)?;
         }
+        self.point("restore-removed")?;
         self.write(&new, &sizes)?;
         let names = |changes: Vec<&PathChange>| changes.into_iter().map(PathChange::name).collect();
         Ok((names(new), names(gone)))
@@ -118,20 +129,30 @@ impl Checkpoints<'_> {
         let gone: HashSet<&Path> =
             changes.iter().filter(|change| change.to.is_none()).map(|change| change.path.as_path()).collect();
         let root = &self.located.root;
-        let mut in_the_way = Vec::new();
+        let (mut in_the_way, mut unsaved) = (Vec::new(), Vec::new());
         for change in changes.iter().filter(|change| change.to.is_some()) {
             let path = root.join(&change.path);
             // The path is new to the worktree, yet something is there: an ignored file, of which no copy exists. A
             // folder is only in the way if it does not disappear with its files.
             let is_other = match look(&path)? {
                 Some(found) if found.is_dir() => !is_emptied(&path, root, &gone),
-                Some(_) => change.from.is_none(),
+                Some(_) => {
+                    unsaved.extend(change.from.is_none().then_some(change));
+                    false
+                }
                 None => false,
             };
             if is_other || blocked(&change.path, root, &gone) {
                 in_the_way.push(change.name());
             }
         }
+        let paths: Vec<PathBuf> = unsaved.iter().map(|change| change.path.clone()).collect();
+        let found = self.hashed(&paths, KeepObject::Nothing)?;
+        // Nothing is lost where the same is written again.
+        let is_other = |(change, (_, found)): &(&&PathChange, &(PathBuf, TreeEntry))| change.to.as_ref() != Some(found);
+        in_the_way.extend(unsaved.iter().zip(&found).filter(is_other).map(|(change, _)| change.name()));
+        in_the_way.sort();
+        in_the_way.dedup();
         if in_the_way.is_empty() { Ok(()) } else { Err(CheckpointError::InTheWay(in_the_way)) }
     }
 

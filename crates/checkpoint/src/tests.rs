@@ -128,7 +128,11 @@ fn a_checkpoint_holds_untracked_files_and_leaves_index_and_branch_alone() {
     assert_eq!(stage.git(&["show", &format!("{made}:src/a.rs")]), "three\n");
     assert_eq!(stage.git(&["rev-parse", "refs/cerberus/loop/1/1"]).trim(), made);
     assert!(stage.git(&["cat-file", "tag", &made]).contains("tagger Cerberus <cerberus@localhost> 1770000001 +0000"));
-    assert_eq!(fs::read_dir(stage.dir.path().join("home/loops/scratch")).unwrap().count(), 0, "nothing is left over");
+    assert_eq!(
+        fs::read_dir(stage.dir.path().join("home/checkpoints/scratch")).unwrap().count(),
+        0,
+        "nothing is left over"
+    );
 }
 
 #[test]

@@ -1,23 +1,33 @@
-//! One checkpoint per iteration: the whole worktree, including untracked files, as a tree in the repository's own object
-//! store that only a reference of ours holds.
+//! Checkpoints: the whole worktree, including untracked files, as a tree in the repository's own object store that only a
+//! reference of ours holds. Loops make one per iteration (`runs.rs`), other sessions one per turn, if the user wants that
+//! (`turns.rs`).
 //!
 //! Git stores the files and nothing else: the user's index, branch and stash are not touched, and are not asked what has
-//! changed (`files.rs`). Ignored files, untracked private files, large files and the contents of submodules are not
-//! included. Restoring changes files only (`restore.rs`).
+//! changed (`files.rs`). Ignored files, private files, large files and the contents of submodules are not included.
+//! Restoring changes files only (`restore.rs`).
 
+pub mod before;
+mod destructive;
+pub mod detached;
 mod diff;
+pub mod erase;
 mod files;
 mod reference;
 mod restore;
+mod runs;
 mod saved;
+mod seen;
+pub mod switch;
+pub mod turns;
+mod worktree_id;
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use cerberus_os::fault;
 use cerberus_os::home::{Home, create_dir};
 use cerberus_record::clean::text::line;
 use cerberus_record::private::PrivacyRules;
@@ -25,13 +35,14 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::project::git;
 use cerberus_store::project::git::command::{command, printed, printed_bytes};
 use cerberus_store::project::identity::Located;
+pub use diff::ChangedFile;
 pub use files::FILE_BYTES_MAX;
-use files::{SUBMODULE, fields};
+use files::{SUBMODULE, SavedFiles, fields};
 pub use reference::Reference;
 pub use restore::RestoredPaths;
-use saved::SavedState;
-
-use super::ledger::WorktreeId;
+pub use runs::{Checkpoint, NewCheckpoint};
+pub use saved::{SavedState, TurnMoment, TurnSession};
+pub use worktree_id::WorktreeId;
 
 /// The first checkpoint of a repository with a million files takes a while.
 const TIME_MAX: Duration = Duration::from_secs(300);
@@ -43,8 +54,11 @@ const LIST_BYTES_MAX: usize = 256 * 1024 * 1024;
 const NAME: &str = "Cerberus";
 const EMAIL: &str = "cerberus@localhost";
 
-/// The folder for temporary files, beside the ledgers.
-pub(super) const SCRATCH: &str = "scratch";
+/// The folder for temporary files.
+const SCRATCH: &str = "scratch";
+
+/// How often files are read again that changed while they were being saved.
+const TRIES_MAX: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -56,6 +70,10 @@ pub enum CheckpointError {
     File { path: PathBuf, source: io::Error },
     #[error("run {run} has no checkpoint {number}")]
     Missing { run: u32, number: u32 },
+    #[error("no turn {0} is kept")]
+    NoTurn(u32),
+    #[error("nothing is kept from before turn {0}")]
+    NothingBefore(u32),
     #[error("ignored files are in the way of files of the checkpoint: {}", .0.join(", "))]
     InTheWay(Vec<String>),
     #[error("files changed while they were being saved: {}", .0.join(", "))]
@@ -64,32 +82,29 @@ pub enum CheckpointError {
     Lost(Vec<String>),
 }
 
-/// An existing checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkpoint {
-    pub run: u32,
-    pub number: u32,
-    /// The tag that holds it.
-    pub object: String,
-    pub at: Timestamp,
-}
-
-/// A new checkpoint, and the files that were too large for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewCheckpoint {
-    pub checkpoint: Checkpoint,
-    pub left_out: Vec<String>,
-}
-
 /// The checkpoints of a project.
 #[derive(Debug)]
 pub struct Checkpoints<'a> {
+    home: &'a Home,
     located: &'a Located,
     git_dir: &'a Path,
     /// The beginning of the names of this worktree's references.
     prefix: String,
     scratch: PathBuf,
     privacy_rules: &'a PrivacyRules,
+    file_bytes_max: u64,
+    /// What was the same for this long when it was hashed is not hashed again.
+    settled_after: Duration,
+}
+
+/// A state that was just saved, without a reference yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The tag.
+    pub object: String,
+    pub tree: String,
+    pub left_out: Vec<String>,
+    private: Vec<String>,
 }
 
 impl<'a> Checkpoints<'a> {
@@ -97,75 +112,21 @@ impl<'a> Checkpoints<'a> {
     pub fn new(home: &'a Home, located: &'a Located) -> Result<Checkpoints<'a>, CheckpointError> {
         let git_dir = located.git_dir.as_deref().ok_or_else(|| CheckpointError::NoGit(located.root.clone()))?;
         Ok(Checkpoints {
+            home,
             located,
             git_dir,
             prefix: reference::prefix(WorktreeId::of(located).as_ref()),
-            scratch: home.loops_dir().join(SCRATCH),
+            scratch: home.checkpoints_dir().join(SCRATCH),
             privacy_rules: home.privacy_rules(),
+            file_bytes_max: FILE_BYTES_MAX,
+            settled_after: seen::SETTLED_AFTER,
         })
-    }
-
-    /// Saves the worktree as iteration `number` of `run`. Replaces a checkpoint of the same number.
-    pub fn save(&self, run: u32, number: u32, now: Timestamp) -> Result<NewCheckpoint, CheckpointError> {
-        let (object, left_out) = self.snapshot(format!("cerberus loop: run {run}, iteration {number}"), now)?;
-        self.set_reference(&format!("{}/{run}/{number}", self.prefix), &object)?;
-        Ok(NewCheckpoint { checkpoint: Checkpoint { run, number, object, at: now }, left_out })
-    }
-
-    /// A run's checkpoints, in order.
-    pub fn list(&self, run: u32) -> Result<Vec<Checkpoint>, CheckpointError> {
-        let mut found: Vec<Checkpoint> = self.all()?.into_iter().filter(|one| one.run == run).collect();
-        found.sort_by_key(|one| one.number);
-        Ok(found)
-    }
-
-    /// One checkpoint of a run.
-    pub fn find(&self, run: u32, number: u32) -> Result<Checkpoint, CheckpointError> {
-        let found = self.list(run)?.into_iter().find(|one| one.number == number);
-        found.ok_or(CheckpointError::Missing { run, number })
-    }
-
-    /// The states before and after an iteration. Before is the last checkpoint with a smaller number.
-    pub fn around(&self, run: u32, number: u32) -> Result<(Checkpoint, Checkpoint), CheckpointError> {
-        let after = self.find(run, number)?;
-        let before = self.list(run)?.into_iter().rfind(|one| one.number < number);
-        Ok((before.ok_or(CheckpointError::Missing { run, number: number.saturating_sub(1) })?, after))
     }
 
     /// The paths that differ between two checkpoints.
     pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, CheckpointError> {
         let printed = self.raw_differences(from, to)?;
         Ok(fields(&printed).skip(1).step_by(2).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
-    }
-
-    /// This worktree's references to all but the last runs, states saved before a restore included.
-    pub fn old_references(&self, runs_kept: usize) -> Result<Vec<Reference>, CheckpointError> {
-        let own = WorktreeId::of(self.located);
-        let mut all = self.references()?;
-        all.retain(|one| one.worktree == own);
-        let mut runs: Vec<u32> = all.iter().map(|one| one.run).collect();
-        runs.sort_unstable();
-        runs.dedup();
-        let gone: HashSet<u32> = runs.iter().rev().skip(runs_kept).copied().collect();
-        all.retain(|one| gone.contains(&one.run));
-        Ok(all)
-    }
-
-    /// References of worktrees that do not exist any more.
-    pub fn references_of_removed_worktrees(&self) -> Result<Vec<Reference>, CheckpointError> {
-        let common_dir = self.located.common_dir.as_deref().unwrap_or(self.git_dir);
-        let entries = fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
-        let existing: Vec<WorktreeId> = entries.filter_map(|entry| WorktreeId::of_git_dir(&entry.path())).collect();
-        let mut all = self.references()?;
-        all.retain(|one| one.worktree.as_ref().is_some_and(|worktree| !existing.contains(worktree)));
-        Ok(all)
-    }
-
-    /// Everything that we hold in the repository: checkpoints of all worktrees, and states saved before a restore.
-    pub fn references(&self) -> Result<Vec<Reference>, CheckpointError> {
-        let mut git = command(&self.located.root);
-        git.args(["for-each-ref", "--format=%(refname)", reference::ALL]);
-        Ok(self.run("for-each-ref", git)?.lines().filter_map(Reference::parse).collect())
     }
 
     /// Removes a reference. Git itself removes the objects later, when nothing else needs them.
@@ -177,11 +138,16 @@ impl<'a> Checkpoints<'a> {
 
     /// The files that a checkpoint adds to the commit it is based on, or changes in it: path and blob.
     pub fn changed_files(&self, reference: &Reference) -> Result<Vec<(String, String)>, CheckpointError> {
-        let base = self.saved(&reference.name).base.unwrap_or_else(|| format!("{}^1", reference.name));
-        let printed = match self.raw_differences(&base, &reference.name) {
+        self.files_since_base(&reference.name)
+    }
+
+    /// The same of any state of ours.
+    fn files_since_base(&self, name: &str) -> Result<Vec<(String, String)>, CheckpointError> {
+        let base = self.saved(name).base.unwrap_or_else(|| format!("{name}^1"));
+        let printed = match self.raw_differences(&base, name) {
             Ok(printed) => printed,
             // The commit is gone, so every file counts.
-            Err(_) => self.raw_differences(&self.empty_tree()?, &reference.name)?,
+            Err(_) => self.raw_differences(&self.empty_tree()?, name)?,
         };
         let mut fields = fields(&printed).map(String::from_utf8_lossy);
         let mut found = Vec::new();
@@ -224,28 +190,40 @@ impl<'a> Checkpoints<'a> {
         printed(git, TIME_MAX)
     }
 
-    /// Saves the whole worktree, without a reference yet. Returns the tag, and the files that were too large.
-    fn snapshot(&self, title: String, now: Timestamp) -> Result<(String, Vec<String>), CheckpointError> {
-        let (tree, left_out) = self.save_files()?;
-        let saved = SavedState { title, base: git::head(self.located), left_out };
+    /// Saves the whole worktree, without a reference yet.
+    fn snapshot(&self, title: String, now: Timestamp) -> Result<Snapshot, CheckpointError> {
+        let SavedFiles { tree, left_out, private, .. } = self.save_files(None)?;
+        self.tagged(tree, SavedState { title, left_out, private, ..SavedState::default() }, now)
+    }
+
+    /// Tags a tree, so that it says what it is of.
+    fn tagged(&self, tree: String, saved: SavedState, now: Timestamp) -> Result<Snapshot, CheckpointError> {
+        let saved = SavedState { base: git::head(self.located), ..saved };
         let mut git = command(&self.located.root);
         git.arg("mktag");
         let tag = self.feed("mktag", git, saved.tag(&tree, now).as_bytes())?;
-        Ok((String::from_utf8_lossy(&tag).trim().to_string(), saved.left_out))
+        self.point("checkpoint-tagged")?;
+        let object = String::from_utf8_lossy(&tag).trim().to_string();
+        Ok(Snapshot { object, tree, left_out: saved.left_out, private: saved.private })
+    }
+
+    /// A labelled point: in tests, this process may die or fail here.
+    fn point(&self, label: &str) -> Result<(), CheckpointError> {
+        let failed = |source| CheckpointError::File { path: self.located.root.clone(), source };
+        fault::point(label).map(drop).map_err(failed)
+    }
+
+    /// Makes a reference that does not exist yet.
+    fn create_reference(&self, reference: &str, object: &str) -> Result<(), CheckpointError> {
+        let mut git = command(&self.located.root);
+        git.args(["update-ref", reference, object, ""]);
+        self.run("update-ref", git).map(drop)
     }
 
     fn set_reference(&self, reference: &str, object: &str) -> Result<(), CheckpointError> {
         let mut git = command(&self.located.root);
         git.args(["update-ref", reference, object]);
         self.run("update-ref", git).map(drop)
-    }
-
-    fn all(&self) -> Result<Vec<Checkpoint>, CheckpointError> {
-        let mut git = command(&self.located.root);
-        let format = "--format=%(refname) %(objectname) %(creatordate:unix)";
-        git.args(["for-each-ref", format, &format!("{}/", self.prefix)]);
-        let printed = self.run("for-each-ref", git)?;
-        Ok(printed.lines().filter_map(reference::checkpoint).map(|(_, checkpoint)| checkpoint).collect())
     }
 
     /// Returns what git printed, or an error with its complaint.

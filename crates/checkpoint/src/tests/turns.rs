@@ -8,6 +8,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::TurnMoment;
+use crate::turns::TurnReason;
 
 const SEEDS: u64 = 5;
 const TURNS: u32 = 100;
@@ -231,6 +233,81 @@ impl Turns {
             }
         }
     }
+}
+
+/// What agents destroy files with.
+const DESTROYERS: [&str; 14] = [
+    "git checkout .",
+    "git checkout -f HEAD",
+    "git reset -q --hard",
+    "git reset -q --hard HEAD~1",
+    "git clean -fdq",
+    "git clean -fdxq",
+    "git stash -q && git stash drop -q",
+    "git stash -qu && git stash drop -q",
+    "git restore .",
+    "git -c rebase.autoStash=true rebase -q HEAD~1",
+    "rm -rf src",
+    "rm -rf f a.txt .gitignore",
+    "find . -path ./.git -prune -o -type f -exec rm {} +",
+    "for f in $(ls); do [ -f \"$f\" ] && echo overwritten > \"$f\"; done",
+];
+
+impl Turns {
+    fn destroy(&mut self) -> &'static str {
+        let line = self.random.pick(&DESTROYERS);
+        let mut shell = Command::new("sh");
+        let name = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        shell.args(["-c", line]).envs(name.map(|name| (name, "t@example.com"))).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        // It may fail: there may be nothing to destroy.
+        shell.current_dir(self.stage.root()).output().unwrap();
+        line
+    }
+
+    /// Every turn is kept, destroyed and put back.
+    fn run_destroyed(&mut self, seed: u64) {
+        let (home, located) = (self.stage.home(), self.stage.located());
+        // Longer than a tick of any clock, so that most files are recognised and none wrongly.
+        let mut checkpoints = Checkpoints::new(&home, &located).unwrap();
+        checkpoints.settled_after = Duration::from_millis(20);
+        let keep = |moment, number| checkpoints.keep(TurnReason::of(moment), at(number)).unwrap();
+        keep(TurnMoment::Before, 0);
+        for turn in 1..=TURNS {
+            for _ in 0..=self.random.below(4) {
+                self.change();
+                if self.random.below(3) > 0 {
+                    self.stop_the_clock();
+                }
+            }
+            let expected = self.expected();
+            keep(TurnMoment::Command, 3 * turn);
+            let wanted = checkpoints.turns().unwrap().pop().unwrap();
+            assert_eq!(self.tree(&wanted.object), expected, "seed {seed}, turn {turn}");
+            let line = self.destroy();
+            let when = format!("seed {seed}, turn {turn}: {line}");
+            let own = self.own();
+            keep(TurnMoment::Turn, 3 * turn + 1);
+            let found = checkpoints.turns().unwrap().pop().unwrap();
+            let undone = checkpoints.undo(&found, &wanted, None);
+            undone.unwrap_or_else(|error| panic!("{error}: {when}"));
+            let disk = self.disk();
+            for (path, file) in &expected {
+                assert_eq!(disk.get(path), Some(file), "{path:?}: {when}");
+            }
+            assert_eq!(self.own(), own, "{when}");
+            keep(TurnMoment::Undo, 3 * turn + 2);
+        }
+        self.stage.git(&["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn every_turn_is_put_back_whatever_destroyed_it() {
+    std::thread::scope(|scope| {
+        for seed in 1..=SEEDS {
+            scope.spawn(move || Turns::new(seed).run_destroyed(seed));
+        }
+    });
 }
 
 #[test]

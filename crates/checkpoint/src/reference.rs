@@ -5,8 +5,7 @@
 
 use cerberus_record::time::Timestamp;
 
-use super::Checkpoint;
-use crate::run::ledger::WorktreeId;
+use super::{Checkpoint, WorktreeId};
 
 /// All references of ours.
 pub const ALL: &str = "refs/cerberus/";

@@ -1,5 +1,7 @@
 //! What an iteration changed, as git shows it.
 
+use std::process::Command;
+
 use cerberus_store::project::git::command::command;
 
 use super::{CheckpointError, Checkpoints, tree_of};
@@ -25,11 +27,24 @@ impl Checkpoints<'_> {
         self.diff(from, to, &["--patch"])
     }
 
+    /// Those of one file or folder, or of all.
+    pub fn patch_of(&self, from: &str, to: &str, path: Option<&str>) -> Result<String, CheckpointError> {
+        let mut git = self.diff_tree(from, to, &["--patch"]);
+        if let Some(path) = path.filter(|path| !path.is_empty()) {
+            git.env("GIT_LITERAL_PATHSPECS", "1").args(["--", path]);
+        }
+        self.run("diff-tree", git)
+    }
+
     fn diff(&self, from: &str, to: &str, how: &[&str]) -> Result<String, CheckpointError> {
+        self.run("diff-tree", self.diff_tree(from, to, how))
+    }
+
+    fn diff_tree(&self, from: &str, to: &str, how: &[&str]) -> Command {
         let mut git = command(&self.located.root);
         git.args(["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"]);
         git.args(how).args([tree_of(from), tree_of(to)]);
-        self.run("diff-tree", git)
+        git
     }
 }
 
