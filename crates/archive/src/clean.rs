@@ -84,14 +84,17 @@ impl<'h> LineCleaner<'h> {
         })
     }
 
-    /// What is left of an output without what is private; `None` if nothing is.
+    /// An output without the lines that name something private; `None` if there is none.
     fn hidden_output(&self, text: &str) -> Option<String> {
-        let error = Some(self.home.cleaner().clean(text.to_string(), WORDS));
-        let used = ToolUse { outcome: Outcome::Failed, error, ..ToolUse::default() };
-        match self.hidden(Event::Tool(used))? {
-            Event::Tool(used) => Some(used.error.map(|rest| rest.to_string()).unwrap_or_default()),
-            _ => Some(String::new()),
+        let is_private = |text: &str| {
+            let error = Some(self.home.cleaner().clean(text.to_string(), WORDS));
+            self.hidden(Event::Tool(ToolUse { outcome: Outcome::Failed, error, ..ToolUse::default() })).is_some()
+        };
+        if !is_private(text) {
+            return None;
         }
+        let rest: Vec<&str> = text.lines().filter(|line| !is_private(line)).collect();
+        Some(rest.join("\n"))
     }
 
     fn hidden_words(&self, text: &Clean) -> Option<String> {

@@ -1,11 +1,12 @@
 //! Removing from the archive. Every block is read; what is left of a segment replaces it, and the index is made anew
 //! from what is left, so that nothing of what was removed stays in any byte.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 
-use cerberus_agents::conversation::time_of;
+use cerberus_agents::conversation::{parts, time_of};
 use cerberus_os::fault;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
@@ -32,10 +33,24 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> 
             let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
             (!is_meant).then(|| line.to_string())
         }),
-        ForgetRequest::Paths(paths) => rewrite(home, &|_| false, &|head, _, line| {
-            let is_meant = paths.projects.contains(&head.project) && paths.are_named_in(&words(line));
-            (!is_meant).then(|| line.to_string())
-        }),
+        ForgetRequest::Paths(paths) => {
+            // What a call about the file answered goes with it.
+            let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
+            rewrite(home, &|_| false, &|head, _, line| {
+                if !paths.projects.contains(&head.project) {
+                    return Some(line.to_string());
+                }
+                let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
+                let named = parts(&value).into_iter().filter_map(|part| part.call);
+                let named: Vec<(String, String)> = named.map(|call| (head.session.clone(), call)).collect();
+                let is_meant = paths.are_named_in(&words(line).replace(&format!("{}/", head.root), ""))
+                    || named.iter().any(|call| calls.borrow().contains(call));
+                if is_meant {
+                    calls.borrow_mut().extend(named);
+                }
+                (!is_meant).then(|| line.to_string())
+            })
+        }
     }
 }
 
@@ -45,7 +60,7 @@ pub fn retain(home: &Home, is_kept: &dyn Fn(&Head) -> bool) -> Result<(), Archiv
 }
 
 /// Removes what is older than a time, and the oldest until the rest fits.
-pub fn expire(home: &Home, before: Option<Timestamp>, max_bytes: Option<u64>) -> Result<(), ArchiveError> {
+pub fn expire(home: &Home, before: Timestamp, max_bytes: Option<u64>) -> Result<(), ArchiveError> {
     let mut all = crate::conversations(home)?;
     let (bytes, _) = stored_bytes(home);
     let text: u64 = all.iter().map(|one| one.text_bytes).sum();
@@ -53,7 +68,7 @@ pub fn expire(home: &Home, before: Option<Timestamp>, max_bytes: Option<u64>) ->
     let mut due = HashSet::new();
     // The newest come first.
     while let Some(oldest) = all.pop() {
-        let is_old = before.is_some_and(|before| oldest.last_at.is_some_and(|at| at < before));
+        let is_old = oldest.last_at.is_some_and(|at| at < before);
         if !is_old && max_bytes.is_none_or(|max| left <= max as f64) {
             break;
         }

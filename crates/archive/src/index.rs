@@ -110,7 +110,10 @@ impl Index {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
-        Ok(Some(Index { connection }))
+        // Another process may be making it.
+        let sql = "SELECT 1 FROM sqlite_schema WHERE name = 'words'";
+        let is_made = connection.query_row(sql, [], |_| Ok(())).optional()?.is_some();
+        Ok(is_made.then_some(Index { connection }))
     }
 
     /// For writing, up to date with the segments. The caller holds the lock of the archive.
@@ -132,7 +135,7 @@ impl Index {
         connection.busy_timeout(BUSY)?;
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;")?;
-        connection.execute_batch(SCHEMA)?;
+        connection.execute_batch(&format!("BEGIN; {SCHEMA} COMMIT;"))?;
         Ok(Index { connection })
     }
 

@@ -1,6 +1,7 @@
 //! `cerberus doctor`: what is installed, what works, what failed recently, and how to fix it.
 //!
-//! It checks and measures. It changes nothing, except that `--rebuild` rebuilds the view.
+//! It checks and measures. It changes nothing, except that `--rebuild` rebuilds the view and the index of
+//! the archive.
 
 mod agents;
 mod latency;
@@ -29,7 +30,7 @@ use crate::render;
 /// Exits 1 if anything is BAD.
 #[derive(clap::Args)]
 pub struct DoctorArgs {
-    /// Rebuild the view from the journal first; no data is lost
+    /// Rebuild the view from the journal and the index of the archive first; no data is lost
     #[arg(long)]
     rebuild: bool,
 }
@@ -77,6 +78,8 @@ impl DoctorArgs {
             let mut store = context.store()?;
             fold::rebuild(&context.home, &mut store)
                 .hint("no data was lost; try again when no other command is running")?;
+            drop(store);
+            cerberus_archive::erase::rebuild(&context.home)?;
         }
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
