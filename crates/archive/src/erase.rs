@@ -15,12 +15,12 @@ use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::ArchiveError;
-use crate::index::{self, Index, line_hash, referred};
-use crate::segment::{self, Block, Found, Head, each_block, segments};
+use crate::index::{self, ArchiveIndex, line_hash, referred};
+use crate::segment::{self, Block, BlockHead, FoundBlock, each_block, segments};
 use crate::write::{lock, stored_bytes};
 
 /// What happens to a line: `None` removes it.
-type Change<'c> = dyn Fn(&Head, Option<Timestamp>, &str) -> Option<String> + 'c;
+type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> + 'c;
 
 /// Removes what a request covers.
 pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> {
@@ -55,7 +55,7 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> 
 }
 
 /// Keeps only the sessions that are wanted.
-pub fn retain(home: &Home, is_kept: &dyn Fn(&Head) -> bool) -> Result<(), ArchiveError> {
+pub fn retain(home: &Home, is_kept: &dyn Fn(&BlockHead) -> bool) -> Result<(), ArchiveError> {
     rewrite(home, &|head| !is_kept(head), &unchanged)
 }
 
@@ -98,7 +98,7 @@ pub fn delete(home: &Home) -> Result<(), ArchiveError> {
 pub fn secrets(home: &Home, found: &mut dyn FnMut(u32, u64, &str, &str)) -> Result<(), ArchiveError> {
     for (number, path) in segments(home)? {
         each_block(home, number, &path, 0, |read| {
-            if let Found::Block(place, block) = read {
+            if let FoundBlock::Block(place, block) = read {
                 for line in &block.lines {
                     let clean = without_secrets(home.cleaner(), line);
                     if clean != *line {
@@ -139,7 +139,7 @@ fn redact(cleaner: &Cleaner, value: &mut Value) -> bool {
     }
 }
 
-fn unchanged(_: &Head, _: Option<Timestamp>, line: &str) -> Option<String> {
+fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> {
     Some(line.to_string())
 }
 
@@ -149,7 +149,7 @@ fn words(line: &str) -> String {
 }
 
 /// Rewrites every segment that changes.
-fn rewrite(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> Result<(), ArchiveError> {
+fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
     if segments(home)?.is_empty() {
         return Ok(());
     }
@@ -167,14 +167,14 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> 
         let (mut bytes, mut is_new) = (Vec::new(), false);
         each_block(home, number, &path, 0, |found| {
             match found {
-                Found::Block(_, block) => match shared.rest(block, is_removed, change) {
+                FoundBlock::Block(_, block) => match shared.rest(block, is_removed, change) {
                     Rest::Same(block) => bytes.extend(block.pack()?),
                     Rest::Changed(block) => {
                         is_new = true;
                         bytes.extend(block.map(|block| block.pack()).transpose()?.unwrap_or_default());
                     }
                 },
-                Found::Damaged { .. } => is_new = true,
+                FoundBlock::Damaged { .. } => is_new = true,
             }
             Ok(())
         })?;
@@ -193,7 +193,7 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> 
     }
     if is_changed {
         home.sync_folder(&home.archive_dir())?;
-        Index::open_writable(home)?;
+        ArchiveIndex::open_writable(home)?;
     }
     Ok(())
 }
@@ -213,7 +213,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn read(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> Result<Shared, ArchiveError> {
+    fn read(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<Shared, ArchiveError> {
         let mut wanted = HashSet::new();
         each(home, |block| wanted.extend(block.lines.iter().filter_map(|line| referred(line))))?;
         let mut shared = Shared { lines: HashMap::new(), held: HashSet::new() };
@@ -237,7 +237,7 @@ impl Shared {
     }
 
     /// What is left of a block. A line that its holder loses is stored here.
-    fn rest(&self, block: Block, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> Rest {
+    fn rest(&self, block: Block, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Rest {
         if is_removed(&block.head) {
             return Rest::Changed(None);
         }
@@ -279,7 +279,7 @@ fn timed(block: &Block) -> impl Iterator<Item = (Option<Timestamp>, &str)> {
 fn each(home: &Home, mut take: impl FnMut(Block)) -> Result<(), ArchiveError> {
     for (number, path) in segments(home)? {
         each_block(home, number, &path, 0, |found| {
-            if let Found::Block(_, block) = found {
+            if let FoundBlock::Block(_, block) = found {
                 take(block);
             }
             Ok(())
@@ -297,8 +297,8 @@ pub fn rebuild(home: &Home) -> Result<u64, ArchiveError> {
         let (mut bytes, mut bad) = (Vec::new(), 0);
         each_block(home, number, &path, 0, |found| {
             match found {
-                Found::Block(_, block) => bytes.extend(block.pack()?),
-                Found::Damaged { from, to } => bad += to - from,
+                FoundBlock::Block(_, block) => bytes.extend(block.pack()?),
+                FoundBlock::Damaged { from, to } => bad += to - from,
             }
             Ok(())
         })?;
@@ -314,6 +314,6 @@ pub fn rebuild(home: &Home) -> Result<u64, ArchiveError> {
             }
         }
     }
-    Index::open_writable(home)?;
+    ArchiveIndex::open_writable(home)?;
     Ok(damaged)
 }

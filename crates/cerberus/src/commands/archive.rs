@@ -68,7 +68,7 @@ impl ArchiveArgs {
             added = update.finish().hint(ROOM)?;
             expire(context)?;
         }
-        let held = Held::of(context)?;
+        let held = ArchiveHoldings::of(context)?;
         context.answer(&json!({"added_bytes": added, "archive": held.json()}), || render::line(&held.line()))
     }
 }
@@ -120,7 +120,7 @@ pub fn conversation(context: &Context, session: &SessionRow) -> Result<Option<ar
 }
 
 /// What the archive holds.
-pub struct Held {
+pub struct ArchiveHoldings {
     conversations: usize,
     text_bytes: u64,
     bytes: u64,
@@ -129,17 +129,17 @@ pub struct Held {
     is_off: bool,
 }
 
-impl Held {
-    pub fn of(context: &Context) -> Result<Held> {
+impl ArchiveHoldings {
+    pub fn of(context: &Context) -> Result<ArchiveHoldings> {
         let all = archive::conversations(&context.home)?;
         let (bytes, index_bytes) = write::stored_bytes(&context.home);
-        Ok(Held {
+        Ok(ArchiveHoldings {
             conversations: all.len(),
             text_bytes: all.iter().map(|one| one.text_bytes).sum(),
             bytes,
             index_bytes,
             damaged_bytes: archive::damaged_bytes(&context.home)?,
-            is_off: context.config()?.archive.keep == KeepInArchive::Nothing,
+            is_off: context.config().is_ok_and(|config| config.archive.keep == KeepInArchive::Nothing),
         })
     }
 

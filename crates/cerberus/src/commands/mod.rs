@@ -128,7 +128,6 @@ commands! {
         Forget(forget::ForgetArgs),
         Install(install::InstallArgs),
         Import(import::ImportArgs),
-        Archive(archive::ArchiveArgs),
         Doctor(doctor::DoctorArgs),
         Try(try_out::TryArgs),
         #[cfg(feature = "loop")]
@@ -158,6 +157,8 @@ commands! {
         StatusLine(statusline::StatusLineArgs),
         #[command(hide = true)]
         Watch(watch::WatchArgs),
+        #[command(hide = true)]
+        Archive(archive::ArchiveArgs),
         #[command(hide = true)]
         Scan(scan::ScanArgs),
         #[command(hide = true)]
