@@ -109,9 +109,9 @@ impl Reducer<'_> {
                     _ => given,
                 };
             }
-            match answers {
-                [] => drop(self.open.insert(id, call)),
-                answers => self.cut_answers(object, answers, Some(&call), of_line),
+            match answers.iter().any(|path| forms::at(object, path).is_some()) {
+                true => self.cut_answers(object, answers, Some(&call), of_line),
+                false => drop(self.open.insert(id, call)),
             }
         } else if let Some(form) = forms::answer(object) {
             let (id, answers) = (form.id.to_string(), form.answers);
@@ -124,8 +124,7 @@ impl Reducer<'_> {
     fn cut_answers(&self, object: &mut Object, answers: &[&[&str]], call: Option<&Call>, of_line: &mut Reduction) {
         let text: Vec<String> = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed).collect();
         let has_failed = forms::has_failed(object, &text.join("\n"));
-        let unknown = Call { file: Some(String::new()), ..Call::default() };
-        let cut = self.cut_of(call.unwrap_or(&unknown), has_failed);
+        let cut = call.map_or(Reduction::Contents, |call| self.cut_of(call, has_failed));
         for path in answers {
             match forms::at_mut(object, path) {
                 Some(value) if cut == Reduction::Nothing => self.cut_printed(value, of_line),

@@ -76,8 +76,9 @@ impl ArchiveArgs {
 const ROOM: &str = "what was archived is kept; make room, then run `cerberus archive`";
 
 fn in_background(context: &Context) -> Result<()> {
+    // The home may be gone by now.
     let limits = context.config()?.archive;
-    let Some(keep) = limits.keep.files() else { return Ok(()) };
+    let Some(keep) = limits.keep.files().filter(|_| context.home.journal_dir().is_dir()) else { return Ok(()) };
     context.require_privacy_rules()?;
     let store = context.store()?;
     let since = limits.oldest(context.clock.now).max(context.clock.now.minus(RECENT));
