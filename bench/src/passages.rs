@@ -146,9 +146,11 @@ fn rare_words(text: &str, from: usize, sessions_with: &SessionsWith) -> Option<S
         found = words(text).collect::<BTreeSet<_>>().into_iter().collect();
     }
     let having = |word: &str| sessions_with.get(&word.to_lowercase());
+    // A word that the passage cuts in two is none.
+    found.retain(|word| having(word).is_some());
     found.sort_by_key(|word| having(word).map_or(0, BTreeSet::len));
     found.truncate(WORDS);
-    let (first, rest) = found.split_first()?;
+    let (first, rest) = found.split_first().filter(|_| found.len() == WORDS)?;
     let has_all = |session: &&String| rest.iter().all(|word| having(word).is_some_and(|all| all.contains(*session)));
     let count = having(first)?.iter().filter(has_all).count();
     (count <= FIRST).then(|| found.join(" "))

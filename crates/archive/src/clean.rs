@@ -38,7 +38,7 @@ impl<'h> LineCleaner<'h> {
     pub fn reducer<T>(&self, keep: KeepFiles, read: impl FnOnce(Reducer<'_>) -> T) -> T {
         let is_private = |tool: &str, given: &Value| self.is_private_call(tool, given);
         let printed = |text: &str| self.hidden_output(text);
-        read(Reducer { keep, open: Default::default(), is_private: &is_private, printed: &printed })
+        read(Reducer::new(keep, &is_private, &printed))
     }
 
     /// The line as it is stored.

@@ -167,7 +167,7 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change
         let (mut bytes, mut is_new) = (Vec::new(), false);
         each_block(home, number, &path, 0, |found| {
             match found {
-                FoundBlock::Block(_, block) => match shared.rest(block, is_removed, change) {
+                FoundBlock::Block(_, block) => match shared.rest(*block, is_removed, change) {
                     Rest::Same(block) => bytes.extend(block.pack()?),
                     Rest::Changed(block) => {
                         is_new = true;
@@ -199,9 +199,9 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change
 }
 
 enum Rest {
-    Same(Block),
+    Same(Box<Block>),
     /// `None` if nothing is left.
-    Changed(Option<Block>),
+    Changed(Option<Box<Block>>),
 }
 
 /// Lines that several sessions have.
@@ -259,9 +259,9 @@ impl Shared {
             }
         }
         match lines == block.lines {
-            true => Rest::Same(block),
+            true => Rest::Same(Box::new(block)),
             // The block stays if it is empty: it says how far its transcript was read.
-            false => Rest::Changed(Some(Block { lines, ..block })),
+            false => Rest::Changed(Some(Box::new(Block { lines, ..block }))),
         }
     }
 }
@@ -280,12 +280,28 @@ fn each(home: &Home, mut take: impl FnMut(Block)) -> Result<(), ArchiveError> {
     for (number, path) in segments(home)? {
         each_block(home, number, &path, 0, |found| {
             if let FoundBlock::Block(_, block) = found {
-                take(block);
+                take(*block);
             }
             Ok(())
         })?;
     }
     Ok(())
+}
+
+/// How many bytes of the segments cannot be read, and how many files were set aside for that.
+pub fn damage(home: &Home) -> Result<(u64, usize), ArchiveError> {
+    let mut bytes = 0;
+    for (number, path) in segments(home)? {
+        each_block(home, number, &path, 0, |found| {
+            if let FoundBlock::Damaged { from, to } = found {
+                bytes += to - from;
+            }
+            Ok(())
+        })?;
+    }
+    let is_aside = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "damaged");
+    let aside = fs::read_dir(home.archive_dir()).into_iter().flatten().flatten().filter(is_aside).count();
+    Ok((bytes, aside))
 }
 
 /// Makes the index anew. A segment with damage is set aside, and what can be read of it is kept.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cerberus_agents::conversation::{Part, PartKind, parts};
-use cerberus_os::home::{Home, create_dir};
+use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_os::platform;
 use cerberus_record::id::{Agent, ProjectId, fnv1a};
 use cerberus_record::time::Timestamp;
@@ -147,23 +147,30 @@ impl ArchiveIndex {
         Ok(self.connection.execute_batch("COMMIT")?)
     }
 
-    /// Indexes blocks that are not indexed yet.
+    /// Indexes blocks that are not indexed yet. What a killed writer left of a block is cut off.
     fn catch_up(&self, home: &Home) -> Result<(), ArchiveError> {
-        for (number, path) in segments(home)? {
+        let all = segments(home)?;
+        let last = all.last().map(|(number, _)| *number);
+        for (number, path) in all {
             let done = self.indexed_to(number)?;
             let length = fs::metadata(&path)?.len();
             if done >= length {
                 continue;
             }
+            let mut torn_from = None;
             self.begin()?;
             each_block(home, number, &path, done, |found| {
                 match found {
                     FoundBlock::Block(place, block) => self.add(place, &block)?,
+                    FoundBlock::Damaged { from, to } if to == length && Some(number) == last => torn_from = Some(from),
                     FoundBlock::Damaged { from, to } => self.set_damaged(number, from, to)?,
                 }
                 Ok(())
             })?;
             self.commit()?;
+            if let Some(from) = torn_from {
+                home.open(&path, Access::Overwrite)?.set_len(from)?;
+            }
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ pub fn segment_path(home: &Home, number: u32) -> PathBuf {
 
 /// What is at one place of a segment.
 pub enum FoundBlock {
-    Block(BlockPlace, Block),
+    Block(BlockPlace, Box<Block>),
     /// Bytes that are no block, up to the next one or the end.
     Damaged {
         from: u64,
@@ -144,7 +144,7 @@ pub fn each_block(
         match read_at(&mut file, number, at)? {
             Some((place, block)) => {
                 at += place.bytes;
-                take(FoundBlock::Block(place, block))?;
+                take(FoundBlock::Block(place, Box::new(block)))?;
             }
             None => {
                 let next = next_block(&mut file, number, at + 1, end)?;

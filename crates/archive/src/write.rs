@@ -227,24 +227,12 @@ fn nameless(call: &Call) -> Call {
     Call { file: call.file.as_ref().map(|_| String::new()), ..call.clone() }
 }
 
-/// The segment to append to, without the bytes that a killed writer left of a block.
+/// The segment to append to, and its length.
 fn last_segment(home: &Home) -> Result<(u32, File, u64), ArchiveError> {
     let (number, path) = segments(home)?.pop().unwrap_or_else(|| (1, segment_path(home, 1)));
-    let mut end = 0;
-    if path.is_file() {
-        let mut damaged_from = None;
-        segment::each_block(home, number, &path, 0, |found| {
-            match found {
-                segment::FoundBlock::Block(place, _) => (end, damaged_from) = (place.offset + place.bytes, None),
-                segment::FoundBlock::Damaged { from, .. } => damaged_from = Some(from),
-            }
-            Ok(())
-        })?;
-        if damaged_from.is_some() {
-            home.open(&path, Access::Overwrite)?.set_len(end)?;
-        }
-    }
-    Ok((number, home.open(&path, Access::AppendOrCreate)?, end))
+    let file = home.open(&path, Access::AppendOrCreate)?;
+    let end = file.metadata()?.len();
+    Ok((number, file, end))
 }
 
 /// The lines that go into the next block.

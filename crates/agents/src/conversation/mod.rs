@@ -129,9 +129,8 @@ impl Reader {
             "functionCall",
             "functionResponse",
         ] {
-            match object.get(key) {
-                Some(value @ (Value::Array(_) | Value::Object(_))) => self.read(value, role),
-                _ => {}
+            if let Some(value @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
+                self.read(value, role);
             }
         }
     }

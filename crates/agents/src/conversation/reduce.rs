@@ -43,6 +43,8 @@ pub struct Reducer<'p> {
     pub keep: KeepFiles,
     /// The calls without an answer so far.
     pub open: BTreeMap<String, Call>,
+    /// The call whose own object has its answer, while that is read.
+    around: Option<Call>,
     /// Whether a call with these arguments leads to something private.
     pub is_private: &'p dyn Fn(&str, &Value) -> bool,
     /// What a tool printed, as it may be kept; `None` if all of it may.
@@ -56,7 +58,15 @@ enum Reduction {
     Private,
 }
 
-impl Reducer<'_> {
+impl<'p> Reducer<'p> {
+    pub fn new(
+        keep: KeepFiles,
+        is_private: &'p dyn Fn(&str, &Value) -> bool,
+        printed: &'p dyn Fn(&str) -> Option<String>,
+    ) -> Reducer<'p> {
+        Reducer { keep, open: BTreeMap::new(), around: None, is_private, printed }
+    }
+
     pub fn reduce(&mut self, line: &mut Value) {
         let mut cut = Reduction::Nothing;
         self.walk(line, &mut cut);
@@ -77,6 +87,7 @@ impl Reducer<'_> {
             Value::String(text) => cut_text(text),
             Value::Object(object) => {
                 SEALED.into_iter().for_each(|key| drop(object.remove(key)));
+                let outer = self.around.clone();
                 self.calls(object, of_line);
                 for (key, value) in object.iter_mut() {
                     if CHANGED.contains(&&**key) && self.keep == KeepFiles::Conversation && names_a_file(value) {
@@ -84,6 +95,7 @@ impl Reducer<'_> {
                     }
                     self.walk(value, of_line);
                 }
+                self.around = outer;
             }
             _ => {}
         }
@@ -110,12 +122,15 @@ impl Reducer<'_> {
                 };
             }
             match answers.iter().any(|path| forms::at(object, path).is_some()) {
-                true => self.cut_answers(object, answers, Some(&call), of_line),
+                true => {
+                    self.cut_answers(object, answers, Some(&call), of_line);
+                    self.around = Some(call);
+                }
                 false => drop(self.open.insert(id, call)),
             }
         } else if let Some(form) = forms::answer(object) {
             let (id, answers) = (form.id.to_string(), form.answers);
-            let call = self.open.remove(&id);
+            let call = self.open.remove(&id).or_else(|| self.around.clone());
             self.cut_answers(object, answers, call.as_ref(), of_line);
         }
     }

@@ -321,7 +321,12 @@ fn a_damaged_block_loses_nothing_but_itself() {
     fs::write(&segment, &bytes).unwrap();
     assert_eq!(archived(&env, "session-one"), "");
     assert!(archived(&env, "session-two").contains("harpsichord"));
+    let said = |env: &TestEnv| {
+        env.doctor()["checks"].as_array().unwrap().iter().find(|check| check["name"] == "archive").unwrap().clone()
+    };
+    assert_eq!(said(&env)["ok"], false);
     env.rebuild();
+    assert_eq!(said(&env)["ok"], true);
     assert!(archived(&env, "session-two").contains("harpsichord"));
     assert!(env.home().join("archive/00000001.segment.damaged").is_file());
     // The transcript is still there.
@@ -348,6 +353,7 @@ fn death_at_every_point_loses_and_doubles_nothing() {
             env.ok(&["archive"]);
             let text = archived(&env, "session-one").replace(env.root().to_str().unwrap(), "");
             assert_eq!(text, wanted, "{label} {fault}");
+            assert_eq!(env.json(&["status"])["archive"]["damaged_bytes"], 0, "{label} {fault}");
             let hits = found(&env, &["waits glockenspiel nothing", "--kind", "output"]);
             assert_eq!(hits.len(), 1, "{label} {fault}: {hits:?}");
         }
