@@ -2,7 +2,7 @@
 //! that you bring (Claude Code's, plain or gzipped, in any folders below `--data`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -97,7 +97,7 @@ fn is_among_first(programs: &Programs, scratch: &Scratch, home: &Path, hits: &Va
 }
 
 /// Collects what was said in a transcript, and in how many sessions each word is.
-fn read(file: &PathBuf, by_kind: &mut BTreeMap<&str, Vec<Said>>, sessions_with: &mut SessionsWith) -> Result<()> {
+fn read(file: &Path, by_kind: &mut BTreeMap<&str, Vec<Said>>, sessions_with: &mut SessionsWith) -> Result<()> {
     let text = String::from_utf8_lossy(&files::read(file)?).into_owned();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_slice(line.as_bytes()).ok()).collect();
     let Some(session) = lines.iter().find_map(|line| line["sessionId"].as_str()).map(str::to_string) else {
