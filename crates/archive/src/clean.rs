@@ -84,17 +84,12 @@ impl<'h> LineCleaner<'h> {
         })
     }
 
-    /// An output without the lines that name something private; `None` if there is none.
+    /// Stands for an output that names something private: it is unknown which of its lines belong to that. `None` if all
+    /// of it may be kept.
     fn hidden_output(&self, text: &str) -> Option<String> {
-        let is_private = |text: &str| {
-            let error = Some(self.home.cleaner().clean(text.to_string(), WORDS));
-            self.hidden(Event::Tool(ToolUse { outcome: Outcome::Failed, error, ..ToolUse::default() })).is_some()
-        };
-        if !is_private(text) {
-            return None;
-        }
-        let rest: Vec<&str> = text.lines().filter(|line| !is_private(line)).collect();
-        Some(rest.join("\n"))
+        let clean = || Some(self.home.cleaner().clean(text.to_string(), WORDS));
+        let used = ToolUse { outcome: Outcome::Failed, error: clean(), output: clean(), ..ToolUse::default() };
+        self.hidden(Event::Tool(used)).map(|_| "[private]".to_string())
     }
 
     fn hidden_words(&self, text: &Clean) -> Option<String> {
