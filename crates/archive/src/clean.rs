@@ -4,7 +4,7 @@
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Event, Location, Outcome, Record, ToolUse};
+use cerberus_record::event::{Event, FileTouch, Location, Outcome, Record, ToolUse, Touch};
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::opted_out::OptedOut;
@@ -79,7 +79,10 @@ impl<'h> LineCleaner<'h> {
             let is_file = !text.contains(char::is_whitespace) && self.home.privacy_rules().is_private(text);
             is_file || {
                 let used = ToolUse { tool: clean(tool), command: Some(clean(text)), ..ToolUse::default() };
-                self.hidden(Event::Tool(used)).is_some()
+                let touched = FileTouch { path: clean(text), how: Touch::Edited, lines: Vec::new() };
+                let edited = ToolUse { tool: clean(tool), files: vec![touched], ..ToolUse::default() };
+                let is_path = !text.contains(char::is_whitespace) && text.contains('/');
+                self.hidden(Event::Tool(used)).is_some() || is_path && self.hidden(Event::Tool(edited)).is_some()
             }
         })
     }
