@@ -14,6 +14,7 @@ use cerberus_store::project::identity;
 use cerberus_store::view::fold;
 
 use crate::measure::{Contender, Target, interleave, say, table};
+use crate::passages;
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
@@ -58,6 +59,9 @@ const TROUBLES: [&str; 6] = [
 ];
 
 pub fn run(programs: &Programs) -> Result<()> {
+    if let Some(data) = &programs.data {
+        return passages::run(programs, data);
+    }
     let scratch = Scratch::new()?;
     let nothing = scratch.file("nothing", b"")?;
     let mut rows = Vec::new();

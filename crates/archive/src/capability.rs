@@ -18,7 +18,7 @@ use cerberus_store::view::Store;
 
 use crate::ArchiveError;
 use crate::erase;
-use crate::segment::Head;
+use crate::segment::BlockHead;
 
 pub struct ArchiveCapability;
 
@@ -33,7 +33,7 @@ impl Capability for ArchiveCapability {
 
     fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
         let names = store.session_names(cerberus_record::time::Timestamp::LAST)?;
-        let is_kept = |head: &Head| {
+        let is_kept = |head: &BlockHead| {
             names
                 .iter()
                 .any(|(_, agent, session)| *session == head.session && Agent::from_name(agent) == Some(head.agent))

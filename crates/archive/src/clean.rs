@@ -4,7 +4,7 @@
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Event, Location, Outcome, Record, ToolUse};
+use cerberus_record::event::{Event, FileTouch, Location, Outcome, Record, ToolUse, Touch};
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::opted_out::OptedOut;
@@ -38,7 +38,7 @@ impl<'h> LineCleaner<'h> {
     pub fn reducer<T>(&self, keep: KeepFiles, read: impl FnOnce(Reducer<'_>) -> T) -> T {
         let is_private = |tool: &str, given: &Value| self.is_private_call(tool, given);
         let printed = |text: &str| self.hidden_output(text);
-        read(Reducer { keep, open: Default::default(), is_private: &is_private, printed: &printed })
+        read(Reducer::new(keep, &is_private, &printed))
     }
 
     /// The line as it is stored.
@@ -79,19 +79,20 @@ impl<'h> LineCleaner<'h> {
             let is_file = !text.contains(char::is_whitespace) && self.home.privacy_rules().is_private(text);
             is_file || {
                 let used = ToolUse { tool: clean(tool), command: Some(clean(text)), ..ToolUse::default() };
-                self.hidden(Event::Tool(used)).is_some()
+                let touched = FileTouch { path: clean(text), how: Touch::Edited, lines: Vec::new() };
+                let edited = ToolUse { tool: clean(tool), files: vec![touched], ..ToolUse::default() };
+                let is_path = !text.contains(char::is_whitespace) && text.contains('/');
+                self.hidden(Event::Tool(used)).is_some() || is_path && self.hidden(Event::Tool(edited)).is_some()
             }
         })
     }
 
-    /// What is left of an output without what is private; `None` if nothing is.
+    /// Stands for an output that names something private: it is unknown which of its lines belong to that. `None` if all
+    /// of it may be kept.
     fn hidden_output(&self, text: &str) -> Option<String> {
-        let error = Some(self.home.cleaner().clean(text.to_string(), WORDS));
-        let used = ToolUse { outcome: Outcome::Failed, error, ..ToolUse::default() };
-        match self.hidden(Event::Tool(used))? {
-            Event::Tool(used) => Some(used.error.map(|rest| rest.to_string()).unwrap_or_default()),
-            _ => Some(String::new()),
-        }
+        let clean = || Some(self.home.cleaner().clean(text.to_string(), WORDS));
+        let used = ToolUse { outcome: Outcome::Failed, error: clean(), output: clean(), ..ToolUse::default() };
+        self.hidden(Event::Tool(used)).map(|_| "[private]".to_string())
     }
 
     fn hidden_words(&self, text: &Clean) -> Option<String> {

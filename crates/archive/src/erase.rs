@@ -1,11 +1,12 @@
 //! Removing from the archive. Every block is read; what is left of a segment replaces it, and the index is made anew
 //! from what is left, so that nothing of what was removed stays in any byte.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 
-use cerberus_agents::conversation::time_of;
+use cerberus_agents::conversation::{parts, time_of};
 use cerberus_os::fault;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
@@ -14,12 +15,12 @@ use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::ArchiveError;
-use crate::index::{self, Index, line_hash, referred};
-use crate::segment::{self, Block, Found, Head, each_block, segments};
+use crate::index::{self, ArchiveIndex, line_hash, referred};
+use crate::segment::{self, Block, BlockHead, FoundBlock, each_block, segments};
 use crate::write::{lock, stored_bytes};
 
 /// What happens to a line: `None` removes it.
-type Change<'c> = dyn Fn(&Head, Option<Timestamp>, &str) -> Option<String> + 'c;
+type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> + 'c;
 
 /// Removes what a request covers.
 pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> {
@@ -32,20 +33,34 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> 
             let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
             (!is_meant).then(|| line.to_string())
         }),
-        ForgetRequest::Paths(paths) => rewrite(home, &|_| false, &|head, _, line| {
-            let is_meant = paths.projects.contains(&head.project) && paths.are_named_in(&words(line));
-            (!is_meant).then(|| line.to_string())
-        }),
+        ForgetRequest::Paths(paths) => {
+            // What a call about the file answered goes with it.
+            let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
+            rewrite(home, &|_| false, &|head, _, line| {
+                if !paths.projects.contains(&head.project) {
+                    return Some(line.to_string());
+                }
+                let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
+                let named = parts(&value).into_iter().filter_map(|part| part.call);
+                let named: Vec<(String, String)> = named.map(|call| (head.session.clone(), call)).collect();
+                let is_meant = paths.are_named_in(&words(line).replace(&format!("{}/", head.root), ""))
+                    || named.iter().any(|call| calls.borrow().contains(call));
+                if is_meant {
+                    calls.borrow_mut().extend(named);
+                }
+                (!is_meant).then(|| line.to_string())
+            })
+        }
     }
 }
 
 /// Keeps only the sessions that are wanted.
-pub fn retain(home: &Home, is_kept: &dyn Fn(&Head) -> bool) -> Result<(), ArchiveError> {
+pub fn retain(home: &Home, is_kept: &dyn Fn(&BlockHead) -> bool) -> Result<(), ArchiveError> {
     rewrite(home, &|head| !is_kept(head), &unchanged)
 }
 
 /// Removes what is older than a time, and the oldest until the rest fits.
-pub fn expire(home: &Home, before: Option<Timestamp>, max_bytes: Option<u64>) -> Result<(), ArchiveError> {
+pub fn expire(home: &Home, before: Timestamp, max_bytes: Option<u64>) -> Result<(), ArchiveError> {
     let mut all = crate::conversations(home)?;
     let (bytes, _) = stored_bytes(home);
     let text: u64 = all.iter().map(|one| one.text_bytes).sum();
@@ -53,7 +68,7 @@ pub fn expire(home: &Home, before: Option<Timestamp>, max_bytes: Option<u64>) ->
     let mut due = HashSet::new();
     // The newest come first.
     while let Some(oldest) = all.pop() {
-        let is_old = before.is_some_and(|before| oldest.last_at.is_some_and(|at| at < before));
+        let is_old = oldest.last_at.is_some_and(|at| at < before);
         if !is_old && max_bytes.is_none_or(|max| left <= max as f64) {
             break;
         }
@@ -83,7 +98,7 @@ pub fn delete(home: &Home) -> Result<(), ArchiveError> {
 pub fn secrets(home: &Home, found: &mut dyn FnMut(u32, u64, &str, &str)) -> Result<(), ArchiveError> {
     for (number, path) in segments(home)? {
         each_block(home, number, &path, 0, |read| {
-            if let Found::Block(place, block) = read {
+            if let FoundBlock::Block(place, block) = read {
                 for line in &block.lines {
                     let clean = without_secrets(home.cleaner(), line);
                     if clean != *line {
@@ -124,7 +139,7 @@ fn redact(cleaner: &Cleaner, value: &mut Value) -> bool {
     }
 }
 
-fn unchanged(_: &Head, _: Option<Timestamp>, line: &str) -> Option<String> {
+fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> {
     Some(line.to_string())
 }
 
@@ -134,7 +149,7 @@ fn words(line: &str) -> String {
 }
 
 /// Rewrites every segment that changes.
-fn rewrite(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> Result<(), ArchiveError> {
+fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
     if segments(home)?.is_empty() {
         return Ok(());
     }
@@ -152,14 +167,14 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> 
         let (mut bytes, mut is_new) = (Vec::new(), false);
         each_block(home, number, &path, 0, |found| {
             match found {
-                Found::Block(_, block) => match shared.rest(block, is_removed, change) {
+                FoundBlock::Block(_, block) => match shared.rest(*block, is_removed, change) {
                     Rest::Same(block) => bytes.extend(block.pack()?),
                     Rest::Changed(block) => {
                         is_new = true;
                         bytes.extend(block.map(|block| block.pack()).transpose()?.unwrap_or_default());
                     }
                 },
-                Found::Damaged { .. } => is_new = true,
+                FoundBlock::Damaged { .. } => is_new = true,
             }
             Ok(())
         })?;
@@ -178,15 +193,15 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> 
     }
     if is_changed {
         home.sync_folder(&home.archive_dir())?;
-        Index::open_writable(home)?;
+        ArchiveIndex::open_writable(home)?;
     }
     Ok(())
 }
 
 enum Rest {
-    Same(Block),
+    Same(Box<Block>),
     /// `None` if nothing is left.
-    Changed(Option<Block>),
+    Changed(Option<Box<Block>>),
 }
 
 /// Lines that several sessions have.
@@ -198,7 +213,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn read(home: &Home, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> Result<Shared, ArchiveError> {
+    fn read(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<Shared, ArchiveError> {
         let mut wanted = HashSet::new();
         each(home, |block| wanted.extend(block.lines.iter().filter_map(|line| referred(line))))?;
         let mut shared = Shared { lines: HashMap::new(), held: HashSet::new() };
@@ -222,7 +237,7 @@ impl Shared {
     }
 
     /// What is left of a block. A line that its holder loses is stored here.
-    fn rest(&self, block: Block, is_removed: &dyn Fn(&Head) -> bool, change: &Change) -> Rest {
+    fn rest(&self, block: Block, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Rest {
         if is_removed(&block.head) {
             return Rest::Changed(None);
         }
@@ -244,9 +259,9 @@ impl Shared {
             }
         }
         match lines == block.lines {
-            true => Rest::Same(block),
+            true => Rest::Same(Box::new(block)),
             // The block stays if it is empty: it says how far its transcript was read.
-            false => Rest::Changed(Some(Block { lines, ..block })),
+            false => Rest::Changed(Some(Box::new(Block { lines, ..block }))),
         }
     }
 }
@@ -264,13 +279,29 @@ fn timed(block: &Block) -> impl Iterator<Item = (Option<Timestamp>, &str)> {
 fn each(home: &Home, mut take: impl FnMut(Block)) -> Result<(), ArchiveError> {
     for (number, path) in segments(home)? {
         each_block(home, number, &path, 0, |found| {
-            if let Found::Block(_, block) = found {
-                take(block);
+            if let FoundBlock::Block(_, block) = found {
+                take(*block);
             }
             Ok(())
         })?;
     }
     Ok(())
+}
+
+/// How many bytes of the segments cannot be read, and how many files were set aside for that.
+pub fn damage(home: &Home) -> Result<(u64, usize), ArchiveError> {
+    let mut bytes = 0;
+    for (number, path) in segments(home)? {
+        each_block(home, number, &path, 0, |found| {
+            if let FoundBlock::Damaged { from, to } = found {
+                bytes += to - from;
+            }
+            Ok(())
+        })?;
+    }
+    let is_aside = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "damaged");
+    let aside = fs::read_dir(home.archive_dir()).into_iter().flatten().flatten().filter(is_aside).count();
+    Ok((bytes, aside))
 }
 
 /// Makes the index anew. A segment with damage is set aside, and what can be read of it is kept.
@@ -282,8 +313,8 @@ pub fn rebuild(home: &Home) -> Result<u64, ArchiveError> {
         let (mut bytes, mut bad) = (Vec::new(), 0);
         each_block(home, number, &path, 0, |found| {
             match found {
-                Found::Block(_, block) => bytes.extend(block.pack()?),
-                Found::Damaged { from, to } => bad += to - from,
+                FoundBlock::Block(_, block) => bytes.extend(block.pack()?),
+                FoundBlock::Damaged { from, to } => bad += to - from,
             }
             Ok(())
         })?;
@@ -299,6 +330,6 @@ pub fn rebuild(home: &Home) -> Result<u64, ArchiveError> {
             }
         }
     }
-    Index::open_writable(home)?;
+    ArchiveIndex::open_writable(home)?;
     Ok(damaged)
 }

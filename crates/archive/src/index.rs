@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cerberus_agents::conversation::{Part, PartKind, parts};
-use cerberus_os::home::{Home, create_dir};
+use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_os::platform;
 use cerberus_record::id::{Agent, ProjectId, fnv1a};
 use cerberus_record::time::Timestamp;
 use cerberus_text::terms::index_terms;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use crate::segment::{self, Block, BlockPlace, Found, Head, each_block, segments};
+use crate::segment::{self, Block, BlockHead, BlockPlace, FoundBlock, each_block, segments};
 use crate::{ArchiveError, Conversation};
 
 /// The number of the format. Another number is another file.
@@ -55,7 +55,7 @@ const SCHEMA: &str = "
 pub const KINDS: [PartKind; 6] =
     [PartKind::Prompt, PartKind::Message, PartKind::Thought, PartKind::Call, PartKind::Output, PartKind::Error];
 
-pub struct Index {
+pub struct ArchiveIndex {
     pub connection: Connection,
 }
 
@@ -100,9 +100,9 @@ pub fn referred(line: &str) -> Option<u64> {
     u64::from_str_radix(line.strip_prefix('=')?, 16).ok()
 }
 
-impl Index {
+impl ArchiveIndex {
     /// For reading; `None` if there is none.
-    pub fn open(home: &Home) -> Result<Option<Index>, ArchiveError> {
+    pub fn open(home: &Home) -> Result<Option<ArchiveIndex>, ArchiveError> {
         let path = index_file(home);
         if !path.is_file() {
             return Ok(None);
@@ -110,30 +110,33 @@ impl Index {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
-        Ok(Some(Index { connection }))
+        // Another process may be making it.
+        let sql = "SELECT 1 FROM sqlite_schema WHERE name = 'words'";
+        let is_made = connection.query_row(sql, [], |_| Ok(())).optional()?.is_some();
+        Ok(is_made.then_some(ArchiveIndex { connection }))
     }
 
     /// For writing, up to date with the segments. The caller holds the lock of the archive.
-    pub fn open_writable(home: &Home) -> Result<Index, ArchiveError> {
+    pub fn open_writable(home: &Home) -> Result<ArchiveIndex, ArchiveError> {
         create_dir(&home.archive_dir())?;
-        let index = Index::create(home).or_else(|_| {
+        let index = ArchiveIndex::create(home).or_else(|_| {
             // A damaged index is made anew.
             remove(home)?;
-            Index::create(home)
+            ArchiveIndex::create(home)
         })?;
         index.catch_up(home)?;
         Ok(index)
     }
 
-    fn create(home: &Home) -> Result<Index, ArchiveError> {
+    fn create(home: &Home) -> Result<ArchiveIndex, ArchiveError> {
         let path = index_file(home);
         platform::with_mode(fs::OpenOptions::new().write(true).create(true).truncate(false), 0o600).open(&path)?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         connection
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;")?;
-        connection.execute_batch(SCHEMA)?;
-        Ok(Index { connection })
+        connection.execute_batch(&format!("BEGIN; {SCHEMA} COMMIT;"))?;
+        Ok(ArchiveIndex { connection })
     }
 
     pub fn begin(&self) -> Result<(), ArchiveError> {
@@ -144,23 +147,30 @@ impl Index {
         Ok(self.connection.execute_batch("COMMIT")?)
     }
 
-    /// Indexes blocks that are not indexed yet.
+    /// Indexes blocks that are not indexed yet. What a killed writer left of a block is cut off.
     fn catch_up(&self, home: &Home) -> Result<(), ArchiveError> {
-        for (number, path) in segments(home)? {
+        let all = segments(home)?;
+        let last = all.last().map(|(number, _)| *number);
+        for (number, path) in all {
             let done = self.indexed_to(number)?;
             let length = fs::metadata(&path)?.len();
             if done >= length {
                 continue;
             }
+            let mut torn_from = None;
             self.begin()?;
             each_block(home, number, &path, done, |found| {
                 match found {
-                    Found::Block(place, block) => self.add(place, &block)?,
-                    Found::Damaged { from, to } => self.set_damaged(number, from, to)?,
+                    FoundBlock::Block(place, block) => self.add(place, &block)?,
+                    FoundBlock::Damaged { from, to } if to == length && Some(number) == last => torn_from = Some(from),
+                    FoundBlock::Damaged { from, to } => self.set_damaged(number, from, to)?,
                 }
                 Ok(())
             })?;
             self.commit()?;
+            if let Some(from) = torn_from {
+                home.open(&path, Access::Overwrite)?.set_len(from)?;
+            }
         }
         Ok(())
     }
@@ -185,7 +195,7 @@ impl Index {
     /// Indexes one block.
     pub fn add(&self, place: BlockPlace, block: &Block) -> Result<(), ArchiveError> {
         let conversation = self.conversation_id(&block.head)?;
-        let Head { source, is_main, to, first_at, last_at, text_bytes, .. } = &block.head;
+        let BlockHead { source, is_main, to, first_at, last_at, text_bytes, .. } = &block.head;
         let millis = |at: &Option<Timestamp>| at.map(Timestamp::millis);
         self.connection
             .prepare_cached("INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
@@ -254,7 +264,7 @@ impl Index {
         Ok(at)
     }
 
-    fn conversation_id(&self, head: &Head) -> Result<i64, ArchiveError> {
+    fn conversation_id(&self, head: &BlockHead) -> Result<i64, ArchiveError> {
         let sql = "SELECT id FROM conversation WHERE agent = ?1 AND session = ?2";
         let name = params![head.agent.name(), head.session];
         if let Some(id) = self.connection.prepare_cached(sql)?.query_row(name, |row| row.get(0)).optional()? {
@@ -361,7 +371,7 @@ pub fn passages(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// Reads lines of blocks, and the lines they refer to. Keeps the blocks that it read last.
 pub struct LineReader<'a> {
     home: &'a Home,
-    index: &'a Index,
+    index: &'a ArchiveIndex,
     known: HashMap<i64, Option<std::rc::Rc<Block>>>,
 }
 
@@ -369,7 +379,7 @@ pub struct LineReader<'a> {
 const KEPT_BLOCKS_MAX: usize = 32;
 
 impl<'a> LineReader<'a> {
-    pub fn new(home: &'a Home, index: &'a Index) -> LineReader<'a> {
+    pub fn new(home: &'a Home, index: &'a ArchiveIndex) -> LineReader<'a> {
         LineReader { home, index, known: HashMap::new() }
     }
 
@@ -396,7 +406,7 @@ impl<'a> LineReader<'a> {
     }
 
     /// The part that a passage is in, and the head of its block.
-    pub fn part(&mut self, place: &PassagePlace) -> Result<Option<(Part, Head)>, ArchiveError> {
+    pub fn part(&mut self, place: &PassagePlace) -> Result<Option<(Part, BlockHead)>, ArchiveError> {
         let Some(block) = self.block(place.block)? else { return Ok(None) };
         let value = block.lines.get(place.line).and_then(|line| serde_json::from_slice(line.as_bytes()).ok());
         let part = value.and_then(|value| parts(&value).into_iter().nth(place.part));

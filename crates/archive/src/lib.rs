@@ -23,7 +23,7 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::view::StoreError;
 
 use self::clean::with_name;
-use self::index::{Index, LineReader, referred};
+use self::index::{ArchiveIndex, LineReader, referred};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -59,7 +59,7 @@ pub struct Conversation {
 
 /// What the archive has of a session; `None` if nothing.
 pub fn find(home: &Home, agent: Agent, session: &str) -> Result<Option<Conversation>, ArchiveError> {
-    match Index::open(home)? {
+    match ArchiveIndex::open(home)? {
         Some(index) => Ok(index.conversations(Some((agent, session)))?.pop()),
         None => Ok(None),
     }
@@ -67,12 +67,12 @@ pub fn find(home: &Home, agent: Agent, session: &str) -> Result<Option<Conversat
 
 /// Everything that the archive has, newest first.
 pub fn conversations(home: &Home) -> Result<Vec<Conversation>, ArchiveError> {
-    Index::open(home)?.map_or(Ok(Vec::new()), |index| index.conversations(None))
+    ArchiveIndex::open(home)?.map_or(Ok(Vec::new()), |index| index.conversations(None))
 }
 
 /// How many bytes of the archive cannot be read.
 pub fn damaged_bytes(home: &Home) -> Result<u64, ArchiveError> {
-    Index::open(home)?.map_or(Ok(0), |index| index.damaged_bytes())
+    ArchiveIndex::open(home)?.map_or(Ok(0), |index| index.damaged_bytes())
 }
 
 /// The cleaned lines of one of a conversation's transcripts, in their order. They are the agent's own JSON, so that the
@@ -84,7 +84,7 @@ pub fn lines(
     source: usize,
     take: &mut dyn FnMut(&str),
 ) -> Result<(), ArchiveError> {
-    let Some(index) = Index::open(home)? else { return Ok(()) };
+    let Some(index) = ArchiveIndex::open(home)? else { return Ok(()) };
     let wanted = conversation.sources.get(source).map(|path| path.to_string_lossy().into_owned());
     let mut reader = LineReader::new(home, &index);
     for (place, of, _) in index.blocks_of(conversation.agent, &conversation.session)? {

@@ -13,7 +13,7 @@ use cerberus_text::terms;
 use rusqlite::params;
 
 use crate::ArchiveError;
-use crate::index::{Index, KINDS, LineReader, PassagePlace, passages};
+use crate::index::{ArchiveIndex, KINDS, LineReader, PassagePlace, passages};
 
 /// A term that more passages have says little; only the newest of those count.
 const HITS_MAX: usize = 30_000;
@@ -54,7 +54,7 @@ pub struct FoundPassage {
 
 /// The passages that match best, best first.
 pub fn search(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, ArchiveError> {
-    let Some(index) = Index::open(home)? else { return Ok(Vec::new()) };
+    let Some(index) = ArchiveIndex::open(home)? else { return Ok(Vec::new()) };
     let asked = Query::parse(query.text);
     if asked.terms.is_empty() {
         return Ok(Vec::new());
@@ -79,7 +79,7 @@ pub fn search(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Ar
 }
 
 /// The terms that each passage has, one bit each, and what each term is worth.
-fn hits(index: &Index, asked: &Query) -> Result<(HashMap<i64, u32>, Vec<f64>), ArchiveError> {
+fn hits(index: &ArchiveIndex, asked: &Query) -> Result<(HashMap<i64, u32>, Vec<f64>), ArchiveError> {
     let all: usize = index.connection.query_row("SELECT coalesce(max(id), 0) FROM passage", [], |row| row.get(0))?;
     let mut hits: HashMap<i64, u32> = HashMap::new();
     let mut worths = Vec::new();
@@ -91,7 +91,7 @@ fn hits(index: &Index, asked: &Query) -> Result<(HashMap<i64, u32>, Vec<f64>), A
     Ok((hits, worths))
 }
 
-fn rows(index: &Index, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError> {
+fn rows(index: &ArchiveIndex, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError> {
     let quoted = format!("\"{}\"", term.text.replace('"', "\"\""));
     let matching = if term.wanted == WantedMatch::Beginning { format!("{quoted} *") } else { quoted };
     let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
@@ -102,7 +102,7 @@ fn rows(index: &Index, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError> {
 
 /// The passages to read, with the share of the query's worth that they have.
 fn shortlist(
-    index: &Index,
+    index: &ArchiveIndex,
     query: &PassageQuery,
     hits: &HashMap<i64, u32>,
     worths: &[f64],
@@ -135,7 +135,7 @@ fn shortlist(
 struct Meant(Option<std::collections::HashSet<i64>>);
 
 impl Meant {
-    fn of(index: &Index, query: &PassageQuery) -> Result<Meant, ArchiveError> {
+    fn of(index: &ArchiveIndex, query: &PassageQuery) -> Result<Meant, ArchiveError> {
         if query.projects.is_empty() && query.agent.is_none() && query.file.is_none() {
             return Ok(Meant(None));
         }

@@ -33,7 +33,7 @@ const LEVEL: i32 = 6;
 
 /// What a block holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Head {
+pub struct BlockHead {
     pub agent: Agent,
     pub session: String,
     pub project: ProjectId,
@@ -60,7 +60,7 @@ pub struct Head {
 /// One block, unpacked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    pub head: Head,
+    pub head: BlockHead,
     /// JSON lines of the transcript, or `=HASH` for a line that another block holds.
     pub lines: Vec<String>,
 }
@@ -77,7 +77,7 @@ impl Block {
     pub fn pack(&self) -> Result<Vec<u8>, ArchiveError> {
         let mut text = self.lines.join("\n").into_bytes();
         text.push(b'\n');
-        let head = serde_json::to_vec(&Head { text_bytes: text.len() as u64, ..self.head.clone() })?;
+        let head = serde_json::to_vec(&BlockHead { text_bytes: text.len() as u64, ..self.head.clone() })?;
         let lines = zstd::bulk::compress(&text, LEVEL)?;
         let mut packed = Vec::with_capacity(FRAME_BYTES + head.len() + lines.len());
         packed.extend_from_slice(MAGIC);
@@ -120,8 +120,8 @@ pub fn segment_path(home: &Home, number: u32) -> PathBuf {
 }
 
 /// What is at one place of a segment.
-pub enum Found {
-    Block(BlockPlace, Block),
+pub enum FoundBlock {
+    Block(BlockPlace, Box<Block>),
     /// Bytes that are no block, up to the next one or the end.
     Damaged {
         from: u64,
@@ -135,7 +135,7 @@ pub fn each_block(
     number: u32,
     path: &Path,
     from: u64,
-    mut take: impl FnMut(Found) -> Result<(), ArchiveError>,
+    mut take: impl FnMut(FoundBlock) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
     let mut file = home.open(path, Access::Read)?;
     let end = file.metadata()?.len();
@@ -144,11 +144,11 @@ pub fn each_block(
         match read_at(&mut file, number, at)? {
             Some((place, block)) => {
                 at += place.bytes;
-                take(Found::Block(place, block))?;
+                take(FoundBlock::Block(place, Box::new(block)))?;
             }
             None => {
                 let next = next_block(&mut file, number, at + 1, end)?;
-                take(Found::Damaged { from: at, to: next })?;
+                take(FoundBlock::Damaged { from: at, to: next })?;
                 at = next;
             }
         }
@@ -186,7 +186,7 @@ fn read_at(
     if checksum(&head, &lines) != number(12) {
         return Ok(None);
     }
-    let Ok(head) = serde_json::from_slice::<Head>(&head) else { return Ok(None) };
+    let Ok(head) = serde_json::from_slice::<BlockHead>(&head) else { return Ok(None) };
     let Ok(text) = zstd::bulk::decompress(&lines, head.text_bytes.min(BLOCK_BYTES_MAX as u64) as usize) else {
         return Ok(None);
     };

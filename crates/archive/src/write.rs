@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
-use cerberus_agents::conversation::{PartKind, parts, time_of};
+use cerberus_agents::conversation::{Call, PartKind, parts, time_of};
 use cerberus_os::fault;
 use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_os::outside;
@@ -21,8 +21,8 @@ use serde_json::Value;
 
 use crate::ArchiveError;
 use crate::clean::LineCleaner;
-use crate::index::{Index, LineReader, REFERENCE_BYTES_MIN, line_hash, reference, referred};
-use crate::segment::{self, BLOCK_TEXT_BYTES, Block, BlockPlace, Head, SEGMENT_BYTES, segment_path, segments};
+use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, line_hash, reference, referred};
+use crate::segment::{self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, segment_path, segments};
 
 /// A longer line is left out.
 const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -53,7 +53,7 @@ pub struct Source<'a> {
 /// The archive, locked for writing.
 pub struct Archive<'h> {
     home: &'h Home,
-    pub index: Index,
+    pub index: ArchiveIndex,
     keep: KeepFiles,
     /// The segment that is written to.
     number: u32,
@@ -66,7 +66,7 @@ impl<'h> Archive<'h> {
     /// Waits until no other process writes.
     pub fn open(home: &'h Home, keep: KeepFiles) -> Result<Archive<'h>, ArchiveError> {
         let lock = lock(home)?;
-        let index = Index::open_writable(home)?;
+        let index = ArchiveIndex::open_writable(home)?;
         let (number, file, offset) = last_segment(home)?;
         index.begin()?;
         Ok(Archive { home, index, keep, number, file, offset, _lock: lock })
@@ -83,7 +83,8 @@ impl<'h> Archive<'h> {
         let is_plain = plain == name;
         let known = self.known(source)?;
         let mut from = known.as_ref().map_or(0, |head| head.to);
-        let is_same = |head: &Head| is_plain && matches!(mark(source.path, from), Ok(Some(mark)) if mark == head.mark);
+        let is_same =
+            |head: &BlockHead| is_plain && matches!(mark(source.path, from), Ok(Some(mark)) if mark == head.mark);
         if is_plain && known.as_ref().is_some_and(|head| !is_same(head)) {
             // The agent wrote it anew.
             from = 0;
@@ -109,7 +110,7 @@ impl<'h> Archive<'h> {
         self.add_lines(source, known, 0, &mut || Ok(lines.next().map(|line| (line, to))), &|_| Ok(hash))
     }
 
-    fn known(&self, source: &Source) -> Result<Option<Head>, ArchiveError> {
+    fn known(&self, source: &Source) -> Result<Option<BlockHead>, ArchiveError> {
         let path = source.path.to_string_lossy();
         match self.index.last_block(source.agent, source.session, &path)? {
             Some(place) => Ok(segment::block(self.home, place)?.map(|block| block.head)),
@@ -120,7 +121,7 @@ impl<'h> Archive<'h> {
     fn add_lines(
         &mut self,
         source: &Source,
-        known: Option<Head>,
+        known: Option<BlockHead>,
         from: u64,
         next: &mut dyn FnMut() -> io::Result<Option<(Vec<u8>, u64)>>,
         mark: &dyn Fn(u64) -> io::Result<u64>,
@@ -221,24 +222,17 @@ pub fn lock(home: &Home) -> io::Result<File> {
     home.lock(&home.archive_dir().join("lock"))
 }
 
-/// The segment to append to, without the bytes that a killed writer left of a block.
+/// A head is not compressed, so it names no file.
+fn nameless(call: &Call) -> Call {
+    Call { file: call.file.as_ref().map(|_| String::new()), ..call.clone() }
+}
+
+/// The segment to append to, and its length.
 fn last_segment(home: &Home) -> Result<(u32, File, u64), ArchiveError> {
     let (number, path) = segments(home)?.pop().unwrap_or_else(|| (1, segment_path(home, 1)));
-    let mut end = 0;
-    if path.is_file() {
-        let mut damaged_from = None;
-        segment::each_block(home, number, &path, 0, |found| {
-            match found {
-                segment::Found::Block(place, _) => (end, damaged_from) = (place.offset + place.bytes, None),
-                segment::Found::Damaged { from, .. } => damaged_from = Some(from),
-            }
-            Ok(())
-        })?;
-        if damaged_from.is_some() {
-            home.open(&path, Access::Overwrite)?.set_len(end)?;
-        }
-    }
-    Ok((number, home.open(&path, Access::AppendOrCreate)?, end))
+    let file = home.open(&path, Access::AppendOrCreate)?;
+    let end = file.metadata()?.len();
+    Ok((number, file, end))
 }
 
 /// The lines that go into the next block.
@@ -282,7 +276,7 @@ impl Adding<'_> {
             return Ok(());
         }
         let source = self.source;
-        let head = Head {
+        let head = BlockHead {
             agent: source.agent,
             session: source.session.to_string(),
             project: source.location.project.clone(),
@@ -294,7 +288,7 @@ impl Adding<'_> {
             mark: mark(self.to)?,
             first_at: self.first_at.take(),
             last_at: self.last_at,
-            open: reducer.open.clone(),
+            open: reducer.open.iter().map(|(id, call)| (id.clone(), nameless(call))).collect(),
             text_bytes: self.bytes as u64,
         };
         archive.append(&Block { head, lines: std::mem::take(&mut self.lines) })?;

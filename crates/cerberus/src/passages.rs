@@ -1,5 +1,6 @@
 //! What the archive adds to a search: passages of conversations, beside what the view has found.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use cerberus_agents::conversation::PartKind;
@@ -55,9 +56,8 @@ fn find(context: &Context, store: &Store, query: &SearchQuery, file: Option<&str
     )?;
     let mut sessions: HashMap<(String, String), Option<SessionRow>> = HashMap::new();
     for FoundPassage { agent, session, .. } in &found {
-        let name = (agent.to_string(), session.clone());
-        if !sessions.contains_key(&name) {
-            sessions.insert(name, store.agent_session(*agent, session, context.clock.now)?);
+        if let Entry::Vacant(unknown) = sessions.entry((agent.to_string(), session.clone())) {
+            unknown.insert(store.agent_session(*agent, session, context.clock.now)?);
         }
     }
     let rows: Vec<SessionRow> = sessions.values().flatten().cloned().collect();

@@ -57,6 +57,9 @@ pub const CHECKPOINT_POINTS: [&str; 8] = [
 pub const FORGETTING_POINTS: [&str; 5] =
     ["rewrite-copied", "rewrite-listed", "rewrite-line", "rewrite-removed", "rewrite-folded"];
 
+/// The labelled points of writing the archive.
+pub const ARCHIVE_POINTS: [&str; 4] = ["archive-write", "archive-written", "archive-synced", "archive-done"];
+
 /// The labelled points of an exchange with a folder.
 pub const SYNC_POINTS: [&str; 11] = [
     "sync-state",

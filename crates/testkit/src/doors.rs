@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use cerberus_archive::segment::{FoundBlock, each_block, segments};
+use cerberus_os::home::Home;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
@@ -376,16 +378,34 @@ pub fn mcp(env: &TestEnv, calls: &[(&str, Value)]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
+/// The segments of the archive, unpacked.
+pub fn archived(env: &TestEnv) -> Vec<(PathBuf, String)> {
+    let home = Home::new(env.home());
+    let unpacked = |(number, path): (u32, PathBuf)| {
+        let mut text = String::new();
+        let read = each_block(&home, number, &path, 0, |found| {
+            if let FoundBlock::Block(_, block) = found {
+                text.push_str(&block.lines.join("\n"));
+            }
+            Ok(())
+        });
+        read.map(|()| (path, text)).ok()
+    };
+    segments(&home).unwrap_or_default().into_iter().filter_map(unpacked).collect()
+}
+
 /// The files of the home that hold these bytes anywhere, free pages and logs included.
 pub fn holding(env: &TestEnv, words: &str) -> Vec<PathBuf> {
     let mut folders = vec![env.home()];
     let mut found = Vec::new();
+    found.extend(archived(env).into_iter().filter(|(_, text)| holds(text.as_bytes(), words)).map(|(path, _)| path));
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if holds(&std::fs::read(&path).unwrap(), words) {
+            } else if holds(&std::fs::read(&path).unwrap_or_default(), words) {
+                // A process in the background may have removed it by now.
                 found.push(path);
             }
         }

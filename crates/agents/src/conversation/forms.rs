@@ -92,7 +92,7 @@ pub fn answer(object: &Object) -> Option<AnswerForm<'_>> {
     let (id, answers): (&str, &'static [&'static [&'static str]]) = match text(object, "type") {
         Some("tool_result") => ("tool_use_id", &[&["content"]]),
         Some("function_call_output" | "custom_tool_call_output") => ("call_id", &[&["output"]]),
-        _ if object.contains_key("response") && object.contains_key("name") => ("id", &[&["response"]]),
+        _ if object.get("response").is_some_and(Value::is_object) => ("id", &[&["response"]]),
         _ if object.contains_key("toolCallId") && object.contains_key("success") => {
             ("toolCallId", &[&["result"], &["error"]])
         }

@@ -129,9 +129,8 @@ impl Reader {
             "functionCall",
             "functionResponse",
         ] {
-            match object.get(key) {
-                Some(value @ (Value::Array(_) | Value::Object(_))) => self.read(value, role),
-                _ => {}
+            if let Some(value @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
+                self.read(value, role);
             }
         }
     }
@@ -148,7 +147,7 @@ impl Reader {
     fn call(&mut self, object: &Object, form: &CallForm) {
         let given = forms::at(object, form.arguments).map(forms::arguments).unwrap_or_default();
         let call = forms::awaited(form.tool, &given);
-        let text = forms::command(&given).or_else(|| call.file.clone()).unwrap_or_else(|| spelled(&given));
+        let text = forms::command(&given).unwrap_or_else(|| spelled(&given, call.file.as_deref()));
         let (id, tool) = (form.id.to_string(), form.tool.to_string());
         let part = Part { at: self.at, kind: PartKind::Call, text, tool: Some(tool), file: call.file, call: Some(id) };
         self.found.push(part);
@@ -190,9 +189,14 @@ fn role_of(object: &Object, role: Role) -> Role {
     }
 }
 
-/// The arguments of a call, one below the other.
-fn spelled(given: &Value) -> String {
+/// The arguments of a call, one below the other: of a file its path, and what is kept of its content.
+fn spelled(given: &Value, file: Option<&str>) -> String {
     match given {
+        Value::Object(object) if file.is_some() => {
+            let texts = object.values().filter_map(Value::as_str);
+            let kept = texts.filter(|text| !text.starts_with(NOT_KEPT) && Some(*text) != file);
+            file.into_iter().chain(kept).collect::<Vec<_>>().join("\n")
+        }
         Value::String(text) => text.clone(),
         Value::Object(object) => {
             let shown = |(key, value): (&String, &Value)| match value {

@@ -43,6 +43,8 @@ pub struct Reducer<'p> {
     pub keep: KeepFiles,
     /// The calls without an answer so far.
     pub open: BTreeMap<String, Call>,
+    /// The call whose own object has its answer, while that is read.
+    around: Option<Call>,
     /// Whether a call with these arguments leads to something private.
     pub is_private: &'p dyn Fn(&str, &Value) -> bool,
     /// What a tool printed, as it may be kept; `None` if all of it may.
@@ -50,18 +52,26 @@ pub struct Reducer<'p> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Cut {
+enum Reduction {
     Nothing,
     Contents,
     Private,
 }
 
-impl Reducer<'_> {
+impl<'p> Reducer<'p> {
+    pub fn new(
+        keep: KeepFiles,
+        is_private: &'p dyn Fn(&str, &Value) -> bool,
+        printed: &'p dyn Fn(&str) -> Option<String>,
+    ) -> Reducer<'p> {
+        Reducer { keep, open: BTreeMap::new(), around: None, is_private, printed }
+    }
+
     pub fn reduce(&mut self, line: &mut Value) {
-        let mut cut = Cut::Nothing;
+        let mut cut = Reduction::Nothing;
         self.walk(line, &mut cut);
         if let Some(object) = line.as_object_mut()
-            && cut != Cut::Nothing
+            && cut != Reduction::Nothing
         {
             for key in REPEATED {
                 if let Some(value) = object.get_mut(key) {
@@ -71,12 +81,13 @@ impl Reducer<'_> {
         }
     }
 
-    fn walk(&mut self, value: &mut Value, of_line: &mut Cut) {
+    fn walk(&mut self, value: &mut Value, of_line: &mut Reduction) {
         match value {
             Value::Array(all) => all.iter_mut().for_each(|value| self.walk(value, of_line)),
             Value::String(text) => cut_text(text),
             Value::Object(object) => {
                 SEALED.into_iter().for_each(|key| drop(object.remove(key)));
+                let outer = self.around.clone();
                 self.calls(object, of_line);
                 for (key, value) in object.iter_mut() {
                     if CHANGED.contains(&&**key) && self.keep == KeepFiles::Conversation && names_a_file(value) {
@@ -84,24 +95,25 @@ impl Reducer<'_> {
                     }
                     self.walk(value, of_line);
                 }
+                self.around = outer;
             }
             _ => {}
         }
     }
 
-    fn calls(&mut self, object: &mut Object, of_line: &mut Cut) {
+    fn calls(&mut self, object: &mut Object, of_line: &mut Reduction) {
         if let Some(form) = forms::call(object) {
             let given = forms::at(object, form.arguments).map(forms::arguments).unwrap_or_default();
             let mut call = forms::awaited(form.tool, &given);
             call.is_private = (self.is_private)(form.tool, &given);
             let (id, arguments, answers) = (form.id.to_string(), form.arguments, form.answers);
             let cut = self.cut_of(&call, false);
-            if cut != Cut::Nothing
+            if cut != Reduction::Nothing
                 && let Some(value) = forms::at_mut(object, arguments)
             {
                 let mut given = given;
                 match cut {
-                    Cut::Private => private(&mut given),
+                    Reduction::Private => private(&mut given),
                     _ => contents(&mut given, "", self.keep == KeepFiles::Edits),
                 }
                 *value = match value {
@@ -109,58 +121,60 @@ impl Reducer<'_> {
                     _ => given,
                 };
             }
-            match answers {
-                [] => drop(self.open.insert(id, call)),
-                answers => self.cut_answers(object, answers, Some(&call), of_line),
+            match answers.iter().any(|path| forms::at(object, path).is_some()) {
+                true => {
+                    self.cut_answers(object, answers, Some(&call), of_line);
+                    self.around = Some(call);
+                }
+                false => drop(self.open.insert(id, call)),
             }
         } else if let Some(form) = forms::answer(object) {
             let (id, answers) = (form.id.to_string(), form.answers);
-            let call = self.open.get(&id).cloned();
+            let call = self.open.remove(&id).or_else(|| self.around.clone());
             self.cut_answers(object, answers, call.as_ref(), of_line);
         }
     }
 
     /// An answer to a call that is not known may be anything.
-    fn cut_answers(&self, object: &mut Object, answers: &[&[&str]], call: Option<&Call>, of_line: &mut Cut) {
+    fn cut_answers(&self, object: &mut Object, answers: &[&[&str]], call: Option<&Call>, of_line: &mut Reduction) {
         let text: Vec<String> = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed).collect();
         let has_failed = forms::has_failed(object, &text.join("\n"));
-        let unknown = Call { file: Some(String::new()), ..Call::default() };
-        let cut = self.cut_of(call.unwrap_or(&unknown), has_failed);
+        let cut = call.map_or(Reduction::Contents, |call| self.cut_of(call, has_failed));
         for path in answers {
             match forms::at_mut(object, path) {
-                Some(value) if cut == Cut::Nothing => self.cut_printed(value, of_line),
+                Some(value) if cut == Reduction::Nothing => self.cut_printed(value, of_line),
                 Some(value) => apply(cut, value),
                 None => {}
             }
         }
-        if cut != Cut::Nothing {
+        if cut != Reduction::Nothing {
             *of_line = cut;
         }
     }
 
-    fn cut_printed(&self, value: &mut Value, of_line: &mut Cut) {
+    fn cut_printed(&self, value: &mut Value, of_line: &mut Reduction) {
         each_text(value, "", &mut |_, text| {
             if let Some(rest) = (self.printed)(text) {
                 *text = rest;
-                *of_line = Cut::Private;
+                *of_line = Reduction::Private;
             }
         });
     }
 
-    fn cut_of(&self, call: &Call, has_failed: bool) -> Cut {
+    fn cut_of(&self, call: &Call, has_failed: bool) -> Reduction {
         match call {
-            call if call.is_private => Cut::Private,
-            call if call.file.is_some() && !has_failed && self.keep != KeepFiles::Everything => Cut::Contents,
-            _ => Cut::Nothing,
+            call if call.is_private => Reduction::Private,
+            call if call.file.is_some() && !has_failed && self.keep != KeepFiles::Everything => Reduction::Contents,
+            _ => Reduction::Nothing,
         }
     }
 }
 
-fn apply(cut: Cut, value: &mut Value) {
+fn apply(cut: Reduction, value: &mut Value) {
     match cut {
-        Cut::Nothing => {}
-        Cut::Contents => contents(value, "", false),
-        Cut::Private => private(value),
+        Reduction::Nothing => {}
+        Reduction::Contents => contents(value, "", false),
+        Reduction::Private => private(value),
     }
 }
 

@@ -4,7 +4,6 @@ use cerberus_archive::update::Update;
 use cerberus_archive::{self as archive, ArchiveError, write};
 use cerberus_os::failures;
 use cerberus_record::id::Agent;
-use cerberus_record::time::Timestamp;
 use cerberus_store::config::KeepInArchive;
 use cerberus_store::summary::detached;
 use cerberus_store::view::{SessionRow, Store};
@@ -53,12 +52,12 @@ impl ArchiveArgs {
             archive::erase::delete(&context.home).hint("delete the folder `archive` in the home")?;
             return context.answer(&json!({"deleted": true}), || render::line("the archive is empty"));
         }
-        let keep = context.config()?.archive.keep;
+        let limits = context.config()?.archive;
         context.require_privacy_rules()?;
         let mut added = 0;
-        if let Some(keep) = keep.files() {
+        if let Some(keep) = limits.keep.files() {
             let store = context.swept_store()?;
-            let sessions = store.sessions(&[], Timestamp::EPOCH, context.clock.now)?;
+            let sessions = store.sessions(&[], limits.oldest(context.clock.now), context.clock.now)?;
             let surroundings = context.agent_surroundings();
             let mut update = Update::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
             let mut progress = Progress::new("sessions archived");
@@ -67,8 +66,9 @@ impl ArchiveArgs {
                 progress.at(done + 1, sessions.len());
             }
             added = update.finish().hint(ROOM)?;
+            expire(context)?;
         }
-        let held = Held::of(context)?;
+        let held = ArchiveHoldings::of(context)?;
         context.answer(&json!({"added_bytes": added, "archive": held.json()}), || render::line(&held.line()))
     }
 }
@@ -76,10 +76,12 @@ impl ArchiveArgs {
 const ROOM: &str = "what was archived is kept; make room, then run `cerberus archive`";
 
 fn in_background(context: &Context) -> Result<()> {
-    let Some(keep) = context.config()?.archive.keep.files() else { return Ok(()) };
+    // The home may be gone by now.
+    let limits = context.config()?.archive;
+    let Some(keep) = limits.keep.files().filter(|_| context.home.journal_dir().is_dir()) else { return Ok(()) };
     context.require_privacy_rules()?;
     let store = context.store()?;
-    let since = context.clock.now.minus(RECENT);
+    let since = limits.oldest(context.clock.now).max(context.clock.now.minus(RECENT));
     let mut sessions = store.newest_sessions(&[], since, context.clock.now)?;
     sessions.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     let surroundings = context.agent_surroundings();
@@ -92,11 +94,8 @@ fn in_background(context: &Context) -> Result<()> {
 /// Removes what is older or more than the settings allow.
 fn expire(context: &Context) -> Result<()> {
     let limits = context.config()?.archive;
-    Ok(archive::erase::expire(
-        &context.home,
-        limits.retention.map(|age| context.clock.now.minus(age.0)),
-        limits.max_size.map(|size| size.bytes),
-    )?)
+    let before = limits.oldest(context.clock.now);
+    Ok(archive::erase::expire(&context.home, before, limits.max_size.map(|size| size.bytes))?)
 }
 
 /// Archives transcripts that were imported. An import does not fail because of it.
@@ -122,7 +121,7 @@ pub fn conversation(context: &Context, session: &SessionRow) -> Result<Option<ar
 }
 
 /// What the archive holds.
-pub struct Held {
+pub struct ArchiveHoldings {
     conversations: usize,
     text_bytes: u64,
     bytes: u64,
@@ -131,17 +130,17 @@ pub struct Held {
     is_off: bool,
 }
 
-impl Held {
-    pub fn of(context: &Context) -> Result<Held> {
+impl ArchiveHoldings {
+    pub fn of(context: &Context) -> Result<ArchiveHoldings> {
         let all = archive::conversations(&context.home)?;
         let (bytes, index_bytes) = write::stored_bytes(&context.home);
-        Ok(Held {
+        Ok(ArchiveHoldings {
             conversations: all.len(),
             text_bytes: all.iter().map(|one| one.text_bytes).sum(),
             bytes,
             index_bytes,
             damaged_bytes: archive::damaged_bytes(&context.home)?,
-            is_off: context.config()?.archive.keep == KeepInArchive::Nothing,
+            is_off: context.config().is_ok_and(|config| config.archive.keep == KeepInArchive::Nothing),
         })
     }
 

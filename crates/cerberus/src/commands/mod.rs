@@ -132,7 +132,6 @@ commands! {
         Forget(forget::ForgetArgs),
         Install(install::InstallArgs),
         Import(import::ImportArgs),
-        Archive(archive::ArchiveArgs),
         Doctor(doctor::DoctorArgs),
         Try(try_out::TryArgs),
         #[cfg(feature = "loop")]
@@ -162,6 +161,8 @@ commands! {
         StatusLine(statusline::StatusLineArgs),
         #[command(hide = true)]
         Watch(watch::WatchArgs),
+        #[command(hide = true)]
+        Archive(archive::ArchiveArgs),
         #[command(hide = true)]
         Scan(scan::ScanArgs),
         #[command(hide = true)]

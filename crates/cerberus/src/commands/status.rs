@@ -17,7 +17,7 @@ use cerberus_store::sessions::sweep::derive_state;
 use cerberus_store::view::{FactFilter, SessionRow, Store};
 use serde_json::{Value, json};
 
-use super::archive::Held;
+use super::archive::ArchiveHoldings;
 use super::log::ListedJson;
 use super::pause::{self, storing};
 use super::project::ProjectFolders;
@@ -61,7 +61,7 @@ struct Glance {
     approved: usize,
     proposed: usize,
     kept: KeptAmount,
-    archive: Held,
+    archive: ArchiveHoldings,
     folders: ProjectFolders,
     shut: Option<StorageBlock>,
     /// Whether the user's checks are enforced here; `None` if there are none.
@@ -107,7 +107,7 @@ impl Glance {
             approved: count(MemoryStatus::Approved),
             proposed: count(MemoryStatus::Proposed),
             kept: KeptAmount::of(context, store)?,
-            archive: Held::of(context)?,
+            archive: ArchiveHoldings::of(context)?,
             folders: ProjectFolders::load(context, store, &located)?,
             shut: privacy::storage_block(&context.home, now, &located),
             checks: pause::checks(context),

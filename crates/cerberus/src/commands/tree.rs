@@ -35,7 +35,6 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("install", "Add Cerberus to the agents on this machine"),
             ("import", "Read the past sessions that your agents keep"),
-            ("archive", "Keep the conversations that agents delete"),
             ("sync", "One memory on every machine: exchange what is new"),
             ("share", "Share this project with your devices, or with a team"),
             ("doctor", "What works, what failed, how to fix it"),

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, ensure};
+use cerberus_os::home::create_dir;
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -95,6 +96,9 @@ fn show(line: &dyn Fn(&str)) -> anyhow::Result<String> {
         sandbox.dir.display()
     );
     std::fs::create_dir_all(sandbox.project().join("internal"))?;
+    // Nothing may outlive the sandbox.
+    create_dir(&sandbox.dir.join("home"))?;
+    std::fs::write(sandbox.dir.join("home/config.toml"), "[archive]\nkeep = \"nothing\"\n")?;
     line("This runs in a sandbox with a project called hydra. Nothing outside it is touched.\n");
 
     let mut agent = start_agent(&sandbox)?;

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use cerberus_os::fault::FORGETTING_POINTS;
+use cerberus_testkit::doors::archived;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ use crate::env;
 /// Every file in the home that holds the words.
 pub fn holding(env: &TestEnv, words: &str) -> Vec<String> {
     let (mut folders, mut found) = (vec![env.home()], Vec::new());
+    let unpacked = archived(env).into_iter().filter(|(_, text)| text.contains(words));
+    found.extend(unpacked.map(|(path, text)| format!("{}: {text}", path.display())));
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

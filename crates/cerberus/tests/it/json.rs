@@ -248,6 +248,7 @@ fn every_command_prints_what_is_documented() {
         &["install", "--agent", "claude-code"],
         &["uninstall"],
         &["import"],
+        &["archive"],
         &["doctor"],
         &["try"],
         &["pause", "--for", "2h"],

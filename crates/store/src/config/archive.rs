@@ -1,6 +1,7 @@
 //! `[archive]`: what is kept of conversations, for how long, and how much of it.
 
 use cerberus_agents::conversation::reduce::KeepFiles;
+use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use super::{Age, ByteSize};
@@ -13,6 +14,13 @@ pub struct ArchiveConfig {
     pub retention: Option<Age>,
     /// The limit for the archive without its index. The oldest conversations are removed.
     pub max_size: Option<ByteSize>,
+}
+
+impl ArchiveConfig {
+    /// What ended earlier is not kept.
+    pub fn oldest(&self, now: Timestamp) -> Timestamp {
+        self.retention.map_or(Timestamp::EPOCH, |Age(age)| now.minus(age))
+    }
 }
 
 /// What is kept of a conversation.

@@ -1,5 +1,6 @@
 //! Finds an agent's transcript files and reads them, plain or compressed. Never writes.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub fn reader(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz") => Box::new(BufReader::new(MultiGzDecoder::new(file))),
         // Only whole sessions are compressed this way.
-        Some("zst") => Box::new(io::Cursor::new(unpack_zstd(file, TRANSCRIPT_BYTES_MAX)?)),
+        Some("zst") => Box::new(VecDeque::from(unpack_zstd(file, TRANSCRIPT_BYTES_MAX)?)),
         _ => Box::new(file),
     })
 }

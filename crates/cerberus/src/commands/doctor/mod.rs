@@ -1,6 +1,7 @@
 //! `cerberus doctor`: what is installed, what works, what failed recently, and how to fix it.
 //!
-//! It checks and measures. It changes nothing, except that `--rebuild` rebuilds the view.
+//! It checks and measures. It changes nothing, except that `--rebuild` rebuilds the view and the index of
+//! the archive.
 
 mod agents;
 mod latency;
@@ -18,6 +19,7 @@ use cerberus_store::view::{self, Store};
 use serde::Serialize;
 use serde_json::json;
 
+use super::archive::ArchiveHoldings;
 use super::pause;
 use super::project::ProjectFolders;
 use crate::context::{Context, home_repair};
@@ -29,7 +31,7 @@ use crate::render;
 /// Exits 1 if anything is BAD.
 #[derive(clap::Args)]
 pub struct DoctorArgs {
-    /// Rebuild the view from the journal first; no data is lost
+    /// Rebuild the view from the journal and the index of the archive first; no data is lost
     #[arg(long)]
     rebuild: bool,
 }
@@ -77,11 +79,14 @@ impl DoctorArgs {
             let mut store = context.store()?;
             fold::rebuild(&context.home, &mut store)
                 .hint("no data was lost; try again when no other command is running")?;
+            drop(store);
+            cerberus_archive::erase::rebuild(&context.home)?;
         }
         let mut checks = vec![home(context), journal(context)];
         let (view, store) = view(context);
         checks.extend([view, settings(context), storing(context), summary::check(context, store.as_ref())]);
         checks.extend(checked(context, store.as_ref()));
+        checks.push(archive(context));
         checks.push(leaves(context));
         checks.extend(store.as_ref().and_then(|store| project(context, store)));
         checks.extend(store.iter().flat_map(|store| sync(context, store)));
@@ -160,6 +165,23 @@ fn view(context: &Context) -> (HealthCheck, Option<Store>) {
     let torn = render::count(torn, "torn record");
     let detail = format!("up to date; skipped {torn} and {unknown} of a newer version");
     (good("view", detail), Some(store))
+}
+
+fn archive(context: &Context) -> HealthCheck {
+    match cerberus_archive::erase::damage(&context.home) {
+        Err(error) => bad("archive", error.to_string(), "cerberus doctor --rebuild"),
+        Ok((0, 0)) => match ArchiveHoldings::of(context) {
+            Ok(held) => good("archive", held.line()),
+            Err(failure) => bad("archive", failure.error.to_string(), "cerberus doctor --rebuild"),
+        },
+        Ok((0, aside)) => good(
+            "archive",
+            format!("{} with damage set aside; what could be read was kept", render::count(aside, "segment")),
+        ),
+        Ok((bytes, _)) => {
+            bad("archive", format!("{} cannot be read", render::bytes(bytes)), "cerberus doctor --rebuild")
+        }
+    }
 }
 
 fn settings(context: &Context) -> HealthCheck {
