@@ -15,7 +15,8 @@ use cerberus_os::home::Home;
 use cerberus_record::clean::text::line;
 use cerberus_record::id::Agent;
 use cerberus_store::config::ConfigError;
-use cerberus_store::hook::answer::{self, AnswerError};
+use cerberus_store::hook::answer::{self, AnswerError, HookAnswer};
+use cerberus_store::hook::before as before_tool;
 use cerberus_store::hook::capture::{self, CaptureError, CaptureResult, PendingAnswer, Trigger};
 use cerberus_store::hook::subagent;
 use cerberus_store::sessions::shell_edits;
@@ -135,11 +136,13 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let waiting = match capture::capture(home, clock, agent, &payload, &variable)? {
         CaptureResult::Done => return Ok(()),
         CaptureResult::Other => {
-            let told = subagent::answer(home, clock, &context::user_folders, agent, &payload)?;
-            return match told {
-                Some(_) => print(told),
-                None => print(before::before_tool(home, clock, agent, &payload, &variable)?),
-            };
+            if let Some(told) = subagent::answer(home, clock, &context::user_folders, agent, &payload)? {
+                return print(Some(told));
+            }
+            if let Some(refusal) = before::before_tool(home, clock, agent, &payload, &variable)? {
+                return print(Some(refusal));
+            }
+            return deliver(home, clock, before_tool::answer(home, clock, agent, &payload)?);
         }
         CaptureResult::Pending(waiting) => waiting,
     };
@@ -152,11 +155,13 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         }
     }
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
-    let Some(answer) =
-        answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting, capabilities::ALL)?
-    else {
-        return Ok(());
-    };
+    let folders = context::user_folders();
+    deliver(home, clock, answer::answer(home, clock, &folders, &surroundings, &waiting, capabilities::ALL)?)
+}
+
+/// Tells the agent something, and records the receipt for it.
+fn deliver(home: &Home, clock: &Clock, answer: Option<HookAnswer>) -> Result<(), HookError> {
+    let Some(answer) = answer else { return Ok(()) };
     let mut out = std::io::stdout();
     // If the client no longer reads, the reply was not delivered and is not confirmed.
     if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {

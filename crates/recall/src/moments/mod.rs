@@ -1,7 +1,9 @@
 //! What a session is told at a moment that calls for it, besides its brief. Silence is the default.
 //!
 //! - `seen`: a command fails with an error that was solved before.
+//! - `live`: somebody else is at work on the same files.
 //!
 //! Pure: what happened before is an argument. Nothing that other programs printed is ever told as advice.
 
+pub mod live;
 pub mod seen;

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cerberus_os::process;
 use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_recall::brief::rank::SessionWork;
@@ -20,7 +19,7 @@ use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::ours::SUMMARY_TITLE;
 use cerberus_record::seed::expiry;
-use cerberus_record::session::{CARRY_OVER, Process, SILENCE_MAX, SessionStatus};
+use cerberus_record::session::{CARRY_OVER, SessionStatus};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
@@ -31,7 +30,7 @@ use crate::brief::survey::{self, Survey, View};
 use crate::project::guides::UserFolders;
 use crate::project::identity::{self, Located};
 use crate::same_project::joined::JoinedProject;
-use crate::sessions::find::Recent;
+use crate::sessions::find::{Recent, is_running};
 use crate::view::{self, Asks, CarriedFacts, FactFilter, SessionRow, Store, SummaryRow};
 
 /// The topic of a session is taken from this many of its last prompts.
@@ -433,16 +432,6 @@ fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) ->
         found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt, files: Vec::new() });
     }
     Ok(found)
-}
-
-/// Whether its program runs on this machine, or reported something a moment ago.
-fn is_running(session: &SessionRow, now: Timestamp) -> bool {
-    session.state.status == SessionStatus::Active
-        && session.device.is_none()
-        && match &session.process {
-            Some(known) => process::probe(known) == Process::Running,
-            None => now.since(session.last_activity) <= SILENCE_MAX,
-        }
 }
 
 /// The sessions that changed files, and when they last did.

@@ -31,6 +31,7 @@ use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::notes;
+use crate::moments::live;
 use crate::moments::seen::{self, Told};
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
@@ -75,7 +76,7 @@ pub enum AnswerError {
 #[derive(Debug)]
 pub struct HookAnswer {
     pub reply: String,
-    receipt: Record<'static>,
+    pub(super) receipt: Record<'static>,
 }
 
 /// What to tell now; `None` if there is nothing, or another hook told it.
@@ -197,6 +198,7 @@ fn prepare(
         capability.before_brief(home, clock, store).map_err(AnswerError::Capability)?;
     }
     store.make_digests(&recent.joined.ids);
+    live::note_shared(home, store, &pending.located, (pending.agent, &pending.session), clock.now)?;
     Ok(Some(recent).filter(|_| !is_changed))
 }
 
@@ -405,7 +407,7 @@ fn redline_notice(
     }
 }
 
-fn receipt(
+pub(super) fn receipt(
     home: &Home,
     source: Option<StartSource>,
     codes: impl IntoIterator<Item = String>,

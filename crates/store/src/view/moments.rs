@@ -4,6 +4,7 @@ use cerberus_recall::extract::ExtractedFacts;
 use cerberus_recall::moments::seen::SeenStep;
 use cerberus_record::clean::text::clip;
 use cerberus_record::event::{Outcome, Record, ToolUse};
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::runs::RunVerdict;
 use cerberus_record::time::Timestamp;
@@ -116,6 +117,28 @@ impl Store {
         let sql = "SELECT signature FROM command WHERE session = ?1 AND signature IS NOT NULL AND at <= ?2
             AND event > coalesce((SELECT event FROM prompt WHERE session = ?1 AND at <= ?2
                 ORDER BY event DESC LIMIT 1 OFFSET 1), 0) ORDER BY event DESC LIMIT 8";
+        self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
+    }
+
+    /// When a session last had to do with a file in one of these ways.
+    pub fn last_touch(
+        &self,
+        session: &SessionRow,
+        path: &str,
+        kinds: &[FactKind],
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>> {
+        let kinds = kinds.iter().map(|kind| format!("'{}'", kind.word())).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT at FROM fact WHERE session = ?1 AND path = ?2 AND kind IN ({kinds}) AND at <= ?3 ORDER BY at DESC LIMIT 1"
+        );
+        Ok(self.rows(&sql, params![session.row, path, now.millis()], |row| time(row, 0))?.pop())
+    }
+
+    /// The files that a session edited, the last edited first.
+    pub fn edited_files(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL AND at <= ?2
+            GROUP BY path ORDER BY max(event) DESC";
         self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
     }
 }

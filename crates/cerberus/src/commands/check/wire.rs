@@ -1,12 +1,14 @@
-//! Adds the hook before tool uses to the agents that we are installed in, and removes it when no rule is enforced.
+//! Adds the hook before tool uses to the agents that we are installed in, and removes it when nobody needs it.
 
 use std::path::PathBuf;
 
+use cerberus_agents::host::Occasion;
 use cerberus_agents::install::wiring::{self, Repair};
 use cerberus_agents::install::{self, InstallScope};
 use cerberus_agents::settings::{InstallTarget, check_events};
 use cerberus_checks::enforce;
 use cerberus_record::id::Agent;
+use cerberus_store::config;
 
 use crate::commands::install::client;
 use crate::context::Context;
@@ -26,13 +28,19 @@ pub fn is_enforcing(context: &Context) -> bool {
     enforce::are_on(&context.home)
 }
 
+/// Whether an agent needs the hook before tool uses: a rule is enforced, or the agent is told there what others work on.
+pub fn needs_hook(context: &Context, agent: Agent) -> bool {
+    let is_told = || config::load(&context.home).is_ok_and(|config| config.moments.live);
+    is_enforcing(context) || cerberus_agents::accepts(agent, Occasion::Before) && is_told()
+}
+
 /// Brings the settings of all agents that run our hooks in line with the rules. Returns what changed.
 pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
     let surroundings = context.agent_surroundings();
-    let checks = is_enforcing(context);
     let mut changed = Vec::new();
     let _lock = wiring::lock(&context.home).ok();
     for profile in install::ALL {
+        let checks = needs_hook(context, profile.agent);
         for scope in InstallScope::ALL {
             for file in (profile.files)(&surroundings, scope) {
                 if check_events(file.parts).next().is_none() {
