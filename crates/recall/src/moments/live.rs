@@ -3,7 +3,7 @@
 
 use cerberus_record::clean::text;
 use cerberus_record::fact::FactKind;
-use cerberus_record::shell::{self, CommandLevel, SimpleCommand, joined};
+use cerberus_record::shell::{self, CommandLevel, SimpleCommand};
 use cerberus_record::time::Timestamp;
 
 use crate::brief::repository::names;
@@ -48,11 +48,8 @@ fn with_folder<'a, 'w>(folder: &str, mut words: &'a [&'w str]) -> (String, &'a [
     let mut folder = folder.to_string();
     while let [first, rest @ ..] = words {
         words = match (*first, rest) {
-            ("-C", [path, rest @ ..]) => {
-                folder = joined(&folder, path);
-                rest
-            }
-            ("-c", [_, rest @ ..]) => rest,
+            // The folder after `-C` is known already.
+            ("-C" | "-c", [_, rest @ ..]) => rest,
             (option, rest) if option.starts_with('-') => {
                 // It works on files elsewhere.
                 if option.starts_with("--git-dir") || option.starts_with("--work-tree") {

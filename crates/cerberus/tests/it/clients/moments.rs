@@ -115,3 +115,20 @@ fn claude_code_is_told_who_else_is_at_work() {
 fn codex_is_told_who_else_is_at_work() {
     a_session_beside_one_at_work(&Codex);
 }
+
+#[test]
+fn claude_code_is_told_its_rules_again_after_a_compaction() {
+    let stage = Stage::new(&ClaudeCode);
+    std::fs::write(stage.scratch.repo().join("CLAUDE.md"), "- NEVER edit `gen/` by hand.\n").unwrap();
+    let told = "rule:NEVER edit `gen/` by hand (CLAUDE.md)";
+    let server = ModelServer::start([Reply::text("Hello.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), "Say hello"));
+    assert!(!request_text(&server.main_requests()[0]).contains(told));
+    let server = ModelServer::start([Reply::text("The user said hello.")]);
+    finish(&mut ClaudeCode.compact(&stage.place(&server)).unwrap());
+    let server = ModelServer::start([Reply::text("Hello again.")]);
+    finish(&mut ClaudeCode.resume(&stage.place(&server), "And again"));
+    let requests = server.main_requests();
+    let text = request_text(&requests[0]);
+    assert_eq!(times(&text, told), 1, "{text}");
+}
