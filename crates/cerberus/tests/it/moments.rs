@@ -313,43 +313,47 @@ const GUIDE: &str = "# Hydra\n\nA proxy. The cache is not persisted.\n\n- Run `m
 
 #[test]
 fn after_a_compaction_the_rules_of_the_project_are_told_again() {
-    let env = env();
+    let mut env = env();
     std::fs::write(env.project().join("CLAUDE.md"), GUIDE).unwrap();
     write(&env, "s", "t0", "a.rs");
-    env.ok(&["memory", "add", "Write short commits", "--category", "rule"]);
+    env.ok(&["memory", "learn", "Write short commits"]);
     let told = env.start("s", "startup");
     assert!(!told.contains("CLAUDE.md"), "it reads the file itself: {told}");
-    let hook = |session: &str| -> Value {
-        serde_json::from_str(&env.hook(session, "SessionStart", json!({"source": "compact"}))).unwrap()
+    let compact = |env: &TestEnv| -> Value {
+        serde_json::from_str(&env.hook("s", "SessionStart", json!({"source": "compact"}))).unwrap()
     };
-    let reply = hook("s");
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    let reply = compact(&env);
     let told = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     let rules: Vec<&str> = told.lines().filter(|line| line.starts_with("rule:")).collect();
     assert_eq!(
         rules,
         [
             "rule:NEVER edit `gen/` by hand (CLAUDE.md)",
+            "rule:Use pnpm, not npm (CLAUDE.md)",
             "rule:Never use npm (CLAUDE.md)",
             "rule:Run `make test` before you finish (CLAUDE.md)",
             "rule:Write short commits",
         ]
     );
-    let notice = "cerberus: 2 rules of this project can be enforced: cerberus check list --possible";
-    assert_eq!(reply["systemMessage"], notice);
-    assert_eq!(hook("s").get("systemMessage"), None, "offered once");
+    let notice = "rules of this project can be enforced: cerberus check list --possible";
+    assert!(reply["systemMessage"].as_str().unwrap().ends_with(notice), "{reply}");
+    env.set_now(Some("2026-01-22T15:00:00Z"));
+    assert_eq!(compact(&env).get("systemMessage"), None, "offered once");
     let shown = env.ok(&["show"]);
-    assert!(shown.contains("rule:3 of CLAUDE.md"), "{shown}");
+    assert!(shown.contains("rule:4 of CLAUDE.md"), "{shown}");
     let explained = env.ok(&["brief", "--source", "compact", "--explain"]);
     assert!(explained.contains("told again after a compaction"), "{explained}");
 }
 
 #[test]
 fn however_many_rules_there_are_few_are_told_again() {
-    let env = env();
+    let mut env = env();
     write(&env, "s", "t0", "a.rs");
     let before = env.start("s", "compact");
     let many: String = (0..300).map(|number| format!("- Never do thing number {number} in here.\n")).collect();
     std::fs::write(env.project().join("AGENTS.md"), many).unwrap();
+    env.set_now(Some("2026-01-22T14:00:00Z"));
     let told = env.start("s", "compact");
     let rules: Vec<&str> = told.lines().filter(|line| line.ends_with("(AGENTS.md)")).collect();
     assert!(rules.len() > 5 && real_tokens(&rules.join("\n")) <= 250, "{told}");
