@@ -63,6 +63,10 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     assert_eq!(failed(&env, "second", "u2", "python run.py", &elsewhere), "", "once per session");
     let shown = env.ok(&["show"]);
     assert!(shown.contains("seen:uv pip install pyyaml"), "{shown}");
+    assert_eq!(env.json(&["stats"])["told"]["moments"]["remedies_used"], 0);
+    ran(&env, "second", "u9", "uv pip install pyyaml");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 known failure told in between, what helped was done after 1"), "{stats}");
     let other = NO_MODULE.replace("yaml", "toml");
     assert_eq!(failed(&env, "second", "u3", "python run.py", &other), "", "another module");
     assert_eq!(failed(&env, "second", "u4", "python run.py", "Exit code 1"), "", "it says nothing");
@@ -214,6 +218,9 @@ fn who_edits_a_file_of_a_session_at_work_is_told_once() {
     assert_eq!(before_edit(&env, "b", "b3", "src/lexer.rs"), None, "nobody else changed it");
     let shown = env.ok(&["show"]);
     assert!(shown.contains("changed src/parser.rs"), "{shown}");
+    read(&env, "b", "b9", "src/parser.rs");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 file of another session at work told in between, 1 read afterwards"), "{stats}");
     // The other one is told as well, of what it has not seen.
     write(&env, "b", "b4", "src/lexer.rs");
     env.set_now(Some("2026-01-22T13:38:14Z"));
@@ -243,6 +250,8 @@ fn a_git_command_that_would_take_away_work_is_held_once() {
     assert_eq!(before_command(&env, "b", "b2", "git checkout main"), None, "it insists");
     assert_eq!(before_command(&env, "b", "b3", "git stash"), None, "it knows");
     assert_eq!(before_command(&env, "a", "a2", "git stash"), None, "that is its own work");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 git command held for another session at work"), "{stats}");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! another form, commands that were run, files that were changed. The agent's own sentence may say why. What failed
 //! again later, or passed without anything being done, has no remedy.
 
+use std::collections::HashSet;
+
 use cerberus_record::clean::instruction::is_instruction;
 use cerberus_record::clean::text::{self, clip};
 use cerberus_record::ours::{self, SEEN};
@@ -11,6 +13,7 @@ use cerberus_record::runs::{self, is_preparation};
 use cerberus_record::shell::{self, Simple};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
+use cerberus_text::words::Words;
 
 use crate::brief::stopped::{age, sentences_of};
 
@@ -257,26 +260,16 @@ fn shown(command: &str) -> String {
 
 /// The agent's sentence that is about this failure: it names something of it.
 fn sentence(message: &str, error: &str, remedy: &Remedy) -> Option<String> {
-    let names = words(&format!("{error} {}", remedy.ran.join(" ")));
-    let score = |sentence: &String| words(sentence).iter().filter(|word| names.contains(word)).count();
+    let names = Words::of(&format!("{error} {}", remedy.ran.join(" ")));
+    // Short words are mostly grammar.
+    let is_named = |word: &&str| word.chars().count() >= 4 && names.iter().any(|name| name == *word);
+    let score = |sentence: &String| Words::of(sentence).iter().filter(is_named).collect::<HashSet<_>>().len();
     let told = sentences_of(message).filter(|sentence| {
         sentence.chars().count() <= SENTENCE_CHARS_MAX && !ours::is_ours(sentence) && !is_instruction(sentence)
     });
     let best = told.map(|sentence| (score(&sentence), sentence)).max_by_key(|(score, _)| *score);
     best.filter(|(score, _)| *score >= 2)
         .map(|(_, sentence)| text::line(&sentence, SENTENCE_CHARS_MAX).replace('"', "'"))
-}
-
-/// Words that are more than grammar.
-fn words(text: &str) -> Vec<String> {
-    let mut all: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.chars().count() >= 4)
-        .map(str::to_lowercase)
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use cerberus_agents::action::{Action, WrittenFile};
 use cerberus_agents::before::Before;
 use cerberus_os::home::Home;
 use cerberus_recall::moments::live::{self, GitSweep, covers};
+use cerberus_recall::moments::told;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::session::CARRY_OVER;
@@ -179,7 +180,7 @@ fn edited(
         let seen = store.last_touch(own, file, &[FactKind::File, FactKind::Read], now)?;
         if seen.is_none_or(|seen| seen < changed) {
             let text = live::edit_told(&other.agent, file, changed, now);
-            let code = format!("{}{} changed {file}", FactKind::Live.prefix(), other.id);
+            let code = told::changed_code(other.id.as_str(), file);
             return Ok(Some(LiveTold { text, code, is_held: false }));
         }
     }
@@ -212,7 +213,7 @@ fn swept(
     files.retain(|file| uncommitted.contains(file));
     Ok((!files.is_empty()).then(|| LiveTold {
         text: live::sweep_told(&other.agent, &files, &sweep.name),
-        code: format!("{}{} has not committed", FactKind::Live.prefix(), other.id),
+        code: told::held_code(other.id.as_str()),
         is_held: true,
     }))
 }

@@ -135,6 +135,14 @@ impl Store {
         Ok(self.rows(&sql, params![session.row, path, now.millis()], |row| time(row, 0))?.pop())
     }
 
+    /// Whether a session ran a command that contains these words, or edited the file of this name, since a time.
+    pub fn has_done(&self, session: &SessionRow, words: &str, since: Timestamp, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT 1 FROM command WHERE session = ?1 AND instr(text, ?2) > 0 AND at BETWEEN ?3 AND ?4
+            UNION ALL SELECT 1 FROM fact WHERE session = ?1 AND kind = 'file' AND path = ?2 AND at BETWEEN ?3 AND ?4 LIMIT 1";
+        let found = self.rows(sql, params![session.row, words, since.millis(), now.millis()], |_| Ok(()))?;
+        Ok(!found.is_empty())
+    }
+
     /// The files that a session edited, the last edited first.
     pub fn edited_files(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL AND at <= ?2
