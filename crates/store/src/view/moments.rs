@@ -7,6 +7,7 @@ use cerberus_record::event::{Outcome, Record, ToolUse};
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::runs::RunVerdict;
+use cerberus_record::shell::{self, Join};
 use cerberus_record::time::Timestamp;
 use rusqlite::params;
 
@@ -52,7 +53,8 @@ impl FoldTransaction<'_> {
         let passed = match (extracted.run.as_ref().map(|(_, run)| run.verdict), used.outcome) {
             (Some(RunVerdict::Green), _) => Some(true),
             (Some(RunVerdict::Red), _) | (_, Outcome::Failed) => Some(false),
-            (_, Outcome::Done) => Some(true),
+            // The status of a pipe is that of its last command.
+            (_, Outcome::Done) if !is_piped(command) => Some(true),
             _ => None,
         };
         // What failed elsewhere was solved elsewhere.
@@ -63,6 +65,10 @@ impl FoldTransaction<'_> {
         self.run(sql, params![source.event, source.session, source.at.millis(), signature, passed, text])?;
         Ok(())
     }
+}
+
+fn is_piped(command: &str) -> bool {
+    command.contains('|') && shell::read(command).line().iter().any(|simple| simple.join == Join::Pipe)
 }
 
 impl Store {
