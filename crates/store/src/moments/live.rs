@@ -112,7 +112,7 @@ pub enum LiveRisk {
     /// It changes these files.
     Edit(Vec<String>),
     /// It changes what is not committed.
-    Sweep(GitSweep, Located),
+    Sweep(GitSweep, Box<Located>),
 }
 
 /// The risk, if the working tree is shared.
@@ -130,7 +130,7 @@ pub fn risk(home: &Home, before: &Before, located: &Located) -> Option<LiveRisk>
                 (sweep, there)
             });
             let (sweep, there) = { swept }.find(|(_, there)| shared.has(&there.root))?;
-            Some(LiveRisk::Sweep(sweep, there))
+            Some(LiveRisk::Sweep(sweep, Box::new(there)))
         }
     }
 }
