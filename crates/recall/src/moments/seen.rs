@@ -69,9 +69,10 @@ pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
                 found.changed.retain(|known| known != path);
                 found.changed.push(path.clone());
             }
-            SeenStep::Ran { command, passed: Some(true) } => {
+            SeenStep::Ran { passed: Some(false), .. } => {}
+            SeenStep::Ran { command, passed } => {
                 let essence = Essence::of(command);
-                if essence == asked || essence.is_form_of(&asked) {
+                if *passed == Some(true) && (essence == asked || essence.is_form_of(&asked)) {
                     found.is_other = without_output(command) != without_output(failed);
                     // Another form is the remedy itself; what else was done is work.
                     if essence != asked {
@@ -87,7 +88,6 @@ pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
                     found.ran.push(plain(command));
                 }
             }
-            SeenStep::Ran { .. } => {}
         }
     }
     None
@@ -317,6 +317,10 @@ mod tests {
         let steps = [failed("npm test"), ran("git status"), ran("npm ci"), changed("src/a.ts"), ran("npm test")];
         let found = remedy("npm test", &steps).unwrap();
         assert_eq!((found.ran, found.changed, found.is_other), (vec!["npm ci".into()], vec!["src/a.ts".into()], false));
+        let unknown = |command: &str| SeenStep::Ran { command: command.to_string(), passed: None };
+        let hidden = remedy("npm test", &[unknown("npm ci | tail -3"), unknown("npm test | tail"), ran("npm test")]);
+        assert_eq!(hidden.unwrap().ran, ["npm ci | tail -3"], "how it ended is not known, but that it was run");
+        assert_eq!(remedy("npm test", &[ran("npm ci"), unknown("npm test | tail")]), None, "a pipe hides a status");
         assert_eq!(remedy("npm test", &[ran("npm test")]), None, "it passed by itself");
         assert_eq!(remedy("npm test", &[ran("npm test 2>&1 | tail -5")]), None, "only its output was cut");
         let form = remedy("x run test", &[changed("src/a.ts"), ran("run test")]).unwrap();

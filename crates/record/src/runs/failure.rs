@@ -120,7 +120,7 @@ fn alarm(line: &str) -> Alarm {
         let word = from[..end].to_ascii_lowercase();
         rest = &from[end..];
         let is_announcing = ANNOUNCING.iter().any(|ending| word == *ending || ends_a_name(&word, ending));
-        if is_announcing && rest.starts_with([':', '[', '!', '(']) {
+        if is_announcing && rest.starts_with([':', '[', '!']) {
             return Alarm::Announced;
         }
         let is_phrase = matches!((&*before, &*word), ("not", "found") | ("no", "such") | ("could", "not"));
@@ -245,8 +245,7 @@ mod tests {
         for silent in ["", "Exit code 1", "0 errors, 3 files", "error: 7", "all good", "\u{0}\u{1}\u{2}"] {
             assert_eq!(line(silent), None, "{silent:?}");
         }
-        let trace =
-            "    raise RuntimeError(\n    raise self._exception\n 89 | throw new Error('no');\n> 3 | error: x y z\n";
+        let trace = "    raise RuntimeError(\n    raise RuntimeError('no such port')\n    raise self._exception\n 89 | throw new Error('no');\n> 3 | error: x y z\n";
         assert_eq!(line(trace), None, "a trace quotes the source");
         assert_eq!(line(&format!("{trace}ValueError: no such port\n")), Some("ValueError: no such port".into()));
         let told = line(&format!("error: {}", "very long words ".repeat(50))).unwrap();
