@@ -76,10 +76,10 @@ struct Sum {
 }
 
 /// The transcripts of each person.
-type People = BTreeMap<String, Vec<(Agent, Vec<u8>)>>;
+pub type People = BTreeMap<String, Vec<(Agent, Vec<u8>)>>;
 
 /// Each person's transcripts are in a folder of their own.
-fn people(dir: &Path) -> Result<People> {
+pub fn people(dir: &Path) -> Result<People> {
     let mut people = People::new();
     for profile in ALL {
         for path in files::transcripts(profile.agent, dir).with_context(|| dir.display().to_string())? {
@@ -159,7 +159,7 @@ pub fn run(data: Option<&Path>) -> Result<()> {
 }
 
 /// The records that hooks would have written.
-fn records(agent: Agent, bytes: &[u8]) -> Vec<Record<'static>> {
+pub fn records(agent: Agent, bytes: &[u8]) -> Vec<Record<'static>> {
     let Some(read) = transcripts::read(&BUILT_IN, agent, bytes) else { return Vec::new() };
     let cwd = read.cwd.as_deref().unwrap_or("/project").to_string();
     let clean = |text: &str| BUILT_IN.clean(text.to_string(), Keep::NAME);

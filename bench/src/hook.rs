@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use cerberus_os::home::Home;
 use cerberus_store::journal;
+use serde_json::json;
 
 use crate::before;
 use crate::measure::{self, Contender, TIME_COLUMNS, Target, Times, say, table};
@@ -79,6 +80,7 @@ pub fn run(programs: &Programs) -> Result<()> {
     stage.times()?;
     say("")?;
     stage.counts()?;
+    stage.failures()?;
     before::run(programs)
 }
 
@@ -169,6 +171,31 @@ impl Stage<'_> {
             say(&format!("floor calls: {}\nhook calls:  {}", floor.list(), hook.list()))?;
         }
         trace::print_missing()
+    }
+
+    /// A command that fails in a new way, and in one that another session has solved.
+    fn failures(&self) -> Result<()> {
+        let failed = |session: &str, name: &str| {
+            let extra = json!({"tool_name": "Bash", "tool_use_id": format!("toolu_{session}{name}"), "is_interrupt": false,
+                "tool_input": {"command": "frob --all"}, "error": format!("Exit code 1\nerror: cannot find the {name}")});
+            payload::payload(&self.scratch.repo(), session, "PostToolUseFailure", extra)
+        };
+        let ran = |id: &str, line: &str| {
+            let response = json!({"stdout": "fine", "stderr": "", "interrupted": false});
+            payload::tool(&self.scratch.repo(), "solved", id, "Bash", json!({ "command": line }), response)
+        };
+        for said in [failed("solved", "lamp"), ran("toolu_2", "frob init"), ran("toolu_3", "frob --all")] {
+            self.scratch.heard(self.programs, &self.home, None, &said)?;
+        }
+        // It folds.
+        self.scratch.json(self.programs, &self.home, &["stats"])?;
+        let mut rows = Vec::new();
+        for (name, word) in [("a failure that is new", "kettle"), ("a failure that was solved", "lamp")] {
+            let input = self.scratch.file("failed.json", &failed("asking", word))?;
+            rows.push(Counts::of(&self.scratch, || Ok(self.hook()), &input)?.cells(name));
+        }
+        say("")?;
+        table(&COUNT_COLUMNS, &rows)
     }
 }
 

@@ -18,6 +18,7 @@ mod locomo;
 mod loops;
 mod measure;
 mod memories;
+mod moments;
 mod pairs;
 mod passages;
 mod payload;
@@ -77,6 +78,8 @@ Benchmarks:
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   checks    what likely rules would have stopped in real sessions (--data; CERBERUS_HITS=FILE lists every hit)
+  moments   what would have been told in between, in real sessions: how often, and a seeded sample to judge (--data;
+            CERBERUS_HITS=FILE lists all)
   told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
@@ -92,7 +95,7 @@ Options:
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
   --answers PATH  what a model quoted, for `said`
   --sessions PATH a folder of transcripts, for `secrets`
-  --seed NUMBER   another set of generated attacks, for `secrets`
+  --seed NUMBER   another set of generated attacks, for `secrets`; another sample, for `moments`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
   --help          print this help
@@ -124,6 +127,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
     ("checks", |programs| checks::run(programs.data.as_deref())),
+    ("moments", |programs| moments::run(programs.data.as_deref(), 0)),
     ("summary", summary::run),
     ("sync", sync::run),
     ("undo", undo::run),
@@ -173,6 +177,9 @@ fn run() -> Result<()> {
     }
     if wanted == "checks" {
         return checks::run(arguments.data.as_deref());
+    }
+    if wanted == "moments" {
+        return moments::run(arguments.data.as_deref(), arguments.seed);
     }
     if wanted == "secrets" {
         return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref(), arguments.seed);

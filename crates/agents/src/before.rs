@@ -23,7 +23,7 @@ pub struct Before {
 }
 
 const EVENTS: [&str; 5] = ["PreToolUse", "preToolUse", "BeforeTool", "beforeShellExecution", "before"];
-const SHELLS: [&str; 5] = ["Bash", "bash", "Shell", "shell", "run_shell_command"];
+const SHELLS: [&str; 7] = ["Bash", "bash", "Shell", "shell", "run_shell_command", "powershell", "run_commands"];
 const WRITERS: [&str; 16] = [
     "Edit",
     "Write",
@@ -48,7 +48,7 @@ const FILES_MAX: usize = 200;
 
 /// Whether a tool runs commands.
 pub fn is_shell(tool: &str) -> bool {
-    SHELLS.contains(&tool) || matches!(tool, "powershell" | "run_commands")
+    SHELLS.contains(&tool)
 }
 
 /// Reads the payload of a shell or write tool before it runs; `None` for everything else.
@@ -123,7 +123,7 @@ fn input(value: &Value) -> Value {
 }
 
 fn action(tool: &str, input: &Value) -> Option<Action> {
-    if SHELLS.contains(&tool) {
+    if is_shell(tool) {
         let folder = text(input, &["workdir", "dir_path", "directory", "working_directory", "cwd"]).map(str::to_string);
         return Some(Action::Shell { line: text(input, &["command"])?.to_string(), folder });
     }

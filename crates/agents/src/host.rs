@@ -25,6 +25,8 @@ pub enum Occasion {
     Subagent,
     /// A command has failed.
     Failure,
+    /// A tool is about to run.
+    Before,
 }
 
 /// `{"hookSpecificOutput": …}` with exactly these fields. Codex rejects a reply with any others.
@@ -33,20 +35,21 @@ pub(super) fn for_event(event: &str, context: &str) -> Value {
 }
 
 /// The reply in the protocol that several hosts share. `failure` is the event that a failed command is reported with, if
-/// its reply reaches the model.
+/// its reply reaches the model. Then what is said before a tool runs reaches it too, with the result.
 pub(super) fn reply(occasion: Occasion, context: &str, failure: Option<&str>) -> Option<Value> {
     let event = match occasion {
         Occasion::Start => "SessionStart",
         Occasion::Prompt => "UserPromptSubmit",
         Occasion::Subagent => "SubagentStart",
         Occasion::Failure => failure?,
+        Occasion::Before => failure.map(|_| "PreToolUse")?,
     };
     Some(for_event(event, context))
 }
 
-/// The reply of hosts that know their event. Nothing reaches the model after a failed command.
+/// The reply of hosts that know their event. Nothing reaches the model before or after a tool.
 pub(super) fn bare_reply(occasion: Occasion, context: &str) -> Option<Value> {
-    (occasion != Occasion::Failure).then(|| json!({"additionalContext": context}))
+    (!matches!(occasion, Occasion::Failure | Occasion::Before)).then(|| json!({"additionalContext": context}))
 }
 
 /// The refusal in the protocol that several hosts share. Only some can ask.

@@ -16,7 +16,8 @@ use cerberus_os::home::Home;
 use cerberus_record::clean::text::line;
 use cerberus_record::id::Agent;
 use cerberus_store::config::ConfigError;
-use cerberus_store::hook::answer::{self, AnswerError};
+use cerberus_store::hook::answer::{self, AnswerError, HookAnswer};
+use cerberus_store::hook::before as before_tool;
 use cerberus_store::hook::capture::{self, CaptureError, CaptureResult, PendingAnswer, Trigger};
 use cerberus_store::hook::subagent;
 use cerberus_store::sessions::shell_edits;
@@ -136,11 +137,14 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
     let waiting = match capture::capture(home, clock, agent, &payload, &variable)? {
         CaptureResult::Done => return Ok(()),
         CaptureResult::Other => {
-            let told = subagent::answer(home, clock, &context::user_folders, agent, &payload)?;
-            return match told {
-                Some(_) => print(told),
-                None => before_tool(home, clock, agent, &payload),
-            };
+            if let Some(told) = subagent::answer(home, clock, &context::user_folders, agent, &payload)? {
+                return print(Some(told));
+            }
+            if let Some(refusal) = before::before_tool(home, clock, agent, &payload, &variable)? {
+                return print(Some(refusal));
+            }
+            cerberus_checkpoint::before::before_tool(home, clock, agent, &payload);
+            return deliver(home, clock, before_tool::answer(home, clock, agent, &payload)?);
         }
         CaptureResult::Pending(waiting) => waiting,
     };
@@ -157,11 +161,13 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         }
     }
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());
-    let Some(answer) =
-        answer::answer(home, clock, &context::user_folders(), &surroundings, &waiting, capabilities::ALL)?
-    else {
-        return Ok(());
-    };
+    let folders = context::user_folders();
+    deliver(home, clock, answer::answer(home, clock, &folders, &surroundings, &waiting, capabilities::ALL)?)
+}
+
+/// Tells the agent something, and records the receipt for it.
+fn deliver(home: &Home, clock: &Clock, answer: Option<HookAnswer>) -> Result<(), HookError> {
+    let Some(answer) = answer else { return Ok(()) };
     let mut out = std::io::stdout();
     // If the client no longer reads, the reply was not delivered and is not confirmed.
     if out.write_all(answer.reply.as_bytes()).and_then(|()| out.flush()).is_ok() {
@@ -178,15 +184,6 @@ fn has_transcript(payload: &[u8]) -> bool {
         transcript_path: std::path::PathBuf,
     }
     serde_json::from_slice::<Named>(payload).is_ok_and(|named| named.transcript_path.is_file())
-}
-
-/// A tool that is refused destroys nothing.
-fn before_tool(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<(), HookError> {
-    let refused = before::before_tool(home, clock, agent, payload, &variable)?;
-    if refused.is_none() {
-        cerberus_checkpoint::before::before_tool(home, clock, agent, payload);
-    }
-    print(refused)
 }
 
 /// Starts keeping the files before and after a turn, where the user wants that. Nobody waits for it.

@@ -154,6 +154,11 @@ impl Home {
         self.root.join("denied")
     }
 
+    /// Hashes of the folders in which several sessions are at work. Can be deleted.
+    pub fn shared(&self) -> PathBuf {
+        self.root.join("shared")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
     }

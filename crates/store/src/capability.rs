@@ -37,6 +37,11 @@ pub trait Capability {
     /// for what it starts.
     fn after_turn(&self, _home: &Home, _clock: &Clock) {}
 
+    /// Whether a hook could enforce what a sentence states.
+    fn can_enforce(&self, _sentence: &str) -> bool {
+        false
+    }
+
     /// Called when a session has ended. Does not wait for what it starts.
     fn after_end(&self, _home: &Home, _clock: &Clock) {}
 

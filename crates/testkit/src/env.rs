@@ -189,6 +189,14 @@ impl TestEnv {
         output
     }
 
+    /// Ends the process that plays the agent of the session that started as this one, counted from 0.
+    pub fn end_agent(&self, number: usize) {
+        let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let agent = agents.get_mut(number).expect("that session has started");
+        drop(agent.stdin.take());
+        agent.wait().expect("the agent ends");
+    }
+
     fn direct_hook(&self, agent: &str, payload: &[u8]) -> Output {
         let mut command = self.command();
         command.args(["hook", agent]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

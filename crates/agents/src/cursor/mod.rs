@@ -31,6 +31,6 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     match occasion {
         Occasion::Start => Some(json!({"additional_context": context})),
         // Cursor's prompt hook can only block a prompt.
-        Occasion::Prompt | Occasion::Subagent | Occasion::Failure => None,
+        Occasion::Prompt | Occasion::Subagent | Occasion::Failure | Occasion::Before => None,
     }
 }

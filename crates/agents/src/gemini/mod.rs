@@ -54,7 +54,7 @@ fn reply(occasion: Occasion, context: &str) -> Option<Value> {
     Some(match occasion {
         Occasion::Start => for_event("SessionStart", context),
         Occasion::Prompt => for_event("BeforeAgent", context),
-        Occasion::Subagent => return None,
+        Occasion::Subagent | Occasion::Before => return None,
         Occasion::Failure => for_event("AfterTool", context),
     })
 }

@@ -19,7 +19,7 @@ pub struct HookStyle {
     pub agent: Agent,
     /// The events we need, in file order, each with its timeout in the agent's unit.
     pub events: &'static [(&'static str, u32)],
-    /// The event before a tool use, used only while a rule of the user is enforced.
+    /// The event before a tool use, used only while something needs it.
     pub checks: Option<CheckHook>,
     /// The events that only newer versions of the agent know, each with the first version that does. They come last
     /// in `events`, in this order, so that adding them later gives the same text.
@@ -33,7 +33,7 @@ pub struct HookStyle {
     pub handler: for<'a> fn(&'a str, u32) -> Json<'a>,
 }
 
-/// The hook that enforces rules.
+/// The hook before a tool use, which enforces rules.
 #[derive(Debug)]
 pub struct CheckHook {
     pub event: &'static str,
@@ -108,7 +108,7 @@ impl HookStyle {
         plain.chain(check).collect()
     }
 
-    /// Whether this event is only used while rules are enforced, and they are not.
+    /// Whether this event is not needed now.
     fn is_idle(&self, event: &str, target: &InstallTarget<'_>) -> bool {
         !target.checks && self.checks.as_ref().is_some_and(|hook| hook.event == event)
     }

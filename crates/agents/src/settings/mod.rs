@@ -104,7 +104,7 @@ pub struct InstallTarget<'a> {
     pub client: Option<ProgramVersion>,
     /// The data folder that the server is told, because some agents do not pass on their environment.
     pub home: Option<&'a str>,
-    /// Whether rules of the user are enforced, for which agents must ask before they use a tool.
+    /// Whether the agent must ask before it uses a tool, for rules of the user or to be told who else is at work.
     pub checks: bool,
 }
 

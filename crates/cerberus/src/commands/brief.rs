@@ -173,7 +173,19 @@ fn as_json(briefing: &Briefing, budget_tokens: usize) -> serde_json::Value {
         why: item.why.clone(),
         author: None,
     });
-    let items: Vec<ItemJson> = memories
+    let rules = brief.rules.iter().map(|rule| ItemJson {
+        kind: "rule",
+        code: Cow::Borrowed(&rule.code),
+        text: &rule.sentence,
+        path: Some(&rule.guide),
+        session: None,
+        at: String::new(),
+        tokens: rule.tokens,
+        why: "told again after a compaction".to_string(),
+        author: None,
+    });
+    let items: Vec<ItemJson> = rules
+        .chain(memories)
         .chain(brief.items.iter().map(|item| ItemJson {
             kind: item.kind.word(),
             code: item.told(),
@@ -225,6 +237,9 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_pro
         );
     }
     let width = brief.items.iter().map(|item| item.told().chars().count()).max().unwrap_or(0).min(60);
+    for rule in &brief.rules {
+        render::line(&format!("{:width$}  {:>3} tokens  told again after a compaction", rule.code, rule.tokens));
+    }
     for item in &brief.memories {
         render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
     }

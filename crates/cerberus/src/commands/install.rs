@@ -8,7 +8,7 @@ use cerberus_record::id::Agent;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
-use crate::commands::check::wire::needs_hook_before_tools;
+use crate::commands::check::wire::needs_hook;
 use crate::context::Context;
 use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
@@ -86,8 +86,8 @@ impl InstallArgs {
         let command = own_command(&surroundings).hint("run cerberus by its full path")?;
         let home = server_home(context);
         let repair = if self.repair_json { Repair::Yes } else { Repair::No };
-        let checks = needs_hook_before_tools(context);
         let plan = |profile: &'static Profile, file: &SettingsFile, client: Option<ProgramVersion>| {
+            let checks = needs_hook(context, profile.agent);
             let target = InstallTarget { command: &command, client, home: home.as_deref(), checks };
             wiring::plan_install(&context.home, profile.agent, file, &target, repair)
         };

@@ -1,6 +1,6 @@
 use cerberus_checks::enforce;
 use cerberus_recall::brief::usage::ToldFileUsage;
-use cerberus_store::brief::usage::{self, ToldSessions};
+use cerberus_store::brief::usage::{self, MomentUsage, ToldSessions};
 use cerberus_store::same_project::joined::joined;
 use serde_json::{Value, json};
 
@@ -46,6 +46,7 @@ impl StatsArgs {
                 average(told.tokens),
             ));
             render::line(&format!("  {}", files_line(&told.files)));
+            moment_lines(&told.moments).iter().for_each(|line| render::line(&format!("  {line}")));
         }
         if !decided.is_empty() {
             render::line("checks");
@@ -73,13 +74,34 @@ pub fn files_line(usage: &ToldFileUsage) -> String {
     )
 }
 
+/// What was told in between, and whether it was used.
+fn moment_lines(usage: &MomentUsage) -> Vec<String> {
+    let mut lines = Vec::new();
+    if usage.failures > 0 {
+        let failures = render::count(usage.failures, "known failure");
+        lines.push(format!("{failures} told in between, what helped was done after {}", usage.remedies_used));
+    }
+    if usage.shared_files > 0 {
+        let files = render::count(usage.shared_files, "file");
+        lines.push(format!("{files} of another session at work told in between, {} read afterwards", usage.read_again));
+    }
+    if usage.held > 0 {
+        lines.push(format!("{} held for another session at work", render::count(usage.held, "git command")));
+    }
+    lines
+}
+
 fn as_json(told: &ToldSessions) -> Value {
-    let files = &told.files;
+    let (files, moments) = (&told.files, &told.moments);
     json!({
         "sessions": told.sessions, "lines": told.lines, "tokens": told.tokens,
         "files": {
             "sessions": files.sessions, "told": files.told, "touched": files.touched, "told_and_touched": files.used,
             "touched_and_told": files.foreseen,
+        },
+        "moments": {
+            "failures": moments.failures, "remedies_used": moments.remedies_used, "shared_files": moments.shared_files,
+            "read_again": moments.read_again, "held": moments.held,
         },
     })
 }

@@ -309,13 +309,20 @@ fn codex_is_trusted_when_it_says_so() {
     let hooks = user(&env).join(".codex/hooks.json");
     let config = user(&env).join(".codex/config.toml");
     let mut text = fs::read_to_string(&config).unwrap();
-    for event in
-        ["session_start", "user_prompt_submit", "post_tool_use", "stop", "subagent_stop", "pre_compact", "post_compact"]
-    {
+    for event in [
+        "session_start",
+        "user_prompt_submit",
+        "pre_tool_use",
+        "post_tool_use",
+        "stop",
+        "subagent_stop",
+        "pre_compact",
+        "post_compact",
+    ] {
         text += &format!("\n[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
     }
     fs::write(&config, &text).unwrap();
-    assert!(check(&env, "codex")["detail"].to_string().contains("it has accepted the hooks of only 7 of 8 events"));
+    assert!(check(&env, "codex")["detail"].to_string().contains("it has accepted the hooks of only 8 of 9 events"));
     text += &format!("\n[hooks.state.\"{}:session_end:0:0\"]\ntrusted_hash = \"sha256:0\"\n", hooks.display());
     fs::write(&config, &text).unwrap();
     assert_eq!(check(&env, "codex")["ok"], true);

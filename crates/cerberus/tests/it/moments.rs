@@ -63,6 +63,10 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     assert_eq!(failed(&env, "second", "u2", "python run.py", &elsewhere), "", "once per session");
     let shown = env.ok(&["show"]);
     assert!(shown.contains("seen:uv pip install pyyaml"), "{shown}");
+    assert_eq!(env.json(&["stats"])["told"]["moments"]["remedies_used"], 0);
+    ran(&env, "second", "u9", "uv pip install pyyaml");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 known failure told in between, what helped was done after 1"), "{stats}");
     let other = NO_MODULE.replace("yaml", "toml");
     assert_eq!(failed(&env, "second", "u3", "python run.py", &other), "", "another module");
     assert_eq!(failed(&env, "second", "u4", "python run.py", "Exit code 1"), "", "it says nothing");
@@ -148,4 +152,221 @@ fn a_host_that_cannot_be_told_after_a_tool_is_told_with_the_next_prompt() {
     assert!(told.contains("seen:the same failure, 3d ago. What passed then: `python run.py`"), "{told}");
     let again = hook(base("prompt", 5, json!({"text": "And now?"})));
     assert!(!again.contains("seen:"), "{again}");
+}
+
+/// What the hook before a tool answers: the text, and whether the tool is held back.
+fn before(env: &TestEnv, session: &str, id: &str, tool: &str, input: Value) -> Option<(String, bool)> {
+    let reply = env.hook(session, "PreToolUse", json!({"tool_name": tool, "tool_use_id": id, "tool_input": input}));
+    let reply: Value = serde_json::from_str(Some(reply).filter(|reply| !reply.is_empty())?.as_str()).unwrap();
+    let output = &reply["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "PreToolUse");
+    match output["permissionDecision"].as_str() {
+        None => Some((output["additionalContext"].as_str().unwrap().to_string(), false)),
+        Some(decision) => {
+            assert_eq!(decision, "deny");
+            Some((output["permissionDecisionReason"].as_str().unwrap().to_string(), true))
+        }
+    }
+}
+
+fn before_edit(env: &TestEnv, session: &str, id: &str, path: &str) -> Option<(String, bool)> {
+    let input = json!({"file_path": env.project().join(path), "old_string": "a", "new_string": "b"});
+    before(env, session, id, "Edit", input)
+}
+
+fn before_command(env: &TestEnv, session: &str, id: &str, command: &str) -> Option<(String, bool)> {
+    before(env, session, id, "Bash", json!({ "command": command }))
+}
+
+/// The agent writes a file, on disk too.
+fn write(env: &TestEnv, session: &str, id: &str, path: &str) {
+    let file = env.project().join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, format!("{session} {id}\n")).unwrap();
+    env.write_file(session, id, path, &format!("{session} {id}\n"));
+}
+
+fn read(env: &TestEnv, session: &str, id: &str, path: &str) {
+    let input = json!({"file_path": env.project().join(path)});
+    env.hook(
+        session,
+        "PostToolUse",
+        json!({"tool_name": "Read", "tool_use_id": id, "tool_input": input, "tool_response": {}}),
+    );
+}
+
+/// Session `a` is in the middle of a turn and has changed a file; `b` starts beside it.
+fn side_by_side(env: &TestEnv) {
+    env.start("a", "startup");
+    env.hook("a", "UserPromptSubmit", json!({"prompt": "Rewrite the parser"}));
+    write(env, "a", "a1", "src/parser.rs");
+    env.start("b", "startup");
+    env.hook("b", "UserPromptSubmit", json!({"prompt": "Fix the lexer"}));
+}
+
+#[test]
+fn who_edits_a_file_of_a_session_at_work_is_told_once() {
+    let mut env = env();
+    side_by_side(&env);
+    env.set_now(Some("2026-01-22T13:37:14Z"));
+    let told = before_edit(&env, "b", "b1", "src/parser.rs");
+    let expected = "live:claude-code is at work in another window and changed src/parser.rs 2m ago. \
+        See that its change is not lost.";
+    assert_eq!(told, Some((expected.to_string(), false)));
+    assert!(real_tokens(expected) <= 60);
+    assert_eq!(before_edit(&env, "b", "b2", "src/parser.rs"), None, "once");
+    assert_eq!(before_edit(&env, "b", "b3", "src/lexer.rs"), None, "nobody else changed it");
+    let shown = env.ok(&["show"]);
+    assert!(shown.contains("changed src/parser.rs"), "{shown}");
+    read(&env, "b", "b9", "src/parser.rs");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 file of another session at work told in between, 1 read afterwards"), "{stats}");
+    // The other one is told as well, of what it has not seen.
+    write(&env, "b", "b4", "src/lexer.rs");
+    env.set_now(Some("2026-01-22T13:38:14Z"));
+    read(&env, "a", "a2", "src/lexer.rs");
+    assert_eq!(before_edit(&env, "a", "a3", "src/lexer.rs"), None, "it has read it since");
+    env.set_now(Some("2026-01-22T13:39:14Z"));
+    write(&env, "b", "b5", "src/lexer.rs");
+    let told = before_edit(&env, "a", "a4", "src/lexer.rs").unwrap().0;
+    assert!(told.contains("changed src/lexer.rs 0m ago"), "{told}");
+}
+
+#[test]
+fn a_git_command_that_would_take_away_work_is_held_once() {
+    let env = env();
+    env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "-m", "First"]);
+    side_by_side(&env);
+    for harmless in ["git status", "git stash list", "git checkout -- README.md", "ls", "cd .. && git stash"] {
+        assert_eq!(before_command(&env, "b", harmless, harmless), None, "{harmless}");
+    }
+    let (told, is_held) = before_command(&env, "b", "b1", "git checkout main").unwrap();
+    assert_eq!(
+        told,
+        "live:claude-code is at work in another window and has not committed src/parser.rs. Not run: `git checkout` may \
+         take that away. Leave it alone, or run the command again if your user wants that."
+    );
+    assert!(is_held && real_tokens(&told) <= 120);
+    assert_eq!(before_command(&env, "b", "b2", "git checkout main"), None, "it insists");
+    assert_eq!(before_command(&env, "b", "b3", "git stash"), None, "it knows");
+    assert_eq!(before_command(&env, "a", "a2", "git stash"), None, "that is its own work");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 git command held for another session at work"), "{stats}");
+}
+
+#[test]
+fn committed_work_is_not_taken_away() {
+    let env = env();
+    side_by_side(&env);
+    env.git(&env.project(), &["add", "."]);
+    env.git(&env.project(), &["commit", "--quiet", "-m", "The parser"]);
+    assert_eq!(before_command(&env, "b", "b1", "git reset --hard"), None);
+}
+
+#[test]
+fn a_session_whose_process_is_gone_is_not_at_work() {
+    let env = env();
+    side_by_side(&env);
+    assert!(env.home().join("shared").exists());
+    env.end_agent(0);
+    assert_eq!(before_edit(&env, "b", "b1", "src/parser.rs"), None);
+    assert!(!env.home().join("shared").exists(), "nobody asks again");
+    assert_eq!(before_command(&env, "b", "b2", "git stash"), None);
+}
+
+#[test]
+fn sessions_in_different_worktrees_do_not_warn_each_other() {
+    let env = env();
+    env.git(&env.project(), &["commit", "--quiet", "--allow-empty", "-m", "First"]);
+    env.git(&env.project(), &["worktree", "add", "--quiet", "../other"]);
+    env.start("a", "startup");
+    env.hook("a", "UserPromptSubmit", json!({"prompt": "Rewrite the parser"}));
+    write(&env, "a", "a1", "src/parser.rs");
+    let other = env.root().join("other");
+    let hook = |event: &str, extra: Value| {
+        let mut extra = extra;
+        extra["cwd"] = json!(other);
+        env.hook("b", event, extra)
+    };
+    hook("SessionStart", json!({"source": "startup"}));
+    let edit = json!({"tool_name": "Edit", "tool_use_id": "b1", "tool_input": {"file_path": other.join("src/parser.rs"),
+        "old_string": "a", "new_string": "b"}});
+    assert_eq!(hook("PreToolUse", edit), "");
+    let stash = json!({"tool_name": "Bash", "tool_use_id": "b2", "tool_input": {"command": "git stash"}});
+    assert_eq!(hook("PreToolUse", stash), "");
+    assert!(!env.home().join("shared").exists());
+}
+
+#[test]
+fn who_else_is_at_work_can_be_left_unsaid() {
+    let env = env();
+    side_by_side(&env);
+    std::fs::write(env.home().join("config.toml"), "[moments]\nlive = false\n").unwrap();
+    assert_eq!(before_edit(&env, "b", "b1", "src/parser.rs"), None);
+    assert_eq!(before_command(&env, "b", "b2", "git stash"), None);
+}
+
+#[test]
+fn the_hook_before_tools_is_wired_where_it_reaches_the_model() {
+    let env = env();
+    env.ok(&["install", "--agent", "claude-code", "codex", "gemini", "copilot"]);
+    let settings = |path: &str| std::fs::read_to_string(env.root().join("user").join(path)).unwrap();
+    assert!(settings(".claude/settings.json").contains("\"matcher\": \"Bash|Edit|MultiEdit|Write|NotebookEdit\""));
+    assert!(settings(".codex/hooks.json").contains("\"matcher\": \"Bash|apply_patch\""));
+    assert!(!settings(".gemini/settings.json").contains("BeforeTool"));
+    assert!(!settings(".copilot/hooks/cerberus.json").contains("preToolUse"));
+}
+
+const GUIDE: &str = "# Hydra\n\nA proxy. The cache is not persisted.\n\n- Run `make test` before you finish.\n\
+    - Use pnpm, not npm.\n- Never use npm.\n- NEVER edit `gen/` by hand.\n- Handlers live in `internal/`.\n";
+
+#[test]
+fn after_a_compaction_the_rules_of_the_project_are_told_again() {
+    let mut env = env();
+    std::fs::write(env.project().join("CLAUDE.md"), GUIDE).unwrap();
+    write(&env, "s", "t0", "a.rs");
+    env.ok(&["memory", "learn", "Write short commits"]);
+    let told = env.start("s", "startup");
+    assert!(!told.contains("CLAUDE.md"), "it reads the file itself: {told}");
+    let compact = |env: &TestEnv| -> Value {
+        serde_json::from_str(&env.hook("s", "SessionStart", json!({"source": "compact"}))).unwrap()
+    };
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    let reply = compact(&env);
+    let told = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    let rules: Vec<&str> = told.lines().filter(|line| line.starts_with("rule:")).collect();
+    assert_eq!(
+        rules,
+        [
+            "rule:NEVER edit `gen/` by hand (CLAUDE.md)",
+            "rule:Use pnpm, not npm (CLAUDE.md)",
+            "rule:Never use npm (CLAUDE.md)",
+            "rule:Run `make test` before you finish (CLAUDE.md)",
+            "rule:Write short commits",
+        ]
+    );
+    let notice = "rules of this project can be enforced: cerberus check list --possible";
+    assert!(reply["systemMessage"].as_str().unwrap().ends_with(notice), "{reply}");
+    env.set_now(Some("2026-01-22T15:00:00Z"));
+    assert_eq!(compact(&env).get("systemMessage"), None, "offered once");
+    let shown = env.ok(&["show"]);
+    assert!(shown.contains("rule:4 of CLAUDE.md"), "{shown}");
+    let explained = env.ok(&["brief", "--source", "compact", "--explain"]);
+    assert!(explained.contains("told again after a compaction"), "{explained}");
+}
+
+#[test]
+fn however_many_rules_there_are_few_are_told_again() {
+    let mut env = env();
+    write(&env, "s", "t0", "a.rs");
+    let before = env.start("s", "compact");
+    let many: String = (0..300).map(|number| format!("- Never do thing number {number} in here.\n")).collect();
+    std::fs::write(env.project().join("AGENTS.md"), many).unwrap();
+    env.set_now(Some("2026-01-22T14:00:00Z"));
+    let told = env.start("s", "compact");
+    let rules: Vec<&str> = told.lines().filter(|line| line.ends_with("(AGENTS.md)")).collect();
+    assert!(rules.len() > 5 && real_tokens(&rules.join("\n")) <= 250, "{told}");
+    assert!(told.ends_with(&before), "the rest stays: {told}");
+    let tight = env.json(&["brief", "--source", "compact", "--budget", "300"]);
+    assert!(!tight["text"].as_str().unwrap().contains("AGENTS.md"), "{tight}");
 }

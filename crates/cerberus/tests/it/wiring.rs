@@ -67,7 +67,7 @@ fn a_client_is_wired_for_the_events_it_knows() {
         claude(&env, prints);
         let output = env.run(&["install", "--agent", "claude-code"]);
         assert!(output.status.success(), "{}", stderr(&output));
-        let mut expected: Vec<&str> = [&BASE[..], newer].concat();
+        let mut expected: Vec<&str> = [&BASE[..], newer, &["PreToolUse"]].concat();
         expected.sort_unstable();
         assert_eq!(events(&env), expected, "{prints}");
         match said {
@@ -76,7 +76,12 @@ fn a_client_is_wired_for_the_events_it_knows() {
         }
         for (event, list) in read_json(&settings(&env))["hooks"].as_object().unwrap() {
             let command = format!("{} hook claude-code", env!("CARGO_BIN_EXE_cerberus"));
-            assert_eq!(list, &json!([{"hooks": [{"type": "command", "command": command, "timeout": 10}]}]), "{event}");
+            let hooks = json!([{"type": "command", "command": command, "timeout": 10}]);
+            let expected = match event.as_str() {
+                "PreToolUse" => json!([{"matcher": "Bash|Edit|MultiEdit|Write|NotebookEdit", "hooks": hooks}]),
+                _ => json!([{ "hooks": hooks }]),
+            };
+            assert_eq!(list, &expected, "{event}");
         }
     }
 }
@@ -87,13 +92,13 @@ fn install_after_an_upgrade_adds_what_became_possible_and_uninstall_takes_all() 
     write(&settings(&env), "{\n  \"permissions\": {\"deny\": [\"Bash\"]}\n}\n");
     claude(&env, "2.1.50 (Claude Code)");
     env.ok(&["install"]);
-    assert_eq!(events(&env).len(), 10);
+    assert_eq!(events(&env).len(), 11);
     claude(&env, "2.1.325 (Claude Code)");
     assert!(env.ok(&["install"]).contains("settings.json: changed (13 hooks)"));
-    assert_eq!(events(&env).len(), 13);
+    assert_eq!(events(&env).len(), 14);
     claude(&env, "2.1.50 (Claude Code)");
     env.ok(&["install"]);
-    assert_eq!(events(&env).len(), 10, "an older client gets only what it knows");
+    assert_eq!(events(&env).len(), 11, "an older client gets only what it knows");
     env.ok(&["uninstall"]);
     assert_eq!(read(&settings(&env)), "{\n  \"permissions\": {\"deny\": [\"Bash\"]}\n}\n");
 }
@@ -237,7 +242,7 @@ fn thirty_installs_at_once_lose_nothing() {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
     }
-    assert_eq!(events(&env).len(), 13);
+    assert_eq!(events(&env).len(), 14);
     assert!(read(&user(&env).join(".codex/config.toml")).contains("mcp_servers"));
     env.ok(&["uninstall"]);
     assert_eq!(

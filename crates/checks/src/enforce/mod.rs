@@ -30,6 +30,7 @@ use cerberus_store::same_project::joined::Projects;
 use cerberus_store::view::fold::{self, FoldError};
 use cerberus_store::view::{self, MemoryRow, RuleRow, Store, StoreError};
 
+use crate::derive::derive;
 use crate::{Check, Rule};
 
 /// The checks that bind are written anew before every brief.
@@ -38,6 +39,10 @@ pub struct CheckCapability;
 impl Capability for CheckCapability {
     fn before_brief(&self, home: &Home, clock: &Clock, store: &mut Store) -> Result<(), CapabilityError> {
         Ok(compile(home, clock, store)?)
+    }
+
+    fn can_enforce(&self, sentence: &str) -> bool {
+        derive(sentence).is_some()
     }
 }
 

@@ -12,8 +12,8 @@ use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
-use super::DroppedLine;
 use super::gather::quoted;
+use super::{Brief, DroppedLine};
 use crate::learn::conflict::contradicts;
 use crate::learn::guide::GuideLines;
 
@@ -64,7 +64,32 @@ impl MemoryItem {
     }
 }
 
-const RULE: &str = "rule:";
+pub(crate) const RULE: &str = "rule:";
+
+/// A sentence of an instruction file that is told again after a compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuideRule {
+    /// The name of the file.
+    pub guide: String,
+    pub sentence: String,
+    /// The line that is told.
+    pub code: String,
+    pub tokens: usize,
+}
+
+impl Brief {
+    /// Puts sentences of instruction files before everything else, next to memories.
+    pub fn restating(mut self, rules: Vec<GuideRule>) -> Brief {
+        if !rules.is_empty() {
+            let lines = rules.iter().map(|rule| rule.code.as_str()).collect::<Vec<_>>().join("\n");
+            let joint = if self.memories.is_empty() { "\n\n" } else { "\n" };
+            self.text = if self.text.is_empty() { lines } else { format!("{lines}{joint}{}", self.text) };
+            self.tokens = tokens::estimate(&self.text);
+            self.rules = rules;
+        }
+        self
+    }
+}
 
 /// Decides which memories to include.
 pub fn choose(request: &MemoryRequest, dropped: &mut Vec<DroppedLine>) -> Vec<MemoryItem> {

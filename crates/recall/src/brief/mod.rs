@@ -41,7 +41,7 @@ pub use cerberus_record::ours::FIRST_LINE;
 pub(crate) use gather::BY_AGENT;
 pub use gather::{LastWork, attributed, done_by_reference, open_items};
 pub use live::LiveSession;
-pub use memories::MemoryItem;
+pub use memories::{GuideRule, MemoryItem};
 pub use notes::{AgentNotes, kept};
 
 pub use prompted::{PromptPosition, asked_files, on_prompt};
@@ -237,6 +237,7 @@ pub struct DroppedLine {
 pub struct Brief {
     pub text: String,
     pub tokens: usize,
+    pub rules: Vec<GuideRule>,
     pub memories: Vec<MemoryItem>,
     pub items: Vec<BriefLine>,
     pub dropped: Vec<DroppedLine>,
@@ -295,7 +296,7 @@ pub fn compose(request: &BriefRequest) -> Brief {
         dropped.push(fit::over(item, request.budget_tokens));
         text = render(&header, &items, lines);
     }
-    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped }
+    Brief { tokens: tokens::estimate(&text), text, items, dropped, ..Brief::default() }
 }
 
 /// Everything that these facts leave open, however much it is: no budget, no ranking, no quotes.
@@ -339,7 +340,7 @@ pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &
     shorten::name_files(&mut items);
     told::count(&mut items);
     let text = render(&header(project), &items, &likely.lines);
-    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
+    Brief { tokens: tokens::estimate(&text), text, items, ..Brief::default() }
 }
 
 /// Quotes keep one of this many parts of a brief.
@@ -397,7 +398,7 @@ impl Brief {
         let parts = [lines.join("\n"), self.text];
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         dropped.extend(self.dropped);
-        Brief { tokens: tokens::estimate(&text), text, memories, items: self.items, dropped }
+        Brief { tokens: tokens::estimate(&text), text, rules: self.rules, memories, items: self.items, dropped }
     }
 }
 

@@ -51,6 +51,12 @@ pub fn learned(words: &str, id: &MemoryId) -> String {
     format!("{before}{}{after}", shortened(words, room))
 }
 
+/// `cerberus: 2 rules of this project can be enforced: cerberus check list --possible`; `None` if none can.
+pub fn enforceable(rules: usize) -> Option<String> {
+    let rules = (rules > 0).then(|| counted(rules, "rule"))?;
+    Some(format!("cerberus: {rules} of this project can be enforced: cerberus check list --possible"))
+}
+
 fn shortened(title: &str, chars_max: usize) -> String {
     if title.chars().count() <= chars_max {
         return title.to_string();

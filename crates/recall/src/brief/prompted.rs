@@ -95,7 +95,7 @@ pub fn on_prompt(request: &BriefRequest, prompt: &str, prompted: PromptPosition,
     });
     items.sort_by_key(|item| item.section);
     let text = items.iter().map(BriefLine::told).collect::<Vec<_>>().join("\n");
-    Brief { tokens: tokens::estimate(&text), text, memories: Vec::new(), items, dropped: Vec::new() }
+    Brief { tokens: tokens::estimate(&text), text, items, ..Brief::default() }
 }
 
 /// The number of `asked` words in a text.

@@ -154,7 +154,7 @@ pub(super) fn git_item(
 }
 
 /// `src/{a.rs, b/c.rs}, d.rs and 2 more`: a folder that several in a row are in is told once.
-pub(super) fn names(paths: &[String]) -> String {
+pub(crate) fn names(paths: &[String]) -> String {
     let told = &paths[..paths.len().min(FILES_MAX)];
     let top = |path: &String| path.split_once('/').map(|(folder, _)| folder.to_string());
     let groups = told.chunk_by(|a, b| top(a).is_some() && top(a) == top(b));

@@ -4,6 +4,8 @@
 //! another form, commands that were run, files that were changed. The agent's own sentence may say why. What failed
 //! again later, or passed without anything being done, has no remedy.
 
+use std::collections::HashSet;
+
 use cerberus_record::clean::instruction::is_instruction;
 use cerberus_record::clean::text::{self, clip};
 use cerberus_record::ours::{self, SEEN};
@@ -11,6 +13,7 @@ use cerberus_record::runs::{self, is_preparation};
 use cerberus_record::shell::{self, Simple};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
+use cerberus_text::words::Words;
 
 use crate::brief::stopped::{age, sentences_of};
 
@@ -66,9 +69,10 @@ pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
                 found.changed.retain(|known| known != path);
                 found.changed.push(path.clone());
             }
-            SeenStep::Ran { command, passed: Some(true) } => {
+            SeenStep::Ran { passed: Some(false), .. } => {}
+            SeenStep::Ran { command, passed } => {
                 let essence = Essence::of(command);
-                if essence == asked || essence.is_form_of(&asked) {
+                if *passed == Some(true) && (essence == asked || essence.is_form_of(&asked)) {
                     found.is_other = without_output(command) != without_output(failed);
                     // Another form is the remedy itself; what else was done is work.
                     if essence != asked {
@@ -84,7 +88,6 @@ pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
                     found.ran.push(plain(command));
                 }
             }
-            SeenStep::Ran { .. } => {}
         }
     }
     None
@@ -257,26 +260,16 @@ fn shown(command: &str) -> String {
 
 /// The agent's sentence that is about this failure: it names something of it.
 fn sentence(message: &str, error: &str, remedy: &Remedy) -> Option<String> {
-    let names = words(&format!("{error} {}", remedy.ran.join(" ")));
-    let score = |sentence: &String| words(sentence).iter().filter(|word| names.contains(word)).count();
+    let names = Words::of(&format!("{error} {}", remedy.ran.join(" ")));
+    // Short words are mostly grammar.
+    let is_named = |word: &&str| word.chars().count() >= 4 && names.iter().any(|name| name == *word);
+    let score = |sentence: &String| Words::of(sentence).iter().filter(is_named).collect::<HashSet<_>>().len();
     let told = sentences_of(message).filter(|sentence| {
         sentence.chars().count() <= SENTENCE_CHARS_MAX && !ours::is_ours(sentence) && !is_instruction(sentence)
     });
     let best = told.map(|sentence| (score(&sentence), sentence)).max_by_key(|(score, _)| *score);
     best.filter(|(score, _)| *score >= 2)
         .map(|(_, sentence)| text::line(&sentence, SENTENCE_CHARS_MAX).replace('"', "'"))
-}
-
-/// Words that are more than grammar.
-fn words(text: &str) -> Vec<String> {
-    let mut all: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.chars().count() >= 4)
-        .map(str::to_lowercase)
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 #[cfg(test)]
@@ -324,6 +317,10 @@ mod tests {
         let steps = [failed("npm test"), ran("git status"), ran("npm ci"), changed("src/a.ts"), ran("npm test")];
         let found = remedy("npm test", &steps).unwrap();
         assert_eq!((found.ran, found.changed, found.is_other), (vec!["npm ci".into()], vec!["src/a.ts".into()], false));
+        let unknown = |command: &str| SeenStep::Ran { command: command.to_string(), passed: None };
+        let hidden = remedy("npm test", &[unknown("npm ci | tail -3"), unknown("npm test | tail"), ran("npm test")]);
+        assert_eq!(hidden.unwrap().ran, ["npm ci | tail -3"], "how it ended is not known, but that it was run");
+        assert_eq!(remedy("npm test", &[ran("npm ci"), unknown("npm test | tail")]), None, "a pipe hides a status");
         assert_eq!(remedy("npm test", &[ran("npm test")]), None, "it passed by itself");
         assert_eq!(remedy("npm test", &[ran("npm test 2>&1 | tail -5")]), None, "only its output was cut");
         let form = remedy("x run test", &[changed("src/a.ts"), ran("run test")]).unwrap();

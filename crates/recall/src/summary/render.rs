@@ -83,7 +83,14 @@ pub(super) fn instead(codes: Brief, input: &SummaryInput) -> Brief {
     let rest = codes.items.iter().filter(|item| !items.contains(item));
     let rest = rest.map(|item| DroppedLine { code: item.code.clone(), reason: "covered by the summary".to_string() });
     let dropped = codes.dropped.iter().cloned().chain(rest).collect();
-    Brief { tokens: tokens::estimate(&text), text, memories: codes.memories.clone(), items, dropped }
+    Brief {
+        tokens: tokens::estimate(&text),
+        text,
+        memories: codes.memories.clone(),
+        items,
+        dropped,
+        ..Brief::default()
+    }
 }
 
 /// The sentences before the codes, if the codes leave room for them: a summary only adds.

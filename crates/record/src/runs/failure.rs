@@ -41,7 +41,9 @@ pub fn failure(
         (Some(run), Some(read)) if run.kind == Kind::Test => read.failed.first().map(String::as_str),
         _ => None,
     };
-    let problem = read.as_ref().and_then(|read| read.problems.first()).cloned();
+    // A name after `#` is the head of a list of problems, not one of them.
+    let problem =
+        read.as_ref().and_then(|read| read.problems.iter().find(|problem| !problem.contains(": # "))).cloned();
     // What runs a compiler or a linter often says only that it failed.
     let message = problem.or_else(|| message(&text)).or_else(|| test.map(str::to_string))?;
     let message = cleaner.clean(message, Keep::SUBJECT);
@@ -57,20 +59,29 @@ pub fn failure(
     Some(Box::new(FailedCommand { signature, message: cleaner.clean(told, Keep::SUBJECT) }))
 }
 
-/// The first line that announces an error; else the first that mentions one.
+/// The first line that announces an error; else the first that mentions one. Lines of source that a trace quotes say where
+/// it went wrong, not what.
 fn message(text: &str) -> Option<String> {
     let mut mentioned = None;
     for raw in text.lines() {
         let line = clip(raw, LINE_BYTES_MAX).trim();
         match alarm(line) {
             Alarm::None => {}
-            _ if count_words(&normal(line)) < WORDS_MIN => {}
+            _ if count_words(&normal(line)) < WORDS_MIN || is_source(line) => {}
             Alarm::Announced => return Some(line.to_string()),
-            Alarm::Mentioned if mentioned.is_some() => {}
+            Alarm::Mentioned if mentioned.is_some() || raw.starts_with([' ', '\t']) => {}
             Alarm::Mentioned => mentioned = Some(line.to_string()),
         }
     }
     mentioned
+}
+
+/// `89 | throw new Error('…');`, `raise ValueError(`.
+fn is_source(line: &str) -> bool {
+    let after_number =
+        line.trim_start_matches(['>', ' ']).trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let has_gutter = after_number.len() < line.len() && after_number.starts_with('|');
+    has_gutter || line.ends_with(['(', '{', '[', ';'])
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -109,7 +120,7 @@ fn alarm(line: &str) -> Alarm {
         let word = from[..end].to_ascii_lowercase();
         rest = &from[end..];
         let is_announcing = ANNOUNCING.iter().any(|ending| word == *ending || ends_a_name(&word, ending));
-        if is_announcing && rest.starts_with([':', '[', '!', '(']) {
+        if is_announcing && rest.starts_with([':', '[', '!']) {
             return Alarm::Announced;
         }
         let is_phrase = matches!((&*before, &*word), ("not", "found") | ("no", "such") | ("could", "not"));
@@ -234,6 +245,9 @@ mod tests {
         for silent in ["", "Exit code 1", "0 errors, 3 files", "error: 7", "all good", "\u{0}\u{1}\u{2}"] {
             assert_eq!(line(silent), None, "{silent:?}");
         }
+        let trace = "    raise RuntimeError(\n    raise RuntimeError('no such port')\n    raise self._exception\n 89 | throw new Error('no');\n> 3 | error: x y z\n";
+        assert_eq!(line(trace), None, "a trace quotes the source");
+        assert_eq!(line(&format!("{trace}ValueError: no such port\n")), Some("ValueError: no such port".into()));
         let told = line(&format!("error: {}", "very long words ".repeat(50))).unwrap();
         assert!(told.chars().count() <= TOLD_CHARS_MAX);
     }

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use cerberus_os::process;
 use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::stopped::{Quotable, WorkDone};
 use cerberus_recall::brief::{
-    self, AlreadyKnown, Brief, BriefRequest, EndRoom, FIRST_LINE, LastWork, LiveSession, MemoryItem, PromptPosition,
-    TeamFact, failing, ledger, live,
+    self, AlreadyKnown, Brief, BriefRequest, EndRoom, FIRST_LINE, GuideRule, LastWork, LiveSession, MemoryItem,
+    PromptPosition, TeamFact, failing, ledger, live,
 };
+use cerberus_recall::moments::rules;
 use cerberus_recall::summary::read_stored;
 use cerberus_recall::summary::render::{self, Format};
 use cerberus_record::event::StartSource;
@@ -20,7 +20,7 @@ use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::ours::SUMMARY_TITLE;
 use cerberus_record::seed::expiry;
-use cerberus_record::session::{CARRY_OVER, Process, SILENCE_MAX, SessionStatus};
+use cerberus_record::session::{CARRY_OVER, SessionStatus};
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
@@ -28,17 +28,17 @@ use crate::brief::lines;
 use crate::brief::notes;
 use crate::brief::remember;
 use crate::brief::survey::{self, Survey, View};
-use crate::project::guides::UserFolders;
+use crate::project::guides::{self, UserFolders};
 use crate::project::identity::{self, Located};
 use crate::same_project::joined::JoinedProject;
-use crate::sessions::find::Recent;
+use crate::sessions::find::{Recent, is_running};
 use crate::view::{self, Asks, CarriedFacts, FactFilter, SessionRow, Store, SummaryRow};
 
 /// The topic of a session is taken from this many of its last prompts.
 const PROMPTS_MAX: usize = 20;
 
 /// The request for a brief.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     pub now: Timestamp,
     /// Another time than that of the files on disk: what git says now was not so then.
@@ -82,6 +82,16 @@ impl Question<'_> {
     fn chars_after(&self, memories: &[MemoryItem]) -> usize {
         let memory_chars: usize = memories.iter().map(|item| item.code.chars().count() + 1).sum();
         self.chars_max.saturating_sub(memory_chars + 1 + self.first_line().len() + 1)
+    }
+
+    /// The same question, with what these sentences leave of the budget.
+    fn beside(&self, rules: &[GuideRule]) -> Self {
+        let used: usize = rules.iter().map(|rule| rule.tokens).sum();
+        let chars: usize = rules.iter().map(|rule| rule.code.chars().count() + 1).sum();
+        let blank_line = if rules.is_empty() { 0 } else { tokens::line("") };
+        let both_tokens = self.budget.both_tokens.saturating_sub(used + blank_line);
+        let budget = Budget { both_tokens, ..self.budget };
+        Question { budget, chars_max: self.chars_max.saturating_sub(chars + 1), ..*self }
     }
 
     /// The agent that asks, if that is known.
@@ -147,6 +157,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         recent = Recent::read(store, home_project, now)?;
     }
     let located = home_project.as_ref().unwrap_or(located);
+    let rules = restated(located, question);
+    let question = &question.beside(&rules);
     let Recent { joined, mut sessions } = recent;
     let known = already_known(store, &sessions, question)?;
     let is_fresh = question.is_fresh();
@@ -175,7 +187,6 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     }
     let turns = turns(&view, &quoted, &carried)?;
     let summary = last_summary(store, &sessions, question)?;
-    let first_line = question.first_line();
     let request = BriefRequest {
         project: &located.name,
         facts: &carried.facts,
@@ -198,13 +209,22 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let newest = newest_told(&brief, &quoted, &turns);
     let room = EndRoom { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
     let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
-    let brief = brief.after(memories, left_out).introduced(first_line);
+    let brief = brief.after(memories, left_out).restating(rules).introduced(question.first_line());
     let (project, session_id) = (located.name.clone(), newest.map(|session| session.id.clone()));
     let expires_at = newest.map(|session| expiry(session.last_activity));
     let summary = summary.filter(|_| brief.text.contains(SUMMARY_TITLE));
     let briefing = Briefing { project, session_id, expires_at, summary, brief };
     store.free((survey, carried, sessions, quoted, turns));
     Ok(briefing)
+}
+
+/// What a session whose context was compacted is told again of the instructions that it once read.
+fn restated(located: &Located, question: &Question) -> Vec<GuideRule> {
+    if question.source != StartSource::Compact || question.budget.both_tokens < INTRODUCED_MIN + rules::TOKENS_MAX {
+        return Vec::new();
+    }
+    let guides = guides::read(located, question.folders, |_| false);
+    rules::restated(guides.iter().map(|guide| (guide.name.as_str(), guide.text.as_str())))
 }
 
 /// What sessions of a project left, without what those that are at work have not finished.
@@ -433,16 +453,6 @@ fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) ->
         found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt, files: Vec::new() });
     }
     Ok(found)
-}
-
-/// Whether its program runs on this machine, or reported something a moment ago.
-fn is_running(session: &SessionRow, now: Timestamp) -> bool {
-    session.state.status == SessionStatus::Active
-        && session.device.is_none()
-        && match &session.process {
-            Some(known) => process::probe(known) == Process::Running,
-            None => now.since(session.last_activity) <= SILENCE_MAX,
-        }
 }
 
 /// The sessions that changed files, and when they last did.

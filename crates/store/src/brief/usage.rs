@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use cerberus_recall::brief;
 use cerberus_recall::brief::usage::ToldFileUsage;
+use cerberus_recall::moments::told::{self, ToldMoment};
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
 
-use crate::view::{self, Asks, Store};
+use crate::view::{self, Asks, SessionRow, Store};
 
 /// What the sessions of some projects were told.
 #[derive(Debug, Default)]
@@ -18,6 +20,52 @@ pub struct ToldSessions {
     pub lines: usize,
     pub tokens: usize,
     pub files: ToldFileUsage,
+    pub moments: MomentUsage,
+}
+
+/// What sessions were told in between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MomentUsage {
+    /// Failures that were known, and how often what helped was done afterwards.
+    pub failures: usize,
+    pub remedies_used: usize,
+    /// Files that another session at work had changed, and how often they were read afterwards.
+    pub shared_files: usize,
+    pub read_again: usize,
+    /// Commands that were held.
+    pub held: usize,
+}
+
+impl MomentUsage {
+    fn merge(&mut self, other: MomentUsage) {
+        self.failures += other.failures;
+        self.remedies_used += other.remedies_used;
+        self.shared_files += other.shared_files;
+        self.read_again += other.read_again;
+        self.held += other.held;
+    }
+
+    fn of_session(store: &Store, session: &SessionRow, now: Timestamp) -> view::Result<MomentUsage> {
+        let mut usage = MomentUsage::default();
+        for (at, codes, _) in store.receipts(session, now)? {
+            for moment in codes.iter().filter_map(|code| told::read(code)) {
+                match moment {
+                    ToldMoment::Seen { remedy } => {
+                        usage.failures += 1;
+                        let words = remedy.trim_end_matches('…');
+                        usage.remedies_used += usize::from(store.has_done(session, words, at, now)?);
+                    }
+                    ToldMoment::Changed { file } => {
+                        usage.shared_files += 1;
+                        let read = store.last_touch(session, file, &[FactKind::Read], now)?;
+                        usage.read_again += usize::from(read.is_some_and(|read| read >= at));
+                    }
+                    ToldMoment::Held => usage.held += 1,
+                }
+            }
+        }
+        Ok(usage)
+    }
 }
 
 impl ToldSessions {
@@ -26,6 +74,7 @@ impl ToldSessions {
         self.lines += other.lines;
         self.tokens += other.tokens;
         self.files.merge(other.files);
+        self.moments.merge(other.moments);
     }
 }
 
@@ -47,6 +96,7 @@ pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> vie
         told.sessions += 1;
         told.lines += lines;
         told.tokens += tokens;
+        told.moments.merge(MomentUsage::of_session(store, &session, now)?);
         if let Some(touched) = work.get(&session.id) {
             told.files.add(&store.told_codes(&session, now)?, touched, &bases);
         }

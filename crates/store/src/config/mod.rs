@@ -95,11 +95,13 @@ impl Default for BriefConfig {
 pub struct MomentsConfig {
     /// What helped, when a command fails as it failed before.
     pub errors: bool,
+    /// That another session is at work on the same files.
+    pub live: bool,
 }
 
 impl Default for MomentsConfig {
     fn default() -> Self {
-        MomentsConfig { errors: true }
+        MomentsConfig { errors: true, live: true }
     }
 }
 

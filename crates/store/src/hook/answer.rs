@@ -13,7 +13,8 @@ use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_recall::brief::memories::BOTH_TOKENS;
 use cerberus_recall::brief::notice::{self, PickedUp};
-use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX};
+use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX, GuideRule};
+use cerberus_recall::moments::rules;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::echo::{ECHO_MAX, same_words};
 use cerberus_record::event::{Event, FailedCommand, Record, StartSource};
@@ -32,6 +33,7 @@ use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::notes;
+use crate::moments::live;
 use crate::moments::seen::{self, Told};
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
@@ -77,7 +79,7 @@ pub enum AnswerError {
 #[derive(Debug)]
 pub struct HookAnswer {
     pub reply: String,
-    receipt: Record<'static>,
+    pub(super) receipt: Record<'static>,
 }
 
 /// What to tell now; `None` if there is nothing, or another hook told it.
@@ -155,7 +157,8 @@ fn at_start(
     let session = store.agent_session(pending.agent, &pending.session, clock.now)?;
     let is_forgotten = cerberus_agents::profile(pending.agent).is_some_and(|profile| profile.forgets_when_resumed);
     let source = if is_forgotten && source == StartSource::Resume { StartSource::Startup } else { source };
-    let asked = AskedBrief { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent };
+    let asked =
+        AskedBrief { occasion: Occasion::Start, source, prompt: None, session: session.as_ref(), recent, capabilities };
     let answer = start_brief(home, clock, folders, pending, &store, &config, asked)?;
     store.close();
     Ok(answer)
@@ -205,6 +208,7 @@ fn prepare(
         capability.before_brief(home, clock, store).map_err(AnswerError::Capability)?;
     }
     store.make_digests(&recent.joined.ids);
+    live::note_shared(home, store, &pending.located, (pending.agent, &pending.session), clock.now)?;
     Ok(Some(recent).filter(|_| !is_changed))
 }
 
@@ -216,6 +220,7 @@ struct AskedBrief<'a> {
     session: Option<&'a SessionRow>,
     /// What was read of the project already.
     recent: Option<Recent>,
+    capabilities: Capabilities<'a>,
 }
 
 /// The brief of a session that has just begun.
@@ -226,7 +231,7 @@ fn start_brief(
     pending: &PendingAnswer,
     store: &Store,
     config: &Config,
-    asked: AskedBrief,
+    mut asked: AskedBrief,
 ) -> Result<Option<HookAnswer>, AnswerError> {
     let limits = cerberus_agents::profile(pending.agent).map_or(ReplyLimits::NONE, |profile| profile.limits);
     // One text is enough: the prompt is a handoff, and only rules are missing in it.
@@ -244,19 +249,30 @@ fn start_brief(
         reminder: config.brief.reminder,
         session: asked.session,
     };
-    let briefing = recall::brief(store, &pending.located, &question, asked.recent)?;
-    let is_shown = config.brief.notice && asked.source != StartSource::Compact;
-    let notice = match is_shown {
-        true => notice(store, &briefing, clock)?,
-        false => None,
+    let briefing = recall::brief(store, &pending.located, &question, asked.recent.take())?;
+    let notice = match (config.brief.notice, asked.source) {
+        (false, _) => None,
+        // The session goes on.
+        (true, StartSource::Compact) => offered(store, &briefing.brief, &asked, clock)?,
+        (true, _) => notice(store, &briefing, clock)?,
     };
     let brief = briefing.brief;
     let mut codes: Vec<String> = brief.items.iter().map(BriefLine::receipt_code).collect();
     // The lines of one agent's notes have the same.
     codes.dedup();
+    codes.extend(rules::codes(&brief.rules));
     let event = receipt(home, Some(asked.source), codes, &brief, false);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
+}
+
+/// The offer to enforce what a session whose context was compacted was told again. Made once per session.
+fn offered(store: &Store, brief: &Brief, asked: &AskedBrief, clock: &Clock) -> Result<Option<String>, AnswerError> {
+    let can = |rule: &&GuideRule| asked.capabilities.iter().any(|capability| capability.can_enforce(&rule.sentence));
+    let count = brief.rules.iter().filter(can).count();
+    let known = asked.session.map_or(Ok(Vec::new()), |session| store.told_codes(session, clock.now))?;
+    let is_offered = rules::codes(&brief.rules).iter().any(|code| known.contains(code));
+    Ok(notice::enforceable(count).filter(|_| !is_offered))
 }
 
 /// The line that the user sees, with the session whose work goes on.
@@ -313,7 +329,7 @@ fn on_prompt(
         }
         if let Some(source) = source {
             let (prompt, session) = (Some(prompt), Some(&session));
-            let asked = AskedBrief { occasion: Occasion::Prompt, source, prompt, session, recent: None };
+            let asked = AskedBrief { occasion: Occasion::Prompt, source, prompt, session, recent: None, capabilities };
             return start_brief(home, clock, folders, pending, &store, &config::load(home)?, asked);
         }
     }
@@ -415,7 +431,7 @@ fn redline_notice(
     }
 }
 
-fn receipt(
+pub(super) fn receipt(
     home: &Home,
     source: Option<StartSource>,
     codes: impl IntoIterator<Item = String>,

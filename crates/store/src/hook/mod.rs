@@ -3,5 +3,6 @@
 //! Capturing opens neither the view nor the settings, and waits for no other process.
 
 pub mod answer;
+pub mod before;
 pub mod capture;
 pub mod subagent;

@@ -1,7 +1,7 @@
 //! A command failed as it failed before in another session.
 
 use cerberus_recall::moments::seen::{self, Remedy, Solved};
-use cerberus_record::ours::SEEN;
+use cerberus_recall::moments::told;
 use cerberus_record::time::Timestamp;
 
 use crate::project::identity::Located;
@@ -24,8 +24,7 @@ pub fn seen(
     message: Option<&str>,
     now: Timestamp,
 ) -> view::Result<Option<Told>> {
-    let mark = format!("#{signature}");
-    if store.told_codes(session, now)?.iter().any(|code| code.starts_with(SEEN) && code.ends_with(&mark)) {
+    if store.told_codes(session, now)?.iter().any(|code| told::is_seen(code, signature)) {
         return Ok(None);
     }
     let failures = store.failures(signature, session, now)?;
@@ -37,7 +36,7 @@ pub fn seen(
     let message_then = store.message_after(last.session, last.event)?.unwrap_or_default();
     let solved = Solved { at: last.at, is_here: here.is_some(), message: &message_then };
     let text = seen::told(message, &remedy, &solved, now);
-    Ok(text.map(|text| Told { text, code: format!("{SEEN}{} {mark}", remedy.code()) }))
+    Ok(text.map(|text| Told { text, code: told::seen_code(&remedy.code(), signature) }))
 }
 
 /// The remedy, and the step that shows that it was one.

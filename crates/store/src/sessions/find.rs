@@ -1,8 +1,9 @@
 //! Finds a project's sessions: the recent ones, and the live one.
 
 use cerberus_os::clock::Clock;
+use cerberus_os::process;
 use cerberus_record::id::ProjectId;
-use cerberus_record::session::{CARRY_OVER, IDLE_AFTER};
+use cerberus_record::session::{CARRY_OVER, IDLE_AFTER, Process, SILENCE_MAX, SessionStatus};
 use cerberus_record::time::Timestamp;
 
 use crate::project::identity::Located;
@@ -42,4 +43,14 @@ pub fn live_session(store: &Store, located: &Located, clock: &Clock) -> view::Re
     sessions.retain(|session| session.state.status.is_live() && session.project == located.project);
     sessions.retain(|session| session.device.is_none());
     Ok(sessions.into_iter().max_by_key(|session| (session.last_activity, session.row)))
+}
+
+/// Whether its program runs on this machine, or reported something a moment ago.
+pub fn is_running(session: &SessionRow, now: Timestamp) -> bool {
+    session.state.status == SessionStatus::Active
+        && session.device.is_none()
+        && match &session.process {
+            Some(known) => process::probe(known) == Process::Running,
+            None => now.since(session.last_activity) <= SILENCE_MAX,
+        }
 }

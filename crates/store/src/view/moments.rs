@@ -4,8 +4,10 @@ use cerberus_recall::extract::ExtractedFacts;
 use cerberus_recall::moments::seen::SeenStep;
 use cerberus_record::clean::text::clip;
 use cerberus_record::event::{Outcome, Record, ToolUse};
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::runs::RunVerdict;
+use cerberus_record::shell::{self, Join};
 use cerberus_record::time::Timestamp;
 use rusqlite::params;
 
@@ -51,7 +53,8 @@ impl FoldTransaction<'_> {
         let passed = match (extracted.run.as_ref().map(|(_, run)| run.verdict), used.outcome) {
             (Some(RunVerdict::Green), _) => Some(true),
             (Some(RunVerdict::Red), _) | (_, Outcome::Failed) => Some(false),
-            (_, Outcome::Done) => Some(true),
+            // The status of a pipe is that of its last command.
+            (_, Outcome::Done) if !is_piped(command) => Some(true),
             _ => None,
         };
         // What failed elsewhere was solved elsewhere.
@@ -62,6 +65,10 @@ impl FoldTransaction<'_> {
         self.run(sql, params![source.event, source.session, source.at.millis(), signature, passed, text])?;
         Ok(())
     }
+}
+
+fn is_piped(command: &str) -> bool {
+    command.contains('|') && shell::read(command).line().iter().any(|simple| simple.join == Join::Pipe)
 }
 
 impl Store {
@@ -116,6 +123,36 @@ impl Store {
         let sql = "SELECT signature FROM command WHERE session = ?1 AND signature IS NOT NULL AND at <= ?2
             AND event > coalesce((SELECT event FROM prompt WHERE session = ?1 AND at <= ?2
                 ORDER BY event DESC LIMIT 1 OFFSET 1), 0) ORDER BY event DESC LIMIT 8";
+        self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
+    }
+
+    /// When a session last had to do with a file in one of these ways.
+    pub fn last_touch(
+        &self,
+        session: &SessionRow,
+        path: &str,
+        kinds: &[FactKind],
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>> {
+        let kinds = kinds.iter().map(|kind| format!("'{}'", kind.word())).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT at FROM fact WHERE session = ?1 AND path = ?2 AND kind IN ({kinds}) AND at <= ?3 ORDER BY at DESC LIMIT 1"
+        );
+        Ok(self.rows(&sql, params![session.row, path, now.millis()], |row| time(row, 0))?.pop())
+    }
+
+    /// Whether a session ran a command that contains these words, or edited the file of this name, since a time.
+    pub fn has_done(&self, session: &SessionRow, words: &str, since: Timestamp, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT 1 FROM command WHERE session = ?1 AND instr(text, ?2) > 0 AND at BETWEEN ?3 AND ?4
+            UNION ALL SELECT 1 FROM fact WHERE session = ?1 AND kind = 'file' AND path = ?2 AND at BETWEEN ?3 AND ?4 LIMIT 1";
+        let found = self.rows(sql, params![session.row, words, since.millis(), now.millis()], |_| Ok(()))?;
+        Ok(!found.is_empty())
+    }
+
+    /// The files that a session edited, the last edited first.
+    pub fn edited_files(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL AND at <= ?2
+            GROUP BY path ORDER BY max(event) DESC";
         self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
     }
 }

@@ -1,14 +1,15 @@
-//! Adds the hook before tool uses to the agents that we are installed in, and removes it when neither rules nor `undo` need
-//! it.
+//! Adds the hook before tool uses to the agents that we are installed in, and removes it when nobody needs it.
 
 use std::path::PathBuf;
 
+use cerberus_agents::host::Occasion;
 use cerberus_agents::install::wiring::{self, Repair};
 use cerberus_agents::install::{self, InstallScope};
 use cerberus_agents::settings::{InstallTarget, check_events};
 use cerberus_checkpoint::switch::UndoSwitch;
 use cerberus_checks::enforce;
 use cerberus_record::id::Agent;
+use cerberus_store::config;
 
 use crate::commands::install::client;
 use crate::context::Context;
@@ -28,18 +29,21 @@ pub fn is_enforcing(context: &Context) -> bool {
     enforce::are_on(&context.home)
 }
 
-/// Whether anything is done before tool uses: rules are enforced, or files are kept.
-pub fn needs_hook_before_tools(context: &Context) -> bool {
-    is_enforcing(context) || UndoSwitch::read(&context.home).is_ok_and(|switch| switch.is_on_anywhere())
+/// Whether an agent needs the hook before tool uses: a rule is enforced, files are kept, or the agent is told there what
+/// others work on.
+pub fn needs_hook(context: &Context, agent: Agent) -> bool {
+    let keeps_files = || UndoSwitch::read(&context.home).is_ok_and(|switch| switch.is_on_anywhere());
+    let is_told = || config::load(&context.home).is_ok_and(|config| config.moments.live);
+    is_enforcing(context) || keeps_files() || cerberus_agents::accepts(agent, Occasion::Before) && is_told()
 }
 
 /// Brings the settings of all agents that run our hooks in line with that. Returns what changed.
 pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
     let surroundings = context.agent_surroundings();
-    let checks = needs_hook_before_tools(context);
     let mut changed = Vec::new();
     let _lock = wiring::lock(&context.home).ok();
     for profile in install::ALL {
+        let checks = needs_hook(context, profile.agent);
         for scope in InstallScope::ALL {
             for file in (profile.files)(&surroundings, scope) {
                 if check_events(file.parts).next().is_none() {

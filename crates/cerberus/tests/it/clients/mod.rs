@@ -105,13 +105,17 @@ impl Stage {
     }
 
     fn output(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_cerberus"))
+        self.command(args).output().unwrap()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cerberus"));
+        command
             .args(args)
             .env_clear()
             .envs([("HOME", self.scratch.home().as_os_str()), ("PATH", self.path.as_ref())])
-            .current_dir(self.scratch.repo())
-            .output()
-            .unwrap()
+            .current_dir(self.scratch.repo());
+        command
     }
 
     /// The project's sessions, newest first.

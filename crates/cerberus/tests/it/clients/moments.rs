@@ -1,9 +1,13 @@
 //! What reaches the model at a moment that calls for it.
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::codex::Codex;
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
+use serde_json::{Value, json};
 
 use super::{Stage, finish, times};
 
@@ -52,4 +56,79 @@ fn claude_code_is_told_what_helped_before() {
 #[test]
 fn codex_is_told_what_helped_before() {
     a_test_that_failed_before_fails_again(&Codex);
+}
+
+/// A session is in the middle of a turn and has changed a file. The client is started beside it, edits the same file, and
+/// runs `git checkout`: it is told of the other, and the command is held once.
+fn a_session_beside_one_at_work(client: &dyn Client) {
+    let stage = Stage::new(client);
+    let repo = stage.scratch.repo();
+    let shared = repo.join("shared.txt");
+    std::fs::write(&shared, "one\n").unwrap();
+    git(&stage, &["add", "."]);
+    git(&stage, &["commit", "--quiet", "-m", "Shared"]);
+    // The process that runs this test plays the agent at work.
+    let other = |event: &str, extra: Value| {
+        let mut payload = json!({"session_id": "other", "cwd": repo, "hook_event_name": event,
+            "transcript_path": "/none/other.jsonl", "permission_mode": "default"});
+        payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        let mut hook = stage.command(&["hook", "claude-code"]);
+        let mut child = hook.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+    };
+    other("SessionStart", json!({"source": "startup"}));
+    other("UserPromptSubmit", json!({"prompt": "Count to two"}));
+    std::fs::write(&shared, "two\n").unwrap();
+    let edit = json!({"file_path": shared, "old_string": "one", "new_string": "two"});
+    other("PostToolUse", json!({"tool_name": "Edit", "tool_use_id": "o1", "tool_input": edit, "tool_response": {}}));
+
+    let server = ModelServer::start([
+        client.run("cat shared.txt"),
+        client.edit(&shared, "two", "two and three"),
+        client.run("git checkout -- shared.txt"),
+        client.run("git checkout -- shared.txt"),
+        Reply::text("Done."),
+    ]);
+    finish(&mut client.session(&stage.place(&server), "Count on"));
+    let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
+    let at = |at: usize| requests.get(at).unwrap_or_else(|| panic!("{} requests", requests.len()));
+    assert!(!at(1).contains("and changed shared.txt"), "{}", at(1));
+    assert_eq!(times(at(2), "at work in another window and changed shared.txt"), 1, "{}", at(2));
+    assert!(at(3).contains("has not committed shared.txt. Not run: `git checkout` may take that away"), "{}", at(3));
+    assert_eq!(at(4).matches("has not committed shared.txt").count(), 1, "{}", at(4));
+    assert_eq!(std::fs::read_to_string(&shared).unwrap(), "one\n", "it insisted");
+}
+
+fn git(stage: &Stage, args: &[&str]) {
+    let author = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
+    let mut git = Command::new("git");
+    finish(git.args(author).args(args).current_dir(stage.scratch.repo()).env("HOME", stage.scratch.home()));
+}
+
+#[test]
+fn claude_code_is_told_who_else_is_at_work() {
+    a_session_beside_one_at_work(&ClaudeCode);
+}
+
+#[test]
+fn codex_is_told_who_else_is_at_work() {
+    a_session_beside_one_at_work(&Codex);
+}
+
+#[test]
+fn claude_code_is_told_its_rules_again_after_a_compaction() {
+    let stage = Stage::new(&ClaudeCode);
+    std::fs::write(stage.scratch.repo().join("CLAUDE.md"), "- NEVER edit `gen/` by hand.\n").unwrap();
+    let told = "rule:NEVER edit `gen/` by hand (CLAUDE.md)";
+    let server = ModelServer::start([Reply::text("Hello.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), "Say hello"));
+    assert!(!request_text(&server.main_requests()[0]).contains(told));
+    let server = ModelServer::start([Reply::text("The user said hello.")]);
+    finish(&mut ClaudeCode.compact(&stage.place(&server)).unwrap());
+    let server = ModelServer::start([Reply::text("Hello again.")]);
+    finish(&mut ClaudeCode.resume(&stage.place(&server), "And again"));
+    let requests = server.main_requests();
+    let text = request_text(&requests[0]);
+    assert_eq!(times(&text, told), 1, "{text}");
 }

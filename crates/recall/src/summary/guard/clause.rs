@@ -186,6 +186,18 @@ fn word_of(word: &str, is_name: bool, all: &[&str], at: usize) -> ClauseWord {
     }
 }
 
+/// Whether a sentence says that something must be.
+pub(super) fn obliges(sentence: &str) -> bool {
+    spoken_words(sentence).iter().any(|(word, _)| OBLIGING.has(word))
+}
+
+/// Whether a sentence tells somebody to do something.
+pub(super) fn orders(sentence: &str) -> bool {
+    let spoken = spoken_words(sentence);
+    let lower: Vec<&str> = spoken.iter().map(|(word, _)| word.as_str()).collect();
+    is_directive(&spoken, &lower)
+}
+
 /// Whether a clause tells somebody to do something.
 fn is_directive(spoken: &[(String, bool)], lower: &[&str]) -> bool {
     if lower.iter().any(|word| OBLIGING.has(word)) {

@@ -397,5 +397,15 @@ pub(super) fn is_addressed(text: &str) -> bool {
     is_instruction(text) || plain_words(text).any(|word| ADDRESS.has(&word) || is_cjk(&word))
 }
 
+/// Whether a sentence says that something must be.
+pub(crate) fn obliges(sentence: &str) -> bool {
+    clause::obliges(sentence)
+}
+
+/// Whether a sentence may tell somebody to do something, by its form.
+pub(crate) fn orders(sentence: &str) -> bool {
+    clause::orders(sentence)
+}
+
 #[cfg(test)]
 mod tests;
