@@ -1,6 +1,8 @@
 //! What of a transcript's line may be stored: everything but secrets, private passages, private files, other projects
 //! that the user opted out, and the contents of files that were not asked for.
 
+use std::path::Path;
+
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Clean, Keep};
@@ -10,8 +12,11 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::project::opted_out::OptedOut;
 use serde_json::Value;
 
-/// A text without spaces up to this length is a name or an id.
-const NAME_BYTES_MAX: usize = 64;
+/// No id is longer.
+const ID_BYTES_MAX: usize = 64;
+
+/// Stands for what is private.
+const PRIVATE: &str = "[private]";
 
 /// Lines are limited, so texts need no limit of their own.
 const WORDS: Keep = Keep::words(1 << 40, 0);
@@ -44,7 +49,7 @@ impl<'h> LineCleaner<'h> {
     /// The line as it is stored.
     pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> String {
         reducer.reduce(line);
-        self.clean(line);
+        self.clean("", line);
         let line = line.to_string().replace(OWN_NAME, "");
         match self.session.len() {
             // A short name may be a part of anything.
@@ -53,21 +58,40 @@ impl<'h> LineCleaner<'h> {
         }
     }
 
-    fn clean(&self, value: &mut Value) {
+    fn clean(&self, key: &str, value: &mut Value) {
         match value {
-            Value::String(text) => {
-                let is_name = text.len() <= NAME_BYTES_MAX && !text.contains(char::is_whitespace);
-                let clean = self.home.cleaner().clean(text.as_str(), if is_name { Keep::NAME } else { WORDS });
-                let hidden = if is_name { None } else { self.hidden_words(&clean) };
-                if let Some(rest) = hidden {
-                    *text = rest;
-                } else if *clean != **text {
-                    *text = clean.to_string();
-                }
-            }
-            Value::Array(all) => all.iter_mut().for_each(|value| self.clean(value)),
-            Value::Object(object) => object.values_mut().for_each(|value| self.clean(value)),
+            Value::String(text) => self.clean_text(key, text),
+            Value::Array(all) => all.iter_mut().for_each(|value| self.clean(key, value)),
+            Value::Object(object) => object.iter_mut().for_each(|(key, value)| self.clean(key, value)),
             _ => {}
+        }
+    }
+
+    fn clean_text(&self, key: &str, text: &mut String) {
+        self.clean_inner(text);
+        let is_id = text.len() <= ID_BYTES_MAX && !text.contains(char::is_whitespace) && holds_id(key);
+        let clean = self.home.cleaner().clean(text.as_str(), if is_id { Keep::NAME } else { WORDS });
+        let hidden = if is_id { None } else { self.hidden_words(&clean) };
+        if let Some(rest) = hidden {
+            *text = rest;
+        } else if *clean != **text {
+            *text = clean.to_string();
+        }
+        if self.names_opted_out(text) {
+            *text = PRIVATE.to_string();
+        }
+    }
+
+    /// Arguments of a call may be JSON in a text.
+    fn clean_inner(&self, text: &mut String) {
+        if !text.starts_with(['{', '[']) {
+            return;
+        }
+        let Ok(given) = serde_json::from_str::<Value>(text) else { return };
+        let mut inner = given.clone();
+        self.clean("", &mut inner);
+        if inner != given {
+            *text = inner.to_string();
         }
     }
 
@@ -92,7 +116,14 @@ impl<'h> LineCleaner<'h> {
     fn hidden_output(&self, text: &str) -> Option<String> {
         let clean = || Some(self.home.cleaner().clean(text.to_string(), WORDS));
         let used = ToolUse { outcome: Outcome::Failed, error: clean(), output: clean(), ..ToolUse::default() };
-        self.hidden(Event::Tool(used)).map(|_| "[private]".to_string())
+        let is_hidden = self.hidden(Event::Tool(used)).is_some() || self.names_opted_out(text);
+        is_hidden.then(|| PRIVATE.to_string())
+    }
+
+    /// Whether a text names a path in another project that the user opted out.
+    fn names_opted_out(&self, text: &str) -> bool {
+        let (root, cwd) = (Path::new(&*self.location.root), Path::new(&*self.location.cwd));
+        text.contains(['/', '\\']) && self.opted_out.is_named_in(root, cwd, text)
     }
 
     fn hidden_words(&self, text: &Clean) -> Option<String> {
@@ -117,6 +148,12 @@ impl<'h> LineCleaner<'h> {
         };
         self.opted_out.hidden(&record)
     }
+}
+
+/// Whether a field holds an id, which looks like a secret: `uuid`, `parentUuid`, `tool_use_id`, `requestId`.
+fn holds_id(key: &str) -> bool {
+    let key = key.to_lowercase();
+    key.ends_with("id") || key.ends_with("ids")
 }
 
 /// The line as the agent wrote its session's name.

@@ -1,9 +1,11 @@
 //! What of a line is kept: not the contents of files that a tool read or wrote, unless the user wants them, no pictures,
 //! and nothing of what a private call answered. What is left out leaves its size and a hash.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cerberus_record::id::fnv1a;
+use cerberus_record::runs::without_contents;
 use serde_json::Value;
 
 use super::Call;
@@ -70,13 +72,12 @@ impl<'p> Reducer<'p> {
     pub fn reduce(&mut self, line: &mut Value) {
         let mut cut = Reduction::Nothing;
         self.walk(line, &mut cut);
-        if let Some(object) = line.as_object_mut()
-            && cut != Reduction::Nothing
-        {
-            for key in REPEATED {
-                if let Some(value) = object.get_mut(key) {
-                    apply(cut, value);
-                }
+        let Some(object) = line.as_object_mut() else { return };
+        for key in REPEATED {
+            match object.get_mut(key) {
+                Some(value) if cut == Reduction::Nothing => self.cut_printed(value, &mut cut),
+                Some(value) => apply(cut, value),
+                None => {}
             }
         }
     }
@@ -107,18 +108,19 @@ impl<'p> Reducer<'p> {
             let mut call = forms::awaited(form.tool, &given);
             call.is_private = (self.is_private)(form.tool, &given);
             let (id, arguments, answers) = (form.id.to_string(), form.arguments, form.answers);
-            let cut = self.cut_of(&call, false);
-            if cut != Reduction::Nothing
+            let mut reduced = given.clone();
+            match self.cut_of(&call, false) {
+                Reduction::Private => private(&mut reduced),
+                Reduction::Contents => contents(&mut reduced, "", self.keep == KeepFiles::Edits),
+                Reduction::Nothing if self.keep == KeepFiles::Conversation => written_by_command(&mut reduced),
+                Reduction::Nothing => {}
+            }
+            if reduced != given
                 && let Some(value) = forms::at_mut(object, arguments)
             {
-                let mut given = given;
-                match cut {
-                    Reduction::Private => private(&mut given),
-                    _ => contents(&mut given, "", self.keep == KeepFiles::Edits),
-                }
                 *value = match value {
-                    Value::String(_) if given.is_object() => Value::String(given.to_string()),
-                    _ => given,
+                    Value::String(_) if reduced.is_object() => Value::String(reduced.to_string()),
+                    _ => reduced,
                 };
             }
             match answers.iter().any(|path| forms::at(object, path).is_some()) {
@@ -153,7 +155,14 @@ impl<'p> Reducer<'p> {
     }
 
     fn cut_printed(&self, value: &mut Value, of_line: &mut Reduction) {
-        each_text(value, "", &mut |_, text| {
+        each_text(value, "", &mut |key, text| {
+            // Some answers repeat the command.
+            if self.keep == KeepFiles::Conversation
+                && matches!(key, "query" | "command" | "cmd")
+                && let Cow::Owned(without) = without_contents(text)
+            {
+                *text = without;
+            }
             if let Some(rest) = (self.printed)(text) {
                 *text = rest;
                 *of_line = Reduction::Private;
@@ -176,6 +185,15 @@ fn apply(cut: Reduction, value: &mut Value) {
         Reduction::Contents => contents(value, "", false),
         Reduction::Private => private(value),
     }
+}
+
+/// Cuts what a command line writes into files.
+fn written_by_command(value: &mut Value) {
+    each_text(value, "", &mut |_, text| {
+        if let Cow::Owned(without) = without_contents(text) {
+            *text = without;
+        }
+    });
 }
 
 fn private(value: &mut Value) {

@@ -1,7 +1,7 @@
 //! Drives one attack through one door, and looks at everything that came of it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -59,7 +59,9 @@ fn judge(env: &TestEnv, attack: &Attack, reached: &mut Reached) {
             reached.problems.push(format!("{words:?} was told"));
         }
         let is_stored = matches!(attack.class, Class::Instruction | Class::Forgery | Class::Poison | Class::Broken);
-        if !is_stored && !holding(env, words).is_empty() {
+        // What a command printed is in the archive on purpose, the contents of files that it printed included.
+        let may_hold = |path: &PathBuf| attack.class == Class::Contents && path.starts_with(env.home().join("archive"));
+        if !is_stored && !holding(env, words).iter().all(may_hold) {
             reached.problems.push(format!("{words:?} is stored"));
         }
     }
