@@ -293,7 +293,7 @@ fn no_name_leads_out_of_the_home() {
     let mut inside: Vec<String> =
         fs::read_dir(env.home()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     inside.sort();
-    let known = ["device", "failures.jsonl", "journal", "memory", "view-"];
+    let known = ["archive", "device", "failures.jsonl", "journal", "memory", "view-"];
     assert!(inside.iter().all(|name| known.iter().any(|known| name.starts_with(known))), "{inside:?}");
 }
 

@@ -79,8 +79,8 @@ fn check(
     if is_enforcing(context) {
         problem = problem.or_else(|| subject.enforcement(&scopes, &mut said));
     }
-    said.push(last_heard(context, store, profile));
     said.extend(deleting(surroundings, profile.transcripts));
+    said.push(last_heard(context, store, profile));
     match problem {
         None => good(name, said.join("; ")),
         Some((problem, fix)) => bad(name, said_with(problem, &said), fix),

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use super::{LIMIT, Stage, finish, memories, times, told};
 
+/// How many hooks it is asked to trust.
+const HOOKS: usize = 9;
 const STARTS_MAX: usize = 10;
 /// How long nothing is drawn before a key is pressed.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -68,7 +70,7 @@ fn a_rule_in_japanese_is_quoted_and_told() {
 /// Answers the question about new hooks; false if the program ended or heard nothing.
 fn trust_all(terminal: &mut Terminal, is_done: impl Fn() -> bool) -> bool {
     wait_until("the question", LIMIT, || {
-        let is_asked = terminal.screen().contents().contains("8 hooks are new or changed.");
+        let is_asked = terminal.screen().contents().contains(&format!("{HOOKS} hooks are new or changed."));
         (is_asked || terminal.ended().is_some()).then_some(())
     })
     .unwrap();
@@ -92,7 +94,7 @@ fn what_was_accepted_in_its_terminal_goes_with_the_hooks() {
     // It throws away what was typed ahead, and gives up if that takes long: then it is started again.
     let is_accepted = (0..STARTS_MAX).any(|_| {
         let mut terminal = Terminal::spawn(&Codex.command(&stage.place(&server), &[])).unwrap();
-        trust_all(&mut terminal, || trusted() == 8)
+        trust_all(&mut terminal, || trusted() == HOOKS)
     });
     assert!(is_accepted);
     let printed = stage.try_cerberus(&["doctor"]);

@@ -26,6 +26,9 @@ fn undone(client: &dyn Client, remove: &str) {
     fs::write(repo.join("src/lib.rs"), "a day's work\n").unwrap();
     fs::write(repo.join("src/new.rs"), "untracked\n").unwrap();
     stage.cerberus(&["undo", "--on", "--here"]);
+    // A loaded machine may need longer than a command usually waits.
+    let config = stage.scratch.home().join(".cerberus/config.toml");
+    fs::write(&config, "[undo]\nwait_secs = 30.0\n").unwrap();
     let replies = [client.run("git checkout ."), client.run(remove), Reply::text("Done.")];
     let server = ModelServer::start(replies);
     finish(&mut client.session(&stage.place(&server), "Start over"));

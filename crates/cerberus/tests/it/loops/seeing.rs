@@ -44,7 +44,7 @@ fn the_log_sums_up_every_iteration() {
 #[test]
 fn waiting_has_a_reason_and_an_end_everywhere() {
     let stage = limited();
-    let child = started(&stage, &["--max-wait", "1000000h"]);
+    let child = started(&stage, &["--max-wait", "36000d"]);
     let waiting = || Some(stage.env.json(&["loop", "status"])["waiting"].clone()).filter(|wait| !wait.is_null());
     let wait = wait_until("it to wait", LIMIT, waiting).unwrap();
     assert_eq!(wait["until"], "2100-01-01T00:00:00Z");
@@ -70,7 +70,7 @@ fn a_limit_that_lasts_longer_than_the_user_waits_ends_the_loop_at_once() {
 #[test]
 fn the_stream_of_json_has_fill_cost_and_waits() {
     let stage = limited();
-    let child = started(&stage, &["--json", "--context-window", "100000", "--max-wait", "1000000h"]);
+    let child = started(&stage, &["--json", "--context-window", "100000", "--max-wait", "36000d"]);
     wait_until("it to wait", LIMIT, || {
         let status = stage.env.json(&["loop", "status"]);
         (!status["waiting"].is_null() && status["session_id"].is_string()).then_some(())
