@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cerberus_checkpoint::switch::{SwitchScope, UndoSwitch};
 use cerberus_checkpoint::turns::{Turn, TurnReason, inside, is_below};
@@ -325,8 +326,10 @@ struct Titles<'s> {
 
 impl Titles<'_> {
     fn of(&mut self, turn: &Turn) -> Result<String> {
+        // Git counts in seconds.
+        let until = turn.at.plus(Duration::from_millis(999));
         let asked = match &turn.saved.session {
-            Some(TurnSession { agent, id }) => self.asked(agent, id)?.iter().rev().find(|(at, _)| *at <= turn.at),
+            Some(TurnSession { agent, id }) => self.asked(agent, id)?.iter().rev().find(|(at, _)| *at <= until),
             None => None,
         };
         let asked = asked.map(|(_, asked)| text::line(asked, TITLE_CHARS_MAX));
