@@ -161,7 +161,7 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change
             fs::remove_file(path)?;
         }
     }
-    let shared = Shared::read(home, is_removed, change)?;
+    let shared = SharedLines::read(home, is_removed, change)?;
     let mut is_changed = false;
     for (number, path) in segments(home)? {
         let (mut bytes, mut is_new) = (Vec::new(), false);
@@ -205,18 +205,22 @@ enum Rest {
 }
 
 /// Lines that several sessions have.
-struct Shared {
+struct SharedLines {
     /// What they are, by hash.
     lines: HashMap<u64, String>,
     /// Those whose holder keeps them as they are.
     held: HashSet<u64>,
 }
 
-impl Shared {
-    fn read(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<Shared, ArchiveError> {
+impl SharedLines {
+    fn read(
+        home: &Home,
+        is_removed: &dyn Fn(&BlockHead) -> bool,
+        change: &Change,
+    ) -> Result<SharedLines, ArchiveError> {
         let mut wanted = HashSet::new();
         each(home, |block| wanted.extend(block.lines.iter().filter_map(|line| referred(line))))?;
-        let mut shared = Shared { lines: HashMap::new(), held: HashSet::new() };
+        let mut shared = SharedLines { lines: HashMap::new(), held: HashSet::new() };
         if wanted.is_empty() {
             return Ok(shared);
         }

@@ -32,7 +32,7 @@ const BEGINNING_BYTES: u64 = 512 * 1024;
 const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Adds to the archive while its time lasts.
-pub struct Update<'a> {
+pub struct ArchiveUpdate<'a> {
     pub home: &'a Home,
     pub clock: &'a Clock,
     pub surroundings: &'a Surroundings<'a>,
@@ -43,16 +43,16 @@ pub struct Update<'a> {
     pub added: u64,
 }
 
-impl<'a> Update<'a> {
+impl<'a> ArchiveUpdate<'a> {
     pub fn begin(
         home: &'a Home,
         clock: &'a Clock,
         surroundings: &'a Surroundings<'a>,
         store: &'a Store,
         keep: KeepFiles,
-    ) -> Result<Update<'a>, ArchiveError> {
+    ) -> Result<ArchiveUpdate<'a>, ArchiveError> {
         let archive = Archive::open(home, keep)?;
-        Ok(Update { home, clock, surroundings, store, archive, uncommitted: 0, added: 0 })
+        Ok(ArchiveUpdate { home, clock, surroundings, store, archive, uncommitted: 0, added: 0 })
     }
 
     /// Adds what is new in these sessions, until it is too late. A transcript that cannot be read is skipped.

@@ -70,9 +70,9 @@ impl Capability for UndoCapability {
 }
 
 /// Turns in one repository.
-type InRepository = (Located, Vec<Turn>);
+type RepositoryTurns = (Located, Vec<Turn>);
 
-fn remove(home: &Home, found: &[InRepository]) -> Result<(), CheckpointError> {
+fn remove(home: &Home, found: &[RepositoryTurns]) -> Result<(), CheckpointError> {
     for (located, turns) in found {
         Checkpoints::new(home, located)?.remove_turns(turns.iter().map(|turn| turn.name.as_str()))?;
     }
@@ -80,7 +80,7 @@ fn remove(home: &Home, found: &[InRepository]) -> Result<(), CheckpointError> {
 }
 
 /// The turns that a request affects. `here` is a folder that may not be in the journal yet.
-fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<InRepository>, EraseError> {
+fn meant(home: &Home, here: &Path, request: &ForgetRequest) -> Result<Vec<RepositoryTurns>, EraseError> {
     let mut found = Vec::new();
     let is_meant = |project: &ProjectId| match request {
         ForgetRequest::Projects { ids, .. } => ids.contains(project),
@@ -117,7 +117,7 @@ fn is_affected(checkpoints: &Checkpoints, turn: &Turn, request: &ForgetRequest) 
 }
 
 /// The turns whose files contain a secret that is not in the commit they are based on.
-fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<InRepository>), EraseError> {
+fn with_secrets(home: &Home, here: &Path) -> Result<(Vec<Finding>, Vec<RepositoryTurns>), EraseError> {
     let (mut findings, mut found) = (Vec::new(), Vec::new());
     for (_, located) in repositories(home, here, |_| true)? {
         let checkpoints = Checkpoints::new(home, &located)?;

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use cerberus_archive::update::Update;
+use cerberus_archive::update::ArchiveUpdate;
 use cerberus_archive::{self as archive, ArchiveError, write};
 use cerberus_os::failures;
 use cerberus_record::id::Agent;
@@ -59,7 +59,7 @@ impl ArchiveArgs {
             let store = context.swept_store()?;
             let sessions = store.sessions(&[], limits.oldest(context.clock.now), context.clock.now)?;
             let surroundings = context.agent_surroundings();
-            let mut update = Update::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
+            let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
             let mut progress = Progress::new("sessions archived");
             for (done, session) in sessions.iter().enumerate() {
                 update.sessions(std::slice::from_ref(session), None)?;
@@ -85,7 +85,7 @@ fn in_background(context: &Context) -> Result<()> {
     let mut sessions = store.newest_sessions(&[], since, context.clock.now)?;
     sessions.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     let surroundings = context.agent_surroundings();
-    let mut update = Update::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
+    let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
     update.sessions(&sessions, Some(Instant::now() + DETACHED_MAX))?;
     update.finish()?;
     expire(context)
@@ -103,7 +103,7 @@ pub fn imported(context: &Context, store: &Store, files: &[(Agent, std::path::Pa
     let Some(keep) = context.config()?.archive.keep.files() else { return Ok(()) };
     let surroundings = context.agent_surroundings();
     let run = || -> std::result::Result<(), ArchiveError> {
-        let mut update = Update::begin(&context.home, &context.clock, &surroundings, store, keep)?;
+        let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, store, keep)?;
         files.iter().try_for_each(|(agent, file)| update.file(*agent, file))?;
         update.finish().map(drop)
     };

@@ -4,9 +4,10 @@ use std::process::Command;
 use anyhow::Context as _;
 use cerberus_agents::conversation::reduce::NOT_KEPT;
 use cerberus_agents::settings::shell_word;
+use cerberus_archive::Conversation;
 use cerberus_record::id::Agent;
 use cerberus_store::import::files;
-use cerberus_store::import::place::{TranscriptPlace, mend, put_transcript, transcript_place};
+use cerberus_store::import::place::{TranscriptPlace, mend, places, put_transcript, transcript_place};
 use cerberus_store::sessions::caller::HANDOFF_VARIABLE;
 use cerberus_store::view::SessionRow;
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ pub struct ResumeArgs {
 }
 
 /// What is run, and where.
-pub(super) struct Start {
+pub(super) struct AgentStart {
     pub words: Vec<String>,
     pub cwd: String,
     pub has_handoff: bool,
@@ -89,7 +90,7 @@ impl ResumeArgs {
     }
 }
 
-impl Start {
+impl AgentStart {
     /// Does not return if the agent was started.
     fn run(self, line: &str) -> Result<()> {
         if !Path::new(&self.cwd).is_dir() {
@@ -110,7 +111,7 @@ impl Start {
     }
 }
 
-fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<Start> {
+fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<AgentStart> {
     let words = cerberus_agents::resume_command(&session.agent, &session.agent_session_id);
     let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
     let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
@@ -141,19 +142,38 @@ fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<S
             }
         }
     }
-    Ok(Start { words, cwd: session.cwd.clone(), has_handoff: false })
+    Ok(AgentStart { words, cwd: session.cwd.clone(), has_handoff: false })
 }
 
 /// Puts a transcript that is gone back from the archive, and says so; `None` if the archive does not have it.
 fn restored(context: &Context, session: &SessionRow, place: Option<&Path>, is_run: bool) -> Result<Option<String>> {
     let (Some(agent), Some(place)) = (Agent::from_name(&session.agent), place) else { return Ok(None) };
-    let found = cerberus_archive::find(&context.home, agent, &session.agent_session_id)?;
-    let (Some(kept), Some(mut mend)) = (found, mend(agent)) else { return Ok(None) };
+    let Some(kept) = cerberus_archive::find(&context.home, agent, &session.agent_session_id)? else { return Ok(None) };
     if !is_run {
         return Ok(Some(
             "cerberus: its transcript is deleted; without --print it is put back from the archive".to_string(),
         ));
     }
+    let surroundings = context.agent_surroundings();
+    let mut missing = 0;
+    for place in places(&surroundings, agent, &kept.sources, place) {
+        missing = put_back(context, agent, &kept, place)
+            .with_context(|| format!("cannot put the transcript back to {}", place.display()))
+            .hint(format!("`cerberus show {} --full` prints it", session.id))?;
+        if transcript_place(&surroundings, session) == Some(TranscriptPlace::Found) {
+            break;
+        }
+    }
+    let missing = match missing {
+        0 => String::new(),
+        missing => format!("; what tools read and wrote is missing in {}", render::count(missing, "place")),
+    };
+    Ok(Some(format!("cerberus: put its transcript back from the archive{missing}")))
+}
+
+/// Writes the transcript; in how many places something is missing in it.
+fn put_back(context: &Context, agent: Agent, kept: &Conversation, place: &Path) -> std::io::Result<usize> {
+    let Some(mut mend) = mend(agent) else { return Ok(0) };
     let mut missing = 0;
     put_transcript(place, |file| {
         let mut written = Ok(());
@@ -162,18 +182,12 @@ fn restored(context: &Context, session: &SessionRow, place: Option<&Path>, is_ru
             let mut value: Value = serde_json::from_str(line)?;
             if mend(&mut value) { writeln!(file, "{value}") } else { Ok(()) }
         };
-        let read = cerberus_archive::lines(&context.home, &kept, 0, &mut |line| {
+        let read = cerberus_archive::lines(&context.home, kept, 0, &mut |line| {
             if written.is_ok() {
                 written = write(line);
             }
         });
         read.map_err(std::io::Error::other).and(written)
-    })
-    .with_context(|| format!("cannot put the transcript back to {}", place.display()))
-    .hint(format!("`cerberus show {} --full` prints it", session.id))?;
-    let missing = match missing {
-        0 => String::new(),
-        missing => format!("; what tools read and wrote is missing in {}", render::count(missing, "place")),
-    };
-    Ok(Some(format!("cerberus: put its transcript back from the archive{missing}")))
+    })?;
+    Ok(missing)
 }

@@ -11,7 +11,7 @@ use cerberus_store::project::identity;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::{SessionRow, Store};
 
-use super::resume::Start;
+use super::resume::AgentStart;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
@@ -29,7 +29,7 @@ pub struct OtherAgentArgs {
 
 impl OtherAgentArgs {
     /// `None` if the session is to go on in its own agent.
-    pub fn start(&self, context: &Context, store: &Store, session: &SessionRow) -> Result<Option<Start>> {
+    pub fn start(&self, context: &Context, store: &Store, session: &SessionRow) -> Result<Option<AgentStart>> {
         let Some(other) = self.other else { return Ok(None) };
         // A session of another machine goes on in the folder that the project has here.
         let is_here = Path::new(&session.cwd).is_dir();
@@ -51,10 +51,11 @@ impl OtherAgentArgs {
         let words = begin_command(other, &text)
             .with_context(|| format!("{other} cannot be started with a prompt"))
             .hint("`cerberus brief` shows what its next session is told")?;
-        Ok(Some(Start { words, cwd: cwd.to_string_lossy().into_owned(), has_handoff: true }))
+        Ok(Some(AgentStart { words, cwd: cwd.to_string_lossy().into_owned(), has_handoff: true }))
     }
 }
 
+/// An agent, given by its name or its program.
 fn agent(name: &str) -> std::result::Result<Agent, String> {
     let is_named = |profile: &&&Profile| profile.agent.name() == name || profile.program == name;
     let found = cerberus_agents::ALL.iter().find(is_named).map(|profile| profile.agent);

@@ -249,7 +249,7 @@ fn changed_json(file: &ChangedFile) -> Value {
 fn kept(context: &Context, checkpoints: &Checkpoints, is_meant: impl Fn(&Turn) -> bool) -> Result<Vec<KeptTurn>> {
     let turns = checkpoints.turns()?;
     let store = context.view()?;
-    let mut titles = Titles { store: &store, now: context.clock.now, asked: HashMap::new() };
+    let mut titles = TurnTitles { store: &store, now: context.clock.now, asked: HashMap::new() };
     let mut found = Vec::new();
     for pair in turns.windows(2).rev().filter(|pair| is_meant(&pair[1])).take(LISTED_MAX) {
         let files = checkpoints.changed_lines(&pair[0].object, &pair[1].object)?;
@@ -318,13 +318,13 @@ fn list(context: &Context, located: &Located) -> Result<()> {
 }
 
 /// What turns are called: by the request before them.
-struct Titles<'s> {
+struct TurnTitles<'s> {
     store: &'s Store,
     now: Timestamp,
     asked: HashMap<(String, String), Vec<(Timestamp, String)>>,
 }
 
-impl Titles<'_> {
+impl TurnTitles<'_> {
     fn of(&mut self, turn: &Turn) -> Result<String> {
         // Git counts in seconds.
         let until = turn.at.plus(Duration::from_millis(999));

@@ -44,6 +44,8 @@ fn columns(line: &str) -> usize {
 fn colours_are_for_terminals_that_want_them() {
     let env = env();
     sessions(&env, 2);
+    // The first look at the state mentions something once.
+    in_terminal(env.command().arg("status"));
     for args in [&["log"][..], &["show"], &["search", "uploader"], &["status"]] {
         assert!(!env.ok(args).contains('\u{1b}'), "{args:?} is piped");
         let coloured = in_terminal(env.command().args(args));

@@ -12,8 +12,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_recall::brief::memories::BOTH_TOKENS;
-use cerberus_recall::brief::notice::{self, PickedUp};
-use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX, GuideRule};
+use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX};
 use cerberus_recall::moments::rules;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::echo::{ECHO_MAX, same_words};
@@ -22,12 +21,13 @@ use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_text::tokens;
 
 use crate::brief::learn;
-use crate::brief::recall::{self, Briefing, Budget, Question};
+use crate::brief::recall::{self, Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey::{self, View};
 use crate::capability::{Capabilities, CapabilityError};
 use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
+use crate::hook::notice;
 use crate::import::ending;
 use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
@@ -253,8 +253,10 @@ fn start_brief(
     let notice = match (config.brief.notice, asked.source) {
         (false, _) => None,
         // The session goes on.
-        (true, StartSource::Compact) => offered(store, &briefing.brief, &asked, clock)?,
-        (true, _) => notice(store, &briefing, clock)?,
+        (true, StartSource::Compact) => {
+            notice::offered(store, &briefing.brief, asked.session, asked.capabilities, clock)?
+        }
+        (true, _) => notice::shown(store, &briefing, clock)?,
     };
     let brief = briefing.brief;
     let mut codes: Vec<String> = brief.items.iter().map(BriefLine::receipt_code).collect();
@@ -264,46 +266,6 @@ fn start_brief(
     let event = receipt(home, Some(asked.source), codes, &brief, false);
     let answer = pending.reply(home, clock, asked.occasion, &brief.text, notice.as_deref(), event);
     Ok(answer)
-}
-
-/// The offer to enforce what a session whose context was compacted was told again. Made once per session.
-fn offered(store: &Store, brief: &Brief, asked: &AskedBrief, clock: &Clock) -> Result<Option<String>, AnswerError> {
-    let can = |rule: &&GuideRule| asked.capabilities.iter().any(|capability| capability.can_enforce(&rule.sentence));
-    let count = brief.rules.iter().filter(can).count();
-    let known = asked.session.map_or(Ok(Vec::new()), |session| store.told_codes(session, clock.now))?;
-    let is_offered = rules::codes(&brief.rules).iter().any(|code| known.contains(code));
-    Ok(notice::enforceable(count).filter(|_| !is_offered))
-}
-
-/// The line that the user sees, with the session whose work goes on.
-fn notice(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Option<String>, AnswerError> {
-    let session = match &briefing.session_id {
-        Some(id) => store.session(id, clock.now)?,
-        None => None,
-    };
-    let picked_up = match session {
-        Some(session) => Some(PickedUp {
-            title: store.title(&session, clock.now)?,
-            last_activity: session.last_activity,
-            status: session.state.status,
-        }),
-        None => None,
-    };
-    let notice = notice::notice(&briefing.brief, picked_up.as_ref(), store.count_proposals(clock.now)?, clock.now);
-    let learned: Vec<String> = learned(store, briefing, clock)?;
-    Ok(notice.map(|notice| [vec![notice], learned].concat().join("\n")))
-}
-
-/// What became a memory without asking the user, the first time that it is told.
-fn learned(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Vec<String>, AnswerError> {
-    let mut lines = Vec::new();
-    for item in &briefing.brief.memories {
-        let row = store.memory(item.id.as_str(), clock.now)?;
-        if row.is_some_and(|row| row.memory.background.is_automatic && row.uses.count == 0) {
-            lines.push(notice::learned(&item.text, &item.id));
-        }
-    }
-    Ok(lines)
 }
 
 fn on_prompt(

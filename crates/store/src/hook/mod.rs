@@ -5,4 +5,5 @@
 pub mod answer;
 pub mod before;
 pub mod capture;
+mod notice;
 pub mod subagent;

@@ -48,6 +48,20 @@ pub fn transcript_place(surroundings: &Surroundings, session: &SessionRow) -> Op
     })
 }
 
+/// Where a transcript that is gone is put back: where it was, if that is below the agent's own folder, because the agent may
+/// have noted its path; else where the agent looks for it.
+pub fn places<'a>(
+    surroundings: &Surroundings,
+    agent: Agent,
+    was: &'a [PathBuf],
+    looked_for: &'a Path,
+) -> Vec<&'a Path> {
+    let kept = Profile::of(agent).and_then(|profile| profile.transcripts);
+    let roots = kept.map(|kept| (kept.roots)(surroundings)).unwrap_or_default();
+    let was = was.first().filter(|was| roots.iter().any(|root| was.starts_with(root)));
+    was.map(PathBuf::as_path).into_iter().chain([looked_for]).collect()
+}
+
 /// What mends the transcript of an agent that is put back, if one can be.
 pub fn mend(agent: Agent) -> Option<Mend> {
     Some((Profile::of(agent)?.transcripts?.restoring?.mend)())
