@@ -114,7 +114,8 @@ fn check(stage: &Stage, server: &ModelServer, group: u32) {
     for row in rows {
         let of_row = |session: &&Value| session["agent_session_id"] == row["session_id"];
         let session = sessions.iter().find(of_row).unwrap_or_else(|| panic!("{row:#} in {sessions:#?}"));
-        assert_eq!(session["status"], "ended", "{session:#}");
+        // A hook of the agent may write a moment after the loop has closed the session.
+        assert!(["ended", "recovered"].contains(&session["status"].as_str().unwrap()), "{session:#}");
         assert_eq!(session["end_trigger"] == "reboot", row != &rows[2], "{session:#}");
     }
     let called = std::fs::read_to_string(stage.scratch.root().join("called")).unwrap();
