@@ -15,7 +15,6 @@ use cerberus_recall::brief::memories::BOTH_TOKENS;
 use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX};
 use cerberus_recall::moments::rules;
 use cerberus_record::clean::text::Keep;
-use cerberus_record::echo::{ECHO_MAX, same_words};
 use cerberus_record::event::{Event, FailedCommand, Record, StartSource};
 use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_text::tokens;
@@ -407,27 +406,6 @@ pub(super) fn receipt(
 }
 
 impl PendingAnswer {
-    /// Whether another hook reported the same event first and answers it.
-    fn is_echo(&self, home: &Home, clock: &Clock, store: &Store) -> Result<bool, AnswerError> {
-        let (agent, own) = (self.agent, std::process::id());
-        match store.heard_by(agent, &self.session, &self.key)? {
-            Some(first) if first == Some(own) => return Ok(false),
-            Some(_) => return Ok(store.is_echo(agent, &self.session, &self.key, own, clock.now)?),
-            None => {}
-        }
-        // Another process holds the view, so the view is behind. The journal shows which hook was first.
-        let (low, high) = same_words(&self.key).unwrap_or_else(|| (self.key.to_string(), self.key.to_string()));
-        let end = journal::end(home, clock.wall)?;
-        let reports = end.records().filter(|(_, record)| {
-            let is_same = *record.key == *self.key || low.as_str() < &*record.key && &*record.key < high.as_str();
-            is_same && record.agent == agent && record.session == self.session
-        });
-        let first = reports
-            .filter(|(_, record)| record.at.since(clock.now) <= ECHO_MAX && clock.now.since(record.at) <= ECHO_MAX);
-        let first = first.min_by_key(|(rank, _)| *rank).and_then(|(_, record)| record.heard_by);
-        Ok(first.is_some_and(|first| first != own))
-    }
-
     fn brief_occasion(&self) -> Occasion {
         cerberus_agents::profile(self.agent).map_or(Occasion::Start, |profile| profile.brief_occasion)
     }

@@ -5,5 +5,6 @@
 pub mod answer;
 pub mod before;
 pub mod capture;
+mod echo;
 mod notice;
 pub mod subagent;

@@ -423,8 +423,8 @@ mod tests {
             let mut keys = Vec::from_iter(store.event_keys(claude_code::AGENT, "s").unwrap().into_keys());
             keys.sort();
             assert_eq!(keys, ["x@1700000001000", "x@1700000006001", "y@1700000000000"]);
-            let is_echo = |pid, at| store.is_echo(claude_code::AGENT, "s", &timed_key("x", at), pid, at).unwrap();
-            assert_eq!((is_echo(1, now), is_echo(2, soon), is_echo(2, later.plus(ECHO_MAX))), (true, false, false));
+            let reporters = |at| store.reporters(claude_code::AGENT, "s", &timed_key("x", at), at).unwrap();
+            assert_eq!((reporters(now), reporters(soon), reporters(later.plus(ECHO_MAX))), (vec![2], vec![2], vec![2]));
             rebuild(&home, &mut store).unwrap();
         }
     }

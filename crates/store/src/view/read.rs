@@ -329,43 +329,26 @@ impl Store {
     }
 
     pub fn has_event(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<bool> {
-        Ok(self.heard_by(agent, agent_session_id, key)?.is_some())
-    }
-
-    /// The process that reported an event, if the event is known and the process too.
-    pub fn heard_by(&self, agent: Agent, agent_session_id: &str, key: &str) -> Result<Option<Option<u32>>> {
-        let sql = "SELECT heard_by FROM event JOIN session ON session.row = event.session
+        let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
             WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3";
-        Ok(self.rows(sql, [agent.name(), agent_session_id, key], |row| row.get(0))?.pop())
+        Ok(!self.rows(sql, [agent.name(), agent_session_id, key], |_| Ok(()))?.is_empty())
     }
 
-    /// Whether the event with this key, reported by the process `heard_by`, is the echo of one that another process
-    /// reported first.
-    pub fn is_echo(
-        &self,
-        agent: Agent,
-        agent_session_id: &str,
-        key: &str,
-        heard_by: u32,
-        at: Timestamp,
-    ) -> Result<bool> {
-        let own = "SELECT 1 FROM event JOIN session ON session.row = event.session
-            WHERE agent = ?1 AND agent_session_id = ?2 AND key = ?3 AND heard_by = ?4";
-        if !self.rows(own, params![agent.name(), agent_session_id, key, heard_by], |_| Ok(()))?.is_empty() {
-            return Ok(false);
-        }
+    /// The processes that reported an event: under its key or, if that includes the time, with the same words just now.
+    pub fn reporters(&self, agent: Agent, agent_session_id: &str, key: &str, at: Timestamp) -> Result<Vec<u32>> {
+        let is_timed = same_words(key).is_some();
         let (low, high) = same_words(key).unwrap_or_else(|| (key.to_string(), key.to_string()));
         let (since, until) = (at.minus(ECHO_MAX).millis(), at.plus(ECHO_MAX).millis());
         // If anything happened in between, the same words are a new event.
-        let sql = "SELECT 1 FROM event AS told JOIN session ON session.row = told.session
-            WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by <> ?3
-                AND (key = ?4 OR key > ?5 AND key < ?6 AND at BETWEEN ?7 AND ?8)
-                AND (NOT ?9 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
+        let sql = "SELECT heard_by FROM event AS told JOIN session ON session.row = told.session
+            WHERE agent = ?1 AND agent_session_id = ?2 AND heard_by IS NOT NULL
+                AND (key = ?3 OR key > ?4 AND key < ?5 AND at BETWEEN ?6 AND ?7)
+                AND (NOT ?8 OR NOT EXISTS (SELECT 1 FROM event WHERE event.session = told.session
                     AND event.row > told.row AND kind IN ";
-        let sql = format!("{sql} ({}))) LIMIT 1", *SEPARATING_KINDS);
-        let is_timed = same_words(key).is_some();
-        let asked = params![agent.name(), agent_session_id, heard_by, key, low, high, since, until, is_timed];
-        Ok(!self.rows(&sql, asked, |_| Ok(()))?.is_empty())
+        let sql = format!("{sql} ({})))", *SEPARATING_KINDS);
+        self.rows(&sql, params![agent.name(), agent_session_id, key, low, high, since, until, is_timed], |row| {
+            row.get(0)
+        })
     }
 
     /// The time of the last event that a hook of this agent reported. Imported events do not count.
