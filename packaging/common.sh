@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# What every package contains. Sourced by dev/dist and dev/packages, from the root of the repository.
+# How the program is built, and what every package contains. Sourced by scripts in dev/, from the root of the repository.
 
 # The name in registries; the programs; what a release is built for.
 name=cerberus-memory
@@ -25,7 +25,28 @@ tool() {
   cargo install --quiet --locked --debug --root .cache/tools "$2" --version "$3" >&2
 }
 
-# stage FROM DIR SUFFIX GENERATOR: puts the tree that every package installs below its prefix into DIR. FROM has the
+# host: the target of this machine, with a C library that is linked in.
+host() { rustc --version --verbose | sed -n 's/^host: //p' | sed 's/linux-gnu/linux-musl/'; }
+
+# compile TARGET PROFILE TARGET_DIR [SUBCOMMAND]: prints the folder of the programs. No path of this machine gets into them.
+# The subcommand is `build`, or `auditable build`, which also writes down the versions of what is built in.
+compile() {
+  local target=$1 profile=$2 target_dir=$3 cargo_home=${CARGO_HOME:-$HOME/.cargo} flags suffix='' program subcommand
+  read -ra subcommand <<<"${4:-build}"
+  case $target in *windows*) suffix=.exe ;; esac
+  flags="'--remap-path-prefix=$PWD=/cerberus', '--remap-path-prefix=$cargo_home=/cargo', '--remap-path-prefix=$target_dir=/target'"
+  case $target in
+    *-linux-musl) dev/need musl-gcc ;;
+  esac
+  if command -v rustup >/dev/null; then rustup target add "$target" >&2; fi
+  CFLAGS="${CFLAGS:-} -ffile-prefix-map=$PWD=/cerberus -ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$target_dir=/target" \
+    cargo "${subcommand[@]}" --profile "$profile" --locked --target "$target" --target-dir "$target_dir" --package "$name" \
+    --config "target.$target.rustflags = [$flags]" >&2
+  for program in "${binaries[@]}"; do dev/private "$target_dir/$target/$profile/$program$suffix"; done
+  printf '%s\n' "$target_dir/$target/$profile"
+}
+
+# stage FROM DIR SUFFIX GENERATOR TARGET: puts the tree that every package installs below its prefix into DIR. FROM has the
 # programs for the target, GENERATOR those for this machine, which print the completions and the manual pages.
 stage() {
   local from=$1 dir=$2 suffix=$3 program=$4/${binaries[0]} command
@@ -45,4 +66,5 @@ stage() {
     [ "$command" = help ] || "$program" man "$command" >"$dir/share/man/man1/cerberus-$command.1"
   done
   install -m 644 README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$dir/share/doc/$name/"
+  node packaging/licenses.js "$name" "$5" >"$dir/share/doc/$name/THIRD-PARTY.txt"
 }

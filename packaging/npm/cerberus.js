@@ -6,7 +6,7 @@
 const { spawnSync } = require("node:child_process");
 const path = require("node:path");
 
-const platform = `cerberus-memory-${process.platform}-${process.arch}`;
+const platform = `@cerberus-memory/${process.platform}-${process.arch}`;
 let folder;
 try {
   folder = path.dirname(require.resolve(`${platform}/package.json`));

@@ -1,4 +1,5 @@
-// Makes the folders of the npm packages: one with the starter, and one with the program for each platform.
+// Makes the folders of the npm packages: one with the starter, and one with the program for each platform. Those have a
+// scope, so that nobody else can publish one that looks like them.
 //
 //   node make.js VERSION OUT TARGET=TREE…      TREE: what dev/dist staged for the target
 "use strict";
@@ -14,13 +15,14 @@ const PLATFORMS = {
   "x86_64-pc-windows-msvc": ["win32", "x64"],
 };
 const NAME = "cerberus-memory";
+const SCOPE = `@${NAME}`;
 const [version, out, ...trees] = process.argv.slice(2);
 
 function write(folder, manifest, tree, parts) {
   fs.rmSync(folder, { recursive: true, force: true });
   fs.mkdirSync(folder, { recursive: true });
   for (const part of parts) fs.cpSync(path.join(tree, part), path.join(folder, part), { recursive: true });
-  for (const license of ["LICENSE-MIT", "LICENSE-APACHE"]) {
+  for (const license of ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY.txt"]) {
     fs.copyFileSync(path.join(tree, "share/doc", NAME, license), path.join(folder, license));
   }
   const common = {
@@ -34,9 +36,9 @@ function write(folder, manifest, tree, parts) {
 for (const given of trees) {
   const [target, tree] = given.split("=");
   const [os, cpu] = PLATFORMS[target];
-  const name = `${NAME}-${os}-${cpu}`;
+  const name = `${SCOPE}/${os}-${cpu}`;
   const description = `The program of ${NAME} for ${os} on ${cpu}`;
-  write(path.join(out, name), { name, description, os: [os], cpu: [cpu], preferUnplugged: true }, tree, ["bin"]);
+  write(path.join(out, `${NAME}-${os}-${cpu}`), { name, description, os: [os], cpu: [cpu], preferUnplugged: true }, tree, ["bin"]);
 }
 
 const tree = trees[0].split("=")[1];
@@ -50,7 +52,7 @@ const manifest = {
   man: pages.map((page) => `./share/man/man1/${page}`),
   engines: { node: ">=18" },
   optionalDependencies: Object.fromEntries(
-    Object.values(PLATFORMS).map(([os, cpu]) => [`${NAME}-${os}-${cpu}`, version]),
+    Object.values(PLATFORMS).map(([os, cpu]) => [`${SCOPE}/${os}-${cpu}`, version]),
   ),
 };
 write(main, manifest, tree, ["share"]);

@@ -19,6 +19,7 @@ pub mod harness;
 pub mod hubs;
 pub mod loops;
 pub mod model_server;
+pub mod need;
 pub mod process;
 pub mod scratch;
 pub mod simulation;

@@ -40,6 +40,7 @@ mod manners;
 mod mcp;
 mod memories;
 mod moments;
+mod network;
 mod newcomer;
 mod notes;
 mod odd_paths;

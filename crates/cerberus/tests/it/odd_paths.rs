@@ -17,7 +17,7 @@ use crate::env;
 use crate::help::all_commands;
 
 /// How every command is called; `SESSION`, `MEMORY` and `PROPOSAL` stand for ids, `FILE` for one that does not exist yet.
-const CALLS: &[&str] = &[
+pub const CALLS: &[&str] = &[
     "try",
     "quote nothing",
     "install --dry-run",
@@ -127,6 +127,17 @@ const CALLS: &[&str] = &[
 
 /// Called in another way below.
 const OTHERS: [&str; 4] = ["hook", "watch", "mcp", "loop guard"];
+
+/// The words of a call. `id` runs a command and returns what its JSON has at this pointer.
+pub fn words(call: &str, id: impl Fn(&[&str], &str) -> String) -> Vec<String> {
+    let real = |word| match word {
+        "SESSION" => id(&["memory", "session-status", "--all", "--json"], "/sessions/0/id"),
+        "MEMORY" => id(&["memory", "list", "--json"], "/0/id"),
+        "FILE" => "kept.jsonl".to_string(),
+        word => word.to_string(),
+    };
+    call.split(' ').map(real).collect()
+}
 
 fn odd(name: &str) -> OsString {
     OsString::from_vec([name.as_bytes(), b"-\xff\xfe"].concat())
@@ -255,17 +266,7 @@ fn no_command_aborts(everywhere: bool) {
     place.hold_a_session();
     for call in CALLS {
         for form in [&[][..], &["--json"]] {
-            let session = || place.id(&["memory", "session-status", "--all", "--json"], "/sessions/0/id");
-            let memory = || place.id(&["memory", "list", "--json"], "/0/id");
-            let words: Vec<String> = call
-                .split(' ')
-                .map(|word| match word {
-                    "SESSION" => session(),
-                    "MEMORY" => memory(),
-                    "FILE" => "kept.jsonl".to_string(),
-                    word => word.to_string(),
-                })
-                .collect();
+            let words = words(call, |args, pointer| place.id(args, pointer));
             let (own, rest) = words.split_at(words.iter().position(|word| word == "--").unwrap_or(words.len()));
             let args: Vec<&str> = own.iter().map(String::as_str).chain(form.iter().copied()).collect();
             let args: Vec<&str> = args.into_iter().chain(rest.iter().map(String::as_str)).collect();

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
 
 use super::{free_port, program, run, scratch, wait_for_port};
+use crate::need;
 use crate::process::Running;
 use crate::scratch::SYSTEM_PATH;
 
@@ -225,6 +226,11 @@ pub struct GitSsh {
 }
 
 impl GitSsh {
+    /// Whether this machine can start one; if not, the caller leaves its test out.
+    pub fn is_here() -> bool {
+        need::has(&["sshd", "ssh", "ssh-keygen"])
+    }
+
     pub fn start() -> GitSsh {
         let dir = scratch("ssh");
         let path = |name: &str| dir.path().join(name);

@@ -1,7 +1,7 @@
 //! Real servers for hubs: PostgreSQL, git over HTTP and ssh, S3-compatible storage. And a slow line between.
 //!
 //! Each is started by its test on 127.0.0.1, with its own folder, on a port that the system picks, and stops when
-//! dropped. `dev/hubs` installs them; a missing one fails the test and says how to install it.
+//! dropped. `dev/hubs` installs them. Where one is missing, `is_here` says so, and in CI it fails.
 
 pub mod certificate;
 pub mod delay;
@@ -16,6 +16,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::need;
 use crate::process::{LIMIT, wait_until};
 
 /// The folder into which `dev/hubs` installs, unless `CERBERUS_HUBS` names another.
@@ -27,11 +28,7 @@ pub(crate) fn installed() -> PathBuf {
 
 /// A program of the system, in one of these folders or in PATH.
 pub(crate) fn program(name: &str, dirs: &[PathBuf]) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let system = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
-    let all = dirs.iter().cloned().chain(std::env::split_paths(&path)).chain(system);
-    let found = all.map(|dir| dir.join(name)).find(|path| path.is_file());
-    found.unwrap_or_else(|| panic!("{name} is missing; to install what hubs need: dev/hubs"))
+    need::program(name, dirs).unwrap_or_else(|| panic!("{name} is missing; to install what hubs need: dev/hubs"))
 }
 
 /// A port that was free a moment ago, for servers that cannot choose one themselves.

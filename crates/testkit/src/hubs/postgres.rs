@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::certificate::Certificates;
 use super::{free_port, program, run, scratch};
+use crate::need;
 use crate::process::{LIMIT, Running, wait_until};
 
 /// Of every role. Nothing outside the test can reach the server.
@@ -29,6 +30,11 @@ pub struct Database {
 }
 
 impl Database {
+    /// Whether this machine can start one; if not, the caller leaves its test out.
+    pub fn is_here() -> bool {
+        need::has_below(&folders(), &["initdb", "postgres", "psql", "openssl"])
+    }
+
     /// A database with the tables of `hub.sql`.
     pub fn start() -> Database {
         let database = Database::start_empty();
@@ -133,13 +139,18 @@ fn serve(dir: &Path, certificates: &Certificates) -> Option<(Running, u16)> {
     wait_until("PostgreSQL", LIMIT, is_ready).ok().map(|()| (running, port))
 }
 
-/// A program of PostgreSQL: Debian keeps those of each version in a folder of their own.
-fn binary(name: &str) -> PathBuf {
+/// Debian keeps the programs of each version in a folder of their own; the newest is first.
+fn folders() -> Vec<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut dirs: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
     dirs.sort();
     dirs.reverse();
-    program(name, &dirs)
+    dirs
+}
+
+/// A program of PostgreSQL.
+fn binary(name: &str) -> PathBuf {
+    program(name, &folders())
 }
 
 fn is_root() -> bool {

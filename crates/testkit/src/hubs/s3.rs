@@ -6,6 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{installed, scratch};
+use crate::need;
 use crate::process::{LIMIT, Running, wait_until};
 
 const SERVER: &str = include_str!("s3_server.py");
@@ -20,6 +21,11 @@ pub struct Storage {
 }
 
 impl Storage {
+    /// Whether this machine can start one; if not, the caller leaves its test out.
+    pub fn is_here() -> bool {
+        need::has_file(&installed().join("moto/bin/python"), "dev/hubs")
+    }
+
     /// Storage with one bucket, `bucket`, and one user who may use it.
     pub fn start() -> Storage {
         let python = installed().join("moto/bin/python");

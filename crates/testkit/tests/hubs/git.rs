@@ -23,6 +23,9 @@ fn a_repository_is_a_hub_as_a_file_and_over_http() {
 
 #[test]
 fn a_repository_is_a_hub_over_ssh_for_whoever_has_the_key() {
+    if !GitSsh::is_here() {
+        return;
+    }
     let (repositories, server) = (Repositories::new(), GitSsh::start());
     let dir = tempfile::tempdir().unwrap();
     for (ssh, job, expected) in [

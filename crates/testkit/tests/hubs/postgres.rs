@@ -7,6 +7,9 @@ use super::*;
 
 #[test]
 fn a_database_is_a_hub() {
+    if !Database::is_here() {
+        return;
+    }
     let database = Database::start();
     database.add_person("anna");
     conforms(&database.hub("anna"), true);
@@ -22,6 +25,9 @@ fn a_database_is_a_hub() {
 
 #[test]
 fn only_members_read_and_only_a_device_writes_its_stream() {
+    if !Database::is_here() {
+        return;
+    }
     let database = Database::start();
     for person in ["anna", "ben", "mallory"] {
         database.add_person(person);
@@ -82,6 +88,9 @@ fn only_members_read_and_only_a_device_writes_its_stream() {
 
 #[test]
 fn an_old_generation_takes_nothing_more() {
+    if !Database::is_here() {
+        return;
+    }
     let database = Database::start();
     database.add_person("anna");
     let dir = tempfile::tempdir().unwrap();
@@ -105,6 +114,9 @@ fn an_old_generation_takes_nothing_more() {
 
 #[test]
 fn a_server_is_trusted_by_its_certificate_and_its_answers_are_told_apart() {
+    if !Database::is_here() {
+        return;
+    }
     let database = Database::start_empty();
     let dir = tempfile::tempdir().unwrap();
     let stranger = tempfile::tempdir().unwrap();

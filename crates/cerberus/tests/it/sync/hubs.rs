@@ -213,6 +213,9 @@ fn machines_and_a_team_share_through_a_repository_on_disk() {
 
 #[test]
 fn machines_and_a_team_share_through_git_over_ssh() {
+    if !GitSsh::is_here() {
+        return;
+    }
     let hub = OverSsh { server: GitSsh::start(), repositories: Repositories::new() };
     two_machines(&hub);
     team_of_three(&hub);
@@ -220,6 +223,9 @@ fn machines_and_a_team_share_through_git_over_ssh() {
 
 #[test]
 fn machines_and_a_team_share_through_postgresql() {
+    if !Database::is_here() {
+        return;
+    }
     let hub = Database::start();
     ["ann", "bob", "eve"].iter().for_each(|person| hub.add_person(person));
     two_machines(&hub);
@@ -228,6 +234,9 @@ fn machines_and_a_team_share_through_postgresql() {
 
 #[test]
 fn machines_and_a_team_share_through_object_storage() {
+    if !Storage::is_here() {
+        return;
+    }
     let hub = Storage::start();
     two_machines(&hub);
     team_of_three(&hub);
