@@ -17,6 +17,7 @@ pub mod document;
 pub mod exchange;
 pub mod forget;
 mod gather;
+mod incoming;
 pub mod keys;
 pub mod links;
 pub mod listing;
@@ -33,6 +34,7 @@ pub mod spaces;
 pub mod status;
 pub mod token;
 pub mod transport;
+mod verified;
 
 use std::io;
 use std::path::PathBuf;

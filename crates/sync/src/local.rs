@@ -95,6 +95,10 @@ pub struct Shared {
     pub project: String,
     pub name: String,
     pub root: String,
+    /// What this machine and its user were called when the project was shared. Kept, because whoever exchanges later must
+    /// leave out the same names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// The user stopped sharing it: its stream is to be emptied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ending: bool,
@@ -225,7 +229,16 @@ impl Space {
         let number = self.next_project;
         self.next_project += 1;
         let [id, project, name, root] = [id, project.as_str(), name, root].map(str::to_string);
-        self.projects.push(Shared { number, id, project, name, root, is_ending: false, ended: None });
+        self.projects.push(Shared {
+            number,
+            id,
+            project,
+            name,
+            root,
+            names: Vec::new(),
+            is_ending: false,
+            ended: None,
+        });
         let last = self.projects.len() - 1;
         &mut self.projects[last]
     }
@@ -264,6 +277,12 @@ pub struct Seen {
     pub confirmed: u64,
     /// The grant, if it is a container.
     pub by: Option<String>,
+    /// How much text was read of this generation.
+    #[serde(default)]
+    pub bytes: u64,
+    /// The version of the program to which some of its records were unknown. Another one reads the stream again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_to: Option<String>,
     /// The device's signature of the reach, in hexadecimal digits; empty if it is not known.
     #[serde(default)]
     pub signature: String,
@@ -288,6 +307,9 @@ pub struct StreamState {
     /// The last batch that a head of ours names.
     #[serde(default)]
     pub published: u64,
+    /// How many batches it had when everything was sealed anew.
+    #[serde(default)]
+    pub packed: u64,
     /// How many records the sealed batches of this generation hold.
     #[serde(default)]
     pub records: u64,
@@ -328,6 +350,7 @@ impl Default for StreamState {
             hash: [0; 32],
             sent: 0,
             published: 0,
+            packed: 0,
             records: 0,
             folded: BTreeMap::new(),
             lists: String::new(),

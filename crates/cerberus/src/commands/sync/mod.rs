@@ -280,6 +280,17 @@ fn default_name(team: bool) -> String {
     }
 }
 
+/// What this machine and its user are called.
+fn local_names() -> Vec<String> {
+    let users = ["USER", "LOGNAME", "USERNAME"].into_iter().filter_map(|variable| std::env::var(variable).ok());
+    let mut names: Vec<String> = users.chain([computer_name()]).filter(|name| !name.is_empty()).collect();
+    // The name of a computer may have a domain.
+    names.extend(computer_name().split_once('.').map(|(first, _)| first.to_string()));
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// After something was forgotten here: nothing that waits to be sent may contain it, and other devices must hear of it.
 pub fn after_forget(context: &Context) -> Result<()> {
     let files = Files::new(&context.home);

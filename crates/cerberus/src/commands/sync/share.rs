@@ -4,7 +4,7 @@ use cerberus_sync::local::{Files, Space};
 use cerberus_sync::{preview, spaces};
 use serde_json::json;
 
-use super::{exchange, failed, open, tell_blocked};
+use super::{exchange, failed, local_names, open, tell_blocked};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -58,7 +58,13 @@ impl ShareArgs {
             Err(SyncError::Transport(_)) => spaces::share(None, &store, space, &located.project, &located.name, &root),
             shared => shared,
         };
-        let shared = shared.map_err(failed)?;
+        let mut shared = shared.map_err(failed)?;
+        shared.names = local_names();
+        space
+            .projects
+            .iter_mut()
+            .filter(|known| known.number == shared.number)
+            .for_each(|known| *known = shared.clone());
         if self.dry_run {
             let preview = preview::preview(&context.home, &store, space, &shared).map_err(failed)?;
             return tell_preview(context, space, &preview);

@@ -126,8 +126,12 @@ impl Reached for Database {
 }
 
 fn join(first: &Computer, other: &Computer, address: &str, name: &str, team: &[&str]) {
-    let code = first.env.json(&[&["sync", "pair", "--wait", "0"], team].concat());
-    let code = code["code"].as_str().unwrap();
+    let pair = first.env.json(&[&["sync", "pair", "--wait", "0"], team].concat());
+    let (code, printed) = (pair["code"].as_str().unwrap(), pair["hub"].as_str().unwrap());
+    let login =
+        address.split_once("://").and_then(|(_, rest)| rest.split_once('@')).and_then(|one| one.0.split_once(':'));
+    assert!(login.is_none_or(|(_, secret)| !printed.contains(secret)), "{printed}");
+    assert!(team.is_empty() || !printed.contains("ann@"), "{printed}");
     other.env.ok(&["sync", "init", address, "--code", code, "--name", name, "--wait", "0"]);
     first.env.ok(&["sync"]);
     other.env.ok(&["sync"]);

@@ -8,6 +8,7 @@ mod faults;
 mod forget;
 mod hubs;
 mod interleave;
+mod limits;
 mod links;
 mod machines;
 mod scale;

@@ -70,6 +70,24 @@ fn a_team_gets_what_a_person_recorded_and_nothing_that_was_found_or_that_an_agen
 }
 
 #[test]
+fn a_team_learns_no_place_on_a_machine_and_not_what_the_machine_and_its_user_are_called() {
+    let hub = Hub::new();
+    let (ann, bob) = (machine(), machine());
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    let shared = ann.command().args(["share", "--team", "acme"]).env("USER", "anna42").output().unwrap();
+    assert!(shared.status.success(), "{shared:?}");
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    decide(&ann, r"keep the plan of C:\Users\Ann Smith\Salaries\plan.md and \\nas-7\board\q3.doc, as anna42@desk said");
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    let brief = bob.brief();
+    assert!(brief.contains("~/Salaries/plan.md") && brief.contains("…/q3.doc"), "{brief}");
+    for word in ["Smith", "nas-7", "board", "anna42"] {
+        assert!(!holds(&bob, word), "{word}: {brief}");
+    }
+}
+
+#[test]
 fn own_devices_in_a_team_are_no_teammates() {
     let (_hub, a, b) = super::pair();
     let hub = Hub::new();
