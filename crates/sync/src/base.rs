@@ -195,7 +195,7 @@ fn write(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamStat
     let (seen, era) = (covers(reading, stream), stream.listing.era);
     let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
     let (Proof { reach, signature }, proofs) = (signed, BTreeMap::new());
-    let head = Head { v: VERSION, reach, signature, at: wall, seen, era, proofs, pass: None };
+    let head = Head { v: VERSION, reach, signature, at: wall, seen, era, proofs, pass: None, is_kept: false };
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
     hub.replace(&place, &name, &bytes, Some(generation))?;
     stream.base = BaseState { generation, since: 0, since_at: Some(wall), is_outdated: false };

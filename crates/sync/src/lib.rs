@@ -15,6 +15,7 @@ pub mod crypto;
 pub mod detached;
 pub mod document;
 pub mod exchange;
+mod files;
 pub mod forget;
 mod gather;
 mod incoming;

@@ -214,6 +214,8 @@ impl PullReading<'_> {
     /// forgotten, or a killed process stored something of it, perhaps of another generation.
     fn begins_again(&self, new: &NewStream, held: Option<&Held>) -> bool {
         match &new.seen {
+            // It is not shared any more, and what was read of it stays.
+            _ if new.head.is_kept => false,
             Some(seen) => seen.generation != new.head.reach.generation,
             None if new.is_again => true,
             None => self.records_max.is_none() && held.is_some_and(|held| held.has_any_of(new.device)),

@@ -138,6 +138,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             sort: Some(c()),
             severity: None,
             custom_key: Some(c()),
+            for_team: true,
             resolved: false,
         }),
         Event::Named(NamedSymbols { path: clean("src/a.rs"), names: list(), edits: list() }),

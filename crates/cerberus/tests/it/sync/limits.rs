@@ -65,7 +65,7 @@ fn write_stream(hub: &Hub, env: &TestEnv, batches: &[Vec<String>]) {
     hub.put_if_absent(&stream, GENERATION, &sealed).unwrap();
     let Proof { reach, signature } = Proof::new(&device.secrets, &place, &name, reach).unwrap();
     let (at, seen, proofs) = (Clock::new(None).wall, BTreeMap::new(), BTreeMap::new());
-    let head = Head { v: VERSION, reach, signature, at, seen, era: 0, proofs, pass: None };
+    let head = Head { v: VERSION, reach, signature, at, seen, era: 0, proofs, pass: None, is_kept: false };
     let bytes = document::signed(&device.secrets, &place, &name, &head).unwrap();
     hub.replace(&place, &name, &bytes, Some(GENERATION)).unwrap();
 }

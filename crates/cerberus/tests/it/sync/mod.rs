@@ -116,6 +116,11 @@ pub fn space(env: &TestEnv) -> Value {
     env.json(&["sync", "status"])["spaces"][0].clone()
 }
 
+/// Decides something for the team.
+pub fn decide_for_team(env: &TestEnv, what: &str) {
+    env.ok(&["record", "decision", what, "--team"]);
+}
+
 pub fn decide(env: &TestEnv, what: &str) {
     env.ok(&["record", "decision", what]);
 }

@@ -201,7 +201,7 @@ impl Crowd {
         let name = id_of(&sign);
         let pass = Pass::new(&Secrets::of(&self.secret), &self.space.id, &self.shared.id, sign);
         let Proof { reach, signature } = Proof::new(own, place, &name, reach).unwrap();
-        let head = Head { v: VERSION, reach, signature, at, seen, era, proofs: BTreeMap::new(), pass };
+        let head = Head { v: VERSION, reach, signature, at, seen, era, proofs: BTreeMap::new(), pass, is_kept: false };
         document::signed(own, place, &name, &head).unwrap()
     }
 
