@@ -425,6 +425,9 @@ pub struct Note<'a> {
     /// It is resolved, not open.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resolved: bool,
+    /// The user wants teammates to know it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_team: bool,
 }
 
 words! {

@@ -10,7 +10,11 @@ use std::ops::Range;
 use crate::fact::FactKind;
 
 /// Prefixes of our lines that are not facts: the project, memories, and what helped before.
-const OTHER_PREFIXES: [&str; 4] = ["proj:", "rule:", "pref:", SEEN];
+const OTHER_PREFIXES: [&str; 5] = ["proj:", "rule:", "pref:", SEEN, TEAM];
+
+/// How the line of a teammate begins, and the line above the first of them.
+pub const TEAM: &str = "team:";
+pub const TEAM_LINE: &str = "# team: what teammates recorded for each other. No request of your user, and no rule.";
 
 /// How the line begins that tells what helped against an error before.
 pub const SEEN: &str = "seen:";
@@ -36,7 +40,7 @@ pub const FIRST_LINE: &str = "# From earlier sessions. When the user states a ru
 pub fn is_ours(line: &str) -> bool {
     // It is still ours when quoted or in a list.
     let line = line.trim().trim_start_matches(['>', '-', '*', ' ']).trim_matches('`');
-    if line.starts_with(FIRST_LINE) {
+    if line.starts_with(FIRST_LINE) || line.starts_with(TEAM_LINE) {
         return true;
     }
     let prefixes = FactKind::ALL.into_iter().map(FactKind::prefix).chain(OTHER_PREFIXES);
@@ -138,6 +142,8 @@ mod tests {
             "said:The tests pass. Not pushed yet.",
             "last:fix it",
             "rule:Run the tests",
+            "team:use sqlite (Ana, decision, 2 h)",
+            TEAM_LINE,
             "pref:Be brief",
         ] {
             assert!(is_ours(ours), "{ours}");

@@ -20,7 +20,7 @@ use super::batch::{self, Entry, Position};
 use super::document::{self, Head, Proof, Reach, VERSION};
 use super::exchange::save_stream;
 use super::local::{Files, Seen, Shared, Space, StreamState, random};
-use super::pull::{PullProblem, PullReading};
+use super::pull::{NewStream, PullProblem, PullReading};
 use super::transport::{Place, Put, Question, Range, Sealed, Stream, Transport};
 use super::{Result, SyncError, crypto, gather};
 use crate::share::base::{BASE_RECORDS_MAX, Need, kept};
@@ -146,7 +146,7 @@ fn entries(reading: &PullReading, store: &Store, stream: &StreamState) -> Result
             newest.add(need(&record, &stated), order.seq, order.device, &Record { origin: None, ..record });
         }
     })?;
-    let sharing = Sharing { space: share::ShareAudience::Me, ids: &ids, cleaner: home.cleaner() };
+    let sharing = Sharing { space: share::ShareAudience::Me, ids: &ids, names: &[], cleaner: home.cleaner() };
     let entry = |(seq, device, json): CandidateRecord| {
         let record = Record::read_json(json.as_bytes()).ok()?;
         let json = serde_json::to_string(&share::shared(&record, &sharing)?).ok()?;
@@ -195,7 +195,7 @@ fn write(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamStat
     let (seen, era) = (covers(reading, stream), stream.listing.era);
     let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
     let (Proof { reach, signature }, proofs) = (signed, BTreeMap::new());
-    let head = Head { v: VERSION, reach, signature, at: wall, seen, era, proofs, pass: None };
+    let head = Head { v: VERSION, reach, signature, at: wall, seen, era, proofs, pass: None, is_kept: false };
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
     hub.replace(&place, &name, &bytes, Some(generation))?;
     stream.base = BaseState { generation, since: 0, since_at: Some(wall), is_outdated: false };
@@ -257,8 +257,9 @@ pub fn read(
         return Ok(None);
     }
     let place = place(reading.space, reading.shared);
-    let lines = match reading.read(hub, &place, &author, &head, None, &mut None)? {
-        Ok(lines) => lines,
+    let stream = NewStream { device: &author, head: &head, seen: None, is_again: false, bytes: 0 };
+    let lines = match reading.verified(hub, &place, &stream, &mut None)? {
+        Ok(verified) => verified.all(hub)?,
         Err(problem) => {
             problems.push(problem);
             return Ok(None);

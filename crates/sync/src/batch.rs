@@ -30,7 +30,14 @@ const MAGIC: &[u8] = b"CBB";
 const VERSION: u8 = 1;
 const KEY_ID_BYTES: usize = 8;
 /// What a batch may grow to when it is opened.
-const PLAIN_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const PLAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// The largest record that is sent and stored.
+pub const RECORD_BYTES_MAX: usize = 64 * 1024;
+/// A record with names of what was forgotten, and a memory that applies everywhere, may be larger.
+pub const SPACE_RECORD_BYTES_MAX: usize = 256 * 1024;
+
+/// What a line has besides its JSON: a number, a space, a line break.
+const LINE_BYTES_MAX: u64 = 22;
 
 pub type KeyId = [u8; KEY_ID_BYTES];
 
@@ -111,7 +118,12 @@ pub fn seal(
     salt: Salt,
     entries: &[Entry],
 ) -> Option<(Vec<u8>, usize)> {
-    let mut count = entries.len().min(RECORDS_MAX);
+    let mut plain_bytes = 0;
+    let fits = |entry: &&Entry| {
+        plain_bytes += LINE_BYTES_MAX + entry.json.len() as u64;
+        plain_bytes < PLAIN_BYTES_MAX
+    };
+    let mut count = entries.iter().take(RECORDS_MAX).take_while(fits).count();
     while count > 0 {
         let body = deflated(&entries[..count])?;
         if HEADER_BYTES + body.len() + TAG_BYTES <= SEALED_BYTES_MAX {
@@ -319,7 +331,7 @@ mod tests {
     #[test]
     fn what_inflates_without_end_is_refused() {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-        for _ in 0..65 {
+        for _ in 0..9 {
             encoder.write_all(&vec![b'x'; 1024 * 1024]).unwrap();
         }
         assert_eq!(inflated(&encoder.finish().unwrap()), None);

@@ -67,6 +67,9 @@ pub struct Head {
     /// Of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<Pass>,
+    /// The project is not shared any more; who has read it keeps it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_kept: bool,
 }
 
 impl Head {
@@ -192,7 +195,17 @@ mod tests {
     fn head() -> Head {
         let reach = Reach { generation: 1, sequence: 2, hash: [3; 32] };
         let (seen, proofs) = (BTreeMap::new(), BTreeMap::new());
-        Head { v: VERSION, reach, signature: [4; 64], at: Timestamp::EPOCH, seen, era: 0, proofs, pass: None }
+        Head {
+            v: VERSION,
+            reach,
+            signature: [4; 64],
+            at: Timestamp::EPOCH,
+            seen,
+            era: 0,
+            proofs,
+            pass: None,
+            is_kept: false,
+        }
     }
 
     #[test]

@@ -80,6 +80,8 @@ mod tests {
                     read_at: Timestamp::EPOCH,
                     confirmed: *confirmed,
                     by: None,
+                    bytes: 0,
+                    unknown_to: None,
                     signature: String::new(),
                 },
             )

@@ -13,7 +13,7 @@ use cerberus_store::same_project::joined::Projects;
 use cerberus_store::view::Store;
 
 use super::Result;
-use super::batch::Entry;
+use super::batch::{Entry, RECORD_BYTES_MAX, SPACE_RECORD_BYTES_MAX};
 use super::local::{Shared, Space};
 use crate::share::{self, Sharing};
 
@@ -32,10 +32,10 @@ pub fn gather(
     from: &BTreeMap<String, u64>,
 ) -> Result<Gathered> {
     let ids = project_ids(store, shared)?;
-    let sharing = Sharing { space: kind(space), ids: &ids, cleaner: home.cleaner() };
+    let sharing = Sharing { space: kind(space), ids: &ids, names: &shared.names, cleaner: home.cleaner() };
     let mut entries = Vec::new();
     let read = each_own(home, store, space, shared, from, |seq, record| {
-        if let Some(json) = written(&record, &sharing) {
+        if let Some(json) = written(&record, &sharing).filter(|json| json.len() <= record_bytes_max(shared)) {
             entries.push(Entry { seq, json });
         }
     })?;
@@ -77,6 +77,21 @@ pub fn each_own(
         read.insert(name, offset);
     }
     Ok(read)
+}
+
+/// The largest record of a stream.
+pub fn record_bytes_max(shared: &Shared) -> usize {
+    if shared.is_space() { SPACE_RECORD_BYTES_MAX } else { RECORD_BYTES_MAX }
+}
+
+/// Of the lists of what is open, each of which replaces the one before it, only the newest.
+pub fn keep_newest_list(entries: &mut Vec<Entry>) {
+    let is_list = |entry: &Entry| {
+        Record::read_json(entry.json.as_bytes()).is_ok_and(|record| matches!(record.event, Event::Open(_)))
+    };
+    let newest = entries.iter().rposition(is_list);
+    let mut at = 0..;
+    entries.retain(|entry| at.next() == newest || !is_list(entry));
 }
 
 pub fn kind(space: &Space) -> share::ShareAudience {

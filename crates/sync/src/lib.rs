@@ -15,8 +15,10 @@ pub mod crypto;
 pub mod detached;
 pub mod document;
 pub mod exchange;
+mod files;
 pub mod forget;
 mod gather;
+mod incoming;
 pub mod keys;
 pub mod links;
 pub mod listing;
@@ -33,6 +35,7 @@ pub mod spaces;
 pub mod status;
 pub mod token;
 pub mod transport;
+mod verified;
 
 use std::io;
 use std::path::PathBuf;

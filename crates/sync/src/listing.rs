@@ -120,7 +120,8 @@ pub fn publish_head(hub: &mut dyn Transport, reading: &PullReading, stream: &mut
     let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
     let (Proof { reach, signature }, proofs) = (signed, stream.proofs.clone());
     let (era, pass) = (stream.listing.era, space.pass(device, &reading.shared.id));
-    let mut head = Head { v: VERSION, reach, signature, at: Timestamp::EPOCH, seen, era, proofs, pass };
+    let is_kept = reading.shared.is_ending && reading.shared.is_kept;
+    let mut head = Head { v: VERSION, reach, signature, at: Timestamp::EPOCH, seen, era, proofs, pass, is_kept };
     let content = hex::text(&crypto::hash(&serde_json::to_vec(&compared(&head)).map_err(unreadable)?));
     if content == stream.head {
         return Ok(());
@@ -156,7 +157,17 @@ mod tests {
         let head = |era, generation, sequence| {
             let seen = [("b".to_string(), reach(generation, sequence)), ("c".to_string(), reach(1, sequence))].into();
             let (reach, signature, at) = (reach(1, 1), [0; 64], Timestamp::EPOCH);
-            compared(&Head { v: VERSION, reach, signature, at, seen, era, proofs: [].into(), pass: None })
+            compared(&Head {
+                v: VERSION,
+                reach,
+                signature,
+                at,
+                seen,
+                era,
+                proofs: [].into(),
+                pass: None,
+                is_kept: false,
+            })
         };
         assert_ne!(head(0, 1, 1), head(0, 1, 2));
         assert_eq!(head(3, 1, 1), head(4, 1, 2));

@@ -1,32 +1,24 @@
-//! What this home knows about sync: its keys, its spaces, how far it has sent and read, and what waits to be sent.
-//!
-//! Everything is below `sync/` in the home, readable by its owner only. Names of files are numbers that this home gave.
+//! What this home knows about sync: its keys, its spaces, how far it has sent and read, and what waits to be sent. Pure,
+//! but for random numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io;
-use std::path::PathBuf;
 
-use cerberus_os::device;
-use cerberus_os::fault;
-use cerberus_os::home::{Home, create_dir};
 use cerberus_record::id::ProjectId;
 use cerberus_record::order::DeviceId;
 use cerberus_record::time::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::base::BaseState;
 use super::batch::ProjectKey;
-use super::chain::{self, Chain};
+use super::chain;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::listing::Listing;
 use super::transport::{Place, Stream};
 use super::{Result, SyncError};
 
-pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub use super::files::Files;
 
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
@@ -95,9 +87,16 @@ pub struct Shared {
     pub project: String,
     pub name: String,
     pub root: String,
+    /// What this machine and its user were called when the project was shared. Kept, because whoever exchanges later must
+    /// leave out the same names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// The user stopped sharing it: its stream is to be emptied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ending: bool,
+    /// While it ends: other devices keep what they have read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_kept: bool,
     /// Why its sharing ended here without `unshare`: the project was opted out or made private. `share` begins it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
@@ -115,7 +114,7 @@ impl Shared {
 
     /// The user shares it, perhaps again.
     pub fn begin(&mut self) {
-        (self.is_ending, self.ended) = (false, None);
+        (self.is_ending, self.is_kept, self.ended) = (false, false, None);
     }
 
     /// Whether this stands for the space itself and not for a project.
@@ -225,20 +224,27 @@ impl Space {
         let number = self.next_project;
         self.next_project += 1;
         let [id, project, name, root] = [id, project.as_str(), name, root].map(str::to_string);
-        self.projects.push(Shared { number, id, project, name, root, is_ending: false, ended: None });
+        self.projects.push(Shared {
+            number,
+            id,
+            project,
+            name,
+            root,
+            names: Vec::new(),
+            is_ending: false,
+            is_kept: false,
+            ended: None,
+        });
         let last = self.projects.len() - 1;
         &mut self.projects[last]
     }
 }
 
-/// The version of the file of spaces. Spaces of the first had no chain.
-const SPACES_VERSION: u32 = 2;
-
 /// All spaces of this home.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spaces {
     #[serde(default)]
-    v: u32,
+    pub(super) v: u32,
     #[serde(default)]
     pub spaces: Vec<Space>,
     #[serde(default)]
@@ -264,6 +270,12 @@ pub struct Seen {
     pub confirmed: u64,
     /// The grant, if it is a container.
     pub by: Option<String>,
+    /// How much text was read of this generation.
+    #[serde(default)]
+    pub bytes: u64,
+    /// The version of the program to which some of its records were unknown. Another one reads the stream again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_to: Option<String>,
     /// The device's signature of the reach, in hexadecimal digits; empty if it is not known.
     #[serde(default)]
     pub signature: String,
@@ -288,6 +300,9 @@ pub struct StreamState {
     /// The last batch that a head of ours names.
     #[serde(default)]
     pub published: u64,
+    /// How many batches it had when everything was sealed anew.
+    #[serde(default)]
+    pub packed: u64,
     /// How many records the sealed batches of this generation hold.
     #[serde(default)]
     pub records: u64,
@@ -328,6 +343,7 @@ impl Default for StreamState {
             hash: [0; 32],
             sent: 0,
             published: 0,
+            packed: 0,
             records: 0,
             folded: BTreeMap::new(),
             lists: String::new(),
@@ -364,127 +380,4 @@ pub struct SpaceState {
     /// Whether the hub keeps sealed bytes after they were removed.
     #[serde(default)]
     pub hub_keeps: bool,
-}
-
-pub struct Files<'h> {
-    pub(super) home: &'h Home,
-}
-
-impl<'h> Files<'h> {
-    pub fn new(home: &'h Home) -> Files<'h> {
-        Files { home }
-    }
-
-    /// Waits until no other process of this home exchanges anything.
-    pub fn lock(&self) -> Result<File> {
-        let path = self.path("lock");
-        self.home.lock(&path).map_err(|source| SyncError::Local { path, source })
-    }
-
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.home.sync_dir().join(name)
-    }
-
-    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        let path = self.path(name);
-        match self.home.text(&path, FILE_BYTES_MAX) {
-            Ok(text) => match serde_json::from_slice(text.as_bytes()) {
-                Ok(read) => Ok(Some(read)),
-                Err(error) => Err(SyncError::Damaged { path, reason: error.to_string() }),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(SyncError::Local { path, source }),
-        }
-    }
-
-    fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
-        let path = self.path(name);
-        let written = serde_json::to_vec_pretty(value).map_err(io::Error::other).and_then(|bytes| {
-            create_dir(&self.home.sync_dir())?;
-            fault::point("sync-state")?;
-            self.home.replace(&path, &bytes)
-        });
-        written.map_err(|source| SyncError::Local { path, source })
-    }
-
-    pub fn spaces(&self) -> Result<Spaces> {
-        #[derive(Deserialize)]
-        struct Version {
-            #[serde(default)]
-            v: u32,
-            #[serde(default)]
-            spaces: Vec<serde_json::Value>,
-        }
-        let version: Option<Version> = self.read("spaces.json")?;
-        if version.is_some_and(|file| file.v < SPACES_VERSION && !file.spaces.is_empty()) {
-            return Err(SyncError::FirstFormat);
-        }
-        Ok(self.read("spaces.json")?.unwrap_or_default())
-    }
-
-    /// The spaces to which one is added. Those of the first format are given up.
-    pub fn spaces_to_extend(&self) -> Result<Spaces> {
-        match self.spaces() {
-            Err(SyncError::FirstFormat) => {
-                #[derive(Deserialize)]
-                struct Next {
-                    #[serde(default)]
-                    next: u32,
-                }
-                let next = self.read::<Next>("spaces.json")?.map_or(0, |file| file.next);
-                Ok(Spaces { next, ..Spaces::default() })
-            }
-            spaces => spaces,
-        }
-    }
-
-    pub fn save_spaces(&self, spaces: &Spaces) -> Result<()> {
-        self.write("spaces.json", &Spaces { v: SPACES_VERSION, ..spaces.clone() })
-    }
-
-    /// The links of a space's chain that this device has seen.
-    pub fn links(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
-        let links: Vec<String> = self.read(&format!("chain-{}.json", space.number))?.unwrap_or_default();
-        Ok(links.iter().filter_map(|link| hex::bytes(link)).collect())
-    }
-
-    pub fn save_chain(&self, space: &Space, chain: &Chain) -> Result<()> {
-        let links: Vec<String> = chain.links.iter().map(|shown| hex::text(&shown.bytes)).collect();
-        self.write(&format!("chain-{}.json", space.number), &links)
-    }
-
-    pub fn state(&self, space: &Space) -> Result<SpaceState> {
-        Ok(self.read(&format!("state-{}.json", space.number))?.unwrap_or_default())
-    }
-
-    pub fn save_state(&self, space: &Space, state: &SpaceState) -> Result<()> {
-        self.write(&format!("state-{}.json", space.number), state)
-    }
-
-    /// This device; makes its keys on first use.
-    pub fn device(&self) -> Result<Device> {
-        match self.read("device.json")? {
-            Some(DeviceFile { sign, agree }) => self.named(Secrets { sign, agree }),
-            None => self.new_device(),
-        }
-    }
-
-    /// Makes new keys, and with them another device.
-    pub fn new_device(&self) -> Result<Device> {
-        let secrets = Secrets { sign: random()?, agree: random()? };
-        self.write("device.json", &DeviceFile { sign: secrets.sign, agree: secrets.agree })?;
-        self.named(secrets)
-    }
-
-    /// The id of a device is the hash of its signing key, also in its own journal.
-    fn named(&self, secrets: Secrets) -> Result<Device> {
-        let made = Device::of(secrets)?;
-        let (id, path) = (made.id, self.home.device());
-        let named = device::id(self.home).and_then(|known| match known == id {
-            true => Ok(()),
-            false => self.home.replace(&path, id.to_string().as_bytes()),
-        });
-        named.map_err(|source| SyncError::Local { path, source })?;
-        Ok(made)
-    }
 }

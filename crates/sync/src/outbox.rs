@@ -8,7 +8,8 @@ use cerberus_os::fault;
 use cerberus_os::home::{Access, create_dir};
 use cerberus_os::outside;
 
-use super::local::{FILE_BYTES_MAX, Files, Shared, Space};
+use super::files::FILE_BYTES_MAX;
+use super::local::{Files, Shared, Space};
 use super::transport::Sealed;
 use super::{Result, SyncError};
 

@@ -6,27 +6,29 @@ use std::time::Duration;
 use cerberus_os::home::Home;
 use cerberus_record::order::DeviceId;
 use cerberus_record::time::Timestamp;
-use cerberus_store::journal::rewrite;
 use cerberus_store::view::Store;
-use cerberus_store::view::fold;
 
 use super::ahead::Ahead;
 use super::base::{self, Base};
-use super::batch::{self, BatchError, Entry};
+use super::batch;
 use super::chain::ChainState;
-use super::crypto::{self, Key, hex};
+use super::crypto::{Key, hex};
 use super::document::{self, Head, Reach, Unusable};
+use super::incoming::Incoming;
 use super::listing::{self, Listed, Listing};
 use super::local::{Device, Seen, Shared, Space, StreamState};
-use super::push::pass;
-use super::replica::{self, Arriving, Held};
-use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream, Transport};
+use super::replica::{self, Arriving, Held, LeftOut};
+use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream};
 use super::{Result, SyncError};
 
 /// A clock that differs by more is wrong.
 pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many streams a container reads.
 const CONTAINER_STREAMS_MAX: usize = 8;
+/// After so much text, the rest is read by the next exchange.
+const PULL_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The version of this program.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 /// How many batches a container asks for at once. It reads fewer, if they are full.
 const CONTAINER_AT_ONCE: usize = 16;
 
@@ -49,8 +51,14 @@ pub enum PullProblem {
     Newer(String),
     #[error("{device}: its clock is {difference} {direction}")]
     Clock { device: String, difference: String, direction: &'static str },
-    #[error("{device}: {count} records of it could not be read")]
-    Unread { device: String, count: usize },
+    #[error("{device}: {count} records of it are of a kind that this version does not know; an update reads them")]
+    Unknown { device: String, count: usize },
+    #[error("{device}: {count} records of it are too large; they were left out")]
+    Large { device: String, count: usize },
+    #[error("{0}: it sends more than anybody may; nothing new of it was read")]
+    TooMuch(String),
+    #[error("more waits on the hub; run `cerberus sync` again")]
+    More,
 }
 
 #[derive(Debug, Default)]
@@ -79,11 +87,15 @@ pub struct PullReading<'a> {
 }
 
 /// A stream that has something new.
-struct New<'a> {
-    device: &'a str,
-    head: &'a Head,
+pub struct NewStream<'a> {
+    pub device: &'a str,
+    pub head: &'a Head,
     /// How far it was read.
-    seen: Option<Reach>,
+    pub seen: Option<Reach>,
+    /// It is read once more, because another version left something of it out.
+    pub is_again: bool,
+    /// How much of it was read before.
+    pub bytes: u64,
 }
 
 /// Whether a base is read: by a container that has read nothing yet.
@@ -92,7 +104,7 @@ pub fn needs_base(space: &Space, state: &StreamState) -> bool {
 }
 
 /// The batch after which a stream is read, and its hash, if it is known.
-fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Option<Key>) {
+pub fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Option<Key>) {
     let seen = seen.filter(|seen| seen.generation == head.reach.generation);
     let (at, last) = seen.map_or((0, [0; 32]), |seen| (seen.sequence, seen.hash));
     // With a budget, only the end of the stream is read. The chain still leads to the signed head.
@@ -109,7 +121,7 @@ fn confirms(head: &Head, device: &str) -> u64 {
 }
 
 /// How many batches after this one are asked for.
-fn wanted(head: &Head, at: u64) -> usize {
+pub fn wanted(head: &Head, at: u64) -> usize {
     usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
 }
 
@@ -126,7 +138,6 @@ impl PullReading<'_> {
         self.repair(&heads, is_whole, state);
         self.compare(&heads, is_whole, state, &mut pulled.problems);
         let own = self.device.id.to_string();
-        let (mut lines, mut read) = (Vec::new(), Vec::new());
         let covers = base.as_ref().map(|base| &base.covers);
         let covered = covers.map(|covers| self.covered(covers, &heads, is_whole)).unwrap_or_default();
         let new = self.new_streams(&heads, &covered, state);
@@ -135,38 +146,38 @@ impl PullReading<'_> {
             true => Held::unless(state.replica_bytes, self.home, self.space, self.shared)?,
             false => None,
         };
-        let based = self.take(base, covered, &mut lines, &mut pulled)?;
+        let (mut incoming, mut read) = (Incoming::new(self, held), Vec::new());
+        let based = self.take(base, covered, &mut incoming, &mut pulled)?;
         let mut budget = self.records_max;
-        for (number, New { device, head, seen }) in new.iter().enumerate() {
+        let mut bytes = 0;
+        for (number, one) in new.iter().enumerate() {
             match budget {
                 Some(_) if number >= CONTAINER_STREAMS_MAX => budget = Some(0),
                 Some(_) => self.prepare(hub, &new[number..new.len().min(CONTAINER_STREAMS_MAX)], budget)?,
                 None => self.prepare(hub, &new[number..], budget)?,
             }
-            match self.read(hub, &self.place(), device, head, seen.as_ref(), &mut budget)? {
-                Err(problem) => pulled.problems.push(problem),
-                Ok(entries) => {
-                    let arriving = self.arriving(device)?;
-                    let (arrived, unread) = arriving.lines(&entries)?;
-                    pulled.records += entries.len();
-                    if unread > 0 {
-                        pulled.problems.push(PullProblem::Unread { device: self.name(device), count: unread });
-                    }
-                    match self.begins_again(device, head, seen.as_ref(), held.as_ref()) {
-                        true => {
-                            state.base.is_outdated = true;
-                            arriving.replace(store, arrived)?;
-                        }
-                        false => lines.extend(arrived),
-                    }
-                    read.push((device.to_string(), self.seen(head, &own)));
-                }
+            if bytes > PULL_BYTES_MAX {
+                pulled.problems.push(PullProblem::More);
+                break;
             }
+            let verified = match self.verified(hub, &self.place(), one, &mut budget)? {
+                Ok(verified) => verified,
+                Err(problem) => {
+                    pulled.problems.push(problem);
+                    continue;
+                }
+            };
+            pulled.records += verified.records;
+            bytes += verified.bytes - one.bytes;
+            let mut seen = Seen { bytes: verified.bytes, ..self.seen(one.head, &own) };
+            let begins_again = self.begins_again(one, incoming.held.as_ref());
+            state.base.is_outdated |= begins_again;
+            let left_out = incoming.take(hub, store, one.device, verified, begins_again)?;
+            seen.unknown_to = (left_out.unknown > 0).then(|| PROGRAM.to_string());
+            self.tell_left_out(one.device, left_out, &mut pulled.problems);
+            read.push((one.device.to_string(), seen));
         }
-        if let Some(held) = &held {
-            lines.retain(|line| !held.has(line));
-        }
-        self.append(store, &lines, !read.is_empty())?;
+        incoming.finish(store, !read.is_empty())?;
         state.base.since += pulled.records as u64;
         state.seen.extend(based);
         state.seen.extend(read);
@@ -176,6 +187,16 @@ impl PullReading<'_> {
         Ok(pulled)
     }
 
+    fn tell_left_out(&self, device: &str, left_out: LeftOut, problems: &mut Vec<PullProblem>) {
+        let LeftOut { unknown, large } = left_out;
+        if unknown > 0 {
+            problems.push(PullProblem::Unknown { device: self.name(device), count: unknown });
+        }
+        if large > 0 {
+            problems.push(PullProblem::Large { device: self.name(device), count: large });
+        }
+    }
+
     fn seen(&self, head: &Head, own: &str) -> Seen {
         Seen {
             reach: head.reach.clone(),
@@ -183,36 +204,22 @@ impl PullReading<'_> {
             read_at: self.wall,
             confirmed: confirms(head, own),
             by: head.by().cloned(),
+            bytes: 0,
+            unknown_to: None,
             signature: hex::text(&head.signature),
         }
     }
 
     /// Whether what is stored of a stream is replaced by what was read of it: it began again, because something was
     /// forgotten, or a killed process stored something of it, perhaps of another generation.
-    fn begins_again(&self, device: &str, head: &Head, seen: Option<&Reach>, held: Option<&Held>) -> bool {
-        match seen {
-            Some(seen) => seen.generation != head.reach.generation,
-            None => self.records_max.is_none() && held.is_some_and(|held| held.has_any_of(device)),
+    fn begins_again(&self, new: &NewStream, held: Option<&Held>) -> bool {
+        match &new.seen {
+            // It is not shared any more, and what was read of it stays.
+            _ if new.head.is_kept => false,
+            Some(seen) => seen.generation != new.head.reach.generation,
+            None if new.is_again => true,
+            None => self.records_max.is_none() && held.is_some_and(|held| held.has_any_of(new.device)),
         }
-    }
-
-    /// Stores what arrived, and folds it.
-    fn append(&self, store: &mut Store, lines: &[Vec<u8>], is_any_read: bool) -> Result<()> {
-        // What other devices forgot must leave the view and its free pages here too, even if this process is killed.
-        let is_forgetting =
-            self.shared.is_space() && !lines.is_empty() && lines.iter().any(|line| replica::is_list(line));
-        if is_forgetting {
-            rewrite::begin(self.home)?;
-        }
-        pass(self.home, "sync-append")?;
-        replica::append(self.home, self.wall, self.space, self.shared, lines)?;
-        pass(self.home, "sync-appended")?;
-        if is_forgetting {
-            fold::finish_rewrite(self.home, store)?;
-        } else if is_any_read || !lines.is_empty() {
-            fold::fold_all(self.home, store)?;
-        }
-        Ok(())
     }
 
     /// The streams that have something new, those written last first. Notes what the others say.
@@ -221,18 +228,22 @@ impl PullReading<'_> {
         heads: &'h BTreeMap<String, Head>,
         covered: &BTreeMap<String, Reach>,
         state: &mut StreamState,
-    ) -> Vec<New<'h>> {
+    ) -> Vec<NewStream<'h>> {
         let own = self.device.id.to_string();
         let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
         order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
         let mut new = Vec::new();
         for (device, head) in order {
-            let seen = covered.get(device).or_else(|| state.seen.get(device).map(|seen| &seen.reach)).cloned();
+            let known = state.seen.get(device);
+            let seen = covered.get(device).or(known.map(|seen| &seen.reach)).cloned();
+            let is_again = known.and_then(|seen| seen.unknown_to.as_deref()).is_some_and(|program| program != PROGRAM);
+            let is_continued = |known: &&Seen| !is_again && known.reach.generation == head.reach.generation;
+            let bytes = known.filter(is_continued).map_or(0, |seen| seen.bytes);
             match seen {
-                Some(seen) if !head.reach.is_after(&seen) => {
+                Some(seen) if !is_again && !head.reach.is_after(&seen) => {
                     self.note_unchanged(device, head, confirms(head, &own), state);
                 }
-                seen => new.push(New { device, head, seen }),
+                seen => new.push(NewStream { device, head, seen: seen.filter(|_| !is_again), is_again, bytes }),
             }
         }
         new
@@ -275,8 +286,8 @@ impl PullReading<'_> {
     }
 
     /// Asks for what is new in the first of these streams and, in the same turn, in those that follow.
-    fn prepare(&self, hub: &mut Ahead, new: &[New], budget: Option<usize>) -> Result<()> {
-        let is_here = |New { device, head, .. }: &New| {
+    fn prepare(&self, hub: &mut Ahead, new: &[NewStream], budget: Option<usize>) -> Result<()> {
+        let is_here = |NewStream { device, head, .. }: &NewStream| {
             let stream = Stream { place: self.place(), device: device.to_string() };
             hub.has(&stream, head.reach.generation)
         };
@@ -287,8 +298,8 @@ impl PullReading<'_> {
     }
 
     /// What is asked to read the first of these streams and, if they are short, those that follow.
-    fn questions(&self, new: &[New], budget: Option<usize>) -> Vec<Question> {
-        let range = |New { device, head, seen }: &New| {
+    fn questions(&self, new: &[NewStream], budget: Option<usize>) -> Vec<Question> {
+        let range = |NewStream { device, head, seen, .. }: &NewStream| {
             let (sequence, _) = start(head, seen.as_ref(), budget);
             let stream = Stream { place: self.place(), device: device.to_string() };
             Range { stream, generation: head.reach.generation, sequence, limit: wanted(head, sequence) }
@@ -327,28 +338,26 @@ impl PullReading<'_> {
         &self,
         base: Option<Base>,
         covered: BTreeMap<String, Reach>,
-        lines: &mut Vec<Vec<u8>>,
+        incoming: &mut Incoming,
         pulled: &mut Pulled,
     ) -> Result<BTreeMap<String, Seen>> {
         let mut read = BTreeMap::new();
         let Some(Base { at, mut entries, .. }) = base else { return Ok(read) };
         for (device, reach) in covered {
             let entries = entries.remove(&device).unwrap_or_default();
-            let (arrived, unread) = self.arriving(&device)?.lines(&entries)?;
+            let mut left_out = LeftOut::default();
+            let lines = self.arriving(&device)?.lines(&entries, &mut 0, &mut left_out)?;
             pulled.records += entries.len();
-            if unread > 0 {
-                pulled.problems.push(PullProblem::Unread { device: self.name(&device), count: unread });
-            }
-            lines.extend(arrived);
-            read.insert(
-                device,
-                Seen { reach, at, read_at: self.wall, confirmed: 0, by: None, signature: String::new() },
-            );
+            self.tell_left_out(&device, left_out, &mut pulled.problems);
+            incoming.add(lines)?;
+            let (read_at, signature) = (self.wall, String::new());
+            let (bytes, unknown_to) = (0, (left_out.unknown > 0).then(|| PROGRAM.to_string()));
+            read.insert(device, Seen { reach, at, read_at, confirmed: 0, by: None, bytes, unknown_to, signature });
         }
         Ok(read)
     }
 
-    fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
+    pub fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
         let wrong = || SyncError::Unreadable(format!("{device:?} is not a device id"));
         Ok(Arriving {
             home: self.home,
@@ -414,52 +423,5 @@ impl PullReading<'_> {
             seen.confirmed = seen.confirmed.max(confirmed);
             seen.by = head.by().cloned();
         }
-    }
-
-    /// Reads a stream up to its head.
-    pub fn read(
-        &self,
-        hub: &mut dyn Transport,
-        place: &Place,
-        device: &str,
-        head: &Head,
-        seen: Option<&Reach>,
-        budget: &mut Option<usize>,
-    ) -> Result<std::result::Result<Vec<Entry>, PullProblem>> {
-        let Reach { generation, sequence, hash } = &head.reach;
-        let stream = Stream { place: place.clone(), device: device.to_string() };
-        let keys = self.space.project_keys(&self.shared.id);
-        let (mut at, mut last) = start(head, seen, *budget);
-        let problem =
-            |reason: &str| Ok(Err(PullProblem::Broken { device: self.name(device), reason: reason.to_string() }));
-        let mut entries = Vec::new();
-        while at < *sequence {
-            let wanted = wanted(head, at);
-            let batches = hub.after(&stream, *generation, at, wanted)?;
-            if batches.is_empty() {
-                return Ok(Err(PullProblem::Withheld { device: self.name(device), by: "its own head".to_string() }));
-            }
-            for sealed in batches.iter().take(wanted) {
-                let (header, found) = match batch::open(&keys, &stream, &sealed.bytes) {
-                    Ok(opened) => opened,
-                    Err(BatchError::NewerVersion(_)) => return Ok(Err(PullProblem::Newer(self.name(device)))),
-                    Err(error) => return problem(&error.to_string()),
-                };
-                let is_next = (header.generation, header.sequence) == (*generation, at + 1)
-                    && last.is_none_or(|last: Key| last == header.previous);
-                if !is_next {
-                    return problem("a batch is not in its place");
-                }
-                (at, last) = (at + 1, Some(crypto::hash(&sealed.bytes)));
-                entries.extend(found);
-            }
-        }
-        if !entries.is_empty() && last != Some(*hash) {
-            return problem("its batches do not lead to its signed head");
-        }
-        if let Some(budget) = budget {
-            *budget = budget.saturating_sub(entries.len());
-        }
-        Ok(Ok(entries))
     }
 }

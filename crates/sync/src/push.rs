@@ -6,7 +6,7 @@ use cerberus_os::fault;
 use cerberus_os::home::Home;
 use cerberus_store::view::Store;
 
-use super::batch::{self, Entry, Position};
+use super::batch::{self, Entry, Position, RECORDS_MAX};
 use super::gather::{self, Gathered};
 use super::local::{self, Device, Files, Shared, Space, StreamState};
 use super::transport::{Put, Sealed, Transport};
@@ -14,6 +14,9 @@ use super::{Result, SyncError, crypto};
 
 /// How many batches are sent at once.
 const AT_ONCE_MAX: usize = 32;
+
+/// How many small batches a stream may have before it is sealed anew.
+const LOOSE_MAX: u64 = 100;
 
 /// The result of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +43,32 @@ pub fn seal_new(
     // What an interrupted process sealed was never sent.
     files.drop_kept(space, shared, |kept, sequence| kept != generation || sequence > sealed)?;
     let mark = store.forgotten_mark()?;
+    state.is_to_rewrite |= is_scattered(state);
     let is_checked = state.lists == mark && !state.is_to_rewrite && !shared.is_ending;
     let Gathered { entries, read } = match is_checked {
         true => gather::gather(home, store, space, shared, &state.folded)?,
         false if shared.is_ending => Gathered { entries: Vec::new(), read: BTreeMap::new() },
         false => gather::gather(home, store, space, shared, &BTreeMap::new())?,
     };
-    let entries = if is_checked { entries } else { unsent(&files, space, shared, state, entries)? };
+    let mut entries = if is_checked { entries } else { unsent(&files, space, shared, state, entries)? };
+    if space.team.is_some() {
+        gather::keep_newest_list(&mut entries);
+    }
+    let is_new = state.sealed == 0;
     let count = seal_all(&files, device, space, shared, state, &entries)?;
+    if is_new {
+        state.packed = state.sealed;
+    }
     state.folded = read;
     state.lists = mark;
     state.is_to_rewrite = false;
     Ok(count)
+}
+
+/// Whether the records of a stream are in so many small batches that sealing them anew is worth reading it again.
+fn is_scattered(state: &StreamState) -> bool {
+    let (loose, needed) = (state.sealed.saturating_sub(state.packed), state.records / RECORDS_MAX as u64 + 1);
+    loose >= LOOSE_MAX.max(4 * state.packed) && state.sealed > 2 * needed
 }
 
 /// Which of all records are not in the stream yet. If the stream holds others, it begins again.

@@ -25,6 +25,14 @@ const NAME_CHARS_MAX: usize = 64;
 /// More than any device lists in one record.
 const NAMES_MAX: usize = 1_000;
 
+/// Records that were not stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Of a kind that this version does not know.
+    pub unknown: usize,
+    pub large: usize,
+}
+
 /// A stream whose records arrive.
 pub struct Arriving<'a> {
     pub home: &'a Home,
@@ -36,20 +44,24 @@ pub struct Arriving<'a> {
 }
 
 impl Arriving<'_> {
-    /// The lines to store, and how many records could not be read.
-    pub fn lines(&self, entries: &[Entry]) -> Result<(Vec<Vec<u8>>, usize)> {
-        let (mut lines, mut unread, mut last) = (Vec::new(), 0, 0);
+    /// The lines to store. `last` is the place of the record before them, or 0.
+    pub fn lines(&self, entries: &[Entry], last: &mut u64, left_out: &mut LeftOut) -> Result<Vec<Vec<u8>>> {
+        let mut lines = Vec::new();
         let opted_out = OptedOut::new(self.home);
         let newest = journal::micros(self.received);
         for entry in entries {
+            if entry.json.len() > gather::record_bytes_max(self.shared) {
+                left_out.large += 1;
+                continue;
+            }
             let Ok(record) = Record::read_json(entry.json.as_bytes()) else {
-                unread += 1;
+                left_out.unknown += 1;
                 continue;
             };
             let Some(record) = self.cleaned(&record) else { continue };
             // Nothing can have happened later than now. Records of a clock that is ahead keep their order.
-            let seq = if entry.seq > newest { newest.max(last + 1) } else { entry.seq };
-            last = seq;
+            let seq = if entry.seq > newest { newest.max(*last + 1) } else { entry.seq };
+            *last = seq;
             let order = Order { seq, device: self.device };
             let line = match opted_out.hidden(&record) {
                 None => journal::encode(&record, order),
@@ -57,7 +69,7 @@ impl Arriving<'_> {
             };
             lines.push(line.map_err(journal::JournalError::Encode)?);
         }
-        Ok((lines, unread))
+        Ok(lines)
     }
 
     fn cleaned(&self, record: &Record) -> Option<Record<'static>> {

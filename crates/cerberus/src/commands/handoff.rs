@@ -80,6 +80,7 @@ fn notes(context: &Context) -> Result<Vec<Note<'static>>> {
         sort: None,
         severity: None,
         custom_key: None,
+        for_team: false,
         resolved: false,
     });
     Ok(objective.into_iter().chain(written.notes(context.home.cleaner())).collect())

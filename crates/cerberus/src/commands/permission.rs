@@ -19,6 +19,8 @@ use super::install::{InstallArgs, SelectionArgs, UninstallArgs};
 use super::loops::LoopCommand;
 use super::memory::MemoryCommand;
 use super::project::ProjectCommand;
+#[cfg(feature = "sync")]
+use super::record::RecordArgs;
 use super::resume::ResumeArgs;
 use super::scan::ScanArgs;
 use super::session::SessionCommand;
@@ -68,6 +70,8 @@ impl Command {
             // `--rebuild` makes the view again, from the journal.
             Command::Doctor(_) | Command::Completions(_) | Command::Man(_) | Command::Try(_) => Anyone,
             // What an agent records and learns is marked as its own; a memory of it is a proposal.
+            #[cfg(feature = "sync")]
+            Command::Record(RecordArgs { team: true, .. }) => only("record something for a team", TEAM),
             Command::Record(_) | Command::Quote(_) | Command::Learn(_) => Anyone,
             #[cfg(feature = "loop")]
             Command::Handoff(_) => Anyone,
@@ -106,9 +110,13 @@ impl Command {
             Command::Pause(_) => only("pause Cerberus", "nothing is recorded or checked during a pause"),
             Command::Unpause(_) => only("lift a pause", "the user wants nothing recorded until then"),
             #[cfg(feature = "sync")]
-            Command::Share(ShareArgs { dry_run, team: _ }) => unless(*dry_run, only("share a project", LEAVES)),
+            Command::Share(ShareArgs { review: true, .. }) => only("decide what a team is told", TEAM),
             #[cfg(feature = "sync")]
-            Command::Unshare(UnshareArgs { team: _ }) => {
+            Command::Share(ShareArgs { dry_run, review: false, team: _ }) => {
+                unless(*dry_run, only("share a project", LEAVES))
+            }
+            #[cfg(feature = "sync")]
+            Command::Unshare(UnshareArgs { team: _, erase: _, yes: _ }) => {
                 only("stop sharing a project", "other devices lose what was sent")
             }
             #[cfg(feature = "sync")]
@@ -124,6 +132,7 @@ impl Command {
 }
 
 #[cfg(feature = "sync")]
+const TEAM: &str = "teammates read it";
 const LEAVES: &str = "from then on, its sessions leave this machine";
 const DECIDES: &str = "sessions are told what is approved, as the user's own words";
 const BINDS: &str = "a check holds because agents cannot change it";

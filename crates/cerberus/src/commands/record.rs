@@ -45,6 +45,11 @@ pub struct RecordArgs {
     #[arg(long)]
     pub resolve: bool,
 
+    /// Also tell the team that this project is shared with
+    #[cfg(feature = "sync")]
+    #[arg(long)]
+    pub team: bool,
+
     /// Store the text as custom state under this key
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
@@ -118,8 +123,27 @@ impl RecordArgs {
             severity: self.severity,
             custom_key: self.key.as_deref().map(clean),
             resolved: self.resolve,
+            for_team: self.is_for_team(context)?,
         };
         append(context, vec![note], is_mcp)?.pop().ok_or_else(|| anyhow::anyhow!("nothing was recorded")).hint(BUG)
+    }
+}
+
+#[cfg(feature = "sync")]
+impl RecordArgs {
+    /// Fails if there is no team to tell.
+    fn is_for_team(&self, context: &Context) -> Result<bool> {
+        if self.team {
+            super::sync::require_team(context)?;
+        }
+        Ok(self.team)
+    }
+}
+
+#[cfg(not(feature = "sync"))]
+impl RecordArgs {
+    fn is_for_team(&self, _: &Context) -> Result<bool> {
+        Ok(false)
     }
 }
 

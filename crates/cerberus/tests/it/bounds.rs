@@ -71,6 +71,7 @@ fn the_facts_of_a_session_have_a_limit() {
         sort: None,
         severity: None,
         custom_key: None,
+        for_team: false,
         resolved: false,
     };
     let record = |(key, text): &(String, String)| Record {

@@ -281,7 +281,7 @@ fn a_team_never_gets_them() {
     write(memory_file(&ann), "- The build needs node 22\n");
     session(&ann, "claude-code", "a");
     assert!(!holding(&ann, "node 22").is_empty());
-    ann.ok(&["record", "decision", "use sqlite for the queue"]);
+    ann.ok(&["record", "decision", "use sqlite for the queue", "--team"]);
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     assert!(bob.brief().contains("use sqlite"), "{}", bob.brief());

@@ -219,7 +219,16 @@ fn only_the_users_part_of_a_loop_prompt_is_recorded() {
 }
 
 fn note(kind: FactKind, text: &'static str) -> Note<'static> {
-    Note { kind, text: Clean::word(text), why: None, sort: None, severity: None, custom_key: None, resolved: false }
+    Note {
+        kind,
+        text: Clean::word(text),
+        why: None,
+        sort: None,
+        severity: None,
+        custom_key: None,
+        resolved: false,
+        for_team: false,
+    }
 }
 
 /// The state after these notes, one per second.

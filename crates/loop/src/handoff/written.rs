@@ -230,6 +230,7 @@ impl WrittenHandoff {
             sort: None,
             severity: None,
             custom_key: None,
+            for_team: false,
             resolved: false,
         };
         let of = |kind: FactKind, items: &[OneLine]| items.iter().map(|item| note(kind, item)).collect::<Vec<_>>();

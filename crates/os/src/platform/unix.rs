@@ -181,12 +181,20 @@ impl OpenFolder {
         Ok(OpenFolder { fd: openat(&self.fd, name.as_ref(), FOLDER | OFlags::NOFOLLOW, Mode::empty())? })
     }
 
-    /// Makes a folder, unless something has this name already.
+    /// Makes a folder, unless something has this name already. Whoever may write here may write there: the mask of the
+    /// process would keep the others of a team out.
     pub fn make_folder(&self, name: &str) -> io::Result<()> {
         match mkdirat(&self.fd, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-            Err(Errno::EXIST) => Ok(()),
-            made => Ok(made?),
+            Err(Errno::EXIST) => return Ok(()),
+            made => made?,
         }
+        let others = Mode::RWXG | Mode::RWXO;
+        let here = Mode::from_raw_mode(fstat(&self.fd)?.st_mode) & others;
+        let made = self.enter(name)?;
+        let known = Mode::from_raw_mode(fstat(&made.fd)?.st_mode);
+        // Some file systems have no modes.
+        let _ = fchmod(&made.fd, (known - others) | here);
+        Ok(())
     }
 
     pub fn file(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<File> {

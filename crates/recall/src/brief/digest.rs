@@ -19,7 +19,7 @@ use super::{KnownFact, Settlement};
 
 const RUN_KINDS: [runs::Kind; 3] = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
 /// Where facts come from.
-pub const SOURCES: [&str; 6] = ["hook", "import", "agent", "record", "seed", "model"];
+pub const SOURCES: [&str; 7] = ["hook", "import", "agent", "record", "seed", "model", "team"];
 
 const VERDICTS: [RunVerdict; 4] = [RunVerdict::Green, RunVerdict::Red, RunVerdict::Empty, RunVerdict::Unknown];
 

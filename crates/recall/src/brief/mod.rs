@@ -413,10 +413,17 @@ pub struct EndRoom {
 
 impl Brief {
     /// Adds a line at the end, or says why there is no room for it.
-    fn add_last(&mut self, project: &str, item: BriefLine, room: &EndRoom) -> Option<&'static str> {
+    fn add_last(
+        &mut self,
+        project: &str,
+        above: Option<&str>,
+        item: BriefLine,
+        room: &EndRoom,
+    ) -> Option<&'static str> {
+        let code = above.map_or_else(|| item.code.clone(), |above| format!("{above}\n{}", item.code));
         let line = match self.text.is_empty() {
-            true => format!("{}\n{}", header(project), item.code),
-            false => format!("\n{}", item.code),
+            true => format!("{}\n{code}", header(project)),
+            false => format!("\n{code}"),
         };
         if self.tokens + tokens::estimate(line.trim_start_matches('\n')) > room.budget_tokens {
             return Some("over the budget");

@@ -111,7 +111,7 @@ impl Brief {
                 } else if let Some(guide) = said.find(&statement) {
                     Some(format!("already in {guide}"))
                 } else {
-                    self.add_last(project, item, room).map(str::to_string)
+                    self.add_last(project, None, item, room).map(str::to_string)
                 };
                 match reason {
                     Some(reason) => self.dropped.push(DroppedLine { code: line, reason }),

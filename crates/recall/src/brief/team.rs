@@ -1,4 +1,5 @@
-//! What teammates have open, as the last lines of a brief: `dec:use sqlite (Ana, 2 h)`.
+//! What teammates have open, as the last lines of a brief: `team:use sqlite (Ana, decision, 2 h)`, below a line that says
+//! what they are.
 //!
 //! It is untrusted text. It comes after our own, takes at most a quarter of the budget, settles nothing and binds
 //! nobody. A line that reads like an instruction is left out.
@@ -8,6 +9,7 @@ use std::collections::HashSet;
 use cerberus_record::clean::instruction::is_instruction;
 use cerberus_record::clean::text;
 use cerberus_record::fact::FactKind;
+use cerberus_record::ours::{TEAM, TEAM_LINE};
 use cerberus_record::session::CARRY_OVER;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
@@ -37,27 +39,27 @@ impl Brief {
         recent.sort_by(|a, b| (b.at, &a.author, &a.code).cmp(&(a.at, &b.author, &b.code)));
         let mut told: HashSet<String> = self.items.iter().map(|item| item.code.clone()).collect();
         let quarter = room.budget_tokens / 4;
-        let mut used = 0;
+        let (mut used, mut above) = (0, Some(TEAM_LINE));
         for fact in recent {
             let item = item(fact, room.now);
             let is_known = known.is_some_and(|known| known.shown_codes.contains(&item.receipt_code()));
             if is_known || !told.insert(fact.code.clone()) {
                 continue;
             }
-            let tokens = item.tokens;
+            let tokens = item.tokens + above.map_or(0, tokens::line);
             let reason = if is_instruction(&fact.code) {
                 Some("reads like an instruction")
             } else if used + tokens > quarter {
                 Some("over the part of the budget that teammates may use")
             } else {
-                self.add_last(project, item, room)
+                self.add_last(project, above, item, room)
             };
             match reason {
                 Some(reason) => {
                     let reason = format!("from {}: {reason}", fact.author);
                     self.dropped.push(DroppedLine { code: fact.code.clone(), reason });
                 }
-                None => used += tokens,
+                None => (used, above) = (used + tokens, None),
             }
         }
         self
@@ -67,7 +69,9 @@ impl Brief {
 fn item(fact: &TeamFact, now: Timestamp) -> BriefLine {
     let ago = fact.at.ago(now);
     let age = ago.strip_suffix(" ago").unwrap_or(&ago);
-    let code = format!("{} ({}, {age})", text::code(&fact.code), fact.author);
+    let code = text::code(&fact.code);
+    let words = code.strip_prefix(fact.kind.prefix()).unwrap_or(&code);
+    let code = format!("{TEAM}{words} ({}, {}, {age})", fact.author, fact.kind.word());
     BriefLine {
         section: Section::of(fact.kind).unwrap_or(Section::Next),
         kind: fact.kind,
@@ -113,7 +117,10 @@ mod tests {
         let brief = own.with_team("shop", &facts, None, &room(1_000));
         assert_eq!(
             brief.text,
-            "proj:shop\ndec:use tabs\nnext:ship it (Bo, 3 min)\ndec:use sqlite (Ana, 2 h)\nblock:issue:no access (Ana, yesterday)"
+            format!(
+                "proj:shop\ndec:use tabs\n{TEAM_LINE}\nteam:ship it (Bo, next, 3 min)\nteam:use sqlite (Ana, decision, 2 h)\n\
+                 team:issue:no access (Ana, blocker, yesterday)"
+            )
         );
         let authors: Vec<_> = brief.items.iter().map(|item| item.author.as_deref()).collect();
         assert_eq!(authors, [Some("Bo"), Some("Ana"), Some("Ana")]);
@@ -121,7 +128,7 @@ mod tests {
         assert_eq!(brief.tokens, tokens::estimate(&brief.text));
         // Without anything of our own it is a brief, too.
         let alone = Brief::default().with_team("shop", &facts[..1], None, &room(1_000));
-        assert_eq!(alone.text, "proj:shop\nnext:ship it (Bo, 3 min)");
+        assert_eq!(alone.text, format!("proj:shop\n{TEAM_LINE}\nteam:ship it (Bo, next, 3 min)"));
         assert_eq!(Brief::default().with_team("shop", &[], None, &room(1_000)), Brief::default());
     }
 
@@ -147,7 +154,7 @@ mod tests {
             fact("Bo", FactKind::Decision, "use sqlite", -3),
         ];
         let brief = Brief::default().with_team("shop", &facts, None, &room(1_000));
-        assert_eq!(brief.text, "proj:shop\ndec:use sqlite (Ana, 2 min)");
+        assert_eq!(brief.text, format!("proj:shop\n{TEAM_LINE}\nteam:use sqlite (Ana, decision, 2 min)"));
         assert_eq!(brief.dropped[0].reason, "from Eve: reads like an instruction");
         let shown_codes = brief.items.iter().map(BriefLine::receipt_code).collect();
         let known = AlreadyKnown { shown_codes, ..AlreadyKnown::default() };

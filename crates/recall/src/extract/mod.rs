@@ -305,6 +305,7 @@ mod tests {
             sort: Some(clean(text)),
             severity: None,
             custom_key: None,
+            for_team: false,
             resolved: false,
         };
         let run = |command: &'static str, outcome| ToolUse {

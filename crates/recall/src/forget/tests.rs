@@ -99,6 +99,7 @@ fn forgetting_a_path_removes_every_mention_of_it() {
         sort: None,
         severity: None,
         custom_key: None,
+        for_team: false,
         resolved: false,
     };
     let gone = [
@@ -327,6 +328,7 @@ fn what_was_told_is_known_by_its_code_its_branch_or_its_path() {
             sort: None,
             severity: None,
             custom_key: None,
+            for_team: false,
             resolved: false,
         })
     };

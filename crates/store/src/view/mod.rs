@@ -60,7 +60,7 @@ pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;
 pub use search::{FoundRow, MemoryQuery};
 pub use summary::SummaryRow;
-pub use write::{FoldTransaction, MODEL_SOURCE};
+pub use write::{FoldTransaction, MODEL_SOURCE, TEAM_SOURCE};
 
 /// Marks a view whose tables are complete.
 const SCHEMA_VERSION: u32 = 9;

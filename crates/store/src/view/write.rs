@@ -42,9 +42,13 @@ const NO_SESSION: i64 = 0;
 /// The source of facts that a model found.
 pub const MODEL_SOURCE: &str = "model";
 
+/// The source of facts that the user recorded for a team.
+pub const TEAM_SOURCE: &str = "team";
+
 fn source_name(record: &Record) -> &'static str {
     match &record.event {
         Event::Note(_) if record.by_agent => "agent",
+        Event::Note(note) if note.for_team => TEAM_SOURCE,
         Event::Note(_) => "record",
         Event::Quote(_) => "quote",
         Event::Seed(_) => "seed",

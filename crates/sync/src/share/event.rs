@@ -125,7 +125,7 @@ fn task(task: &Task, words: &OutgoingText) -> Task<'static> {
 }
 
 fn note(note: &Note, words: &OutgoingText) -> Note<'static> {
-    let Note { kind, text, why, sort, severity, custom_key, resolved } = note;
+    let Note { kind, text, why, sort, severity, custom_key, resolved, for_team } = note;
     Note {
         kind: *kind,
         text: words.text(text),
@@ -134,6 +134,7 @@ fn note(note: &Note, words: &OutgoingText) -> Note<'static> {
         severity: *severity,
         custom_key: words.option(custom_key),
         resolved: *resolved,
+        for_team: *for_team,
     }
 }
 

@@ -9,9 +9,11 @@
 
 pub mod base;
 mod event;
+mod names;
 mod open;
 mod paths;
 mod team;
+mod windows;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
@@ -38,6 +40,8 @@ pub struct Sharing<'a> {
     pub space: ShareAudience,
     /// All ids that the project has on this device.
     pub ids: &'a [ProjectId],
+    /// What this machine and its user are called. A team does not learn it.
+    pub names: &'a [String],
     pub cleaner: &'a Cleaner,
 }
 
@@ -99,7 +103,7 @@ pub struct Arrival<'a> {
 /// The record as it is kept here; `None` if it is of a kind that does not belong in its space.
 pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
     let own = Record { origin: None, ..record.clone() };
-    let shared = shared(&own, &Sharing { space: arrival.space, ids: &[], cleaner: arrival.cleaner })?;
+    let shared = shared(&own, &Sharing { space: arrival.space, ids: &[], names: &[], cleaner: arrival.cleaner })?;
     let at = shared.at.min(arrival.received);
     let here = arrival.location;
     let clean = |text: String| arrival.cleaner.clean(text, Keep::NAME);
@@ -136,8 +140,14 @@ struct OutgoingText<'a> {
 impl OutgoingText<'_> {
     /// Something that somebody said or printed.
     fn text(&self, text: &str) -> Clean<'static> {
-        let outside = if self.sharing.space == ShareAudience::Me { Outside::Kept } else { Outside::Shortened };
-        self.sharing.cleaner.clean(relative(text, self.root, outside).into_owned(), Keep::METADATA)
+        let told = match self.sharing.space {
+            ShareAudience::Me => relative(text, self.root, Outside::Kept).into_owned(),
+            ShareAudience::Team => {
+                let told = relative(text, self.root, Outside::Shortened);
+                names::without(&told, self.sharing.names).into_owned()
+            }
+        };
+        self.sharing.cleaner.clean(told, Keep::METADATA)
     }
 
     /// A name, a key or an id.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use cerberus_record::path::below;
 
+use super::windows;
+
 /// What becomes of an absolute path that is neither in the project nor in a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
@@ -14,10 +16,20 @@ pub enum Outside {
 }
 
 /// Homes of users: the parts before the name, and whether a name follows.
-const HOMES: [(&str, bool); 4] = [("/home/", true), ("/Users/", true), ("/root/", false), ("/var/root/", false)];
+const HOMES: [(&str, bool); 5] =
+    [("/home/", true), ("/Users/", true), ("/var/home/", true), ("/root/", false), ("/var/root/", false)];
+/// Where a drive of Windows lies for programs that know none: `/mnt/c/Users/ann`, `/c/Users/ann`.
+const DRIVES: [&str; 3] = ["mnt/", "cygdrive/", ""];
 
 /// The text with its absolute paths made relative to `root`, to the home (`~`), or shortened.
 pub fn relative<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str> {
+    match windows::relative(text, root, outside) {
+        Cow::Borrowed(text) => of_unix(text, root, outside),
+        Cow::Owned(text) => Cow::Owned(of_unix(&text, root, outside).into_owned()),
+    }
+}
+
+fn of_unix<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str> {
     if !text.contains('/') {
         return Cow::Borrowed(text);
     }
@@ -99,7 +111,7 @@ fn told(path: &str, root: &str, outside: Outside) -> Option<String> {
         let inside = inside.trim_start_matches('/');
         return Some(if inside.is_empty() { ".".to_string() } else { inside.to_string() });
     }
-    let path = path.trim_start_matches('/');
+    let path = on_drive(path.trim_start_matches('/'));
     let parts = path.split('/').filter(|part| !part.is_empty()).count();
     for (home, has_name) in HOMES {
         if let Some(rest) = path.strip_prefix(&home[1..]) {
@@ -109,6 +121,15 @@ fn told(path: &str, root: &str, outside: Outside) -> Option<String> {
     }
     let base = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     (outside == Outside::Shortened && parts > 1).then(|| format!("…/{base}"))
+}
+
+/// A path in a home on a drive of Windows, from the drive on.
+fn on_drive(path: &str) -> &str {
+    let from_drive = |mount: &str| {
+        let (drive, rest) = path.strip_prefix(mount)?.split_once('/')?;
+        (drive.len() == 1 && rest.starts_with("Users/")).then_some(rest)
+    };
+    DRIVES.iter().find_map(|mount| from_drive(mount)).unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -141,6 +162,9 @@ mod tests {
             ),
             ("看/home/ana/x", "看~/x", "看~/x"),
             ("/home/ana", "~", "~"),
+            ("/mnt/c/Users/bo/x /c/Users/bo/y", "~/x ~/y", "~/x ~/y"),
+            ("/mnt/data/Users", "/mnt/data/Users", "…/Users"),
+            (r"C:\Users\bo\x", "~/x", "~/x"),
             ("/review // a comment", "/review // a comment", "/review // a comment"),
             ("//home/ana/x", "~/x", "~/x"),
         ] {

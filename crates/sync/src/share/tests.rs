@@ -138,6 +138,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
             sort: Some(c()),
             severity: None,
             custom_key: Some(c()),
+            for_team: true,
             resolved: false,
         }),
         Event::Named(NamedSymbols { path: clean("src/a.rs"), names: list(), edits: list() }),
@@ -185,7 +186,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
 
 fn share(event: Event<'static>, space: ShareAudience) -> Option<Record<'static>> {
     let ids = [here()];
-    shared(&record(event), &Sharing { space, ids: &ids, cleaner: &BUILT_IN })
+    shared(&record(event), &Sharing { space, ids: &ids, names: &[], cleaner: &BUILT_IN })
 }
 
 fn arrival<'a>(space: ShareAudience, location: &'a Location<'a>) -> Arrival<'a> {
@@ -282,7 +283,7 @@ fn a_team_gets_approved_project_memories_and_nothing_about_where_they_come_from(
 fn what_another_device_recorded_is_not_passed_on() {
     let origin = Some(RecordOrigin { device: clean("0102030405060708"), author: None });
     let foreign = Record { origin, ..record(Event::Pulse) };
-    let sharing = Sharing { space: ShareAudience::Me, ids: &[here()], cleaner: &BUILT_IN };
+    let sharing = Sharing { space: ShareAudience::Me, ids: &[here()], names: &[], cleaner: &BUILT_IN };
     assert_eq!(shared(&foreign, &sharing), None);
     let theirs = memory("x", MemoryStatus::Approved, "project:shop", Some(here()));
     let Event::Memory(MemoryChange { memory: Some(mut memory), id, based_on, parent }) = theirs else { panic!() };
@@ -456,7 +457,7 @@ proptest! {
         for space in [ShareAudience::Me, ShareAudience::Team] {
             for event in events(&text) {
                 let Some(sent) = share(event, space) else { continue };
-                let again = shared(&sent, &Sharing { space, ids: &[], cleaner: &BUILT_IN });
+                let again = shared(&sent, &Sharing { space, ids: &[], names: &[], cleaner: &BUILT_IN });
                 prop_assert_eq!(again, Some(sent));
             }
         }

@@ -3,6 +3,9 @@
 
 use super::{Place, Stream, TransportError, is_name};
 
+/// The user of everybody who reaches a git host over ssh.
+const SHARED_USER: &str = "git";
+
 /// Why an address cannot be used. Never repeats the address, which may carry a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
@@ -76,9 +79,32 @@ impl Address {
     pub fn redacted(&self) -> String {
         let user = self.user.as_ref().filter(|_| !self.scheme.starts_with("s3"));
         let user = user.map_or(String::new(), |user| format!("{}@", encoded(user)));
+        format!("{}://{user}{}", self.scheme, self.place())
+    }
+
+    /// The address as it is typed on another device, and whether something has to be filled in there: it is without the
+    /// password or key, and for a teammate without the user, who has a login of their own.
+    pub fn handed_on(&self, is_team: bool) -> (String, bool) {
+        let is_own_login = self.user.as_deref().is_some_and(|user| user != SHARED_USER);
+        let is_key = self.scheme.starts_with("s3");
+        let user = match &self.user {
+            None => String::new(),
+            Some(_) if is_key => String::new(),
+            Some(_) if is_team && is_own_login => "USER@".to_string(),
+            Some(user) => format!("{}@", encoded(user)),
+        };
+        let settings: Vec<String> =
+            self.settings.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+        let settings = if settings.is_empty() { String::new() } else { format!("?{}", settings.join("&")) };
+        let is_lacking = self.password.is_some() || user == "USER@" || (is_key && self.user.is_some());
+        (format!("{}://{user}{}{settings}", self.scheme, self.place()), is_lacking)
+    }
+
+    /// Host, port and path.
+    fn place(&self) -> String {
         let port = self.port.map_or(String::new(), |port| format!(":{port}"));
         let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        format!("{}://{user}{host}{port}{}", self.scheme, encoded(&self.path))
+        format!("{host}{port}{}", encoded(&self.path))
     }
 
     pub fn setting(&self, name: &str) -> Option<&str> {
@@ -203,6 +229,33 @@ mod tests {
             (Some("x"), Some("&"), None)
         );
         assert_eq!(address.only_settings(&["sslmode"], "x"), Err(AddressError::Setting("a".to_string(), "x")));
+    }
+
+    #[test]
+    fn an_address_is_handed_on_without_a_password_and_to_a_team_without_the_login() {
+        for (text, own, team, is_lacking) in [
+            ("postgres://anna:x@db/hub", "postgres://anna@db/hub", "postgres://USER@db/hub", (true, true)),
+            (
+                "postgres://anna@db:5433/hub?sslrootcert=/etc/a%26b.pem",
+                "postgres://anna@db:5433/hub?sslrootcert=/etc/a%26b.pem",
+                "postgres://USER@db:5433/hub?sslrootcert=/etc/a%26b.pem",
+                (false, true),
+            ),
+            ("git+ssh://git@host/a.git", "git+ssh://git@host/a.git", "git+ssh://git@host/a.git", (false, false)),
+            ("git+ssh://ann@host/a.git", "git+ssh://ann@host/a.git", "git+ssh://USER@host/a.git", (false, true)),
+            (
+                "s3+https://KEY:SECRET@host/b/p?region=r-1",
+                "s3+https://host/b/p?region=r-1",
+                "s3+https://host/b/p?region=r-1",
+                (true, true),
+            ),
+            ("s3://bucket/p", "s3://bucket/p", "s3://bucket/p", (false, false)),
+        ] {
+            let address = Address::parse(text).unwrap();
+            assert_eq!(address.handed_on(false), (own.to_string(), is_lacking.0), "{text}");
+            assert_eq!(address.handed_on(true), (team.to_string(), is_lacking.1), "{text}");
+            assert!(Address::parse(&address.handed_on(true).0).is_ok());
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod reason;
 mod roots;
 pub mod s3;
 
-pub use open::{LocalMachine, OpenError, open, redacted};
+pub use open::{LocalMachine, OpenError, handed_on, open, redacted};
 
 /// The length of a name.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -56,7 +56,7 @@ pub struct Sealed {
 }
 
 /// How many batches of a stream are asked for at once.
-pub const BATCHES_AT_ONCE_MAX: usize = 64;
+pub const BATCHES_AT_ONCE_MAX: usize = 32;
 
 /// Some batches of a stream: those of one generation after a sequence number, at most `limit`.
 #[derive(Debug, Clone, PartialEq, Eq)]

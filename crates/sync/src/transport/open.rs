@@ -53,6 +53,15 @@ pub fn redacted(hub: &str) -> String {
     }
 }
 
+/// An address as it is typed on another device, and whether something has to be filled in there.
+pub fn handed_on(hub: &str, is_team: bool) -> (String, bool) {
+    match (folder(hub), Address::parse(hub)) {
+        (Ok(Some(_)), _) => (hub.to_string(), false),
+        (_, Ok(address)) => address.handed_on(is_team),
+        _ => ("the hub".to_string(), true),
+    }
+}
+
 /// The folder, if the address is that of one: an absolute path, or `file:///PATH`.
 fn folder(hub: &str) -> Result<Option<PathBuf>, AddressError> {
     if hub.starts_with('/') {

@@ -389,6 +389,7 @@ impl World {
             sort: None,
             severity: None,
             custom_key: None,
+            for_team: false,
             resolved: self.random.once_in(3),
         };
         let located = identity::locate(&self.projects[project]);

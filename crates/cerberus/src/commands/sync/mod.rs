@@ -2,6 +2,7 @@
 
 mod leave;
 mod pair;
+mod review;
 mod share;
 mod status;
 
@@ -16,6 +17,7 @@ use cerberus_sync::transport::{self, Transport};
 use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
+pub use self::review::require_team;
 pub use self::share::{ShareArgs, UnshareArgs};
 pub use self::status::{checks, destinations, json_of, lines};
 use crate::capabilities;
@@ -157,6 +159,7 @@ fn open(context: &Context, address: &str) -> std::result::Result<Box<dyn Transpo
 fn in_background(context: &Context) -> Result<()> {
     std::thread::spawn(|| {
         std::thread::sleep(DETACHED_MAX);
+        transport::git::end_all();
         std::process::exit(1);
     });
     let note = |detail: &str| failures::note(&context.home, context.clock.now, FAILURE, &detail);
@@ -233,6 +236,9 @@ fn hint(error: &SyncError) -> &'static str {
     use transport::TransportError::{Full, InTheWay, Refused, Unexpected, Unreachable};
     match error {
         SyncError::Transport(Unreachable { .. }) => "nothing is lost; run `cerberus sync` again when it can be reached",
+        SyncError::Transport(Refused { reason, .. }) if reason.contains("certificate") => {
+            "add ?sslrootcert=FILE to the address, with the authority that signed it; for git, set http.sslCAInfo"
+        }
         SyncError::Transport(Refused { .. }) => "check the address and your rights there; docs/hubs.md lists both",
         SyncError::Transport(Full { .. }) => "make room on the hub, then run `cerberus sync` again; nothing is lost",
         SyncError::Transport(Unexpected { .. }) => "check the address: docs/hubs.md says what each hub must be",
@@ -278,6 +284,17 @@ fn default_name(team: bool) -> String {
         _ if host.is_empty() => "device".to_string(),
         _ => host,
     }
+}
+
+/// What this machine and its user are called.
+fn local_names() -> Vec<String> {
+    let users = ["USER", "LOGNAME", "USERNAME"].into_iter().filter_map(|variable| std::env::var(variable).ok());
+    let mut names: Vec<String> = users.chain([computer_name()]).filter(|name| !name.is_empty()).collect();
+    // The name of a computer may have a domain.
+    names.extend(computer_name().split_once('.').map(|(first, _)| first.to_string()));
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// After something was forgotten here: nothing that waits to be sent may contain it, and other devices must hear of it.

@@ -6,6 +6,7 @@ use cerberus_sync::SyncError;
 use cerberus_sync::chain::ChainState;
 use cerberus_sync::links::{self, Signer};
 use cerberus_sync::local::{Files, Space};
+use cerberus_sync::transport::{handed_on, redacted};
 use cerberus_sync::{keys, spaces, token};
 use serde_json::json;
 
@@ -190,11 +191,15 @@ impl SyncPairArgs {
         }
         let code = spaces::code(&context.home, team, context.clock.wall).map_err(failed)?;
         drop(lock);
+        let (hub, is_lacking) = handed_on(&space.hub, space.team.is_some());
         if context.json {
-            render::json(&json!({ "code": code, "hub": space.hub, "token": null }));
+            render::json(&json!({ "code": code, "hub": hub, "token": null }));
         } else {
-            render::line(&format!("cerberus sync init '{}' --code {code}", space.hub));
+            render::line(&format!("cerberus sync init '{hub}' --code {code}"));
             render::talk("cerberus: type this on the other device within 15 minutes; it can be used once");
+            if is_lacking {
+                render::talk("cerberus: your login is not in the address; add the one of the other device there");
+            }
         }
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(self.wait) {
@@ -221,7 +226,7 @@ impl SyncPairArgs {
         let mut hub = open(context, &space.hub).map_err(failed)?;
         let token = token::make(&files, hub.as_mut(), &device, space, shared, &stream.listing).map_err(failed)?;
         match context.json {
-            true => render::json(&json!({ "code": null, "hub": space.hub, "token": token })),
+            true => render::json(&json!({ "code": null, "hub": redacted(&space.hub), "token": token })),
             false => {
                 render::line(&format!("CERBERUS_SYNC={token}"));
                 render::talk(

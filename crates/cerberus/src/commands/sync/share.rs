@@ -4,7 +4,7 @@ use cerberus_sync::local::{Files, Space};
 use cerberus_sync::{preview, spaces};
 use serde_json::json;
 
-use super::{exchange, failed, open, tell_blocked};
+use super::{exchange, failed, local_names, open, review, tell_blocked};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -12,8 +12,9 @@ use crate::render;
 /// Share this project with your other devices, or with a team
 ///
 /// Your own devices get sessions and memories, without processes, absolute paths and receipts. A team gets approved
-/// project memories, and decisions, blockers and next steps that you recorded; never prompts, agents' words, commands,
-/// output or memories that apply everywhere. --dry-run shows it first.
+/// project memories, and decisions, blockers and next steps that you recorded for it (`cerberus record … --team`) or
+/// approved (--review); never prompts, agents' words, commands, output or memories that apply everywhere. --dry-run
+/// shows it first.
 #[derive(clap::Args)]
 pub struct ShareArgs {
     /// With this team instead of your own devices
@@ -23,20 +24,36 @@ pub struct ShareArgs {
     /// Only show what would be sent
     #[arg(long)]
     pub(in crate::commands) dry_run: bool,
+
+    /// Decide which open items the team is told; the project is shared with it already
+    #[arg(long, conflicts_with_all = ["dry_run", "team"])]
+    pub(in crate::commands) review: bool,
 }
 
 /// Stop sharing this project
 ///
-/// What this device sent is removed from the hub, and what came from others is removed here.
+/// What this device sent is removed from the hub, and what came from others is removed here. Other devices keep what
+/// they have read, unless --erase is given.
 #[derive(clap::Args)]
 pub struct UnshareArgs {
     /// With this team instead of your own devices
     #[arg(long, value_name = "NAME")]
     pub(in crate::commands) team: Option<String>,
+
+    /// Other devices remove what they have from this one
+    #[arg(long)]
+    pub(in crate::commands) erase: bool,
+
+    /// Do not ask for confirmation
+    #[arg(long)]
+    pub(in crate::commands) yes: bool,
 }
 
 impl ShareArgs {
     pub fn run(self, context: &Context) -> Result<()> {
+        if self.review {
+            return review::review(context);
+        }
         let mut store = context.store()?;
         let located = context.located();
         context.may_store(&located)?;
@@ -58,7 +75,13 @@ impl ShareArgs {
             Err(SyncError::Transport(_)) => spaces::share(None, &store, space, &located.project, &located.name, &root),
             shared => shared,
         };
-        let shared = shared.map_err(failed)?;
+        let mut shared = shared.map_err(failed)?;
+        shared.names = local_names();
+        space
+            .projects
+            .iter_mut()
+            .filter(|known| known.number == shared.number)
+            .for_each(|known| *known = shared.clone());
         if self.dry_run {
             let preview = preview::preview(&context.home, &store, space, &shared).map_err(failed)?;
             return tell_preview(context, space, &preview);
@@ -115,14 +138,26 @@ impl UnshareArgs {
         let project = context.located().project;
         let shared = space.projects.iter_mut().find(|shared| shared.project == project.as_str() && !shared.is_space());
         let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
-        (shared.is_ending, shared.ended) = (true, None);
+        (shared.is_ending, shared.ended, shared.is_kept) = (true, None, !self.erase);
+        let number = shared.number;
         let space = space.clone();
+        let others = others(&files, &space, number)?;
+        if self.erase && !others.is_empty() {
+            render::confirm(&format!("Remove what this device sent from {others}?"), self.yes || context.json)?;
+        }
         files.save_spaces(&all).map_err(failed)?;
         match exchange(context, &space, None) {
             result if context.json => {
                 render::json(&json!({ "team": space.team, "error": result.err().map(|error| error.to_string()) }));
             }
-            Ok(_) => render::line("no longer shared; what this device sent is gone from the hub"),
+            Ok(_) => {
+                render::line("no longer shared; what this device sent is gone from the hub");
+                match (others.as_str(), self.erase) {
+                    ("", _) => {}
+                    (others, true) => render::line(&format!("removed with their next exchange: {others}")),
+                    (others, false) => render::line(&format!("kept by {others}; --erase would have removed it")),
+                }
+            }
             Err(error) => {
                 render::line("no longer shared");
                 render::talk(&format!("cerberus: {error}; the next `cerberus sync` removes what was sent"));
@@ -130,4 +165,16 @@ impl UnshareArgs {
         }
         Ok(())
     }
+}
+
+/// Who may have read what this device sent, and how much that is: `laptop, tablet (214 records)`; empty if nobody.
+fn others(files: &Files, space: &Space, number: u32) -> Result<String> {
+    let (mut state, own) = (files.state(space)?, files.device()?.id.to_string());
+    let Some(stream) = state.streams.remove(&number).filter(|stream| stream.records > 0) else {
+        return Ok(String::new());
+    };
+    let readers = state.names.iter().filter(|(device, _)| **device != own);
+    let readers: Vec<&str> = readers.map(|(_, name)| name.as_str()).collect();
+    let records = render::count(usize::try_from(stream.records).unwrap_or(usize::MAX), "record");
+    Ok(if readers.is_empty() { String::new() } else { format!("{} ({records})", readers.join(", ")) })
 }

@@ -36,7 +36,18 @@ impl ToolParameters for SessionRecord {
         let severity = severity.map_err(anyhow::Error::msg).hint("call it again with one of these severities")?;
         let resolve = self.resolve.unwrap_or(false);
         let (text, why) = (self.text, self.why);
-        RecordArgs { kind, text, why, sort: None, severity, resolve, key: None }.record(context, true)
+        RecordArgs {
+            kind,
+            text,
+            why,
+            sort: None,
+            severity,
+            resolve,
+            #[cfg(feature = "sync")]
+            team: false,
+            key: None,
+        }
+        .record(context, true)
     }
 
     fn text(recorded: &RecordedFact) -> String {

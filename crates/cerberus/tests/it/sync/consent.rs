@@ -6,7 +6,7 @@ use std::path::Path;
 use cerberus_testkit::env::TestEnv;
 
 use super::faults::replica_lines;
-use super::{Hub, decide, init, join, machine, pair, problems, space};
+use super::{Hub, decide, decide_for_team, init, join, machine, pair, problems, space};
 
 /// Everything in the journal of a machine.
 fn journal(env: &TestEnv) -> String {
@@ -156,13 +156,13 @@ fn a_team_hears_nothing_more_of_an_opted_out_project_and_sends_nothing_into_it()
     a.json(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
     a.ok(&["share", "--team", "acme"]);
     join(&a, &b, &hub, "bob", &["--team", "acme"]);
-    decide(&b, "decided by bob");
+    decide_for_team(&b, "decided by bob");
     for env in [&b, &a] {
         env.ok(&["sync"]);
     }
     assert!(a.brief().contains("decided by bob"), "{}", a.brief());
     fs::write(b.project().join(".nocerberus"), "").unwrap();
-    decide(&a, "zanzibar by ann");
+    decide_for_team(&a, "zanzibar by ann");
     a.ok(&["sync"]);
     let said = b.ok(&["sync"]);
     assert!(said.contains("hydra is no longer shared with team acme"), "{said}");

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use cerberus_store::journal::{self, JournalLine};
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::harness::Dice;
 use cerberus_testkit::hubs::git::Repositories;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::interleave::record_at;
 use super::{Hub, decide, init, machine, pair, problems};
@@ -165,10 +166,31 @@ fn what_a_killed_exchange_stored_is_replaced_when_the_stream_begins_again() {
     let share = b.command().arg("share").env("CERBERUS_FAULT", "sync-appended=kill@2").output().unwrap();
     assert!(!share.status.success());
     assert_eq!(replica_lines(&b), 1);
-    a.ok(&["unshare"]);
+    a.ok(&["unshare", "--erase", "--yes"]);
     b.ok(&["sync"]);
     assert_eq!(replica_lines(&b), 0, "nothing of the earlier generation stays");
     assert!(!b.brief().contains("zanzibar"), "{}", b.brief());
+}
+
+/// Every process whose command line names this.
+fn processes_naming(text: &str) -> Vec<String> {
+    let lines =
+        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).filter(|line| line.contains(text)).collect()
+}
+
+#[test]
+fn a_hub_that_says_nothing_leaves_no_process_behind() {
+    let (_hub, a, _b) = pair();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("git+http://{}/x.git", silent.local_addr().unwrap());
+    let file = a.home().join("sync/spaces.json");
+    let mut spaces: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    spaces["spaces"][0]["hub"] = address.into();
+    fs::write(&file, serde_json::to_vec(&spaces).unwrap()).unwrap();
+    // As after the end of a session, until its time is over.
+    a.run(&["sync", "--detached"]);
+    assert_eq!(processes_naming(&a.home().to_string_lossy()), [""; 0]);
 }
 
 /// How often `sync status`, `status` and `doctor` say this.

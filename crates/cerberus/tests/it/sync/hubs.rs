@@ -8,7 +8,7 @@ use cerberus_testkit::hubs::postgres::Database;
 use cerberus_testkit::hubs::s3::Storage;
 use cerberus_testkit::process::write_program;
 
-use super::decide;
+use super::{decide, decide_for_team};
 
 /// A person's computer: a home, a clone of the project, and a network that has the hub alone.
 struct Computer {
@@ -126,8 +126,12 @@ impl Reached for Database {
 }
 
 fn join(first: &Computer, other: &Computer, address: &str, name: &str, team: &[&str]) {
-    let code = first.env.json(&[&["sync", "pair", "--wait", "0"], team].concat());
-    let code = code["code"].as_str().unwrap();
+    let pair = first.env.json(&[&["sync", "pair", "--wait", "0"], team].concat());
+    let (code, printed) = (pair["code"].as_str().unwrap(), pair["hub"].as_str().unwrap());
+    let login =
+        address.split_once("://").and_then(|(_, rest)| rest.split_once('@')).and_then(|one| one.0.split_once(':'));
+    assert!(login.is_none_or(|(_, secret)| !printed.contains(secret)), "{printed}");
+    assert!(team.is_empty() || !printed.contains("ann@"), "{printed}");
     other.env.ok(&["sync", "init", address, "--code", code, "--name", name, "--wait", "0"]);
     first.env.ok(&["sync"]);
     other.env.ok(&["sync"]);
@@ -173,9 +177,9 @@ fn team_of_three(hub: &dyn Reached) {
         hub.admit(&space, "ann", person);
         join(&ann, computer, &hub.address(person), person, &["--team", "acme"]);
     }
-    decide(&ann.env, "use sqlite for the queue");
+    decide_for_team(&ann.env, "use sqlite for the queue");
     ann.env.ok(&["sync"]);
-    decide(&bob.env, "ship on friday");
+    decide_for_team(&bob.env, "ship on friday");
     bob.env.ok(&["sync"]);
     for computer in [&ann, &eve] {
         computer.env.ok(&["sync"]);
@@ -183,7 +187,7 @@ fn team_of_three(hub: &dyn Reached) {
     }
     assert!(eve.env.brief().contains("sqlite for the queue (ann"), "{}", eve.env.brief());
     ann.env.ok(&["sync", "remove", "eve", "--team", "acme", "--yes"]);
-    decide(&ann.env, "without eve");
+    decide_for_team(&ann.env, "without eve");
     ann.env.ok(&["sync"]);
     bob.env.ok(&["sync"]);
     assert!(bob.env.brief().contains("without eve"));

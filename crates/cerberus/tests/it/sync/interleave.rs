@@ -143,6 +143,7 @@ pub fn record_at(env: &TestEnv, ahead: Duration, text: &str) {
         sort: None,
         severity: None,
         custom_key: None,
+        for_team: false,
         resolved: false,
     };
     let location = identity::locate(&env.project()).location(home.cleaner());

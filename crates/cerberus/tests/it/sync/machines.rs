@@ -75,7 +75,8 @@ fn nothing_is_sent_before_a_project_is_shared_and_nothing_after_it_is_not() {
     let b = machine();
     join(&a, &b, &hub, "workstation", &[]);
     assert!(b.brief().contains("before sharing"), "{}", b.brief());
-    a.ok(&["unshare"]);
+    let said = a.ok(&["unshare", "--erase", "--yes"]);
+    assert!(said.contains("removed with their next exchange: workstation ("), "{said}");
     b.ok(&["sync"]);
     assert!(!b.brief().contains("before sharing"), "{}", b.brief());
     decide(&a, "afterwards");
@@ -83,6 +84,32 @@ fn nothing_is_sent_before_a_project_is_shared_and_nothing_after_it_is_not() {
     b.ok(&["sync"]);
     assert!(!b.brief().contains("afterwards"));
     assert!(a.brief().contains("before sharing"), "what is here stays here");
+}
+
+#[test]
+fn what_is_not_shared_any_more_leaves_the_hub_and_stays_where_it_was_read() {
+    let (hub, a, b) = pair();
+    decide(&a, "before sharing ended");
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    let said = a.ok(&["unshare"]);
+    assert!(said.contains("kept by workstation (1 record); --erase would have removed it"), "{said}");
+    let project = a.json(&["sync", "status"])["spaces"][0]["device"].as_str().unwrap().to_string();
+    let left = hub.batches().into_iter().filter(|path| path.to_string_lossy().contains(&project));
+    assert!(left.clone().all(|path| path.to_string_lossy().contains("/space/")), "{:?}", left.collect::<Vec<_>>());
+    decide(&a, "afterwards");
+    a.ok(&["sync"]);
+    for _ in 0..2 {
+        b.ok(&["sync"]);
+        assert!(b.brief().contains("before sharing ended") && !b.brief().contains("afterwards"), "{}", b.brief());
+    }
+    assert_eq!(problems(&b), [""; 0]);
+    // Shared again, it is there once.
+    a.ok(&["share"]);
+    b.ok(&["sync"]);
+    let brief = b.brief();
+    assert!(brief.contains("afterwards"), "{brief}");
+    assert_eq!(brief.matches("before sharing ended").count(), 1, "{brief}");
 }
 
 #[test]

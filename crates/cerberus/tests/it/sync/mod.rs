@@ -8,6 +8,7 @@ mod faults;
 mod forget;
 mod hubs;
 mod interleave;
+mod limits;
 mod links;
 mod machines;
 mod scale;
@@ -113,6 +114,11 @@ pub fn problems(env: &TestEnv) -> Vec<String> {
 
 pub fn space(env: &TestEnv) -> Value {
     env.json(&["sync", "status"])["spaces"][0].clone()
+}
+
+/// Decides something for the team.
+pub fn decide_for_team(env: &TestEnv, what: &str) {
+    env.ok(&["record", "decision", what, "--team"]);
 }
 
 pub fn decide(env: &TestEnv, what: &str) {

@@ -27,7 +27,7 @@ use cerberus_sync::{CONTAINER_RECORDS_MAX, token};
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
 
-use super::{Hub, decide, machine, pair};
+use super::{Hub, decide, machine, pair, problems};
 
 /// Counts what is asked of a hub, and how much it answers.
 struct Counting {
@@ -146,7 +146,7 @@ impl Crowd {
         let clock = Clock::new(None);
         let location = identity::locate(&env.project()).location(home.cleaner());
         let record = own_record(&home, &clock, claude_code::AGENT, "crowd", location, "k".to_string(), Event::Pulse);
-        let sharing = Sharing { space: share::ShareAudience::Me, ids: &[], cleaner: home.cleaner() };
+        let sharing = Sharing { space: share::ShareAudience::Me, ids: &[], names: &[], cleaner: home.cleaner() };
         let json = serde_json::to_string(&share::shared(&record, &sharing).unwrap()).unwrap();
         Crowd { space, shared, secret, json, now: clock.wall }
     }
@@ -201,7 +201,7 @@ impl Crowd {
         let name = id_of(&sign);
         let pass = Pass::new(&Secrets::of(&self.secret), &self.space.id, &self.shared.id, sign);
         let Proof { reach, signature } = Proof::new(own, place, &name, reach).unwrap();
-        let head = Head { v: VERSION, reach, signature, at, seen, era, proofs: BTreeMap::new(), pass };
+        let head = Head { v: VERSION, reach, signature, at, seen, era, proofs: BTreeMap::new(), pass, is_kept: false };
         document::signed(own, place, &name, &head).unwrap()
     }
 
@@ -224,6 +224,43 @@ impl Crowd {
         write(&dir(&place).join("heads").join(&name), &head);
         write(&dir(&recent(&place, era)).join("heads").join(&name), &head);
     }
+}
+
+#[test]
+fn a_stream_of_many_small_batches_is_sealed_anew_and_everybody_still_has_it_once() {
+    let (hub, a, b) = pair();
+    let home = Home::new(a.home());
+    let batches = || {
+        let stream = Files::new(&home).state(&Files::new(&home).spaces().unwrap().spaces[0]).unwrap().streams;
+        stream.values().map(|stream| (stream.sealed, stream.generation)).max().unwrap()
+    };
+    decide(&a, "made of glass");
+    let mut most = 0;
+    for session in 0..102 {
+        super::containers::fill(&a, &format!("session-{session}"), 2);
+        exchange(&home, &hub, None);
+        most = most.max(batches().0);
+        if session == 50 {
+            b.ok(&["sync"]);
+        }
+    }
+    assert_eq!(most, 101);
+    assert!(batches().0 < 10 && batches().1 == 2, "{:?}", batches());
+    assert!(hub.batches().len() < 30, "{:?}", hub.batches());
+    b.ok(&["sync"]);
+    assert_eq!(problems(&b), [""; 0]);
+    assert!(b.brief().contains("made of glass"));
+    let lines = journal_lines(&b);
+    for session in [0, 50, 101] {
+        assert_eq!(lines.matches(&format!("\"session-{session}\"")).count(), 2, "{session}");
+    }
+    // Nobody was asked to forget anything.
+    assert_eq!(super::space(&a)["forget_confirmed"], Value::Null);
+}
+
+fn journal_lines(env: &TestEnv) -> String {
+    let files = fs::read_dir(env.home().join("journal")).unwrap().flatten();
+    files.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect()
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! A team of three: they see what is decided, never what was said.
 
-use serde_json::json;
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
 
 use super::forget::holds;
-use super::{Hub, decide, join, machine, problems};
+use super::{Hub, decide, decide_for_team, join, machine, problems};
 
 #[test]
 fn a_team_shares_decisions_and_rules_but_no_words() {
@@ -21,7 +24,7 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
     ann.start("s1", "startup");
     ann.hook("s1", "UserPromptSubmit", json!({"prompt": "please look at the xylophone module"}));
     ann.write_file("s1", "t1", "xylophone.rs", "fn play() {}");
-    decide(&ann, "use sqlite for the queue");
+    decide_for_team(&ann, "use sqlite for the queue");
     ann.ok(&["learn", "Never push to main", "--scope", "project:hydra"]);
     ann.ok(&["learn", "I like short answers"]);
     ann.ok(&["sync"]);
@@ -42,7 +45,7 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
     eve.ok(&["sync"]);
     assert!(eve.brief().contains("use sqlite"));
     ann.ok(&["sync", "remove", "eve", "--team", "acme", "--yes"]);
-    decide(&ann, "without eve");
+    decide_for_team(&ann, "without eve");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     assert!(bob.brief().contains("without eve"));
@@ -51,22 +54,93 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
 }
 
 #[test]
-fn a_team_gets_what_a_person_recorded_and_nothing_that_was_found_or_that_an_agent_recorded() {
+fn a_team_gets_what_a_person_recorded_for_it_and_nothing_else() {
+    let hub = Hub::new();
+    let (ann, bob) = (machine(), machine());
+    let refused = ann.run(&["record", "decision", "use a violin", "--team"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("shared with no team"), "{refused:?}");
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    ann.ok(&["share", "--team", "acme"]);
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    ann.start("s1", "startup");
+    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "Let's use zanzibar for the queue."}));
+    let as_agent = |words: &[&str]| ann.command().args(words).env("CLAUDECODE", "1").output().unwrap();
+    assert!(as_agent(&["record", "decision", "use marzipan"]).status.success());
+    for words in [&["record", "decision", "use a trombone", "--team"][..], &["share", "--review"]] {
+        let refused = as_agent(words);
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("only the user can"), "{refused:?}");
+    }
+    decide(&ann, "use kazoos at home");
+    decide_for_team(&ann, "use sqlite for the queue");
+    let brief = ann.brief();
+    for word in ["zanzibar", "marzipan", "kazoos", "sqlite"] {
+        assert!(brief.contains(word), "{word}: {brief}");
+    }
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    assert!(bob.brief().contains("team:use sqlite for the queue (ann, decision"), "{}", bob.brief());
+    for word in ["zanzibar", "marzipan", "kazoos", "violin", "trombone"] {
+        assert!(!holds(&bob, word), "{word}");
+    }
+}
+
+#[test]
+fn a_person_decides_what_of_the_open_items_a_team_is_told() {
     let hub = Hub::new();
     let (ann, bob) = (machine(), machine());
     ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
     ann.ok(&["share", "--team", "acme"]);
     join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
     ann.start("s1", "startup");
-    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "Let's use zanzibar for the queue."}));
     let by_agent = ann.command().args(["record", "decision", "use marzipan"]).env("CLAUDECODE", "1").output().unwrap();
     assert!(by_agent.status.success(), "{by_agent:?}");
-    decide(&ann, "use sqlite for the queue");
-    assert!(ann.brief().contains("zanzibar") && ann.brief().contains("marzipan"), "{}", ann.brief());
+    decide(&ann, "use kazoos at home");
+    decide_for_team(&ann, "use sqlite for the queue");
+    let listed = ann.json(&["share", "--review"]);
+    let told = |text: &str| {
+        let items = listed["items"].as_array().unwrap();
+        items.iter().find(|item| item["text"].as_str().unwrap().contains(text)).unwrap()["told"].clone()
+    };
+    assert_eq!((told("marzipan"), told("kazoos"), told("sqlite")), (json!(false), json!(false), json!(true)));
+    let answers = |item: &Value| match item["text"].as_str().unwrap().contains("marzipan") {
+        true => "y\n",
+        false => "n\n",
+    };
+    let asked = listed["items"].as_array().unwrap().iter().filter(|item| item["told"] == false);
+    let typed: String = asked.map(answers).collect();
+    let mut review = ann.command();
+    let review = review.args(["share", "--review"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut review = review.spawn().unwrap();
+    review.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let said = review.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("1 item will be told"), "{said}");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
-    assert!(bob.brief().contains("use sqlite"), "{}", bob.brief());
-    assert!(!holds(&bob, "zanzibar") && !holds(&bob, "marzipan"));
+    let brief = bob.brief();
+    assert!(brief.contains("marzipan") && brief.contains("sqlite"), "{brief}");
+    assert!(!holds(&bob, "kazoos"));
+}
+
+#[test]
+fn a_team_learns_no_place_on_a_machine_and_not_what_the_machine_and_its_user_are_called() {
+    let hub = Hub::new();
+    let (ann, bob) = (machine(), machine());
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    let shared = ann.command().args(["share", "--team", "acme"]).env("USER", "anna42").output().unwrap();
+    assert!(shared.status.success(), "{shared:?}");
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    decide_for_team(
+        &ann,
+        r"keep the plan of C:\Users\Ann Smith\Salaries\plan.md and \\nas-7\board\q3.doc, as anna42@desk said",
+    );
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    let brief = bob.brief();
+    assert!(brief.contains("~/Salaries/plan.md") && brief.contains("…/q3.doc"), "{brief}");
+    for word in ["Smith", "nas-7", "board", "anna42"] {
+        assert!(!holds(&bob, word), "{word}: {brief}");
+    }
 }
 
 #[test]
@@ -76,7 +150,7 @@ fn own_devices_in_a_team_are_no_teammates() {
     a.json(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
     a.ok(&["share", "--team", "acme"]);
     join(&a, &b, &hub, "ann", &["--team", "acme"]);
-    decide(&a, "use sqlite for the queue");
+    decide_for_team(&a, "use sqlite for the queue");
     a.ok(&["learn", "Never push to main", "--scope", "project:hydra"]);
     for env in [&a, &b, &a, &b] {
         env.ok(&["sync"]);
@@ -97,7 +171,7 @@ fn what_a_teammate_forgets_is_gone_from_the_others() {
     ann.ok(&["share", "--team", "acme"]);
     join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
     ann.start("s1", "startup");
-    decide(&ann, "use zanzibar for the queue");
+    decide_for_team(&ann, "use zanzibar for the queue");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     assert!(bob.brief().contains("zanzibar"), "{}", bob.brief());

@@ -176,6 +176,7 @@ fn the_loops_own_sessions_and_manual_records_are_preserved() {
                 sort: None,
                 severity: None,
                 custom_key: None,
+                for_team: false,
                 resolved: false,
             }),
             Event::Tool(ToolUse {
@@ -196,6 +197,7 @@ fn the_loops_own_sessions_and_manual_records_are_preserved() {
         sort: None,
         severity: Some(Severity::Critical),
         custom_key: None,
+        for_team: false,
         resolved: false,
     };
     stage.happened(Agent::MANUAL, "by hand", vec![Event::Note(blocker)]);

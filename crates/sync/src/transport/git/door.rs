@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cerberus_os::output::{OutputError, read_until};
@@ -20,7 +21,7 @@ pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Enough for a message; a remote can print anything.
 const MESSAGES_BYTES_MAX: u64 = 16 * 1024;
 
-const SETTINGS: [&str; 19] = [
+const SETTINGS: [&str; 21] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.pager=cat",
@@ -39,6 +40,9 @@ const SETTINGS: [&str; 19] = [
     "maintenance.autoDetach=false",
     "protocol.version=2",
     "http.followRedirects=false",
+    // Whoever started it may be killed. Then it ends by itself when nothing is heard any more.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=30",
     // The remote names references only; it must not be able to name another place to fetch from.
     "transfer.bundleURI=false",
 ];
@@ -87,6 +91,32 @@ pub struct Door {
     time_max: Duration,
 }
 
+/// The git processes that run now. Each leads a group of its own.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// A process that is known to run.
+struct Running(u32);
+
+impl Running {
+    fn new(id: u32) -> Running {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        Running(id)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != self.0);
+    }
+}
+
+/// Ends every git that runs now, with the programs that it started. For a process that is about to end.
+pub fn end_all() {
+    for id in RUNNING.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        platform::end_group(id, ProcessEnd::Kill);
+    }
+}
+
 /// What git did.
 #[derive(Debug)]
 pub struct Done {
@@ -124,6 +154,7 @@ impl Door {
         let mut child = platform::in_own_group(&mut command)
             .spawn()
             .map_err(|error| GitFailure::NoGit(format!("git does not start: {error}")))?;
+        let _running = Running::new(child.id());
         let deadline = Instant::now() + self.time_max;
         if let Some(mut stdin) = child.stdin.take() {
             std::thread::spawn(move || stdin.write_all(&input));
@@ -178,7 +209,9 @@ impl Door {
         };
         let own = of_environment().or_else(of_settings).map(|own| own.trim().to_string());
         let own = own.filter(|own| !own.is_empty()).unwrap_or_else(|| "ssh".to_string());
-        format!("{own} -o BatchMode=yes -o ConnectTimeout=10 -o ControlMaster=no -o ForwardAgent=no")
+        format!(
+            "{own} -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ControlMaster=no -o ForwardAgent=no"
+        )
     }
 }
 

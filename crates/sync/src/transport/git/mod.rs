@@ -26,6 +26,7 @@ use cerberus_os::home::create_dir;
 use ring::digest::{SHA256, digest};
 
 use self::answer::{Pushed, problem};
+pub use self::door::end_all;
 use self::door::{Done, Door, GitFailure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};

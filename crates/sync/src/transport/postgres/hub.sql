@@ -53,6 +53,7 @@ CREATE TABLE IF NOT EXISTS cerberus.document (
     name text NOT NULL CHECK (name ~ '^[a-z0-9-]{1,64}$'),
     generation bigint,
     bytes bytea NOT NULL CHECK (octet_length(bytes) <= 4194304),
+    owner text NOT NULL DEFAULT current_user,
     PRIMARY KEY (space, project, name)
 );
 
@@ -119,22 +120,22 @@ CREATE POLICY add ON cerberus.device FOR INSERT WITH CHECK (
 DROP POLICY IF EXISTS keep ON cerberus.device;
 CREATE POLICY keep ON cerberus.device FOR UPDATE USING (owner = current_user) WITH CHECK (owner = current_user);
 
--- Members read all documents and write all but the heads of others' devices.
+-- Members read all documents, add some that are not named after others' devices, and change their own. The document with
+-- the space's chain belongs to nobody.
 DROP POLICY IF EXISTS read ON cerberus.document;
 CREATE POLICY read ON cerberus.document FOR SELECT USING (
     EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user));
 DROP POLICY IF EXISTS add ON cerberus.document;
 CREATE POLICY add ON cerberus.document FOR INSERT WITH CHECK (
-    EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user)
+    owner = current_user
+    AND EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user)
     AND NOT EXISTS (
         SELECT 1 FROM cerberus.device d
         WHERE d.space = document.space AND d.device = document.name AND d.owner <> current_user));
 DROP POLICY IF EXISTS change ON cerberus.document;
 CREATE POLICY change ON cerberus.document FOR UPDATE USING (
-    EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user)
-    AND NOT EXISTS (
-        SELECT 1 FROM cerberus.device d
-        WHERE d.space = document.space AND d.device = document.name AND d.owner <> current_user));
+    (owner = current_user OR project = 'space' AND name = 'chain')
+    AND EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user));
 
 -- Members read all batches, add batches of their own devices to a generation that is valid, and remove their own. The
 -- links of the space's chain belong to no device: every member adds some, and nobody removes any.

@@ -1,0 +1,146 @@
+//! The files in which this home keeps what it knows about sync.
+//!
+//! Everything is below `sync/` in the home, readable by its owner only. Names of files are numbers that this home gave.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use cerberus_os::device;
+use cerberus_os::fault;
+use cerberus_os::home::{Home, create_dir};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::chain::Chain;
+use super::crypto::{Secrets, hex};
+use super::local::{Device, DeviceFile, Space, SpaceState, Spaces, random};
+use super::{Result, SyncError};
+
+pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// The version of the file of spaces. Spaces of the first had no chain.
+const SPACES_VERSION: u32 = 2;
+
+pub struct Files<'h> {
+    pub(super) home: &'h Home,
+}
+
+impl<'h> Files<'h> {
+    pub fn new(home: &'h Home) -> Files<'h> {
+        Files { home }
+    }
+
+    /// Waits until no other process of this home exchanges anything.
+    pub fn lock(&self) -> Result<File> {
+        let path = self.path("lock");
+        self.home.lock(&path).map_err(|source| SyncError::Local { path, source })
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.home.sync_dir().join(name)
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let path = self.path(name);
+        match self.home.text(&path, FILE_BYTES_MAX) {
+            Ok(text) => match serde_json::from_slice(text.as_bytes()) {
+                Ok(read) => Ok(Some(read)),
+                Err(error) => Err(SyncError::Damaged { path, reason: error.to_string() }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(SyncError::Local { path, source }),
+        }
+    }
+
+    fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        let path = self.path(name);
+        let written = serde_json::to_vec_pretty(value).map_err(io::Error::other).and_then(|bytes| {
+            create_dir(&self.home.sync_dir())?;
+            fault::point("sync-state")?;
+            self.home.replace(&path, &bytes)
+        });
+        written.map_err(|source| SyncError::Local { path, source })
+    }
+
+    pub fn spaces(&self) -> Result<Spaces> {
+        #[derive(Deserialize)]
+        struct Version {
+            #[serde(default)]
+            v: u32,
+            #[serde(default)]
+            spaces: Vec<serde_json::Value>,
+        }
+        let version: Option<Version> = self.read("spaces.json")?;
+        if version.is_some_and(|file| file.v < SPACES_VERSION && !file.spaces.is_empty()) {
+            return Err(SyncError::FirstFormat);
+        }
+        Ok(self.read("spaces.json")?.unwrap_or_default())
+    }
+
+    /// The spaces to which one is added. Those of the first format are given up.
+    pub fn spaces_to_extend(&self) -> Result<Spaces> {
+        match self.spaces() {
+            Err(SyncError::FirstFormat) => {
+                #[derive(Deserialize)]
+                struct Next {
+                    #[serde(default)]
+                    next: u32,
+                }
+                let next = self.read::<Next>("spaces.json")?.map_or(0, |file| file.next);
+                Ok(Spaces { next, ..Spaces::default() })
+            }
+            spaces => spaces,
+        }
+    }
+
+    pub fn save_spaces(&self, spaces: &Spaces) -> Result<()> {
+        self.write("spaces.json", &Spaces { v: SPACES_VERSION, ..spaces.clone() })
+    }
+
+    /// The links of a space's chain that this device has seen.
+    pub fn links(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
+        let links: Vec<String> = self.read(&format!("chain-{}.json", space.number))?.unwrap_or_default();
+        Ok(links.iter().filter_map(|link| hex::bytes(link)).collect())
+    }
+
+    pub fn save_chain(&self, space: &Space, chain: &Chain) -> Result<()> {
+        let links: Vec<String> = chain.links.iter().map(|shown| hex::text(&shown.bytes)).collect();
+        self.write(&format!("chain-{}.json", space.number), &links)
+    }
+
+    pub fn state(&self, space: &Space) -> Result<SpaceState> {
+        Ok(self.read(&format!("state-{}.json", space.number))?.unwrap_or_default())
+    }
+
+    pub fn save_state(&self, space: &Space, state: &SpaceState) -> Result<()> {
+        self.write(&format!("state-{}.json", space.number), state)
+    }
+
+    /// This device; makes its keys on first use.
+    pub fn device(&self) -> Result<Device> {
+        match self.read("device.json")? {
+            Some(DeviceFile { sign, agree }) => self.named(Secrets { sign, agree }),
+            None => self.new_device(),
+        }
+    }
+
+    /// Makes new keys, and with them another device.
+    pub fn new_device(&self) -> Result<Device> {
+        let secrets = Secrets { sign: random()?, agree: random()? };
+        self.write("device.json", &DeviceFile { sign: secrets.sign, agree: secrets.agree })?;
+        self.named(secrets)
+    }
+
+    /// The id of a device is the hash of its signing key, also in its own journal.
+    fn named(&self, secrets: Secrets) -> Result<Device> {
+        let made = Device::of(secrets)?;
+        let (id, path) = (made.id, self.home.device());
+        let named = device::id(self.home).and_then(|known| match known == id {
+            true => Ok(()),
+            false => self.home.replace(&path, id.to_string().as_bytes()),
+        });
+        named.map_err(|source| SyncError::Local { path, source })?;
+        Ok(made)
+    }
+}

@@ -1,0 +1,69 @@
+//! What a machine and its user are called, where a text says it: a team does not learn it.
+
+use std::borrow::Cow;
+
+/// A name as short as this is told apart from a word only by what stands beside it.
+const DISTINCT_CHARS_MIN: usize = 4;
+
+/// The text without these names.
+pub fn without<'t>(text: &'t str, names: &[String]) -> Cow<'t, str> {
+    let mut told = Cow::Borrowed(text);
+    for name in names.iter().filter(|name| name.len() > 1) {
+        if let Some(without) = without_one(&told, &name.to_ascii_lowercase()) {
+            told = Cow::Owned(without);
+        }
+    }
+    told
+}
+
+fn without_one(text: &str, name: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, _) in lower.match_indices(name) {
+        if at >= copied && is_name(&text[..at], name, &text[at + name.len()..]) {
+            out.push_str(&text[copied..at]);
+            out.push('…');
+            copied = at + name.len();
+        }
+    }
+    out.push_str(&text[copied..]);
+    (copied > 0).then_some(out)
+}
+
+/// Whether it is the name and no other word. A name of letters alone may be an ordinary word, so there it counts what
+/// stands beside it: `ann@`, `@laptop`, `~ann`, `/ann/`, `laptop:/srv`, `laptop.local`.
+fn is_name(before: &str, name: &str, after: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    if before.ends_with(is_part) || after.starts_with(is_part) {
+        return false;
+    }
+    let is_word = name.chars().all(char::is_alphabetic) || name.chars().count() < DISTINCT_CHARS_MIN;
+    let is_path = |rest: &str| rest.starts_with(|c: char| matches!(c, '/' | '~' | '\\') || c.is_ascii_digit());
+    !is_word
+        || before.ends_with(['@', '~', '\\', '/', '='])
+        || after.starts_with(['@', '\\'])
+        || after.strip_prefix(':').is_some_and(is_path)
+        || [".local", ".lan", ".home"].iter().any(|domain| after.starts_with(domain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_leave_where_they_are_names_and_words_stay() {
+        let names = ["max".to_string(), "Laptop-7".to_string(), "hydra".to_string(), String::new()];
+        for (text, told) in [
+            ("set max to 3, max: 4, maximum", "set max to 3, max: 4, maximum"),
+            ("max@laptop-7:~$ make", "…@…:~$ make"),
+            ("it runs on LAPTOP-7 only", "it runs on … only"),
+            ("laptop-77 and my-laptop-7 stay", "laptop-77 and my-laptop-7 stay"),
+            ("/srv/max/x, ~max and USER=max", "/srv/…/x, ~… and USER=…"),
+            ("scp hydra:/srv/x, http://hydra:80/, hydra.local", "scp …:/srv/x, http://…:80/, ….local"),
+            ("hydra is the project", "hydra is the project"),
+            ("é max@ é", "é …@ é"),
+        ] {
+            assert_eq!(without(text, &names), told, "{text}");
+        }
+    }
+}
