@@ -97,6 +97,7 @@ macro_rules! layers {
                     &mut self.until,
                     &mut self.warm_up,
                     &mut self.notify,
+                    &mut self.on_done,
                     &mut self.hooks.loop_start,
                     &mut self.hooks.loop_end,
                     &mut self.hooks.pre_iteration,
@@ -172,6 +173,8 @@ layers! {
     warm_up_delay: Span,
     /// At the end: `desktop`, or a command that gets the result as JSON on standard input.
     notify: String,
+    /// A command after a finished task; it gets branch, title and summary as variables.
+    on_done: String,
     /// The agent that works while the usage limit of the first one lasts.
     fallback: Worker,
     fallback_program: String,
@@ -305,6 +308,7 @@ pub struct Settings {
     pub stop_file: Option<String>,
     pub warm_up: Option<WarmUp>,
     pub notify: Option<String>,
+    pub on_done: Option<String>,
     pub fallback: Option<Worker>,
     pub preserve: Preserve,
     pub hooks: Hooks,
@@ -345,7 +349,7 @@ impl Pace {
 }
 
 impl LoopLimits {
-    fn new(layer: &Layer, worker: Worker) -> Result<LoopLimits, Contradiction> {
+    pub fn new(layer: &Layer, worker: Worker) -> Result<LoopLimits, Contradiction> {
         let limits = LoopLimits {
             iterations: Some(at_least_one(layer.max_iterations.unwrap_or(100), "max_iterations")?),
             duration: Some(layer.max_duration.unwrap_or(Span::secs(4 * 60 * 60)).0),
@@ -419,6 +423,7 @@ impl Settings {
             stop_file: words(layer.stop_file),
             warm_up,
             notify: words(layer.notify),
+            on_done: words(layer.on_done),
             fallback: layer.fallback,
             preserve: layer.preserve.into(),
             hooks: layer.hooks,

@@ -196,6 +196,7 @@ fn loops(command: &LoopCommand) -> Permission<'_> {
         LoopCommand::Run(_) => only("start a loop", "it starts agents, with rights and costs that nobody watches"),
         LoopCommand::Tell(_) => only("send a message to the loop", "it is told as the user's own words"),
         LoopCommand::Prune(command) => unless(command.dry_run, only("remove checkpoints", "they are deleted for good")),
+        LoopCommand::Attach(_) => Anyone,
         LoopCommand::Status(_) | LoopCommand::List(_) | LoopCommand::Logs(_) => Anyone,
         LoopCommand::Diff(_) | LoopCommand::History(_) => Anyone,
         // `loop run --resume` goes on.
@@ -328,6 +329,7 @@ mod tests {
         "loop status",
         "loop stop",
         "loop list",
+        "loop attach",
         "loop logs",
         "loop diff",
         "loop history",

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use cerberus_agents::stream::{Finish, StreamEvent};
 use cerberus_loop::run::audience::{AttemptSummary, Audience, LoopEvent, LoopStatus};
+use cerberus_loop::settings::LoopLimits;
 use cerberus_loop::totals::EndedAttempt;
 use cerberus_os::clock::Clock;
 use cerberus_record::clean::text::printable;
+use cerberus_record::span::Span;
 use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -121,6 +123,7 @@ impl Audience for LoopScreen {
             return;
         }
         match report {
+            LoopEvent::Limits(set) => talk(&format!("── limits: {}", limits(set))),
             LoopEvent::Begun { iteration, attempt: 1 } => talk(&format!("── iteration {iteration}")),
             LoopEvent::Begun { iteration, attempt } => talk(&format!("── iteration {iteration}, attempt {attempt}")),
             LoopEvent::Said(said) => self.say(said),
@@ -161,7 +164,7 @@ fn as_json(report: &LoopEvent) -> Option<Value> {
         LoopEvent::Session(id) => json!({"event": "session", "session_id": id}),
         LoopEvent::Said(StreamEvent::Text(text)) => json!({"event": "text", "text": text}),
         LoopEvent::Said(StreamEvent::Tool { name, what }) => json!({"event": "tool", "name": name, "what": what}),
-        LoopEvent::Said(_) | LoopEvent::Status(_) => return None,
+        LoopEvent::Said(_) | LoopEvent::Status(_) | LoopEvent::Limits(_) => return None,
         LoopEvent::Error(text) => json!({"event": "error", "text": text}),
         LoopEvent::Checking(command) => json!({"event": "check", "command": command}),
         LoopEvent::Message(words) => json!({"event": "told", "text": words}),
@@ -189,6 +192,30 @@ fn end_words(ended: &EndedAttempt, summary: &AttemptSummary) -> String {
         summary.check.as_ref().map(|words| format!("check {words}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// What ends a loop at the latest: `100 iterations, 4h at work, 6h of waiting; none on tokens or cost`
+pub fn limits(limits: &LoopLimits) -> String {
+    let set = [
+        limits.iterations.map(|number| count(number as usize, "iteration")),
+        limits.duration.map(|span| format!("{} at work", Span(span))),
+        limits.wait.map(|span| format!("{} of waiting", Span(span))),
+        limits.tokens.map(|number| format!("{} tokens", thousands(number))),
+        limits.cost_usd.map(|usd| format!("${usd:.2}")),
+    ];
+    let none = match (limits.tokens, limits.cost_usd) {
+        (None, None) => "; none on tokens or cost",
+        (None, Some(_)) => "; none on tokens",
+        (Some(_), None) => "; none on cost",
+        (Some(_), Some(_)) => "",
+    };
+    format!("{}{none}", set.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+pub fn limits_json(limits: &LoopLimits) -> Value {
+    let millis = |span: Option<Duration>| span.map(|span| span.as_millis() as u64);
+    json!({ "iterations": limits.iterations, "duration_ms": millis(limits.duration), "wait_ms": millis(limits.wait),
+        "tokens": limits.tokens, "cost_usd": limits.cost_usd, "no_progress": limits.no_progress })
 }
 
 /// `1,234,567`

@@ -59,6 +59,7 @@ pub const CALLS: &[&str] = &[
     "loop run --agent command --prompt x --until true --dry-run -- true",
     "loop status",
     "loop list",
+    "loop attach",
     "loop logs",
     "loop diff",
     "loop history",

@@ -95,7 +95,7 @@ impl AgentMessages {
     }
 
     /// The end of what it said.
-    fn quote<'a>(&'a self) -> Cow<'a, str> {
+    pub fn quote<'a>(&'a self) -> Cow<'a, str> {
         let text = match self.words.len() >= SHORT_BYTES {
             true => clip_front(&self.words, QUOTE_BYTES_MAX),
             false => clip_front(&self.recent, SHORT_BYTES.max(self.words.len()) * 2),

@@ -261,6 +261,7 @@ fn launched(launch: &AgentLaunch, invocation: &Invocation, note: Option<&GuardNo
         cwd: launch.cwd.to_path_buf(),
         without: cerberus_agents::nesting_variables().collect(),
         has_handoff: launch.has_handoff,
+        ..ChildProgram::default()
     };
     let mut child = launch.guards.spawn(&program, note)?;
     child.start_program();

@@ -6,6 +6,7 @@ use cerberus_agents::meter::Certainty;
 use cerberus_agents::stream::StreamEvent;
 use cerberus_record::time::Timestamp;
 
+use crate::settings::LoopLimits;
 use crate::stop::StopReason;
 use crate::totals::EndedAttempt;
 
@@ -17,6 +18,8 @@ pub trait Audience {
 /// Something that happened. The agent's text is passed on as it came; the audience cleans it before showing it.
 #[derive(Debug)]
 pub enum LoopEvent<'a> {
+    /// What ends the loop at the latest. Said before anything is spent.
+    Limits(&'a LoopLimits),
     Begun {
         iteration: u32,
         attempt: u32,

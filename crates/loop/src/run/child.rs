@@ -48,6 +48,8 @@ pub struct ChildProgram {
     pub cwd: PathBuf,
     /// Variables that it must not inherit.
     pub without: Vec<&'static str>,
+    /// Variables that it gets besides.
+    pub variables: Vec<(&'static str, String)>,
     /// Its prompt is a handoff, or contains one.
     pub has_handoff: bool,
 }
@@ -96,6 +98,7 @@ impl GuardLauncher {
         for variable in &program.without {
             command.env_remove(variable);
         }
+        command.envs(program.variables.iter().map(|(name, value)| (name, value.replace('\0', ""))));
         match program.has_handoff {
             true => command.env(HANDOFF_VARIABLE, "1"),
             false => command.env_remove(HANDOFF_VARIABLE),

@@ -26,7 +26,7 @@ pub struct LoopCommands<'a> {
 impl LoopCommands<'_> {
     /// The result of the check, and its output.
     pub fn check(&self, command: &str, time_max: Duration) -> (CompletionCheck, String) {
-        match self.run(command, "", time_max) {
+        match self.run(command, "", Vec::new(), time_max) {
             Ok(ran) if ran.was_stopped => (CompletionCheck::Failed { words: self.late(time_max) }, ran.output),
             Ok(ran) => (judge(command, ran.exit, &ran.output), ran.output),
             Err(error) => {
@@ -38,7 +38,8 @@ impl LoopCommands<'_> {
     /// Runs the check before any work is done, for a short time. An error says why it can never pass; otherwise, says
     /// whether it passes already.
     pub fn try_check(&self, command: &str, time_max: Duration) -> Result<bool, String> {
-        let ran = self.run(command, "", time_max).map_err(|error| format!("it could not be started: {error}"))?;
+        let ran =
+            self.run(command, "", Vec::new(), time_max).map_err(|error| format!("it could not be started: {error}"))?;
         match ran.exit {
             ProgramExit::Code(127) => Err(self.last_line("command not found", &ran.output)),
             ProgramExit::Code(126) => Err(self.last_line("the file cannot be executed", &ran.output)),
@@ -48,9 +49,25 @@ impl LoopCommands<'_> {
 
     /// Runs a hook with the loop's state on its standard input. An error says why it failed.
     pub fn hook(&self, command: &str, state: &Value, time_max: Duration) -> Result<(), String> {
-        match self.run(command, &state.to_string(), time_max) {
+        match self.run(command, &state.to_string(), Vec::new(), time_max) {
             Ok(ran) if ran.was_stopped => Err(self.late(time_max)),
             Ok(ran) if ran.exit.is_success() => Ok(()),
+            Ok(ran) => Err(self.last_line(&ran.exit.words(), &ran.output)),
+            Err(error) => Err(format!("it could not be started: {error}")),
+        }
+    }
+
+    /// Runs the command that follows a finished task, with these variables. Returns the last line that it printed.
+    pub fn on_done(
+        &self,
+        command: &str,
+        state: &Value,
+        variables: Vec<(&'static str, String)>,
+        time_max: Duration,
+    ) -> Result<String, String> {
+        match self.run(command, &state.to_string(), variables, time_max) {
+            Ok(ran) if ran.was_stopped => Err(self.late(time_max)),
+            Ok(ran) if ran.exit.is_success() => Ok(self.last_line("it ran", &ran.output)),
             Ok(ran) => Err(self.last_line(&ran.exit.words(), &ran.output)),
             Err(error) => Err(format!("it could not be started: {error}")),
         }
@@ -69,11 +86,18 @@ impl LoopCommands<'_> {
         self.cleaner.clean(words.trim_end_matches([':', ' ']).to_string(), Keep::SUBJECT).to_string()
     }
 
-    fn run(&self, command: &str, input: &str, time_max: Duration) -> std::io::Result<CommandEnd> {
+    fn run(
+        &self,
+        command: &str,
+        input: &str,
+        variables: Vec<(&'static str, String)>,
+        time_max: Duration,
+    ) -> std::io::Result<CommandEnd> {
         let program = ChildProgram {
             program: SHELL[0].into(),
             args: vec![SHELL[1].into(), command.into()],
             cwd: self.cwd.to_path_buf(),
+            variables,
             ..ChildProgram::default()
         };
         let deadline = Instant::now() + time_max;

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use cerberus_agents::meter::windows;
-use cerberus_agents::meter::{Measure, Meter};
+use cerberus_agents::meter::{Certainty, Measure, Meter};
 use cerberus_agents::stream::StreamEvent;
 use cerberus_os::home::{Access, Home};
 use cerberus_os::process;
@@ -40,6 +40,7 @@ pub struct LoopRun {
 pub struct LastOutput {
     /// How full its context is; `None` if its output does not say.
     pub fill_percent: Option<f64>,
+    pub certainty: Option<Certainty>,
     /// What it has spent, as far as its output says.
     pub tokens: u64,
     pub cost_usd: Option<f64>,
@@ -101,7 +102,12 @@ pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
     lines.retain(|line| !line.is_empty());
     let lines = lines.split_off(lines.len().saturating_sub(LINES_MAX));
     let (tokens, cost_usd) = meter.spent();
-    LastOutput { fill_percent: last.fill_percent.or(meter.reading().percent), tokens, cost_usd, lines }
+    let reading = meter.reading();
+    let (fill_percent, certainty) = match last.fill_percent {
+        None => (reading.percent, Some(reading.certainty)),
+        known => (known, last.certainty),
+    };
+    LastOutput { fill_percent, certainty, tokens, cost_usd, lines }
 }
 
 /// The beginning of a file, which names the model, and its end.

@@ -14,6 +14,7 @@ mod check_files;
 mod child;
 mod commands;
 mod descendants;
+mod done;
 pub mod dry_run;
 pub mod forget;
 pub mod guard;

@@ -397,6 +397,7 @@ impl Runner<'_> {
         }
         let _ = self.hook(HookPoint::LoopEnd, &json!({ "stop": stop.class(), "stop_reason": stop.words() }));
         self.audience.report(&LoopEvent::Stopped(stop));
+        self.on_done(stop);
         self.notify_end(stop);
         Ok(())
     }

@@ -60,6 +60,7 @@ pub fn run(
     let Some(_lock) = ledger.lock()? else { return Err(LoopError::AnotherRunner) };
     ledger.forget_requests();
     descendants::adopt();
+    audience.report(&LoopEvent::Limits(&first.settings.limits));
     let mut limited = vec![Timestamp::EPOCH; jobs.len()];
     let (mut current, mut start, mut left) = (0, start, None);
     loop {

@@ -315,6 +315,11 @@ pub fn in_own_group(command: &mut Command) -> &mut Command {
     command.process_group(0)
 }
 
+/// Prepares a process that will leave the terminal. It does so itself: the leader of a group could not.
+pub fn in_own_session(command: &mut Command) -> &mut Command {
+    command
+}
+
 /// Leaves the terminal and the process group of the parent.
 pub fn leave_terminal() {
     let _ = rustix::process::setsid();

@@ -311,6 +311,11 @@ pub fn in_own_group(command: &mut Command) -> &mut Command {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW)
 }
 
+/// Starts the program without the console of this one.
+pub fn in_own_session(command: &mut Command) -> &mut Command {
+    in_own_group(command)
+}
+
 /// Leaves the terminal and the process group of the parent.
 pub fn leave_terminal() {}
 

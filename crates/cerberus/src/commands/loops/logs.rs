@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use cerberus_loop::history::{self, Iteration};
 use cerberus_loop::run::audience::{Audience, LoopEvent};
-use cerberus_loop::run::ledger::AttemptNumber;
+use cerberus_loop::run::ledger::{AttemptNumber, LoopLedger};
 use cerberus_loop::run::logs::{AttemptLog, AttemptOutput};
 
 use super::ledger;
@@ -29,8 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 impl LoopLogsArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        let mut screen = LoopScreen::new(context.json);
-        let mut logs: Vec<AttemptLog> = Vec::new();
+        let mut shown = ShownOutput::new(context.json);
         loop {
             let context = context.now_again();
             let ledger = ledger(&context);
@@ -40,33 +39,55 @@ impl LoopLogsArgs {
             let rows = history::iterations(&entries);
             let run = self.run.or(rows.last().map(|row| row.run));
             let of_run: Vec<&Iteration> = rows.iter().filter(|row| Some(row.run) == run).collect();
-            let first = self.iteration.or(of_run.last().map(|row| row.iteration).filter(|_| logs.is_empty()));
-            let known = logs.last().map(|log| log.number.iteration);
+            let first = self.iteration.or(of_run.last().map(|row| row.iteration).filter(|_| shown.logs.is_empty()));
+            let known = shown.logs.last().map(|log| log.number.iteration);
             let wanted = |row: &&&Iteration| match (first, known) {
                 _ if self.follow => row.iteration >= first.or(known).unwrap_or(0),
                 (Some(first), _) => row.iteration == first,
                 (None, _) => true,
             };
             for row in of_run.iter().filter(wanted) {
-                for attempt in 1..=row.attempts {
-                    let number = AttemptNumber { run: row.run, iteration: row.iteration, attempt };
-                    if logs.iter().all(|log| log.number != number) {
-                        logs.push(AttemptLog::new(&ledger, row.worker, number));
-                    }
-                }
+                shown.add(&ledger, row);
             }
-            if logs.is_empty() && !(self.follow && is_running) {
+            if shown.logs.is_empty() && !(self.follow && is_running) {
                 return Err(anyhow::anyhow!("there is no output of such an iteration"))
                     .hint("`cerberus loop history --all` lists the iterations");
             }
-            for log in logs.iter_mut().filter(|log| log.is_there()) {
-                while show(&mut screen, log, &context)? {}
-            }
+            shown.show_new(&context)?;
             if !self.follow || !is_running {
                 return Ok(());
             }
             std::thread::sleep(LOOK_EVERY);
         }
+    }
+}
+
+/// What attempts printed, as far as it was shown.
+pub(super) struct ShownOutput {
+    pub screen: LoopScreen,
+    logs: Vec<AttemptLog>,
+}
+
+impl ShownOutput {
+    pub fn new(json: bool) -> ShownOutput {
+        ShownOutput { screen: LoopScreen::new(json), logs: Vec::new() }
+    }
+
+    /// From now on, the attempts of this iteration are shown too.
+    pub fn add(&mut self, ledger: &LoopLedger, row: &Iteration) {
+        for attempt in 1..=row.attempts {
+            let number = AttemptNumber { run: row.run, iteration: row.iteration, attempt };
+            if self.logs.iter().all(|log| log.number != number) {
+                self.logs.push(AttemptLog::new(ledger, row.worker, number));
+            }
+        }
+    }
+
+    pub fn show_new(&mut self, context: &Context) -> Result<()> {
+        for log in self.logs.iter_mut().filter(|log| log.is_there()) {
+            while show(&mut self.screen, log, context)? {}
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,8 @@
 //! `cerberus loop`: runs an agent in one fresh context after another. The other commands control a loop from any
 //! terminal.
 
+mod attach;
+mod detach;
 mod diff;
 mod dry_run;
 mod fallback;
@@ -34,6 +36,7 @@ pub struct LoopArgs {
 commands! {
     pub(super) enum LoopCommand {
         Run(Box<run::LoopRunArgs>),
+        Attach(attach::LoopAttachArgs),
         Status(status::LoopStatusArgs),
         Stop(stop::LoopStopArgs),
         Tell(tell::LoopTellArgs),

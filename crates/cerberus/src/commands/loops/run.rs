@@ -12,13 +12,13 @@ use cerberus_loop::run::task::{LoopTask, TaskError};
 use cerberus_loop::run::worktrees::LoopWorktree;
 use cerberus_loop::settings::{Layer, Settings, Worker};
 use cerberus_loop::stop::ANOTHER_RUNNER_EXIT_CODE;
-use cerberus_os::platform::running_program;
+use cerberus_os::platform::{self, running_program};
 use cerberus_record::span::Span;
 use cerberus_store::config;
 use cerberus_store::project::identity;
 use clap::error::ErrorKind;
 
-use super::{dry_run, fallback, worktree};
+use super::{detach, dry_run, fallback, worktree};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::platform::{SIGINT, Signals};
@@ -71,6 +71,14 @@ pub struct LoopRunArgs {
     /// Work in a worktree of its own, in a folder beside the repository and on a branch of this name; it is made if needed
     #[arg(long, value_name = "NAME")]
     worktree: Option<String>,
+
+    /// Go on in a process of its own when this terminal closes; `cerberus loop attach` shows the loop
+    #[arg(long, conflicts_with = "dry_run")]
+    detach: bool,
+
+    /// The process that --detach starts
+    #[arg(long, hide = true)]
+    detached: bool,
 
     /// Only show the first prompt, the command line and the limits, and run the --until command once
     #[arg(long)]
@@ -189,6 +197,10 @@ pub struct LoopRunArgs {
     #[arg(long, value_name = "HOW", help_heading = "When to stop")]
     notify: Option<String>,
 
+    /// After a finished task, run this command, with CERBERUS_BRANCH, CERBERUS_TITLE and CERBERUS_SUMMARY set
+    #[arg(long, value_name = "CMD", help_heading = "When to stop")]
+    on_done: Option<String>,
+
     /// A message sent to each fresh context before its task
     #[arg(long, value_name = "TEXT", help_heading = "Warm-up")]
     warm_up: Option<String>,
@@ -216,6 +228,13 @@ impl LoopRunArgs {
         if context.clock.is_given {
             usage("a loop always uses the current time: remove --now and CERBERUS_NOW");
         }
+        if self.detach && !self.detached {
+            return detach::start(context);
+        }
+        let is_detached = self.detached;
+        if is_detached {
+            platform::leave_terminal();
+        }
         let start = if self.resume { Start::Resume } else { Start::Fresh };
         let (dry_run, named) = (self.dry_run, self.worktree.clone());
         let (job, worktree) = self.job(context, start)?;
@@ -224,14 +243,20 @@ impl LoopRunArgs {
         if dry_run {
             return dry_run::show(context, &job, named.as_deref(), &interrupts);
         }
-        let mut screen = LoopScreen::new(context.json);
         let fallback = match fallback::job(context, &job) {
             Ok(fallback) => fallback,
             Err(wrong) => usage(&format!("the fallback agent: {wrong}; see `cerberus loop run --help`")),
         };
         let jobs: Vec<Job> = [Some(job), fallback].into_iter().flatten().collect();
-        let ended = start::run(&jobs, start, &mut screen, &interrupts);
-        screen.clear();
+        let ended = match is_detached {
+            true => detach::run(context, &jobs, start, &interrupts),
+            false => {
+                let mut screen = LoopScreen::new(context.json);
+                let ended = start::run(&jobs, start, &mut screen, &interrupts);
+                screen.clear();
+                ended
+            }
+        };
         let code = match ended {
             Ok(stop) => {
                 context.now_again().ended(&[])?;
@@ -328,6 +353,7 @@ impl LoopRunArgs {
             warm_up: self.warm_up,
             warm_up_delay: self.warm_up_delay,
             notify: self.notify,
+            on_done: self.on_done,
             fallback: self.fallback,
             fallback_program: self.fallback_program,
             fallback_args: self.fallback_args,

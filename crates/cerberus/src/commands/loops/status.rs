@@ -2,14 +2,17 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use cerberus_loop::history;
+use cerberus_loop::run::audience::LoopStatus;
 use cerberus_loop::run::list::{self, LoopRun};
+use cerberus_loop::settings::LoopLimits;
+use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::ledger;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
-use crate::render::loops::{money, thousands};
+use crate::render::loops::{limits, limits_json, money, thousands};
 use crate::render::time::{LocalTime, rough};
 
 /// Show the state of this project's loop
@@ -20,6 +23,7 @@ pub struct LoopStatusArgs {
     watch: bool,
 }
 
+const RUNNER_DIED: &str = "its runner died; continue with `cerberus loop run --resume`";
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl LoopStatusArgs {
@@ -64,7 +68,7 @@ fn show_again(lines: &[String], shown: usize, json: bool) {
 }
 
 /// What is known about the loop of a project, right now.
-struct LoopState {
+pub(super) struct LoopState {
     is_running: bool,
     run: Option<LoopRun>,
     /// Of the context at work.
@@ -72,7 +76,7 @@ struct LoopState {
 }
 
 impl LoopState {
-    fn read(context: &Context) -> Result<LoopState> {
+    pub fn read(context: &Context) -> Result<LoopState> {
         let ledger = ledger(context);
         let is_running = ledger.is_running()?;
         let entries = ledger.read(context.clock.now)?;
@@ -82,6 +86,52 @@ impl LoopState {
             _ => list::LastOutput::default(),
         };
         Ok(LoopState { is_running, run, output })
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// Until when the loop waits, and why.
+    pub fn waiting(&self, now: Timestamp) -> Option<(Timestamp, &str)> {
+        let wait = self.run.as_ref()?.state.waiting.as_ref().filter(|_| self.is_running)?;
+        (wait.until > now).then_some((wait.until, &*wait.reason))
+    }
+
+    /// The same as the runner reports it.
+    pub fn status(&self, now: Timestamp) -> Option<LoopStatus> {
+        let run = self.run.as_ref().filter(|_| self.is_running)?;
+        let totals = &run.state.totals;
+        let (iteration, phase) = match (&run.state.open, self.waiting(now)) {
+            (Some(_), _) => (totals.iteration(), "working"),
+            (None, Some(_)) => (totals.spent, "waiting"),
+            (None, None) => (totals.spent, "between two contexts"),
+        };
+        Some(LoopStatus {
+            iteration,
+            iterations_max: self.limits().and_then(|limits| limits.iterations),
+            phase: phase.to_string(),
+            waiting_until: self.waiting(now).map(|(until, _)| until),
+            fill_percent: self.output.fill_percent,
+            certainty: self.output.certainty,
+            tokens: self.tokens(run),
+            cost_usd: self.cost_usd(run),
+            elapsed: totals.elapsed(now),
+        })
+    }
+
+    /// How the loop ended: its class, in words, and its exit code.
+    pub fn end(&self) -> (&str, String, u8) {
+        match self.run.as_ref().and_then(|run| run.state.stopped.as_ref()) {
+            Some((class, words)) => (class.word(), format!("{}: {words}", class.word()), class.exit_code()),
+            None => ("failed", RUNNER_DIED.to_string(), 1),
+        }
+    }
+
+    /// What ends it at the latest. A setting that contained a secret is not known any more.
+    fn limits(&self) -> Option<LoopLimits> {
+        let state = &self.run.as_ref()?.state;
+        LoopLimits::new(&state.layer, state.worker).ok()
     }
 
     fn tokens(&self, run: &LoopRun) -> u64 {
@@ -110,6 +160,7 @@ impl LoopState {
             "waiting": waiting.map(|wait| json!({ "until": wait.until.to_string(), "reason": &*wait.reason })),
             "runner_pid": runner.filter(|_| self.is_running), "agent_pid": agent.filter(|_| self.is_running),
             "last_activity": state.last_at.to_string(), "stop": stop,
+            "limits": self.limits().map(|limits| limits_json(&limits)),
         })
     }
 
@@ -121,7 +172,7 @@ impl LoopState {
         let words = match (self.is_running, &state.stopped) {
             (true, _) => format!("is running, process {runner}"),
             (false, Some((class, words))) => format!("{}: {words}", class.word()),
-            (false, None) => "its runner died; continue with `cerberus loop run --resume`".to_string(),
+            (false, None) => RUNNER_DIED.to_string(),
         };
         let session = state.sessions.last().map_or("unknown", String::as_str);
         let (iteration, working) = match state.open {
@@ -138,6 +189,7 @@ impl LoopState {
         }
         lines.extend(self.output.fill_percent.map(|percent| format!("context    {percent:.0} % full")));
         lines.push(format!("spent      {} tokens{}", thousands(self.tokens(run)), money(self.cost_usd(run))));
+        lines.extend(self.limits().map(|set| format!("limits     {}", limits(&set))));
         lines.push(format!("active     {}", local.ago(state.last_at)));
         lines.extend(self.output.lines.last().map(|line| format!("last       {line}")));
         lines

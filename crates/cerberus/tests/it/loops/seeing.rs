@@ -37,6 +37,9 @@ fn the_log_sums_up_every_iteration() {
     {
         assert!(line.contains(part), "{part} in {line}");
     }
+    let (limits, begun) = (stderr.find("── limits: 1 iteration, "), stderr.find("── iteration 1"));
+    assert!(limits.is_some() && limits < begun, "before anything is spent: {stderr}");
+    assert_eq!(stage.env.json(&["loop", "status"])["limits"]["duration_ms"], 4 * 60 * 60 * 1000);
     assert_eq!(stage.history()[0]["changed_files"], 2);
     assert!(stage.env.ok(&["loop", "history"]).contains("2 files changed"));
 }
@@ -180,4 +183,22 @@ fn the_user_is_notified_at_the_end() {
     assert!(std::fs::read_to_string(&seen).unwrap().contains("limit: the limit of iterations is reached"));
     let ran = stage.run(&["--max-iterations", "1", "--notify", "exit 3"]);
     ran.ended(3, "the notification failed: exit 3");
+}
+
+#[test]
+fn a_finished_task_is_handed_on_with_branch_title_and_summary() {
+    let acts = [Act::Say("The parser reads everything.", 6_000), Act::Shell("echo x > a"), Act::Done(""), Act::Leave];
+    let stage = Stage::new(Tongue::ClaudeCode, &[with(&[&begins(), &acts])]);
+    let branch = stage.env.git(&stage.env.project(), &["branch", "--show-current"]);
+    let told = r#"printf '%s|%s|%s' "$CERBERUS_BRANCH" "$CERBERUS_TITLE" "$CERBERUS_SUMMARY" > ../done; echo pull/7"#;
+    let file = stage.env.root().join("done");
+    stage.run(&["--max-iterations", "1", "--until", "false", "--on-done", told]).ended(3, "iterations");
+    assert!(!file.exists(), "the task is not finished");
+    stage.run(&["--until", "test -f a", "--on-done", told]).ended(0, "── on-done: it ran: pull/7");
+    let done = std::fs::read_to_string(&file).unwrap();
+    let begins = format!("{}|Build the parser|", branch.trim());
+    assert!(done.starts_with(&begins) && done.contains("The parser reads everything."), "{done}");
+    assert!(done.ends_with("Changed files:\n- a"), "{done}");
+    let ran = stage.run(&["--until", "test -f a", "--on-done", "echo no remote; exit 4"]);
+    ran.ended(0, "the on-done command failed: exit 4: no remote");
 }

@@ -1,6 +1,7 @@
 //! The end of an iteration and of the loop, as the user is told.
 
 use cerberus_checkpoint::Checkpoints;
+use cerberus_record::session::LoopEnd;
 use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use super::{LoopError, Runner, now};
 use crate::completion::CompletionCheck;
 use crate::history::LedgerStep;
 use crate::run::audience::{AttemptSummary, LoopEvent};
-use crate::run::notify;
+use crate::run::{done, notify};
 use crate::stop::StopReason;
 use crate::totals::EndedAttempt;
 
@@ -33,6 +34,18 @@ impl Runner<'_> {
         let checkpoints = Checkpoints::new(&self.job.home, &self.job.located).ok()?;
         let (from, to) = checkpoints.around(self.run, iteration).ok()?;
         checkpoints.changed_between(&from.object, &to.object).ok().map(|paths| paths.len())
+    }
+
+    /// After a finished task, the user's command gets what a pull request needs.
+    pub(super) fn on_done(&mut self, stop: &StopReason) {
+        let is_done = stop.class() == LoopEnd::Complete;
+        let Some(command) = self.job.settings.on_done.as_ref().filter(|_| is_done) else { return };
+        let variables = done::variables(self.job, &self.run_history, self.left.as_ref());
+        let told = match self.commands().on_done(command, &self.state_json(), variables, done::TIME_MAX) {
+            Ok(said) => format!("on-done: {said}"),
+            Err(words) => format!("the on-done command failed: {words}"),
+        };
+        self.audience.report(&LoopEvent::Message(&told));
     }
 
     pub(super) fn notify_end(&mut self, stop: &StopReason) {
