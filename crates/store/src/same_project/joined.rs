@@ -17,7 +17,7 @@ use crate::journal;
 use crate::journal::own_record;
 use crate::project::identity::{self, Located};
 use crate::view::fold::{self, FoldError};
-use crate::view::{self, RepositoryRow, Store};
+use crate::view::{self, RepositoryRow, SessionRow, Store};
 
 /// All ids and names under which a project's sessions and memories are stored.
 #[derive(Clone, Debug)]
@@ -69,6 +69,8 @@ impl JoinedProject {
 pub struct Projects {
     repositories: HashMap<ProjectId, RepositoryRow>,
     groups: Groups,
+    /// By the project that stands for its group.
+    names: HashMap<ProjectId, String>,
     now: Timestamp,
 }
 
@@ -94,8 +96,14 @@ impl Projects {
             name: row.name.clone(),
         };
         let groups = join::groups(&rows.iter().map(known).collect::<Vec<_>>(), &answers);
+        // The repository that was seen last names them all.
+        let mut names = HashMap::new();
+        for row in &rows {
+            let shared = groups.representative(&row.project).clone();
+            names.entry(shared).or_insert_with(|| row.project_name.clone());
+        }
         let repositories = rows.into_iter().map(|row| (row.project.clone(), row)).collect();
-        Ok(Projects { repositories, groups, now })
+        Ok(Projects { repositories, groups, names, now })
     }
 
     /// The same project in other folders.
@@ -112,6 +120,13 @@ impl Projects {
     /// One fixed member of the project's group, the same for all members.
     pub fn representative<'a>(&'a self, project: &'a ProjectId) -> &'a ProjectId {
         self.groups.representative(project)
+    }
+
+    /// The project of a session, whichever of its folders the session ran in: an id that all of them share, and the name
+    /// of a folder that is a repository, if one of them is known.
+    pub fn shared<'a>(&'a self, session: &'a SessionRow) -> (&'a ProjectId, &'a str) {
+        let shared = self.representative(&session.project);
+        (shared, self.names.get(shared).map_or(session.project_name.as_str(), String::as_str))
     }
 
     /// What is known about a project's repository.
