@@ -1,6 +1,6 @@
 //! Reads what sessions used, session by session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::model_calls::{ModelCall, merge};
@@ -34,8 +34,9 @@ pub fn sessions(
     let UsageSources { home, store, clock, surroundings } = *sources;
     rows.sort_by_key(|row| (row.started_at, row.row));
     let projects = Projects::load(store, clock.now)?;
+    let names = projects.names();
     let mut touched = HashMap::new();
-    let mut hooked = std::collections::HashSet::new();
+    let mut hooked = HashSet::new();
     for rows in rows.chunks(SESSIONS_PER_QUERY) {
         touched.extend(store.touched_paths(rows, clock.now)?);
         hooked.extend(store.hooked(rows)?);
@@ -52,7 +53,7 @@ pub fn sessions(
     // The files of the session before, in the same project.
     let mut last: HashMap<&str, usize> = HashMap::new();
     let before: Vec<Option<KnownFiles>> = rows.iter().enumerate().map(|(at, row)| {
-        let earlier = last.insert(projects.shared(row).0.as_str(), at)?;
+        let earlier = last.insert(names.of(row).0.as_str(), at)?;
         let paths = touched.get(&rows[earlier].row).cloned().unwrap_or_default();
         Some(KnownFiles::new(&row.root, paths))
     }).collect();
@@ -63,7 +64,7 @@ pub fn sessions(
         progress(done, rows.len());
         let read = transcripts.read(row, before.as_ref());
         found.push(UsedSession {
-            project: projects.shared(row).1.to_string(),
+            project: names.of(row).1.to_string(),
             side: side(row),
             row: row.clone(),
             context: read.context,
