@@ -20,6 +20,7 @@ pub mod install;
 mod key;
 mod loose;
 pub mod meter;
+pub mod model_calls;
 pub mod opencode;
 mod patch;
 pub mod qwen_code;

@@ -2,12 +2,12 @@
 //! something may be stored.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cerberus_agents::conversation::reduce::KeepFiles;
 use cerberus_agents::install::Surroundings;
-use cerberus_agents::install::transcripts::{PathHints, TranscriptFiles};
+use cerberus_agents::install::transcripts::PathHints;
 use cerberus_agents::transcripts;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
@@ -86,7 +86,7 @@ impl<'a> ArchiveUpdate<'a> {
         }
         let Some(path) = ending::path(self.surroundings, kept, session) else { return Ok(()) };
         self.transcript(agent, session, &path, true)?;
-        for path in of_subagents(agent, kept, &path, &session.agent_session_id) {
+        for path in ending::of_subagents(agent, kept, &path, &session.agent_session_id) {
             self.transcript(agent, session, &path, false)?;
         }
         Ok(())
@@ -185,13 +185,4 @@ fn source<'s>(
     recorded: &'s [Timestamp],
 ) -> Source<'s> {
     Source { agent, session: &session.agent_session_id, location: session.location(), path, is_main, recorded }
-}
-
-/// The transcripts of a session's subagents, which are in a folder of the session's name.
-fn of_subagents(agent: Agent, kept: &TranscriptFiles, path: &Path, session: &str) -> Vec<PathBuf> {
-    let Some(folder) = path.parent().map(|folder| folder.join(session)).filter(|folder| folder.is_dir()) else {
-        return Vec::new();
-    };
-    let found = files::transcripts(agent, &folder).unwrap_or_default();
-    found.into_iter().filter(|path| (kept.path_hints)(path).parent.as_deref() == Some(session)).collect()
 }

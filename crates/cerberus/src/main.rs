@@ -14,6 +14,7 @@ mod platform;
 mod render;
 mod report;
 mod tui;
+mod usage;
 
 use std::process::ExitCode;
 

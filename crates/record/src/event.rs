@@ -194,6 +194,9 @@ pub enum Event<'a> {
     /// The user said that this project is the same as another. Belongs to no session.
     SameProject {
         other: ProjectId,
+        /// Nobody said it: the other one was recognised as a worktree that is gone.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_found: bool,
     },
     /// The user said that this project is not the same as another. Belongs to no session.
     SeparateProject {

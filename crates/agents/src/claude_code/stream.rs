@@ -89,6 +89,14 @@ struct ClaudeStreamUsage {
     cache_creation_input_tokens: Count,
     cache_read_input_tokens: Count,
     output_tokens: Count,
+    cache_creation: Object<CacheCreation>,
+}
+
+/// How long the cache keeps what was written to it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CacheCreation {
+    ephemeral_1h_input_tokens: Count,
 }
 
 impl ClaudeStreamUsage {
@@ -98,10 +106,13 @@ impl ClaudeStreamUsage {
     }
 
     fn tokens(&self) -> TokenUsage {
+        let written = self.cache_creation_input_tokens.0;
+        let cache_write_hour = self.cache_creation.0.ephemeral_1h_input_tokens.0.min(written);
         TokenUsage {
             input: self.input_tokens.0,
             cache_read: self.cache_read_input_tokens.0,
-            cache_write: self.cache_creation_input_tokens.0,
+            cache_write: written - cache_write_hour,
+            cache_write_hour,
             output: self.output_tokens.0,
         }
     }

@@ -64,7 +64,8 @@ struct RolloutCounted {
 impl RolloutCounted {
     fn tokens(&self) -> TokenUsage {
         let cache_read = self.cached_input_tokens.0.min(self.input_tokens.0);
-        TokenUsage { input: self.input_tokens.0 - cache_read, cache_read, cache_write: 0, output: self.output_tokens.0 }
+        let (input, output) = (self.input_tokens.0 - cache_read, self.output_tokens.0);
+        TokenUsage { input, cache_read, output, ..TokenUsage::default() }
     }
 }
 

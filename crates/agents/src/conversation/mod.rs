@@ -2,6 +2,7 @@
 //! a role, a call of a tool with its arguments, an answer to a call. They are recognised by their form.
 
 mod forms;
+pub mod purpose;
 pub mod reduce;
 
 use cerberus_record::time::Timestamp;

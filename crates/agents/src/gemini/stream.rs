@@ -76,7 +76,7 @@ fn result(line: GeminiStreamLine) -> Vec<StreamEvent> {
     if stats.total_tokens.0 > 0 {
         let cache_read = stats.cached.0.min(stats.input_tokens.0);
         let output = stats.total_tokens.0.saturating_sub(stats.input_tokens.0);
-        let tokens = TokenUsage { input: stats.input_tokens.0 - cache_read, cache_read, cache_write: 0, output };
+        let tokens = TokenUsage { input: stats.input_tokens.0 - cache_read, cache_read, output, ..TokenUsage::default() };
         events.push(StreamEvent::Spent { tokens: stats.total_tokens.0, cost_usd: None });
         events.push(StreamEvent::Billed(Bill { tokens, ..Bill::default() }));
     }
@@ -130,7 +130,7 @@ pub fn chat(line: &[u8]) -> Vec<StreamEvent> {
         let (message, model) = (line.id.0.map(Into::into), line.model.0.map(Into::into));
         let (context, output) = (counted.total.0, counted.total.0.saturating_sub(counted.input.0));
         let cache_read = counted.cached.0.min(counted.input.0);
-        let tokens = TokenUsage { input: counted.input.0 - cache_read, cache_read, cache_write: 0, output };
+        let tokens = TokenUsage { input: counted.input.0 - cache_read, cache_read, output, ..TokenUsage::default() };
         let usage = StreamEvent::Usage { message: Option::clone(&message), context, output: 0, own: Speaker::Main };
         events.push(usage);
         events.push(StreamEvent::Billed(Bill { message, model, tokens, ..Bill::default() }));

@@ -112,10 +112,10 @@ fn step_finish(part: OpencodeStreamPart) -> Vec<StreamEvent> {
         cache_read: counted.cache.0.read.0,
         cache_write: counted.cache.0.write.0,
         output: counted.output.0.saturating_add(counted.reasoning.0),
+        ..TokenUsage::default()
     };
-    let read = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
     // The answer is part of the context from then on.
-    let context = read.saturating_add(tokens.output);
+    let context = tokens.total();
     let mut events = Vec::new();
     if context > 0 {
         // It reports no cost for a model whose price it does not know.

@@ -88,16 +88,30 @@ pub struct TokenUsage {
     pub input: u64,
     pub cache_read: u64,
     pub cache_write: u64,
+    /// Written to the cache to stay there for an hour, which costs more.
+    pub cache_write_hour: u64,
     pub output: u64,
 }
 
 impl TokenUsage {
+    /// What the model read.
+    pub fn prompt(&self) -> u64 {
+        let cached = self.cache_read.saturating_add(self.cache_write).saturating_add(self.cache_write_hour);
+        self.input.saturating_add(cached)
+    }
+
+    /// Everything that the model read and wrote.
+    pub fn total(&self) -> u64 {
+        self.prompt().saturating_add(self.output)
+    }
+
     /// The larger count of each class.
     pub fn max(&self, other: &TokenUsage) -> TokenUsage {
         TokenUsage {
             input: self.input.max(other.input),
             cache_read: self.cache_read.max(other.cache_read),
             cache_write: self.cache_write.max(other.cache_write),
+            cache_write_hour: self.cache_write_hour.max(other.cache_write_hour),
             output: self.output.max(other.output),
         }
     }

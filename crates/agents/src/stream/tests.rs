@@ -23,12 +23,12 @@ fn tokens_are_billed_by_price_class() {
             {"type":"tool_use","name":"Write","input":{"path":"12345678901234"}}],"usage":{"input_tokens":3,
             "cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":7}}}"#,
     );
-    let tokens = TokenUsage { input: 3, cache_read: 100, cache_write: 20, output: 7 };
+    let tokens = TokenUsage { input: 3, cache_read: 100, cache_write: 20, output: 7, ..TokenUsage::default() };
     let (message, model) = (Some("m1".to_string()), Some("claude-x".to_string()));
     assert_eq!(said, Bill { message, model, tokens, written: 6, cost_usd: None });
     let line = r#"{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":900,
         "cached_input_tokens":700,"output_tokens":50,"total_tokens":950}}}}"#;
-    let tokens = TokenUsage { input: 200, cache_read: 700, cache_write: 0, output: 50 };
+    let tokens = TokenUsage { input: 200, cache_read: 700, output: 50, ..TokenUsage::default() };
     assert_eq!(bill(codex::rollout::read, line), Bill { tokens, ..Bill::default() });
     let line = r#"{"type":"turn_context","payload":{"model":"gpt-x","cwd":"/p"}}"#;
     assert_eq!(read(codex::rollout::read, line.as_bytes()), [StreamEvent::Model("gpt-x".into())]);
@@ -295,7 +295,7 @@ fn gemini_reports_its_tools_and_its_end_and_its_chat_the_rest() {
     let said = r#"{"id":"m","type":"gemini","content":"All done.","thoughts":[],"tokens":{"input":7000,"output":12,"cached":2000,
         "thoughts":30,"tool":0,"total":7042},"model":"gemini-2.5-pro"}"#;
     let events = gemini::stream::chat(said.as_bytes());
-    let tokens = TokenUsage { input: 5_000, cache_read: 2_000, cache_write: 0, output: 42 };
+    let tokens = TokenUsage { input: 5_000, cache_read: 2_000, output: 42, ..TokenUsage::default() };
     let (message, model) = (Some("m".to_string()), Some("gemini-2.5-pro".to_string()));
     let bill = StreamEvent::Billed(Bill { message, model, tokens, ..Bill::default() });
     assert_eq!(events, [StreamEvent::Text("All done.".into()), usage(7_042), bill]);

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use cerberus_agents::install::transcripts::TranscriptFiles;
 use cerberus_agents::install::{self, Surroundings};
+use cerberus_agents::settings::shell_word;
 use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_store::brief::learn;
@@ -11,6 +12,7 @@ use cerberus_store::import::{self, ImportReport, TakeForgotten, files};
 use cerberus_store::memory::distill;
 use cerberus_store::project::identity;
 use cerberus_store::sessions::caller::CalledBy;
+use cerberus_store::same_project::worktrees::{self, JoinedWorktrees};
 use cerberus_store::view::Store;
 use cerberus_store::view::fold;
 use serde_json::{Map, Value, json};
@@ -129,7 +131,8 @@ impl ImportArgs {
         distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)?;
         let located = project.unwrap_or_else(|| context.located());
         learn::learn(&context.home, &context.clock, &mut store, &located, SESSIONS_MAX)?;
-        self.tell(context, &mut store, &tallies)?;
+        let worktrees = worktrees::join_gone(&context.home, &context.clock, &mut store)?;
+        self.tell(context, &mut store, &tallies, &worktrees)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {
             Some(first) => {
@@ -162,7 +165,13 @@ impl ImportArgs {
         Ok(found)
     }
 
-    fn tell(&self, context: &Context, store: &mut Store, tallies: &[(Agent, ImportTally)]) -> Result<()> {
+    fn tell(
+        &self,
+        context: &Context,
+        store: &mut Store,
+        tallies: &[(Agent, ImportTally)],
+        worktrees: &[JoinedWorktrees],
+    ) -> Result<()> {
         let mut total = ImportTally::default();
         for (_, tally) in tallies {
             total.files += tally.files;
@@ -175,6 +184,8 @@ impl ImportArgs {
             let mut report = total.json();
             report["agents"] = Value::Object(agents);
             report["known"] = known_json(context, store)?;
+            let joined = worktrees.iter().map(|one| json!({"project": one.name, "folders": one.folders}));
+            report["joined_worktrees"] = joined.collect();
             render::json(&report);
             return Ok(());
         }
@@ -201,12 +212,25 @@ impl ImportArgs {
                 "cerberus: skipped {events} that you had forgotten; `cerberus import --forgotten` imports them"
             ));
         }
+        worktrees.iter().for_each(|joined| render::talk(&joined_line(joined)));
         // The first search need not wait then.
         let mut progress = Progress::new("sessions indexed");
         store.index_entries(|done, left| progress.at(done, done + left))?;
         drop(progress);
         picture(context, store)
     }
+}
+
+/// Which folders are now one project, and how to take that back.
+fn joined_line(joined: &JoinedWorktrees) -> String {
+    let JoinedWorktrees { name, folders } = joined;
+    let example = folders.first().map_or("", String::as_str);
+    let what = match folders.len() {
+        1 => format!("{example} no longer exists and was a worktree of {name}"),
+        many => format!("{many} folders that no longer exist were worktrees of {name}, such as {example}"),
+    };
+    let word = shell_word(example);
+    format!("cerberus: {what}: joined. In {name}, `cerberus project separate {word}` takes it back")
 }
 
 /// Shows everything that is known now, and what to type next.

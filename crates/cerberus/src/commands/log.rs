@@ -112,6 +112,7 @@ pub struct ListedJson<'a> {
     started_at: String,
     ended_at: Option<String>,
     duration_minutes: f64,
+    active_minutes: f64,
     files: usize,
     failing: usize,
     status: &'static str,
@@ -130,13 +131,19 @@ impl ListedJson<'_> {
             agent: &session.agent,
             started_at: session.started_at.to_string(),
             ended_at: listed.ended_at().map(|at| at.to_string()),
-            duration_minutes: (listed.duration().as_secs_f64() / 6.0).round() / 10.0,
+            duration_minutes: minutes(listed.elapsed()),
+            active_minutes: minutes(listed.active),
             files: listed.files,
             failing: listed.failing,
             status: session.state.status.word(),
             device: session.device.as_deref(),
         }
     }
+}
+
+/// Minutes with one decimal.
+fn minutes(time: Duration) -> f64 {
+    (time.as_secs_f64() / 6.0).round() / 10.0
 }
 
 /// How many lines a list has unless more are asked for.

@@ -17,9 +17,9 @@ use crate::report::{PromptsShown, html};
 
 /// Draw the last 26 weeks as one HTML file
 ///
-/// Sessions by day, time and tokens by project and agent, how full contexts became, tests, files, what sessions were
-/// told and used, memories, loops with their cost. The file needs no server and no network, contains no script, and
-/// only you can read it. Private projects are not in it.
+/// What getting started took before Cerberus was installed and since, sessions by day, time, tokens and cost by project,
+/// agent, model and week, how full contexts became, tests, files, memories, loops. The file needs no server and no network,
+/// contains no script, and only you can read it. Private projects are not in it.
 #[derive(clap::Args)]
 pub struct ReportArgs {
     /// Show it in the browser
@@ -39,7 +39,7 @@ impl ReportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         context.require_privacy_rules()?;
         let output = self.output.as_ref().map(|file| absolute(context, file)).transpose()?;
-        let redline = context.config()?.redline();
+        let config = context.config()?;
         let store = context.swept_store()?;
         let local = LocalTime::new(context.clock.now);
         let (surroundings, day) = (context.agent_surroundings(), |at| local.day_number(at));
@@ -48,7 +48,8 @@ impl ReportArgs {
             store: &store,
             clock: &context.clock,
             surroundings: &surroundings,
-            redline,
+            prices: &config.prices,
+            redline: config.redline(),
             day: &day,
         };
         let mut progress = Progress::new("sessions");

@@ -14,6 +14,7 @@ pub mod progress;
 pub mod sessions;
 pub mod style;
 pub mod time;
+pub mod usage;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};

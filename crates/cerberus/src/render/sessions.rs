@@ -89,7 +89,7 @@ fn facts(listed: &ListedSession, shown: &[Column]) -> String {
         parts.push(format!("{} failing", listed.failing));
     }
     if has(Column::Duration) {
-        parts.push(duration(listed.duration()));
+        parts.push(duration(listed.active));
     }
     if has(Column::Agent) {
         parts.push(session.agent.clone());
@@ -211,7 +211,7 @@ pub fn page(screen: &Screen, local: &LocalTime, page: &Page) -> Vec<Line> {
         sign(screen, state(session)).plain(format!(" {} · ", state(session).word())).plain(format!(
             "{} · {}",
             local.when(session.started_at),
-            duration(listed.duration())
+            duration(listed.active)
         )),
         Line::new().faint(format!("{} · {}{branch} · {}", session.project_name, session.agent, session.id)),
     ];

@@ -72,6 +72,11 @@ impl LocalTime {
         format!("{} {} {}", date.day(), month(date.month()), date.year())
     }
 
+    /// `2025-11-12`, of a day counted from 1970-01-01.
+    pub fn iso_date(&self, day: i64) -> String {
+        date_of(day).to_string()
+    }
+
     /// `Nov`, of a day counted from 1970-01-01.
     pub fn month_of(&self, day: i64) -> &'static str {
         month(date_of(day).month())

@@ -81,8 +81,6 @@ pub enum BarFill {
     Solid,
     /// This part of the value is solid, the rest is pale.
     Part(f64),
-    /// How much of the value counts is unknown.
-    Hollow,
 }
 
 const ROW: f64 = 27.0;
@@ -106,7 +104,6 @@ pub fn bars(bars: &[Bar]) -> (Markup, f64) {
                             rect.pale x="0" y=(n(y + 14.0)) width=(width(value)) height="7" rx="2" {}
                             rect.bar x="0" y=(n(y + 14.0)) width=(width(solid)) height="7" rx="2" {}
                         }
-                        BarFill::Hollow => rect.unknown x="0.5" y=(n(y + 14.5)) width=(width(value)) height="6" rx="2" {},
                     }
                 }
                 None => rect.unknown x="0.5" y=(n(y + 14.5)) width=(n(WIDTH - 1.0)) height="6" rx="2" {},

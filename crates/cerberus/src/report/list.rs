@@ -75,14 +75,13 @@ fn numbers(session: &ReportSession) -> String {
     let fill = session.context.peak_percent.map_or(UNKNOWN.to_string(), |percent| format!("{percent:.0} %"));
     let tokens = session.context.tokens.map_or(UNKNOWN.to_string(), short);
     let cost = session.cost_usd.map_or(UNKNOWN.to_string(), |cost| format!("${cost:.2}"));
-    let used = session.told.iter().filter(|(_, is_used)| *is_used).count();
     format!(
-        "{} edited · {green} green and {} red runs · context {fill} · {} · tokens {tokens} · cost {cost} · {} told, \
-         {used} used · id {}",
+        "{} edited · {green} green and {} red runs · context {fill} · {} · tokens {tokens} · cost {cost} · {} told · \
+         id {}",
         count(session.edited.len(), "file"),
         session.runs.len() - green,
         count(session.compactions, "compaction"),
-        count(session.told.len(), "line"),
+        count(session.told, "line"),
         session.id,
     )
 }

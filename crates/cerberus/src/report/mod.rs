@@ -8,22 +8,23 @@ pub mod figures;
 pub mod gather;
 mod list;
 mod sections;
+mod spending;
 mod weekly;
 
 use std::time::Duration;
 
+use cerberus_agents::meter::price::collected_on;
 use cerberus_record::clean::text::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::render::time::{LocalTime, duration};
 use crate::report::figures::scale::percent;
-use crate::report::figures::told;
 use crate::report::figures::weeks::WEEKS;
 use crate::report::gather::ReportData;
 
 const STYLE: &str = include_str!("style.css");
 /// The hash of [`STYLE`]; a test says what it must be.
-const POLICY: &str = "default-src 'none'; style-src 'sha256-oSIbkjX8HSDIjb8RX1S//10Z2gzyumJE/ZLQngtqNbI='";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-ZTxFodMKkjNsys7xELRMERFp9rNMVU8acbNW9+Tlcrk='";
 
 const UNKNOWN: &str = "unknown";
 
@@ -45,13 +46,14 @@ fn count(number: usize, what: &str) -> String {
 
 /// The whole file.
 pub fn html(report: &ReportData, local: &LocalTime, prompts: PromptsShown) -> String {
-    let sections: [(&str, &str, Markup); 9] = [
+    let sections: [(&str, &str, Markup); 10] = [
+        ("started", "Getting started", spending::started(report)),
         ("when", "When", weekly::calendar(report, local)),
         ("context", "Context", sections::context(report, local)),
         ("time", "Time and tokens", sections::by_name(report)),
+        ("cost", "Cost", spending::cost(report, local)),
         ("tests", "Tests", weekly::runs(report, local)),
         ("files", "Files", weekly::files(report, local)),
-        ("told", "Told and used", sections::told(report)),
         ("memories", "Memories", sections::memories(report, prompts)),
         ("loops", "Loops", sections::loops(report, local)),
         ("sessions", "Sessions", list::sessions(report, local, prompts)),
@@ -87,14 +89,14 @@ fn head(report: &ReportData, local: &LocalTime) -> Markup {
     projects.dedup();
     let runs = || sessions.iter().flat_map(|session| &session.runs);
     let green = percent(runs().filter(|is_green| **is_green).count(), runs().count());
-    let (told, used) = told::seen(&told::by_kind(sessions));
+    let priced = format!("at list prices of {}", collected_on());
     let tiles = [
         (sessions.len().to_string(), "sessions"),
-        (hours(time), "of sessions"),
+        (hours(time), "at work"),
         (projects.len().to_string(), "projects"),
         (crashed.to_string(), "sessions crashed"),
         (green.unwrap_or("none seen".to_string()), "of test runs green"),
-        (percent(used, told).unwrap_or("none told".to_string()), "of told lines used"),
+        (report.money.all.known_usd().map_or(UNKNOWN.to_string(), |cost| format!("${cost:.0}")), priced.as_str()),
     ];
     html! {
         h1 { "Cerberus report" }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cerberus_agents::meter::redline::RedlineLevel;
+use cerberus_store::browse::log::PAUSE_MAX;
 use maud::{Markup, html};
 
 use super::charts::{Bar, BarFill, Caption, WIDTH, bars, figure, hatch, legend, n, sample, table};
@@ -12,9 +13,8 @@ use crate::report::figures::ReportSession;
 use crate::report::figures::context::{BARS_MAX, drawn};
 use crate::report::figures::loops::ReportedRun;
 use crate::report::figures::memories::{LISTED_MAX, by_source, most_used};
-use crate::report::figures::scale::{part, percent, short};
+use crate::report::figures::scale::{part, short};
 use crate::report::figures::shares::{ReportShare, Sum, shares};
-use crate::report::figures::told::{by_kind, seen};
 use crate::report::gather::ReportData;
 
 /// Time and tokens by project and by agent.
@@ -23,8 +23,9 @@ pub fn by_name(report: &ReportData) -> Markup {
     let by_agent = shares(&report.sessions, |session| &session.agent);
     html! {
         p.soft {
-            "Tokens are what transcripts report: everything the model read and wrote, cached text included, without "
-            "subagents. Sessions whose transcript is gone or does not say it are unknown."
+            "Time is the time at work: pauses of more than " (PAUSE_MAX.as_secs() / 60) " minutes are not counted. Tokens are "
+            "what transcripts report: everything the models read and wrote, cached text included. Sessions of which neither "
+            "the transcript nor the archive says it are unknown."
         }
         div.charts {
             (minutes("Time by project", &by_project))
@@ -153,47 +154,6 @@ fn fill_of(session: &ReportSession) -> String {
         Some(percent) if session.context.is_estimated => format!("about {percent:.0} %"),
         Some(percent) => format!("{percent:.0} %"),
         None => UNKNOWN.to_string(),
-    }
-}
-
-/// What sessions were told, and what of it they used.
-pub fn told(report: &ReportData) -> Markup {
-    let kinds = by_kind(&report.sessions);
-    if kinds.is_empty() {
-        return html! { p.soft { "No session was told anything in these weeks." } };
-    }
-    let (told, used) = seen(&kinds);
-    let share = |used: usize, told: usize| percent(used, told).unwrap_or_default();
-    let bar = |kind: &crate::report::figures::told::ToldKind| Bar {
-        label: kind.name.to_string(),
-        value: Some(kind.told as f64),
-        fill: kind.used.map_or(BarFill::Hollow, |used| BarFill::Part(used as f64)),
-        text: match kind.used {
-            Some(used) => format!("{} told, {used} used ({})", kind.told, share(used, kind.told)),
-            None => format!("{} told, use not measured", kind.told),
-        },
-    };
-    let (drawing, height) = bars(&kinds.iter().map(bar).collect::<Vec<_>>());
-    let row = |kind: &crate::report::figures::told::ToldKind| {
-        let used = kind.used.map_or("not measured".to_string(), |used| used.to_string());
-        vec![kind.name.to_string(), kind.told.to_string(), used]
-    };
-    let table = table(&["lines about", "told", "used"], &kinds.iter().map(row).collect::<Vec<_>>());
-    let meaning = legend(&[
-        (sample("pale"), "told"),
-        (sample("bar"), "used later in the same session"),
-        (sample("unknown"), "told, use not measured"),
-    ]);
-    let said = match percent(used, told) {
-        Some(share) => format!("Of {told} lines whose use can be seen, {used} were used ({share})."),
-        None => "No line whose use can be seen was told.".to_string(),
-    };
-    html! {
-        p.soft {
-            (said) " A file is used if the session then read or changed it, a step or blocker if it was done. Whether a "
-            "rule was followed cannot be seen."
-        }
-        (figure(&Caption { title: "Told and used", text: &said }, height, &drawing, &meaning, &table))
     }
 }
 

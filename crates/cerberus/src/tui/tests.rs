@@ -56,7 +56,8 @@ fn listed(row: i64, title: &str, name: &str, started: &str, status: SessionStatu
         device: None,
         state: session::SessionState { status, ended },
     };
-    ListedSession { session, title: title.to_string(), files, failing: 0 }
+    let active = session.state.ended.as_ref().map_or(Duration::ZERO, |(at, _)| at.since(started_at));
+    ListedSession { session, title: title.to_string(), files, failing: 0, active }
 }
 
 fn sessions() -> Vec<ListedSession> {

@@ -153,7 +153,7 @@ impl NewerRecord {
 /// The other project in the user's answer about two projects.
 fn other_project<'a>(event: &'a Event) -> Option<&'a ProjectId> {
     match event {
-        Event::SameProject { other } | Event::SeparateProject { other } => Some(other),
+        Event::SameProject { other, .. } | Event::SeparateProject { other } => Some(other),
         _ => None,
     }
 }

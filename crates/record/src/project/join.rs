@@ -30,6 +30,8 @@ pub struct JoinAnswer {
     pub one: ProjectId,
     pub other: ProjectId,
     pub is_same: bool,
+    /// Nobody said it: one was recognised as a worktree of the other that is gone. Weighs as evidence does.
+    pub is_found: bool,
 }
 
 words! {
@@ -45,6 +47,8 @@ words! {
         SameRootCommit = "same_root_commit",
         /// They have the same first commit and no origin, and one of the folders no longer exists.
         Moved = "moved",
+        /// One was a worktree of the other, and is gone.
+        Worktree = "worktree",
     }
 }
 
@@ -56,6 +60,7 @@ impl Reason {
             Reason::ClonedFrom => "one is a clone of the other",
             Reason::SameRootCommit => "same first commit",
             Reason::Moved => "the folder was moved",
+            Reason::Worktree => "a worktree of it, by its name, branch and files",
         }
     }
 }
@@ -120,9 +125,17 @@ pub fn groups(known: &[KnownProject], answers: &[JoinAnswer]) -> Groups {
     let mut groups = Groups { group: (0..projects.len()).collect(), projects, ..Groups::default() };
     let mut apart: Vec<(usize, usize)> = Vec::new();
     // Newest first, so that an older answer cannot override a newer one.
+    let mut found = Vec::new();
     for answer in answers.iter().rev() {
         let (Some(one), Some(other)) = (groups.place(&answer.one), groups.place(&answer.other)) else { continue };
-        if one == other || !groups.answered.insert(pair(one, other)) {
+        if one == other {
+            continue;
+        }
+        if answer.is_found {
+            found.push((Reason::Worktree, pair(one, other)));
+            continue;
+        }
+        if !groups.answered.insert(pair(one, other)) {
             continue;
         }
         match answer.is_same {
@@ -131,7 +144,6 @@ pub fn groups(known: &[KnownProject], answers: &[JoinAnswer]) -> Groups {
             false => {}
         }
     }
-    let mut found = Vec::new();
     for (a, b) in alike(known) {
         let (Some(one), Some(other)) = (groups.place(&known[a].project), groups.place(&known[b].project)) else {
             continue;
@@ -302,11 +314,12 @@ mod tests {
 
     fn answers(written: &[&str]) -> Vec<JoinAnswer> {
         let answer = |text: &&str| {
-            let (pair, is_same) = match text.split_once('=') {
+            let is_found = text.contains('~');
+            let (pair, is_same) = match text.split_once(['=', '~']) {
                 Some(pair) => (pair, true),
                 None => (text.split_once('|').unwrap(), false),
             };
-            JoinAnswer { one: id(pair.0), other: id(pair.1), is_same }
+            JoinAnswer { one: id(pair.0), other: id(pair.1), is_same, is_found }
         };
         written.iter().map(answer).collect()
     }

@@ -7,3 +7,4 @@
 pub mod config;
 pub mod join;
 pub mod origin;
+pub mod worktrees;

@@ -15,6 +15,9 @@ use crate::view::{self, SessionRow, Store};
 /// How many sessions are described by one query.
 const SESSIONS_PER_QUERY: usize = 100;
 
+/// A longer pause between two events of a session is no work: nobody was there.
+pub const PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
+
 /// Which sessions to list. The default lists all.
 #[derive(Clone, Debug)]
 pub struct LogFilter {
@@ -55,6 +58,8 @@ pub struct ListedSession {
     pub files: usize,
     /// How many tests and commands failed when they last ran in it.
     pub failing: usize,
+    /// How long it was at work. Longer pauses are not counted.
+    pub active: Duration,
 }
 
 impl ListedSession {
@@ -62,8 +67,8 @@ impl ListedSession {
         self.session.state.ended.as_ref().map(|(at, _)| *at)
     }
 
-    /// From its start to its end, or to its last activity.
-    pub fn duration(&self) -> Duration {
+    /// From its start to its end, or to its last activity, with all pauses.
+    pub fn elapsed(&self) -> Duration {
         let session = &self.session;
         self.ended_at().unwrap_or(session.last_activity).max(session.started_at).since(session.started_at)
     }
@@ -113,6 +118,7 @@ pub fn described(store: &Store, clock: &Clock, sessions: Vec<SessionRow>) -> vie
         let mut titles = store.titles(sessions, clock.now)?;
         let files = store.edited_counts(sessions, clock.now)?;
         let mut failing = store.runs_by_session(sessions, clock.now)?;
+        let active = store.active_times(sessions, PAUSE_MAX, clock.now)?;
         for session in sessions {
             let runs = failing.remove(&session.row).unwrap_or_default();
             let mut ledger = RunLedger::default();
@@ -121,6 +127,7 @@ pub fn described(store: &Store, clock: &Clock, sessions: Vec<SessionRow>) -> vie
                 title: titles.remove(&session.row).unwrap_or_default(),
                 files: files.get(&session.row).copied().unwrap_or(0),
                 failing: ledger.failing().count() + ledger.red_commands().count(),
+                active: active.get(&session.row).copied().unwrap_or_default(),
                 session: derive_state(session.clone(), clock, IDLE_AFTER).0,
             });
         }

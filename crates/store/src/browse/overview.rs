@@ -7,6 +7,7 @@ use cerberus_os::clock::Clock;
 use cerberus_record::time::Timestamp;
 
 use super::log::{self, ListedSession};
+use crate::same_project::joined::Projects;
 use crate::view::{self, Store};
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -42,6 +43,8 @@ pub fn overview(store: &Store, clock: &Clock) -> view::Result<Overview> {
     overview.period = first.zip(sessions.iter().map(|session| session.last_activity).max());
     let mut agents: BTreeMap<String, usize> = BTreeMap::new();
     let mut weeks = vec![0; WEEKS_MAX];
+    let projects = Projects::load(store, clock.now)?;
+    let names = projects.names();
     let mut by_project: BTreeMap<String, (usize, view::SessionRow)> = BTreeMap::new();
     for session in sessions {
         *agents.entry(session.agent.clone()).or_default() += 1;
@@ -49,8 +52,9 @@ pub fn overview(store: &Store, clock: &Clock) -> view::Result<Overview> {
         if let Some(count) = WEEKS_MAX.checked_sub(age + 1).and_then(|week| weeks.get_mut(week)) {
             *count += 1;
         }
-        let count = by_project.get(&session.project_name).map_or(0, |(count, _)| *count);
-        by_project.insert(session.project_name.clone(), (count + 1, session));
+        let name = names.of(&session).1.to_string();
+        let count = by_project.get(&name).map_or(0, |(count, _)| *count);
+        by_project.insert(name, (count + 1, session));
     }
     let idle = weeks.iter().position(|count| *count > 0).unwrap_or(weeks.len());
     overview.weeks = weeks.split_off(idle);

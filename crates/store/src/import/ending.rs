@@ -60,6 +60,15 @@ pub fn path(surroundings: &Surroundings, kept: &TranscriptFiles, session: &Sessi
     recorded.or_else(|| find(kept, &(kept.roots)(surroundings), session)).filter(|_| kept.open.is_none())
 }
 
+/// The transcripts of a session's subagents, which are in a folder of the session's name beside its own.
+pub fn of_subagents(agent: Agent, kept: &TranscriptFiles, path: &Path, session: &str) -> Vec<PathBuf> {
+    let Some(folder) = path.parent().map(|folder| folder.join(session)).filter(|folder| folder.is_dir()) else {
+        return Vec::new();
+    };
+    let found = files::transcripts(agent, &folder).unwrap_or_default();
+    found.into_iter().filter(|path| (kept.path_hints)(path).parent.as_deref() == Some(session)).collect()
+}
+
 /// Whether the session's transcript is on this device, as far as can be said without reading it.
 pub fn is_kept(surroundings: &Surroundings, session: &SessionRow) -> bool {
     let Some((_, kept)) = transcripts_of(session) else { return false };

@@ -17,7 +17,7 @@ use crate::journal;
 use crate::journal::own_record;
 use crate::project::identity::{self, Located};
 use crate::view::fold::{self, FoldError};
-use crate::view::{self, RepositoryRow, Store};
+use crate::view::{self, RepositoryRow, SessionRow, Store};
 
 /// All ids and names under which a project's sessions and memories are stored.
 #[derive(Clone, Debug)]
@@ -77,7 +77,9 @@ impl Projects {
         let rows = store.repositories(now)?;
         let answers = store.answers(now)?.into_iter();
         let answers: Vec<JoinAnswer> =
-            answers.map(|said| JoinAnswer { one: said.project, other: said.other, is_same: said.is_same }).collect();
+            answers.map(|said| {
+            JoinAnswer { one: said.project, other: said.other, is_same: said.is_same, is_found: said.is_found }
+        }).collect();
         let mut first_commits: HashMap<&str, usize> = HashMap::new();
         rows.iter().filter_map(|row| row.root_commit.as_deref()).for_each(|commit| {
             *first_commits.entry(commit).or_default() += 1;
@@ -114,6 +116,15 @@ impl Projects {
         self.groups.representative(project)
     }
 
+    /// The names of all projects that are in several folders.
+    pub fn names(&self) -> SharedNames<'_> {
+        let mut rows: Vec<&RepositoryRow> = self.repositories.values().collect();
+        rows.sort_by_key(|row| (row.at, row.event));
+        // The repository that was seen last names them all.
+        let names = rows.into_iter().map(|row| (self.representative(&row.project), row.project_name.as_str()));
+        SharedNames { projects: self, names: names.collect() }
+    }
+
     /// What is known about a project's repository.
     pub fn repository(&self, project: &ProjectId) -> Option<&RepositoryRow> {
         self.repositories.get(project)
@@ -125,6 +136,22 @@ impl Projects {
             None => store.last_place(project, self.now)?.unwrap_or_default(),
         };
         Ok(Member { project: project.clone(), name, root, reason })
+    }
+}
+
+/// Which folders are one project, and what it is called.
+pub struct SharedNames<'p> {
+    projects: &'p Projects,
+    /// By the project that stands for its group.
+    names: HashMap<&'p ProjectId, &'p str>,
+}
+
+impl SharedNames<'_> {
+    /// The project of a session, whichever of its folders the session ran in: an id that all of them share, and the name
+    /// of the folder that is a repository, if one of them is known to be.
+    pub fn of<'a>(&'a self, session: &'a SessionRow) -> (&'a ProjectId, &'a str) {
+        let shared = self.projects.representative(&session.project);
+        (shared, self.names.get(shared).copied().unwrap_or(session.project_name.as_str()))
     }
 }
 
@@ -154,7 +181,7 @@ pub fn answer(
     let unique = RandomState::new().hash_one((std::process::id(), clock.wall.millis()));
     let key = format!("project-{unique:016x}");
     let other = other.clone();
-    let event = if is_same { Event::SameProject { other } } else { Event::SeparateProject { other } };
+    let event = if is_same { Event::SameProject { other, is_found: false } } else { Event::SeparateProject { other } };
     let record = own_record(home, clock, Agent::MANUAL, "", located.location(home.cleaner()), key, event);
     journal::append(home, clock.wall, &record)?;
     fold::fold(home, store)

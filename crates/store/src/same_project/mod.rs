@@ -2,3 +2,4 @@
 
 pub mod joined;
 pub mod repository;
+pub mod worktrees;

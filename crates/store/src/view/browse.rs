@@ -1,10 +1,12 @@
 //! Queries for the pages that people look at. Every query is as of a given time.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use cerberus_recall::brief::usage::EarlierWork;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::ProjectId;
+use cerberus_record::kind::EventKind;
 use cerberus_record::runs::{Run, RunCommand};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
@@ -45,6 +47,49 @@ impl Store {
             }
         }
         Ok(runs)
+    }
+
+    /// How long each session was at work, by row: the time between its events, without pauses that are longer than this.
+    pub fn active_times(
+        &self,
+        sessions: &[SessionRow],
+        pause: Duration,
+        now: Timestamp,
+    ) -> Result<HashMap<i64, Duration>> {
+        let ours = EventKind::ALL.iter().filter(|kind| !kind.is_activity()).map(|kind| format!("'{}'", kind.word()));
+        let sql = format!(
+            "SELECT session, sum(gap) FROM (SELECT session, at - lag(at) OVER (PARTITION BY session ORDER BY at) AS gap
+             FROM event WHERE session IN ({}) AND at <= ?1 AND kind NOT IN ({})) WHERE gap <= ?2 GROUP BY session",
+            row_list(sessions),
+            ours.collect::<Vec<_>>().join(",")
+        );
+        let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+        let found = self.rows(&sql, params![now.millis(), pause], |row| Ok((row.get(0)?, row.get::<_, u64>(1)?)))?;
+        Ok(found.into_iter().map(|(session, millis)| (session, Duration::from_millis(millis))).collect())
+    }
+
+    /// The sessions whose start a hook reported, by row.
+    pub fn hooked(&self, sessions: &[SessionRow]) -> Result<HashSet<i64>> {
+        let sql = format!(
+            "SELECT DISTINCT session FROM event WHERE session IN ({}) AND kind = '{}'",
+            row_list(sessions),
+            EventKind::Start.word()
+        );
+        Ok(self.rows(&sql, [], |row| row.get(0))?.into_iter().collect())
+    }
+
+    /// The files that each session edited or read, by row.
+    pub fn touched_paths(&self, sessions: &[SessionRow], now: Timestamp) -> Result<HashMap<i64, Vec<String>>> {
+        let sql = format!(
+            "SELECT DISTINCT session, path FROM fact INDEXED BY fact_files WHERE session IN ({})
+             AND kind IN ('file', 'read') AND path IS NOT NULL AND at <= ?1 ORDER BY session, path",
+            row_list(sessions)
+        );
+        let mut found: HashMap<i64, Vec<String>> = HashMap::new();
+        for (session, path) in self.rows(&sql, [now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            found.entry(session).or_default().push(path);
+        }
+        Ok(found)
     }
 
     /// When hooks or transcripts reported compactions of each session, by row, oldest first.

@@ -63,7 +63,7 @@ pub use summary::SummaryRow;
 pub use write::{FoldTransaction, MODEL_SOURCE, TEAM_SOURCE};
 
 /// Marks a view whose tables are complete.
-const SCHEMA_VERSION: u32 = 9;
+const SCHEMA_VERSION: u32 = 10;
 
 const SCHEMA: &str = include_str!("schema.sql");
 

@@ -39,6 +39,8 @@ pub struct AnswerRow {
     pub project: ProjectId,
     pub other: ProjectId,
     pub is_same: bool,
+    /// Nobody said it: it was recognised.
+    pub is_found: bool,
 }
 
 const COLUMNS: &str = "event, project, project_name, root, at, folder, origin, root_commit, name";
@@ -65,10 +67,18 @@ impl FoldTransaction<'_> {
         Ok(())
     }
 
-    pub(super) fn answer(&self, source: &RowSource, record: &Record, other: &ProjectId, is_same: bool) -> Result<()> {
-        let sql = "INSERT INTO project_answer (event, at, project, other, is_same) VALUES (?1, ?2, ?3, ?4, ?5)";
+    pub(super) fn answer(
+        &self,
+        source: &RowSource,
+        record: &Record,
+        other: &ProjectId,
+        is_same: bool,
+        is_found: bool,
+    ) -> Result<()> {
+        let sql = "INSERT INTO project_answer (event, at, project, other, is_same, is_found)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let (project, at) = (record.location.project.as_str(), source.at.millis());
-        self.run(sql, params![source.event, at, project, other.as_str(), is_same])?;
+        self.run(sql, params![source.event, at, project, other.as_str(), is_same, is_found])?;
         Ok(())
     }
 }
@@ -97,10 +107,10 @@ impl Store {
 
     /// The user's answers about projects up to `now`, oldest first.
     pub fn answers(&self, now: Timestamp) -> Result<Vec<AnswerRow>> {
-        let sql = "SELECT project, other, is_same FROM project_answer WHERE at <= ?1 ORDER BY at, event";
+        let sql = "SELECT project, other, is_same, is_found FROM project_answer WHERE at <= ?1 ORDER BY at, event";
         self.rows(sql, [now.millis()], |row| {
             let (project, other) = (ProjectId::from_stored(row.get(0)?), ProjectId::from_stored(row.get(1)?));
-            Ok(AnswerRow { project, other, is_same: row.get(2)? })
+            Ok(AnswerRow { project, other, is_same: row.get(2)?, is_found: row.get(3)? })
         })
     }
 
@@ -202,7 +212,7 @@ mod tests {
             repository(1, "r2", "a"),
             repository(2, "r1", "b"),
             repository(2, "r0", "c"),
-            record(3, "p1", Event::SameProject { other: other() }),
+            record(3, "p1", Event::SameProject { other: other(), is_found: false }),
             record(3, "p0", Event::SeparateProject { other: other() }),
         ];
         let begun = Timestamp::from_millis(1_700_000_000_000);

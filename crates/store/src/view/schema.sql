@@ -392,7 +392,9 @@ CREATE TABLE IF NOT EXISTS project_answer (
     at INTEGER NOT NULL,
     project TEXT NOT NULL,
     other TEXT NOT NULL,
-    is_same INTEGER NOT NULL
+    is_same INTEGER NOT NULL,
+    -- Nobody said it: it was recognised.
+    is_found INTEGER NOT NULL
 ) STRICT;
 
 -- What the user said about the checks of memories. Of each memory, the last row by time and place counts.

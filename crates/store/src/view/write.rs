@@ -198,8 +198,8 @@ impl<'a> FoldTransaction<'a> {
             Event::Memory(change) => self.memory(source, change, record),
             Event::Used { memories } => self.used(source, memories),
             Event::Repository(found) => self.repository(source, record, found),
-            Event::SameProject { other } => self.answer(source, record, other, true),
-            Event::SeparateProject { other } => self.answer(source, record, other, false),
+            Event::SameProject { other, is_found } => self.answer(source, record, other, true, *is_found),
+            Event::SeparateProject { other } => self.answer(source, record, other, false, false),
             // A rule of another device or of a teammate binds nobody here.
             Event::Check(_) if record.origin.is_some() => Ok(()),
             Event::Check(change) => self.rule(source, change, record.imported || record.by_agent),

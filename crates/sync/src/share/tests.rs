@@ -168,7 +168,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
         Event::Archive,
         Event::Seed(SeedCodes { files: list(), functions: list(), summary: Some(c()), ..SeedCodes::default() }),
         Event::Repository(Repository { folder: c(), origin: Some(c()), root_commit: Some(c()), name: Some(c()) }),
-        Event::SameProject { other: ProjectId::of_name(text) },
+        Event::SameProject { other: ProjectId::of_name(text), is_found: true },
         Event::SeparateProject { other: ProjectId::of_name(text) },
         Event::Check(CheckChange {
             memory: c(),

@@ -449,7 +449,7 @@ impl World {
         let [one, other] = [0, 1].map(|at| identity::locate(&self.projects[at]));
         let event = match self.random.below(4) {
             3 => Event::Check(check(&mut self.random)),
-            0 => Event::SameProject { other: other.project },
+            0 => Event::SameProject { other: other.project, is_found: back.is_zero() },
             1 => Event::SeparateProject { other: other.project },
             _ => Event::Repository(Repository {
                 folder: clean(&one.root.join(".git").to_string_lossy(), Keep::NAME),

@@ -10,7 +10,6 @@ pub mod loops;
 pub mod memories;
 pub mod scale;
 pub mod shares;
-pub mod told;
 pub mod weeks;
 
 use std::time::Duration;
@@ -39,10 +38,10 @@ pub struct ReportSession {
     pub runs: Vec<bool>,
     pub context: ContextUse,
     pub compactions: usize,
-    /// What the agent said it cost.
+    /// What the agent said it cost, or what its tokens cost.
     pub cost_usd: Option<f64>,
-    /// The lines it was told, and whether it used each.
-    pub told: Vec<(String, bool)>,
+    /// How many lines it was told.
+    pub told: usize,
     /// The files it edited, with the number of edits.
     pub edited: Vec<(String, usize)>,
     pub asked: Vec<String>,
@@ -72,7 +71,7 @@ pub(crate) fn session(day: i64) -> ReportSession {
         context: ContextUse::default(),
         compactions: 0,
         cost_usd: None,
-        told: Vec::new(),
+        told: 0,
         edited: Vec::new(),
         asked: Vec::new(),
         left: Vec::new(),

@@ -2,18 +2,18 @@
 //!
 //! Projects that are private or opted out are left out, also where something was captured before they were.
 
-mod context;
 #[cfg(feature = "loop")]
 mod loops;
 #[cfg(not(feature = "loop"))]
 #[path = "no_loops.rs"]
 mod loops;
-mod visible;
+pub mod visible;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cerberus_agents::install::Surroundings;
+use cerberus_agents::meter::price::Prices;
 use cerberus_agents::meter::redline::Redline;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
@@ -23,15 +23,18 @@ use cerberus_record::session;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::page::{self, Page};
 use cerberus_store::view::{SessionRow, Store, StoreError};
-use context::Transcripts;
 use loops::{Measured, loops};
-use visible::Visible;
 
 use crate::report::figures::ReportSession;
 use crate::report::figures::context::{ContextUse, compactions};
 use crate::report::figures::loops::ReportedRun;
 use crate::report::figures::memories::MemoryUse;
 use crate::report::figures::weeks::{WEEKS, Weeks};
+use crate::report::gather::visible::Visible;
+use crate::usage::UsedSession;
+use crate::usage::gather::{self as usage, UsageSources};
+use crate::usage::money::{Money, Spent, money};
+use crate::usage::started::{Started, started};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -54,6 +57,12 @@ pub struct ReportData {
     pub memories: Vec<MemoryUse>,
     /// Runs that began in these weeks, oldest first.
     pub loops: Vec<ReportedRun>,
+    /// What getting started took, in all sessions that are known.
+    pub started: Vec<Started>,
+    /// What the sessions of these weeks cost.
+    pub money: Money,
+    /// Whether the user has set prices.
+    pub has_own_prices: bool,
     pub redline: Redline,
 }
 
@@ -63,6 +72,7 @@ pub struct ReportSources<'a> {
     pub store: &'a Store,
     pub clock: &'a Clock,
     pub surroundings: &'a Surroundings<'a>,
+    pub prices: &'a Prices,
     pub redline: Redline,
     /// The day of a time in the user's zone, counted from 1970-01-01.
     pub day: &'a dyn Fn(Timestamp) -> i64,
@@ -83,20 +93,24 @@ pub fn report(sources: &ReportSources, mut progress: impl FnMut(usize, usize)) -
     let is_recent =
         |row: &SessionRow| clock.now.since(row.started_at) < READ && weeks.of(day(row.started_at)).is_some();
     let projects = projects(&rows);
-    rows.retain(is_recent);
+    let used = UsageSources { home, store, clock, surroundings: sources.surroundings };
+    let mut used = usage::sessions(&used, rows, &mut progress)?;
+    let started = started(&used);
+    used.retain(|session| is_recent(&session.row));
+    let money = money(&used, sources.prices, day);
+    let rows: Vec<SessionRow> = used.iter().map(|session| session.row.clone()).collect();
     let (looped, loops) = loops(sources, &projects, weeks)?;
     let mut compacted = store.compactions(&rows, clock.now)?;
     let crashed = store.ever_crashed(&rows, clock.now)?;
-    let mut transcripts = Transcripts::new(home, sources.surroundings);
     let mut sessions = Vec::with_capacity(rows.len());
-    // The newest first, because they may use up what is read of transcripts.
-    for (done, row) in rows.iter().rev().enumerate() {
-        progress(done, rows.len());
-        let (context, cost_usd) = context_of(&mut transcripts, looped.get(&row.agent_session_id), row);
+    for session in used {
+        let row = &session.row;
+        let (context, cost_usd) = spent(&session, looped.get(&row.agent_session_id), sources.prices);
         let page = page::page(store, clock, row.clone())?;
         let has_crashed =
             crashed.contains(&row.row) || page.listed.session.state.status == session::SessionStatus::Crashed;
         sessions.push(ReportSession {
+            project: session.project.clone(),
             day: day(row.started_at),
             has_crashed,
             context,
@@ -105,19 +119,21 @@ pub fn report(sources: &ReportSources, mut progress: impl FnMut(usize, usize)) -
             ..counted(home, page)
         });
     }
-    sessions.reverse();
     let memories = memories(store, &visible, clock.now)?;
-    Ok(ReportData { weeks, today, older: all - rows.len(), sessions, memories, loops, redline: sources.redline })
+    let (older, redline) = (all - rows.len(), sources.redline);
+    let has_own_prices = !sources.prices.is_empty();
+    Ok(ReportData { weeks, today, older, sessions, memories, loops, started, money, has_own_prices, redline })
 }
 
-/// The transcript knows best; a loop has measured what it ran.
-fn context_of(transcripts: &mut Transcripts, looped: Option<&Measured>, row: &SessionRow) -> (ContextUse, Option<f64>) {
-    let mut context = transcripts.read(row);
+/// The transcript knows best; a loop has measured what it ran, and heard what its agent says that it cost.
+fn spent(session: &UsedSession, looped: Option<&Measured>, prices: &Prices) -> (ContextUse, Option<f64>) {
+    let (mut context, spent) = (session.context, Spent::of(&session.calls, prices));
+    context.tokens = Some(spent.tokens).filter(|tokens| *tokens > 0).or(context.tokens);
     if let Some(iteration) = looped {
         context.peak_percent = context.peak_percent.or(iteration.fill_percent);
         context.tokens = context.tokens.or(iteration.tokens);
     }
-    (context, looped.and_then(|iteration| iteration.cost_usd))
+    (context, looped.and_then(|iteration| iteration.cost_usd).or(spent.known_usd()))
 }
 
 /// What the page of a session says, with everything else unknown.
@@ -126,15 +142,15 @@ fn counted(home: &Home, page: Page) -> ReportSession {
     let edited = page.files.into_iter().filter(|work| work.edits > 0 && !rules.is_private(&work.path));
     ReportSession {
         id: page.listed.session.id.to_string(),
-        duration: page.listed.duration(),
+        duration: page.listed.active,
         failing: page.listed.failing,
         status: page.listed.session.state.status,
         started_at: page.listed.session.started_at,
         title: page.listed.title,
-        project: page.listed.session.project_name,
+        project: String::new(),
         agent: page.listed.session.agent,
         runs: page.tests.runs,
-        told: page.told.into_iter().map(|line| (line.code, line.is_used)).collect(),
+        told: page.told.len(),
         edited: edited.map(|work| (work.path, work.edits)).collect(),
         asked: page.asked.into_iter().map(|said| said.text).collect(),
         left: page.left,

@@ -97,7 +97,7 @@ fn preview(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
         let branch = session.branch.as_deref().map(|branch| format!("  {branch}")).unwrap_or_default();
         let about = match screen.columns < ABOUT_COLUMNS {
             true => String::new(),
-            false => format!("   {}  {}{branch}", session.agent, duration(listed.duration())),
+            false => format!("   {}  {}{branch}", session.agent, duration(listed.active)),
         };
         let title = screen.columns.saturating_sub(Line::new().plain(&about).width() + 1);
         let title = Line::of(Style::Strong, format!(" {}", listed.title)).cut(title);

@@ -1,0 +1,134 @@
+//! Whether two groups of numbers differ by more than chance: a permutation test of the difference of their medians.
+//!
+//! The numbers are dealt anew to the two groups many times. If a difference as large comes up often, it says nothing. The
+//! shuffling has a fixed seed, so the same numbers give the same answer.
+
+/// With fewer on either side nothing is said.
+pub const SAMPLE_MIN: usize = 20;
+
+/// How often the numbers are dealt anew.
+const PERMUTATIONS: usize = 1_999;
+
+/// A difference counts if chance gives one as large less often. Several measures are compared at once, so it is less than
+/// the usual 5 %.
+const CHANCE_MAX: f64 = 0.01;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    TooFew,
+    /// The difference may be chance.
+    Chance,
+    Less,
+    More,
+}
+
+impl Verdict {
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::TooFew => "too few",
+            Verdict::Chance => "may be chance",
+            Verdict::Less => "less",
+            Verdict::More => "more",
+        }
+    }
+}
+
+/// Two groups of numbers, by their medians; `None` for an empty group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compared {
+    pub before: Option<f64>,
+    pub since: Option<f64>,
+    /// What the second group is, against the first.
+    pub verdict: Verdict,
+}
+
+pub fn compare(before: &[f64], since: &[f64]) -> Compared {
+    let (first, second) = (median(&mut before.to_vec()), median(&mut since.to_vec()));
+    let verdict = match (first, second) {
+        (Some(first), Some(second)) if before.len() >= SAMPLE_MIN && since.len() >= SAMPLE_MIN => {
+            match (chance(before, since, (second - first).abs()) < CHANCE_MAX, second < first) {
+                (false, _) => Verdict::Chance,
+                (true, true) => Verdict::Less,
+                (true, false) => Verdict::More,
+            }
+        }
+        _ => Verdict::TooFew,
+    };
+    Compared { before: first, since: second, verdict }
+}
+
+/// How often two random groups of these sizes differ as much.
+fn chance(before: &[f64], since: &[f64], difference: f64) -> f64 {
+    let mut all = [before, since].concat();
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut as_large = 0;
+    for _ in 0..PERMUTATIONS {
+        for last in (1..all.len()).rev() {
+            all.swap(last, below(&mut state, last as u64 + 1) as usize);
+        }
+        let (first, second) = all.split_at(before.len());
+        let medians = median(&mut first.to_vec()).zip(median(&mut second.to_vec()));
+        as_large += usize::from(medians.is_none_or(|(first, second)| (second - first).abs() >= difference));
+    }
+    (as_large + 1) as f64 / (PERMUTATIONS + 1) as f64
+}
+
+/// The next number below `end` (SplitMix64).
+fn below(state: &mut u64, end: u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) % end
+}
+
+fn median(numbers: &mut [f64]) -> Option<f64> {
+    let middle = numbers.len() / 2;
+    let is_even = numbers.len().is_multiple_of(2);
+    if numbers.is_empty() {
+        return None;
+    }
+    let (low, high, _) = numbers.select_nth_unstable_by(middle, f64::total_cmp);
+    let high = *high;
+    match is_even {
+        true => low.iter().copied().max_by(f64::total_cmp).map(|low| (low + high) / 2.0),
+        false => Some(high),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, first: usize, spread: usize) -> Vec<f64> {
+        (0..count).map(|number| (first + number * 7 % spread) as f64).collect()
+    }
+
+    #[test]
+    fn a_clear_difference_is_seen_and_a_small_one_is_not() {
+        let verdict = |before: &[f64], since: &[f64]| compare(before, since).verdict;
+        assert_eq!(verdict(&numbers(40, 20, 10), &numbers(30, 5, 10)), Verdict::Less);
+        assert_eq!(verdict(&numbers(30, 5, 10), &numbers(40, 20, 10)), Verdict::More);
+        assert_eq!(verdict(&numbers(40, 20, 30), &numbers(30, 21, 30)), Verdict::Chance);
+        assert_eq!(verdict(&[0.0; 50], &[0.0; 50]), Verdict::Chance, "no difference at all");
+        assert_eq!(verdict(&numbers(19, 20, 10), &numbers(90, 5, 10)), Verdict::TooFew);
+        assert_eq!(compare(&[], &[1.0]), Compared { before: None, since: Some(1.0), verdict: Verdict::TooFew });
+    }
+
+    #[test]
+    fn the_same_numbers_from_one_source_seldom_differ() {
+        let mut state = 1;
+        let mut draw = |count: usize| (0..count).map(|_| below(&mut state, 100) as f64).collect::<Vec<_>>();
+        let seen = (0..200).filter(|_| compare(&draw(25), &draw(25)).verdict != Verdict::Chance).count();
+        assert!(seen <= 8, "{seen} of 200 pairs seem to differ");
+    }
+
+    #[test]
+    fn medians_are_in_the_middle() {
+        for (numbers, expected) in
+            [(vec![], None), (vec![3.0], Some(3.0)), (vec![9.0, 1.0], Some(5.0)), (vec![9.0, 1.0, 2.0], Some(2.0))]
+        {
+            assert_eq!(median(&mut numbers.clone()), expected, "{numbers:?}");
+        }
+    }
+}

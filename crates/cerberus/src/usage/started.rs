@@ -1,0 +1,162 @@
+//! What getting started took before Cerberus was installed, and since: medians of the person's own sessions.
+
+use std::collections::BTreeMap;
+
+use super::UsedSession;
+use super::beginning::Beginning;
+use super::compare::{Compared, SAMPLE_MIN, compare};
+use crate::report::figures::scale::short;
+
+/// On which side of the installation a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It is known from its transcript alone, and began before the first session of its agent that a hook heard.
+    Before,
+    /// A hook heard it start.
+    Since,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartMeasure {
+    Calls,
+    Reread,
+    Git,
+    Questions,
+    Tokens,
+}
+
+impl StartMeasure {
+    const ALL: [StartMeasure; 5] = [
+        StartMeasure::Calls,
+        StartMeasure::Reread,
+        StartMeasure::Git,
+        StartMeasure::Questions,
+        StartMeasure::Tokens,
+    ];
+
+    pub fn words(self) -> &'static str {
+        match self {
+            StartMeasure::Calls => "tool calls",
+            StartMeasure::Reread => "files read again",
+            StartMeasure::Git => "git status, log, diff",
+            StartMeasure::Questions => "questions to you",
+            StartMeasure::Tokens => "tokens",
+        }
+    }
+
+    /// Its name in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            StartMeasure::Calls => "tool_calls",
+            StartMeasure::Reread => "files_read_again",
+            StartMeasure::Git => "git_looks",
+            StartMeasure::Questions => "questions",
+            StartMeasure::Tokens => "tokens",
+        }
+    }
+
+    /// A median, as people read it.
+    pub fn shown(self, median: Option<f64>) -> String {
+        match (median, self) {
+            (None, _) => "unknown".to_string(),
+            (Some(median), StartMeasure::Tokens) => short(median as u64),
+            (Some(median), _) => format!("{median}"),
+        }
+    }
+
+    fn of(self, beginning: &Beginning) -> Option<f64> {
+        let count = match self {
+            StartMeasure::Calls => beginning.calls as u64,
+            StartMeasure::Reread => beginning.reread as u64,
+            StartMeasure::Git => beginning.git as u64,
+            StartMeasure::Questions => beginning.questions as u64,
+            StartMeasure::Tokens => beginning.tokens?,
+        };
+        Some(count as f64)
+    }
+}
+
+/// The sessions of a project with an agent, or all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Started {
+    /// Project and agent; `None` stands for all sessions.
+    pub of: Option<(String, String)>,
+    pub before: usize,
+    pub since: usize,
+    pub measures: Vec<(StartMeasure, Compared)>,
+}
+
+impl Started {
+    fn new(of: Option<(String, String)>, sessions: &[(Side, Beginning)]) -> Started {
+        let side = |wanted: Side| sessions.iter().filter(move |(side, _)| *side == wanted).map(|(_, found)| found);
+        let numbers = |wanted, measure: StartMeasure| -> Vec<f64> {
+            side(wanted).filter_map(|beginning| measure.of(beginning)).collect()
+        };
+        let measures = StartMeasure::ALL
+            .iter()
+            .map(|measure| (*measure, compare(&numbers(Side::Before, *measure), &numbers(Side::Since, *measure))));
+        Started { of, before: side(Side::Before).count(), since: side(Side::Since).count(), measures: measures.collect() }
+    }
+
+    /// Whether there are enough sessions on both sides to say anything.
+    pub fn is_enough(&self) -> bool {
+        self.before.min(self.since) >= SAMPLE_MIN
+    }
+}
+
+/// All sessions, then every project with every agent, those with most sessions first. Empty if none is known.
+pub fn started(sessions: &[UsedSession]) -> Vec<Started> {
+    let mut all = Vec::new();
+    let mut by_name: BTreeMap<(String, String), Vec<(Side, Beginning)>> = BTreeMap::new();
+    for session in sessions {
+        let Some(counted) = session.side.zip(session.beginning) else { continue };
+        all.push(counted);
+        by_name.entry((session.project.clone(), session.row.agent.clone())).or_default().push(counted);
+    }
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Started> = by_name.into_iter().map(|(of, sessions)| Started::new(Some(of), &sessions)).collect();
+    found.sort_by_key(|one| std::cmp::Reverse((one.before.min(one.since), one.before + one.since)));
+    found.insert(0, Started::new(None, &all));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::compare::Verdict;
+    use crate::usage::gather::tests::used;
+
+    #[test]
+    fn each_project_and_agent_is_compared_and_all_together() {
+        let mut sessions = Vec::new();
+        for number in 0..44 {
+            let mut session = used(&format!("s{number}"), number);
+            let is_since = number % 2 == 1;
+            session.project = if number < 40 { "hydra" } else { "nimbus" }.to_string();
+            session.side = (number != 43).then_some(if is_since { Side::Since } else { Side::Before });
+            let calls = if is_since { 3 } else { 9 } + number as usize % 3;
+            let tokens = (number % 4 == 0).then_some(number as u64);
+            session.beginning = Some(Beginning { calls, tokens, ..Beginning::default() });
+            sessions.push(session);
+        }
+        sessions.push(used("did nothing", 50));
+        let found = started(&sessions);
+        let of = |one: &Started| one.of.as_ref().map(|(project, _)| project.clone());
+        let sizes: Vec<_> = found.iter().map(|one| (of(one), one.before, one.since, one.is_enough())).collect();
+        assert_eq!(
+            sizes,
+            [
+                (None, 22, 21, true),
+                (Some("hydra".to_string()), 20, 20, true),
+                (Some("nimbus".to_string()), 2, 1, false)
+            ]
+        );
+        let verdicts: Vec<Verdict> = found[1].measures.iter().map(|(_, compared)| compared.verdict).collect();
+        use Verdict::{Chance, Less, TooFew};
+        assert_eq!(verdicts, [Less, Chance, Chance, Chance, TooFew], "tokens are known of few");
+        assert_eq!(started(&[]), []);
+    }
+}
