@@ -8,7 +8,7 @@ mod loops;
 #[cfg(not(feature = "loop"))]
 #[path = "no_loops.rs"]
 mod loops;
-mod visible;
+pub mod visible;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
