@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SettingsFile;
 use crate::settings::strict::{self, Extra};
-use crate::settings::{self, EditorPosition, InstallTarget, ProgramVersion, SettingsError, Wiring, diff};
+use crate::settings::{self, EditorPosition, InstallTarget, Part, ProgramVersion, SettingsError, Wiring, diff};
 
 /// Some agents keep more than settings in these files. Real ones are far smaller.
 pub(crate) const SETTINGS_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -129,6 +129,10 @@ pub fn plan_install(
     target: &InstallTarget<'_>,
     repair: Repair,
 ) -> Result<SettingsChange, WiringError> {
+    if !target.has_server && file.parts.iter().all(Part::is_server) {
+        // Nothing of ours belongs into it. Trust in hooks stays.
+        return plan_uninstall(home, agent, &SettingsFile { trusts: None, ..file.clone() });
+    }
     let path = &file.path;
     let before = read(path)?;
     let settings_error = |source| WiringError::Settings { path: path.clone(), source };
@@ -221,10 +225,19 @@ pub fn lock(home: &Home) -> Result<File, WiringError> {
     home.lock(&path).map_err(|source| WiringError::Io { doing: "lock", path, source })
 }
 
-/// Remembers whether the user uninstalled us from this agent.
-pub fn set_uninstalled(home: &Home, agent: Agent, is_uninstalled: bool) -> io::Result<()> {
-    let mark = uninstalled_mark(home, agent);
-    match is_uninstalled {
+/// What the user decided about an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentMark {
+    /// We were uninstalled from it.
+    Uninstalled,
+    /// Our MCP server is not wanted in it.
+    NoServer,
+}
+
+/// Remembers a decision, or that it no longer holds.
+pub fn set_mark(home: &Home, agent: Agent, mark: AgentMark, holds: bool) -> io::Result<()> {
+    let mark = mark_path(home, agent, mark);
+    match holds {
         true => create_dir(&home.backups_dir()).and_then(|()| home.replace(&mark, b"")),
         false => match fs::remove_file(mark) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -233,8 +246,8 @@ pub fn set_uninstalled(home: &Home, agent: Agent, is_uninstalled: bool) -> io::R
     }
 }
 
-pub fn is_uninstalled(home: &Home, agent: Agent) -> bool {
-    uninstalled_mark(home, agent).exists()
+pub fn has_mark(home: &Home, agent: Agent, mark: AgentMark) -> bool {
+    mark_path(home, agent, mark).exists()
 }
 
 /// Removes the backups of the files that are meant. Uninstalling then removes our entries from such a file in place.
@@ -252,8 +265,12 @@ pub fn forget_backups(home: &Home, is_meant: impl Fn(&Path) -> bool) -> io::Resu
     Ok(())
 }
 
-fn uninstalled_mark(home: &Home, agent: Agent) -> PathBuf {
-    home.backups_dir().join(format!("{agent}.uninstalled"))
+fn mark_path(home: &Home, agent: Agent, mark: AgentMark) -> PathBuf {
+    let name = match mark {
+        AgentMark::Uninstalled => "uninstalled",
+        AgentMark::NoServer => "no-mcp",
+    };
+    home.backups_dir().join(format!("{agent}.{name}"))
 }
 
 fn check_syntax(file: &SettingsFile, text: &str) -> Result<(), WiringError> {

@@ -74,6 +74,10 @@ impl Part {
         }
     }
 
+    pub fn is_server(&self) -> bool {
+        matches!(self, Part::Server(_) | Part::TomlServer(_))
+    }
+
     /// The versions of the agent from which on more can be installed.
     fn thresholds(&self) -> impl Iterator<Item = ProgramVersion> {
         let since = if let Part::Hooks(style) = self { style.since } else { &[] };
@@ -106,12 +110,14 @@ pub struct InstallTarget<'a> {
     pub home: Option<&'a str>,
     /// Whether the agent must ask before it uses a tool, for rules of the user or to be told who else is at work.
     pub checks: bool,
+    /// Whether our MCP server is wanted. Without being wanted it is taken out.
+    pub has_server: bool,
 }
 
 impl<'a> InstallTarget<'a> {
     /// This program, for a client of unknown version, with the default data folder.
     pub fn program(command: &'a str) -> InstallTarget<'a> {
-        InstallTarget { command, client: None, home: None, checks: false }
+        InstallTarget { command, client: None, home: None, checks: false, has_server: true }
     }
 }
 
@@ -177,8 +183,10 @@ pub fn install(parts: &[Part], text: &str, target: &InstallTarget<'_>) -> Result
     for part in parts {
         changed = match part {
             Part::Hooks(style) => hooks::install(style, &changed, target)?,
-            Part::Server(style) => servers::install(style, &changed, target)?,
-            Part::TomlServer(list) => toml_server::install(list, &changed, target)?,
+            Part::Server(style) if target.has_server => servers::install(style, &changed, target)?,
+            Part::TomlServer(list) if target.has_server => toml_server::install(list, &changed, target)?,
+            Part::Server(style) => servers::uninstall(style, &changed)?,
+            Part::TomlServer(list) => toml_server::uninstall(list, &changed)?,
             Part::StatusLine { is_wanted } => status_line::install(*is_wanted, &changed, target.command)?,
             Part::Whole(file) => whole::install(file, &changed, target.command)?,
         };
@@ -249,7 +257,8 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
     let versions: BTreeSet<ProgramVersion> = parts.iter().flat_map(Part::thresholds).collect();
     let clients = versions.into_iter().rev().map(Some).chain([None]);
     let checks = check_events(parts).any(|event| wiring.hooks.iter().any(|hook| hook.event == event));
-    let mut targets = clients.map(|client| InstallTarget { command, client, home, checks });
+    let has_server = !wiring.servers.is_empty();
+    let mut targets = clients.map(|client| InstallTarget { command, client, home, checks, has_server });
     targets.any(|target| install(&as_then, before, &target).is_ok_and(|after| after == text))
 }
 

@@ -8,6 +8,9 @@ use super::json::{self, Node, expect_kind};
 use super::program::is_program;
 use super::{InstallTarget, JsonKind, SettingsError, WiredServer, Wiring};
 
+/// What the wiring calls a server that is missing.
+pub const MCP: &str = "mcp";
+
 /// The name of our server in the list.
 pub const NAME: &str = "cerberus";
 
@@ -142,7 +145,7 @@ pub(super) fn installed(style: &ServerStyle, text: &str, wiring: &mut Wiring) ->
         }
     }
     if servers.is_empty() {
-        wiring.missing.push("mcp");
+        wiring.missing.push(MCP);
     }
     wiring.servers.extend(servers);
     Ok(())

@@ -11,7 +11,7 @@ use toml::{Spanned, Table, Value};
 
 use super::json::{self, BOM};
 use super::program::is_program;
-use super::servers::{ARGS, HOME_VARIABLE, NAME};
+use super::servers::{ARGS, HOME_VARIABLE, MCP, NAME};
 use super::{InstallTarget, SettingsError, TEXT_MAX_BYTES, WiredServer, Wiring};
 
 const ENV: &str = "env";
@@ -149,7 +149,7 @@ pub(super) fn uninstall(list: &str, text: &str) -> Result<String, SettingsError>
 pub(super) fn installed(list: &str, text: &str, wiring: &mut Wiring) -> Result<(), SettingsError> {
     let ours = find_ours(list, parse(text)?.get_ref());
     if ours.is_empty() {
-        wiring.missing.push("mcp");
+        wiring.missing.push(MCP);
     }
     let wired = |server: OurServer| WiredServer { command: server.program, home: server.home };
     wiring.servers.extend(ours.into_iter().map(wired));
@@ -259,7 +259,7 @@ mod tests {
     use crate::settings::{EditorPosition, InstallTarget, Part, WiredServer, install, installed, uninstall};
 
     const COMMAND: InstallTarget<'_> =
-        InstallTarget { command: "/opt/bin/cerberus", client: None, home: None, checks: false };
+        InstallTarget { command: "/opt/bin/cerberus", client: None, home: None, checks: false, has_server: true };
     const PARTS: [Part; 1] = [Part::TomlServer("mcp_servers")];
     const BLOCK: &str = "[mcp_servers.cerberus]\ncommand = \"/opt/bin/cerberus\"\nargs = [\"mcp\"]\n";
 

@@ -1,6 +1,6 @@
 use std::env;
 
-use cerberus_agents::install::wiring::{self, Repair, SettingsChange, WiringError};
+use cerberus_agents::install::wiring::{self, AgentMark, Repair, SettingsChange, WiringError};
 use cerberus_agents::install::{self, InstallScope, Profile, SettingsFile, Surroundings, versions};
 use cerberus_agents::names;
 use cerberus_agents::settings::{InstallTarget, Part, ProgramVersion, depends_on_version};
@@ -15,7 +15,7 @@ use crate::render;
 
 /// Install Cerberus into the agents on this machine
 ///
-/// Merges its hooks and its MCP server into the settings of every agent found. Order, comments and everything else in a
+/// Merges its hooks and its MCP server, which costs 401 tokens per session, into the settings of every agent found. Order, comments and everything else in a
 /// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely
 /// is left alone. Running the command again changes nothing, unless an agent was upgraded: then it adds what the new
 /// version supports.
@@ -32,6 +32,15 @@ pub struct InstallArgs {
     /// Also show a status line where the agent has one; one that you already have is kept and shown first
     #[arg(long)]
     pub(super) statusline: bool,
+
+    /// Only hooks, which capture and tell everything; the MCP server is left out, and taken out if it is there. Later
+    /// installations leave it out too, until one with --mcp
+    #[arg(long, conflicts_with = "mcp")]
+    pub(super) no_mcp: bool,
+
+    /// Add the MCP server again after --no-mcp
+    #[arg(long)]
+    pub(super) mcp: bool,
 }
 
 /// Remove Cerberus from the agents' settings
@@ -88,7 +97,8 @@ impl InstallArgs {
         let repair = if self.repair_json { Repair::Yes } else { Repair::No };
         let plan = |profile: &'static Profile, file: &SettingsFile, client: Option<ProgramVersion>| {
             let checks = needs_hook(context, profile.agent);
-            let target = InstallTarget { command: &command, client, home: home.as_deref(), checks };
+            let has_server = self.wants_server(context, profile);
+            let target = InstallTarget { command: &command, client, home: home.as_deref(), checks, has_server };
             wiring::plan_install(&context.home, profile.agent, file, &target, repair)
         };
         let clients: Vec<_> =
@@ -97,11 +107,20 @@ impl InstallArgs {
         let _lock = if selection.dry_run { None } else { Some(wiring::lock(&context.home).hint(WRITABLE)?) };
         let mut outcomes = selection.plan(&surroundings, profiles.iter().copied().zip(clients), plan)?;
         outcomes.retain(|outcome| !outcome.file.parts.is_empty());
+        // A file that is only for the server, where there is none and none is wanted.
+        let is_idle = |outcome: &FileOutcome| outcome.change.as_ref().is_ok_and(SettingsChange::is_none);
+        let is_for_server = |outcome: &FileOutcome| outcome.file.parts.iter().all(Part::is_server);
+        outcomes.retain(|outcome| {
+            self.wants_server(context, outcome.profile) || !is_for_server(outcome) || !is_idle(outcome)
+        });
         selection.apply(context, &mut outcomes, plan);
-        selection.report(context, &outcomes, &command);
+        selection.report(context, &outcomes, &command, |profile| self.wants_server(context, profile));
         if !selection.dry_run {
             for profile in &profiles {
-                wiring::set_uninstalled(&context.home, profile.agent, false).hint(WRITABLE)?;
+                let marks = [(AgentMark::Uninstalled, false), (AgentMark::NoServer, !self.wants_server(context, profile))];
+                for (mark, holds) in marks {
+                    wiring::set_mark(&context.home, profile.agent, mark, holds).hint(WRITABLE)?;
+                }
             }
         }
         if !context.json && !selection.dry_run {
@@ -113,6 +132,10 @@ impl InstallArgs {
             false => "fix the files, then run `cerberus install` again",
         };
         all_succeeded(&outcomes, hint)
+    }
+
+    fn wants_server(&self, context: &Context, profile: &Profile) -> bool {
+        self.mcp || !self.no_mcp && !wiring::has_mark(&context.home, profile.agent, AgentMark::NoServer)
     }
 }
 
@@ -130,11 +153,12 @@ impl UninstallArgs {
         let mut outcomes = selection.plan(&surroundings, named.iter().map(|profile| (*profile, None)), plan)?;
         selection.apply(context, &mut outcomes, plan);
         for profile in named.iter().filter(|profile| has_home && selection.is_wanted(profile, &surroundings)) {
-            let _ = wiring::set_uninstalled(&context.home, profile.agent, true);
+            let _ = wiring::set_mark(&context.home, profile.agent, AgentMark::Uninstalled, true);
+            let _ = wiring::set_mark(&context.home, profile.agent, AgentMark::NoServer, false);
         }
         // Files without entries of ours are not reported.
         outcomes.retain(|outcome| !outcome.change.as_ref().is_ok_and(SettingsChange::is_none));
-        selection.report(context, &outcomes, "");
+        selection.report(context, &outcomes, "", |_| true);
         if !context.json && outcomes.is_empty() {
             render::line("Cerberus was not found in the agents' settings");
         }
@@ -210,7 +234,13 @@ impl SelectionArgs {
         }
     }
 
-    fn report(&self, context: &Context, outcomes: &[FileOutcome], command: &str) {
+    fn report(
+        &self,
+        context: &Context,
+        outcomes: &[FileOutcome],
+        command: &str,
+        has_server: impl Fn(&Profile) -> bool,
+    ) {
         if context.json {
             let agents: Vec<Value> = outcomes.iter().map(|outcome| self.as_json(outcome, command)).collect();
             return render::json(&json!({ "agents": agents }));
@@ -224,8 +254,12 @@ impl SelectionArgs {
                 }
                 Ok(change) => change,
             };
+            let is_added = |part: &&Part| part.is_added() && (has_server(profile) || !part.is_server());
             let mut parts: Vec<String> =
-                file.parts.iter().filter(|part| part.is_added()).map(|part| part.describe(*client)).collect();
+                file.parts.iter().filter(is_added).map(|part| part.describe(*client)).collect();
+            if parts.is_empty() && !has_server(profile) {
+                parts.push("without the MCP server".to_string());
+            }
             parts.extend(file.trusts.as_ref().filter(|_| parts.is_empty()).map(|_| "trust in hooks".to_string()));
             let parts = parts.join(", ");
             match (change.is_none(), self.dry_run) {

@@ -11,6 +11,7 @@ use cerberus_store::view::Store;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::commands::standup::{self, StandupFilter};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -41,6 +42,11 @@ pub struct LogArgs {
     /// Only sessions that left a test or a command failing
     #[arg(long)]
     failing: bool,
+
+    /// For a standup: what was asked, done, decided and committed yesterday, or on the last day before with work, and
+    /// what is open now. By project, as text to paste; without private projects
+    #[arg(long, conflicts_with_all = ["words", "limit", "since", "file", "failing"])]
+    yesterday: bool,
 }
 
 /// Filters that `log` and `search` share.
@@ -151,6 +157,9 @@ pub const SHOWN: usize = 10;
 
 impl LogArgs {
     pub fn run(self, context: &Context) -> Result<()> {
+        if self.yesterday {
+            return self.standup(context);
+        }
         let mut store = context.swept_store()?;
         let filter = LogFilter {
             projects: self.only.projects(context, &store)?.0,
@@ -180,6 +189,13 @@ impl LogArgs {
         }
         page::page(&screen, &lines);
         Ok(())
+    }
+
+    fn standup(self, context: &Context) -> Result<()> {
+        context.require_privacy_rules()?;
+        let store = context.swept_store()?;
+        let projects = self.only.projects(context, &store)?.0;
+        standup::print_last_day(context, &store, &StandupFilter { projects, agent: self.only.agent })
     }
 
     fn nothing(&self, store: &Store, context: &Context) -> Result<String> {

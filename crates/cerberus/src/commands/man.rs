@@ -51,7 +51,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("resume", &[("cerberus resume 20260122-13 --print", "Only show the command.")]),
     ("record", &[("cerberus record decision \"use WAL\" --why \"readers must not wait\"", "Record a decision.")]),
-    ("learn", &[("cerberus learn \"use pnpm\" --scope project", "A rule for this project.")]),
+    (
+        "learn",
+        &[
+            ("cerberus learn \"use pnpm\"", "A rule for this project."),
+            ("cerberus learn \"answer briefly\" --everywhere", "For all projects."),
+        ],
+    ),
     ("forget", &[("cerberus forget --path 'secrets/**' --dry-run", "Show what would be forgotten.")]),
     ("import", &[("cerberus import", "Everything that the agents on this machine keep.")]),
     ("pause", &[("cerberus pause --for 2h", "Store nothing for two hours.")]),

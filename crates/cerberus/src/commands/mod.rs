@@ -50,6 +50,7 @@ mod scan;
 pub mod search;
 mod session;
 mod show;
+mod standup;
 pub mod stats;
 mod status;
 mod statusline;

@@ -80,10 +80,11 @@ impl Command {
             // They start what an agent can start itself, and give it nothing more.
             Command::Run(_) | Command::Resume(ResumeArgs { .. }) => Anyone,
             // Agents are asked to install things. It adds our own entries and keeps the others.
-            Command::Install(InstallArgs { selection, repair_json: true, statusline: _ }) => {
+            Command::Install(InstallArgs { selection, repair_json: true, statusline: _, no_mcp: _, mcp: _ }) => {
                 unless(selection.dry_run, only("repair a settings file", "it changes more than our own entries"))
             }
-            Command::Install(InstallArgs { selection: _, repair_json: false, statusline: _ }) => Anyone,
+            // Without the server, hooks still record and check everything.
+            Command::Install(InstallArgs { selection: _, repair_json: false, statusline: _, no_mcp: _, mcp: _ }) => Anyone,
             Command::Uninstall(UninstallArgs { selection: SelectionArgs { dry_run, agents: _, scope: _ } }) => {
                 unless(*dry_run, only("uninstall Cerberus", "nothing would be recorded or checked any more"))
             }

@@ -6,6 +6,7 @@ use cerberus_os::platform::set_mode;
 use cerberus_os::replace::{is_writable, replace};
 use serde_json::json;
 
+use crate::commands::standup;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::platform::OPENER;
@@ -33,11 +34,19 @@ pub struct ReportArgs {
     /// Leave out titles, requests, open points and memories, so that it can be shared
     #[arg(long)]
     no_prompts: bool,
+
+    /// Print the last seven days as text to paste instead: by project, what was asked, done, decided and committed, and
+    /// what is open now
+    #[arg(long, conflicts_with_all = ["open", "output", "no_prompts"])]
+    week: bool,
 }
 
 impl ReportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         context.require_privacy_rules()?;
+        if self.week {
+            return standup::print_week(context, &context.swept_store()?);
+        }
         let output = self.output.as_ref().map(|file| absolute(context, file)).transpose()?;
         let config = context.config()?;
         let store = context.swept_store()?;

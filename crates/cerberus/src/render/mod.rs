@@ -12,6 +12,7 @@ pub mod overview;
 pub mod page;
 pub mod progress;
 pub mod sessions;
+pub mod standup;
 pub mod style;
 pub mod time;
 pub mod usage;

@@ -7,15 +7,25 @@ use super::style::{Line, Screen, ascii};
 
 /// Prints the lines. If they are more than the screen has, they go through the user's pager.
 pub fn page(screen: &Screen, lines: &[Line]) {
-    let text: String =
-        lines.iter().map(|line| line.clone().cut(screen.room()).shown(screen.is_colored) + "\n").collect();
-    let shows_it = screen.rows.is_none() || screen.is_utf8;
-    let text = if shows_it { text } else { text.chars().map(ascii).collect() };
+    let text: String = lines.iter().map(|line| shown(screen, line) + "\n").collect();
     let is_long = screen.rows.is_some_and(|rows| lines.len() >= rows);
     if is_long && !is_run_by_agent() && through_pager(&text) {
         return;
     }
     let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Prints one line of something that happens now.
+pub fn print(screen: &Screen, line: &Line) {
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "{}", shown(screen, line));
+    let _ = out.flush();
+}
+
+fn shown(screen: &Screen, line: &Line) -> String {
+    let text = line.clone().cut(screen.room()).shown(screen.is_colored);
+    let shows_it = screen.rows.is_none() || screen.is_utf8;
+    if shows_it { text } else { text.chars().map(ascii).collect() }
 }
 
 /// Nobody presses a key there.

@@ -77,6 +77,17 @@ impl LocalTime {
         date_of(day).to_string()
     }
 
+    /// `Tue 17 Nov 2026`, of a day counted from 1970-01-01.
+    pub fn weekday_of(&self, day: i64) -> String {
+        format!("{} {}", weekday(date_of(day).weekday()), self.date_of(day))
+    }
+
+    /// When a day, counted from 1970-01-01, begins in the user's zone.
+    pub fn start_of(&self, day: i64) -> Timestamp {
+        let start = self.zone.to_ambiguous_zoned(date_of(day).to_datetime(jiff::civil::Time::midnight())).compatible();
+        start.map_or(Timestamp::EPOCH, |start| Timestamp::from_millis(start.timestamp().as_millisecond()))
+    }
+
     /// `Nov`, of a day counted from 1970-01-01.
     pub fn month_of(&self, day: i64) -> &'static str {
         month(date_of(day).month())
@@ -197,6 +208,8 @@ mod tests {
         assert_eq!(day("2026-11-15T22:00:00Z"), 20_773, "it is the next day there");
         assert_eq!((here.date_of(20_773).as_str(), here.month_of(20_773)), ("16 Nov 2026", "Nov"));
         assert_eq!(here.date_of(i64::MAX), "1 Jan 1970");
+        assert_eq!(here.weekday_of(20_773), "Mon 16 Nov 2026");
+        assert_eq!(here.start_of(20_773), Timestamp::parse("2026-11-15T22:00:00Z").unwrap());
     }
 
     #[test]

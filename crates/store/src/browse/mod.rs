@@ -7,4 +7,5 @@ pub mod overview;
 pub mod page;
 pub mod proposals;
 pub mod search;
+pub mod standup;
 pub mod told;

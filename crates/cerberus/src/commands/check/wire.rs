@@ -57,7 +57,8 @@ pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
                 }
                 let home = wired.servers.iter().find_map(|server| server.home.clone());
                 let client = client(profile, &surroundings, scope);
-                let target = InstallTarget { command: &command, client, home: home.as_deref(), checks };
+                let has_server = !wired.servers.is_empty();
+                let target = InstallTarget { command: &command, client, home: home.as_deref(), checks, has_server };
                 let made = wiring::plan_install(&context.home, profile.agent, &file, &target, Repair::No);
                 let problem = made.and_then(|change| change.apply(&context.home)).err().map(|error| error.to_string());
                 let afterwards = profile.afterwards.filter(|_| checks);

@@ -2,8 +2,9 @@ use std::path::{Path, PathBuf};
 
 use cerberus_agents::before::{self, HookRefusal};
 use cerberus_agents::install::versions::{self, AgentProgram};
-use cerberus_agents::install::wiring::{self, WiringError};
+use cerberus_agents::install::wiring::{self, AgentMark, WiringError};
 use cerberus_agents::install::{self, HookTrust, InstallScope, Profile, Surroundings};
+use cerberus_agents::settings::servers::MCP;
 use cerberus_agents::settings::{ProgramVersion, Wiring, check_events};
 use cerberus_store::view::Store;
 
@@ -42,7 +43,7 @@ fn check(
     let programs = versions::programs(profile, surroundings);
     let subject = Subject { context, surroundings, profile, client: versions::oldest(&programs) };
     let mut said = describe(&programs);
-    let is_uninstalled = wiring::is_uninstalled(&context.home, profile.agent);
+    let is_uninstalled = wiring::has_mark(&context.home, profile.agent, AgentMark::Uninstalled);
     let mut scopes = Vec::new();
     for scope in InstallScope::ALL {
         match subject.wired(scope) {
@@ -129,11 +130,12 @@ impl Subject<'_> {
     /// Everything installed in the files of a scope.
     fn wired(&self, scope: InstallScope) -> Result<Wiring, WiringError> {
         let mut all = Wiring::default();
+        let has_server = !wiring::has_mark(&self.context.home, self.profile.agent, AgentMark::NoServer);
         for file in (self.profile.files)(self.surroundings, scope) {
             let found = wiring::wiring(&file, self.client)?;
             all.hooks.extend(found.hooks);
             all.servers.extend(found.servers);
-            all.missing.extend(found.missing);
+            all.missing.extend(found.missing.into_iter().filter(|missing| has_server || *missing != MCP));
         }
         Ok(all)
     }

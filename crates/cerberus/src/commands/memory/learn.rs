@@ -1,5 +1,5 @@
 use cerberus_recall::learn::exchange::CONTENT_BYTES_MAX;
-use cerberus_record::memory::MemoryStatus;
+use cerberus_record::memory::{MemoryStatus, Scope};
 use cerberus_record::source::MemorySource;
 use cerberus_store::memory::change::LearnResult;
 use cerberus_store::sessions::caller::CalledBy;
@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
 
-/// Remember a rule, a preference or any other short text for later sessions
+/// Remember a rule, a preference or any other short text for later sessions of this project
 ///
-/// A memory that contradicts an older one of the same scope replaces it; the older one is kept and shown as superseded.
+/// With --everywhere, for the sessions of all projects. A memory that contradicts an older one of the same scope replaces it; the older one is kept and shown as superseded.
 /// If an agent runs this command, the text is only proposed, for this project, and replaces nothing.
 #[derive(clap::Args)]
 pub struct MemoryLearnArgs {
@@ -25,8 +25,12 @@ pub struct MemoryLearnArgs {
     pub category: String,
 
     /// Where it applies: universal, language:NAME, project:NAME, or project (this one)
-    #[arg(long, value_name = "SCOPE", default_value = "universal")]
+    #[arg(long, value_name = "SCOPE", default_value = "project")]
     pub scope: ScopeArgument,
+
+    /// In all projects; the same as --scope universal
+    #[arg(long, conflicts_with = "scope")]
+    pub everywhere: bool,
 }
 
 /// The result, as it is printed.
@@ -51,6 +55,7 @@ impl From<&LearnResult> for LearnedMemory {
 
 impl MemoryLearnArgs {
     pub fn run(self, context: &Context) -> Result<()> {
+        let place = self.place(context);
         let learned = self.learn(context, None)?;
         if context.json {
             render::json(&json!(LearnedMemory::from(&learned)));
@@ -58,13 +63,26 @@ impl MemoryLearnArgs {
         }
         let id = &learned.id;
         render::line(&match (learned.is_new, learned.status) {
-            (true, MemoryStatus::Approved) => format!("learned {id}"),
+            (true, MemoryStatus::Approved) => format!("learned {id}, {place}"),
             (true, _) => format!("proposed {id}; it is told once the user approves it: cerberus memory approve {id}"),
             (false, MemoryStatus::Approved) => format!("already known: {id}"),
             (false, status) => format!("already {}: {id}", status.word()),
         });
         super::print_superseded(&learned.supersedes);
         Ok(())
+    }
+
+    fn scope(&self) -> ScopeArgument {
+        if self.everywhere { ScopeArgument::Given(Scope::Universal) } else { self.scope.clone() }
+    }
+
+    /// Where the memory is told, and how to have it told elsewhere.
+    fn place(&self, context: &Context) -> String {
+        match self.scope().resolve(&context.located().name) {
+            Scope::Universal => "for all projects".to_string(),
+            Scope::Language(name) => format!("for {name} in all projects"),
+            Scope::Project(name) => format!("for {name}; --everywhere learns for all projects"),
+        }
     }
 
     /// `source` is given if it is not the user who runs this command.
@@ -85,7 +103,7 @@ impl MemoryLearnArgs {
         if let Some(source) = source {
             return super::changed(keeper.suggest(&mut store, &self.text, &self.category, source));
         }
-        let scope = self.scope.resolve(&located.name);
+        let scope = self.scope().resolve(&located.name);
         keeper.learn(&mut store, &self.text, &self.category, &scope).map_err(CommandFailure::from)
     }
 }

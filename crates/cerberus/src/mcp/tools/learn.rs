@@ -28,9 +28,10 @@ impl ToolParameters for MemoryLearn {
     type Answer = LearnedMemory;
 
     fn call(self, context: &Context) -> Result<LearnedMemory> {
-        let scope = scope(self.scope.as_deref().unwrap_or("universal"))?;
+        let scope = scope(self.scope.as_deref().unwrap_or("project"))?;
         let category = self.category.unwrap_or_else(|| "rule".to_string());
-        let learned = MemoryLearnArgs { text: self.text, category, scope }.learn(context, Some(MemorySource::Mcp))?;
+        let learned = MemoryLearnArgs { text: self.text, category, scope, everywhere: false };
+        let learned = learned.learn(context, Some(MemorySource::Mcp))?;
         Ok(LearnedMemory::from(&learned))
     }
 }
