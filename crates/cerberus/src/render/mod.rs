@@ -11,9 +11,11 @@ pub mod memory;
 pub mod overview;
 pub mod page;
 pub mod progress;
+pub mod session_page;
 pub mod sessions;
 pub mod style;
 pub mod time;
+pub mod words;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};

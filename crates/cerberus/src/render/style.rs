@@ -30,6 +30,10 @@ pub enum Style {
     Heading,
     /// Something is wrong. Always together with a sign or a word.
     Bad,
+    /// A session that is at work. Always together with a sign.
+    Live,
+    /// The name of a project.
+    Project,
     /// What a search found.
     Match,
     /// What is selected.
@@ -44,6 +48,8 @@ impl Style {
             Style::Faint => "2",
             Style::Heading => "36",
             Style::Bad => "31",
+            Style::Live => "32",
+            Style::Project => "35",
             Style::Match => "1;4",
             Style::Chosen => "7",
         }
@@ -129,6 +135,18 @@ impl Line {
         }
         out.trim_end().to_string()
     }
+}
+
+/// The end of a path that fits into `columns`, with a sign that something is missing.
+pub fn end_of_path(path: &str, columns: usize) -> String {
+    if path.width() <= columns {
+        return path.to_string();
+    }
+    let ends = path.char_indices().map(|(at, _)| &path[at..]);
+    let fitting: Vec<&str> = ends.filter(|end| end.width() < columns).collect();
+    // Whole names are easier to read.
+    let whole = fitting.iter().find(|end| end.starts_with(['/', '\\'])).or(fitting.first());
+    format!("…{}", whole.copied().unwrap_or_default())
 }
 
 /// The longest beginning of `text` that fits into `columns`.
@@ -270,6 +288,14 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
         assert_eq!(wrapped("a\n\nb\n\n", 9), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn a_long_path_keeps_its_end() {
+        assert_eq!(end_of_path("src/store.rs", 12), "src/store.rs");
+        assert_eq!(end_of_path("crates/store/src/view/fold.rs", 16), "…/view/fold.rs");
+        assert_eq!(end_of_path("averylongnamewithoutfolders.rs", 10), "…olders.rs");
+        assert_eq!(end_of_path("資料/登録/修復.rs", 9), "…/修復.rs");
     }
 
     #[test]
