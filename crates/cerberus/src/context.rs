@@ -215,7 +215,7 @@ impl Context {
 
     /// The user's settings.
     pub fn config(&self) -> Result<Config> {
-        config::load(&self.home).hint("fix or remove the line; README.md lists the settings")
+        config::load(&self.home).hint("fix or remove the line; `cerberus doctor` says when the file is valid")
     }
 
     /// Why the settings cannot be used, and what that means until they are fixed.

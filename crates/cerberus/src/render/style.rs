@@ -14,6 +14,8 @@ use crate::platform::{self, StandardStream};
 /// Lines are not made longer than this, so that they stay readable.
 const COLUMNS_MAX: usize = 200;
 const COLUMNS_MIN: usize = 40;
+/// A message of several sentences is read best in lines that are not longer.
+const MESSAGE_COLUMNS_MAX: usize = 100;
 /// If the output is not a terminal and `COLUMNS` is not set.
 const COLUMNS_ELSEWHERE: usize = 120;
 
@@ -216,6 +218,13 @@ impl Screen {
         let texts = wrapped(&text.replace('\n', " "), self.room().saturating_sub(LABEL_COLUMNS));
         let label = |at: usize| Line::new().faint(if at == 0 { label } else { "" }).pad(LABEL_COLUMNS);
         texts.into_iter().enumerate().map(|(at, text)| label(at).plain(text)).collect()
+    }
+
+    /// How wide messages may be; `None` if nobody reads them on a screen.
+    pub fn stderr_columns() -> Option<usize> {
+        let size = platform::terminal_size(StandardStream::Error).filter(|size| size.columns > 0);
+        size.filter(|_| std::io::stderr().is_terminal())
+            .map(|size| usize::from(size.columns).clamp(COLUMNS_MIN, MESSAGE_COLUMNS_MAX))
     }
 
     pub fn of_stdout() -> Screen {
