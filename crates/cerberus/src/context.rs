@@ -14,6 +14,8 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_record::time::{NotATime, Timestamp};
 use cerberus_store::browse::find;
+use cerberus_store::browse::page::Page;
+use cerberus_store::browse::told::{self, BriefSettings, ToldText};
 use cerberus_store::config::{self, ApiKey, Config, ConfigError};
 use cerberus_store::erase::retention;
 use cerberus_store::memory::change::MemoryWriter;
@@ -213,7 +215,7 @@ impl Context {
 
     /// The user's settings.
     pub fn config(&self) -> Result<Config> {
-        config::load(&self.home).hint("fix or remove the line; README.md lists the settings")
+        config::load(&self.home).hint("fix or remove the line; `cerberus doctor` says when the file is valid")
     }
 
     /// Why the settings cannot be used, and what that means until they are fixed.
@@ -277,6 +279,20 @@ impl Context {
         Ok(store)
     }
 }
+impl Context {
+    /// The words of what the session of a page was told.
+    pub fn told_texts(&self, store: &Store, page: &Page) -> Result<Vec<ToldText>> {
+        let config = self.config().unwrap_or_default();
+        let settings = BriefSettings {
+            session_tokens: config.brief.session_tokens,
+            format: config.summary.format(),
+            reminder: config.brief.reminder,
+            folders: &user_folders(),
+        };
+        Ok(told::texts(store, page, &settings, self.clock.now)?)
+    }
+}
+
 /// The only session of a list; `text` is what was asked for.
 pub fn the_one(mut found: Vec<SessionRow>, text: &str) -> Result<SessionRow> {
     match (found.pop(), found.as_slice()) {

@@ -8,7 +8,8 @@ use cerberus_archive::search::{FoundPassage, PassageQuery};
 use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text::line;
 use cerberus_record::id::SessionId;
-use cerberus_store::browse::search::{SearchHit, SearchQuery};
+use cerberus_record::time::Timestamp;
+use cerberus_store::browse::search::{self, SearchHit, SearchQuery};
 use cerberus_store::sessions::caller;
 use cerberus_store::view::{SessionRow, Store};
 
@@ -17,6 +18,9 @@ use crate::failure::Result;
 
 /// How many results of one session are shown.
 const PER_SESSION_MAX: usize = 3;
+
+/// Of so many sessions the text is shown beside the list.
+const SESSIONS_MAX: usize = 50;
 
 /// How many more passages are read than shown.
 const SPARE: usize = 4;
@@ -117,28 +121,37 @@ pub fn added(
 }
 
 /// The session that asks, and when it was asked: its question is no answer.
-fn this_turn(context: &Context, store: &Store) -> Result<Option<(i64, cerberus_record::time::Timestamp)>> {
+fn this_turn(context: &Context, store: &Store) -> Result<Option<(i64, Timestamp)>> {
     let Some(row) = caller::own_session(store)? else { return Ok(None) };
     let Some(session) = store.sessions_at(&[row], context.clock.now)?.pop() else { return Ok(None) };
     let asked_at = store.last_turn(&session, context.clock.now)?.map(|turn| turn.prompted);
     Ok(Some((row, asked_at.unwrap_or(session.started_at))))
 }
 
-/// The sessions with a passage that has the words, and that passage.
-pub fn by_session(context: &Context, store: &Store, text: &str) -> Result<HashMap<i64, String>> {
+/// Where the words of a search are in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundText {
+    pub kind: String,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// The sessions that have the words, and of each the text that has them best. A title needs no showing.
+pub fn by_session(context: &Context, store: &mut Store, text: &str) -> Result<HashMap<i64, FoundText>> {
     let query = SearchQuery {
         text,
-        limit: 50,
+        limit: SESSIONS_MAX * PER_SESSION_MAX,
         projects: &[],
         scopes: &[],
         agent: None,
         kind: None,
-        since: cerberus_record::time::Timestamp::EPOCH,
+        since: Timestamp::EPOCH,
     };
+    let hits = search::search(store, &query, context.clock.now, |_, _| {})?;
     let mut found = HashMap::new();
-    for hit in find(context, store, &query, None)? {
-        if let Some(session) = hit.session {
-            found.entry(session.row).or_insert(hit.snippet);
+    for hit in added(context, store, &query, None, hits)? {
+        if let Some(session) = hit.session.filter(|_| hit.kind != "title") {
+            found.entry(session.row).or_insert(FoundText { kind: hit.kind, text: hit.text, at: hit.at });
         }
     }
     Ok(found)

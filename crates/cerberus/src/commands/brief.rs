@@ -7,7 +7,7 @@ use cerberus_agents::install::Surroundings;
 use cerberus_os::outside;
 use cerberus_recall::brief::rank::weights::LEARNED_MIN;
 use cerberus_recall::brief::usage::ToldFileUsage;
-use cerberus_recall::brief::{BriefLine, CHARS_MAX};
+use cerberus_recall::brief::{BriefLine, CHARS_MAX, DroppedLine};
 use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
@@ -26,7 +26,10 @@ use super::stats;
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::page;
+use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::LocalTime;
+use crate::render::words;
 
 /// Show what the next session would be told
 #[derive(clap::Args)]
@@ -91,10 +94,35 @@ impl BriefArgs {
             render::json(&as_json(&briefing, budget.both_tokens));
         } else if self.explain {
             explain(context, &briefing, budget.both_tokens, self.has_prompt())?;
-        } else if !briefing.brief.text.is_empty() {
+        } else if briefing.brief.text.is_empty() {
+            render::talk(&self.nothing(&briefing));
+        } else {
             render::block(&briefing.brief.text);
+            self.tell_left_out(&briefing);
         }
         Ok(())
+    }
+
+    /// Why nothing would be told.
+    fn nothing(&self, briefing: &Briefing) -> String {
+        match self.budget.filter(|_| !briefing.brief.dropped.is_empty()) {
+            Some(tokens) => format!("nothing fits into {tokens} tokens; without --budget, more does"),
+            None => format!(
+                "a session in {} would be told nothing yet: `cerberus import` reads past sessions, `cerberus record` and \
+                 `cerberus learn` add what it should know",
+                briefing.project
+            ),
+        }
+    }
+
+    /// A budget that somebody chose may be too small.
+    fn tell_left_out(&self, briefing: &Briefing) {
+        let is_over = |line: &&DroppedLine| line.reason.contains("budget");
+        let count = briefing.brief.dropped.iter().filter(is_over).count();
+        if let Some(tokens) = self.budget.filter(|_| count > 0) {
+            let lines = render::counted(count, "line does", "lines do");
+            render::talk(&format!("{lines} not fit into {tokens} tokens; --explain lists what was left out"));
+        }
     }
 
     pub fn briefing(&self, context: &Context) -> Result<Briefing> {
@@ -223,46 +251,78 @@ fn usefulness(usage: &ToldFileUsage, item: &BriefLine) -> String {
     }
 }
 
+/// The lines in words, each with why it is told.
 fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_prompt: bool) -> Result<()> {
     let brief = &briefing.brief;
     let (store, located) = (context.store()?, context.located());
     let projects = joined(&store, &located, context.clock.now)?.ids;
     let usage = usage::of_projects(&store, &projects, context.clock.now)?.files;
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
+    let (screen, local) = (Screen::of_stdout(), LocalTime::new(context.clock.now));
+    let mut page = ExplainedLines { screen: &screen, local: &local, lines: Vec::new() };
     let summary = format!("{} of {budget_tokens} tokens, {}", brief.tokens, render::count(sessions.len(), "session"));
-    render::line(&format!("proj:{}  ({summary})", briefing.project));
+    page.lines.push(Line::of(Style::Project, briefing.project.clone()).faint(format!("  ({summary})")));
     if has_prompt && store.gain_of_doubling(&projects, context.clock.now)? >= LEARNED_MIN {
-        render::line(
-            "The prompt counts double: past sessions would have been told more of the files that they edited.",
-        );
+        let doubled =
+            "The prompt counts double: past sessions would have been told more of the files that they edited.";
+        page.text(doubled, Style::Plain);
     }
-    let width = brief.items.iter().map(|item| item.told().chars().count()).max().unwrap_or(0).min(60);
     for rule in &brief.rules {
-        render::line(&format!("{:width$}  {:>3} tokens  told again after a compaction", rule.code, rule.tokens));
+        page.told(&rule.code, rule.tokens, "told again after a compaction");
     }
     for item in &brief.memories {
-        render::line(&format!("{:width$}  {:>3} tokens  {} ({})", item.code, item.tokens, item.why, item.id));
+        page.told(&item.code, item.tokens, &format!("{} ({})", item.why, item.id));
     }
     if let Some(SummarizedSession { session, row }) = &briefing.summary {
-        render::line(&format!(
-            "{}  summary of {session}, written {} by {}",
-            row.text,
-            LocalTime::new(context.clock.now).when(row.at),
-            row.provider
-        ));
+        page.text(&row.text, Style::Plain);
+        page.text(&format!("summary of {session}, written {} by {}", local.when(row.at), row.provider), Style::Faint);
     }
     for item in &brief.items {
-        let why = format!("{}{}", item.why(), usefulness(&usage, item));
-        render::line(&format!("{:width$}  {:>3} tokens  {why}", item.told(), item.tokens));
+        page.told(&item.told(), item.tokens, &format!("{}{}", item.why(), usefulness(&usage, item)));
     }
     if !brief.dropped.is_empty() {
-        render::line("");
-        render::line(&format!("Left out ({}):", brief.dropped.len()));
-        brief.dropped.iter().for_each(|dropped| render::line(&format!("{:width$}  {}", dropped.code, dropped.reason)));
+        page.lines.push(Line::new());
+        page.lines.push(Line::of(Style::Heading, format!("Left out ({})", brief.dropped.len())));
+        brief.dropped.iter().for_each(|dropped| page.dropped(&dropped.code, &dropped.reason));
     }
     if usage.told > 0 {
-        render::line("");
-        render::line(&stats::files_line(&usage));
+        page.lines.push(Line::new());
+        page.text(&stats::files_line(&usage), Style::Plain);
     }
+    page::page(&screen, &page.lines);
     Ok(())
+}
+
+/// What is printed of an explained brief.
+struct ExplainedLines<'a> {
+    screen: &'a Screen,
+    local: &'a LocalTime,
+    lines: Vec<Line>,
+}
+
+const LABEL_COLUMNS: usize = 12;
+
+impl ExplainedLines<'_> {
+    fn told(&mut self, line: &str, tokens: usize, why: &str) {
+        self.labelled(words::told(line), words::without_code(line), Style::Plain);
+        let why = format!("{}, {}", render::count(tokens, "token"), self.local.in_words(why));
+        self.labelled("", why.trim_end_matches(", "), Style::Faint);
+    }
+
+    fn dropped(&mut self, line: &str, reason: &str) {
+        let text = format!("{}: {}", words::without_code(line), self.local.in_words(reason));
+        self.labelled(words::told(line), &text, Style::Faint);
+    }
+
+    fn labelled(&mut self, label: &str, text: &str, style: Style) {
+        for (at, text) in wrapped(text, self.screen.room().saturating_sub(LABEL_COLUMNS)).into_iter().enumerate() {
+            let start = Line::of(Style::Heading, if at == 0 { label } else { "" }).pad(LABEL_COLUMNS);
+            self.lines.push(start.add(style, text));
+        }
+    }
+
+    fn text(&mut self, text: &str, style: Style) {
+        let lines = wrapped(text, self.screen.room()).into_iter();
+        self.lines.extend(lines.map(|text| Line::of(style, text)));
+    }
 }

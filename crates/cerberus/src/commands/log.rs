@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::style::{Line, Screen};
-use crate::render::time::LocalTime;
+use crate::render::time::{LocalTime, NamedDay};
 use crate::render::{page, sessions};
 
 /// List sessions of all projects, newest first
@@ -60,7 +60,7 @@ pub struct SessionFilter {
     #[arg(long, value_name = "AGENT", value_parser = super::agent_names())]
     pub agent: Option<String>,
 
-    /// Only what happened since then: 7d, 12h, 2026-01-22, 2026-01-22T13:35:14Z
+    /// Only what happened since then: 7d, 12h, yesterday, Mon, 12 Nov, 2026-01-22, 2026-01-22T13:35:14Z
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Since>,
 }
@@ -70,15 +70,21 @@ pub struct SessionFilter {
 pub enum Since {
     At(Timestamp),
     Before(Duration),
+    /// The beginning of a day, as lists name it.
+    Day(NamedDay),
 }
 
 pub fn since(text: &str) -> std::result::Result<Since, String> {
     if let Ok(at) = Timestamp::parse(text).or_else(|_| Timestamp::parse(&format!("{text}T00:00:00"))) {
         return Ok(Since::At(at));
     }
+    if let Some(day) = NamedDay::parse(text) {
+        return Ok(Since::Day(day));
+    }
     let has_unit = text.ends_with(|c: char| c.is_ascii_alphabetic());
     let span = text.parse::<Span>().ok().filter(|_| has_unit);
-    span.map(|span| Since::Before(span.0)).ok_or_else(|| "write it as 7d, 12h or 2026-01-22".to_string())
+    span.map(|span| Since::Before(span.0))
+        .ok_or_else(|| "write it as 7d, 12h, yesterday, Mon, 12 Nov or 2026-01-22".to_string())
 }
 
 impl SessionFilter {
@@ -90,7 +96,7 @@ impl SessionFilter {
         let folder = context.cwd.join(project);
         if ids.is_empty() && !folder.is_dir() {
             return Err(anyhow::anyhow!("no session of a project {project:?} is known, and it is not a folder"))
-                .hint("`cerberus status` lists the projects");
+                .hint(known_projects(store, now)?);
         }
         if !ids.is_empty() {
             return Ok((ids, vec![project.clone()]));
@@ -104,8 +110,31 @@ impl SessionFilter {
             None => Timestamp::EPOCH,
             Some(Since::At(at)) => at,
             Some(Since::Before(span)) => now.minus(span),
+            Some(Since::Day(day)) => LocalTime::new(now).beginning(day),
         }
     }
+}
+
+/// So many projects are named where none was found.
+const PROJECTS_MAX: usize = 12;
+
+/// The projects that can be asked for.
+fn known_projects(store: &Store, now: Timestamp) -> Result<String> {
+    let mut names: Vec<String> = Vec::new();
+    for session in store.sessions(&[], Timestamp::EPOCH, now)?.into_iter().rev() {
+        if !names.contains(&session.project_name) {
+            names.push(session.project_name);
+        }
+    }
+    let more = names.len().saturating_sub(PROJECTS_MAX);
+    names.truncate(PROJECTS_MAX);
+    Ok(match (names.is_empty(), more) {
+        (true, _) => {
+            "no project is known yet; `cerberus import` reads the transcripts that your agents keep".to_string()
+        }
+        (false, 0) => format!("known projects: {}", names.join(", ")),
+        (false, more) => format!("known projects: {} and {more} more", names.join(", ")),
+    })
 }
 
 /// One session, for JSON.
@@ -204,7 +233,7 @@ impl LogArgs {
             true => {
                 "no session is known yet; `cerberus import` reads the transcripts that your agents keep".to_string()
             }
-            false => "no session matches".to_string(),
+            false => "no session matches; without words and options, `cerberus log` lists all".to_string(),
         })
     }
 }

@@ -102,11 +102,11 @@ struct CommandLine {
 #[derive(clap::Args)]
 struct CommonArgs {
     /// Use this time instead of the current one (RFC 3339); anything recorded later is ignored
-    #[arg(long, global = true, value_name = "TIME", value_parser = Timestamp::parse)]
+    #[arg(long, global = true, value_name = "TIME", value_parser = Timestamp::parse, hide = true)]
     now: Option<Timestamp>,
 
     /// The project's folder, or any folder inside it [default: the current folder]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", hide = true)]
     cwd: Option<PathBuf>,
 
     /// Print the result as JSON
@@ -305,7 +305,8 @@ fn usage_error(error: &clap::Error) -> ExitCode {
         render::failure(true, &said, &rest.join("; "));
     } else {
         text.truncate(text.trim_end().len());
-        eprintln!("{}", printable(&text));
+        let said = text.strip_prefix("error: ").map(|said| format!("{}{said}", render::PREFIX));
+        eprintln!("{}", printable(&said.unwrap_or(text)));
     }
     ExitCode::from(USAGE)
 }

@@ -1,4 +1,5 @@
 use cerberus_store::browse::page::{self, Page};
+use cerberus_store::browse::told::ToldText;
 use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use crate::render;
 use crate::render::conversation::{self, turns};
 use crate::render::style::Screen;
 use crate::render::time::LocalTime;
-use crate::render::{page as pager, sessions};
+use crate::render::{page as pager, session_page};
 
 /// Show one session: asked, done, decided, left, files, tests
 ///
@@ -43,12 +44,13 @@ impl ShowArgs {
             return self.conversation(context, &store, &session);
         }
         let page = page::page(&store, &context.clock, session)?;
+        let texts = context.told_texts(&store, &page)?;
         if context.json {
-            render::json(&as_json(&page));
+            render::json(&as_json(&page, &texts));
             return Ok(());
         }
         let screen = Screen::of_stdout();
-        pager::page(&screen, &sessions::page(&screen, &LocalTime::new(context.clock.now), &page));
+        pager::page(&screen, &session_page::page(&screen, &LocalTime::new(context.clock.now), &page, &texts));
         Ok(())
     }
 
@@ -88,7 +90,20 @@ impl ShowArgs {
     }
 }
 
-fn as_json(page: &Page) -> Value {
+/// The lines that it was told, each with its words. `text` is null if they are not kept, or forgotten.
+fn told_lines(page: &Page, texts: &[ToldText]) -> Vec<Value> {
+    let line = |(line, text): (&page::ToldLine, &ToldText)| {
+        let words = match text {
+            ToldText::Whole(text) | ToldText::Turn(text) => Some(text),
+            ToldText::NotKept | ToldText::Forgotten => None,
+        };
+        json!({"at": line.at.to_string(), "code": line.code, "text": words, "used": line.is_used,
+            "forgotten": *text == ToldText::Forgotten})
+    };
+    page.told.iter().zip(texts).map(line).collect()
+}
+
+fn as_json(page: &Page, told_texts: &[ToldText]) -> Value {
     let files = page
         .files
         .iter()
@@ -96,15 +111,18 @@ fn as_json(page: &Page) -> Value {
     let (listed, tests) = (&page.listed, &page.tests);
     let texts = |said: &[page::SaidEntry]| said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
     let told = |is_meant: fn(&page::ToldLine) -> bool| {
-        page.told.iter().filter(|line| is_meant(line)).map(|line| line.code.clone()).collect::<Vec<_>>()
+        let known = page.told.iter().filter(|line| line.code != page::FORGOTTEN_RULE);
+        known.filter(|line| is_meant(line)).map(|line| line.code.clone()).collect::<Vec<_>>()
     };
     let mut value = json!(ListedJson::of(listed));
+    let told_lines = told_lines(page, told_texts);
     let more = json!({
         "asked": texts(&page.asked), "done": page.done, "decided": page.decided, "left": page.left,
         "files": files.collect::<Vec<_>>(),
         "tests": {"passing": tests.passing, "failing": tests.failing, "fixed": tests.fixed,
             "regressed": tests.regressed},
         "commits": page.commits, "told": told(|_| true), "used": told(|line| line.is_used),
+        "told_lines": told_lines,
         "said": texts(&page.said), "corrected": texts(&page.corrected), "summary": page.summary,
         "branch": listed.session.branch, "cwd": listed.session.cwd,
         "agent_session_id": listed.session.agent_session_id,

@@ -4,7 +4,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::failures::{self, Failure};
 use cerberus_record::clean::text;
 use cerberus_record::memory::MemoryStatus;
-use cerberus_record::session::IDLE_AFTER;
+use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::overview::{self, Overview};
 use cerberus_store::browse::page::{self, Page};
@@ -28,6 +28,7 @@ use crate::render;
 use crate::render::page::page as page_of;
 use crate::render::style::{Line, Screen, Style};
 use crate::render::time::LocalTime;
+use crate::render::words;
 
 /// Show this project at a glance: sessions, facts, health
 #[derive(clap::Args)]
@@ -158,7 +159,13 @@ impl Glance {
 
     /// What was worked on, here or elsewhere.
     fn work(&self, local: &LocalTime) -> Vec<(&'static str, String)> {
-        let mut lines = vec![("sessions", listed(&self.by_status))];
+        // That a session is too old for a brief says nothing about how it went.
+        let mut by_state: BTreeMap<&str, usize> = BTreeMap::new();
+        for (word, number) in &self.by_status {
+            let is_old = *word == SessionStatus::Archived.word();
+            *by_state.entry(if is_old { SessionStatus::Ended.word() } else { word }).or_default() += number;
+        }
+        let mut lines = vec![("sessions", words::counts(by_state))];
         if let Some(page) = &self.newest {
             let ago = local.ago(page.listed.session.last_activity);
             let id = if self.is_last { String::new() } else { format!(" {}", page.listed.session.id) };
@@ -177,7 +184,7 @@ impl Glance {
         }
         let facts = match self.newest.is_some() && !self.has_recent {
             true => "none of the last seven days; `cerberus log --project .` lists older sessions".to_string(),
-            false => listed(&self.facts.iter().map(|(word, number)| (shown(word), *number)).collect()),
+            false => words::counts(self.facts.iter().map(|(word, number)| (*word, *number))),
         };
         lines.push(("facts", facts));
         lines
@@ -192,13 +199,23 @@ impl Glance {
             let often = render::count(self.failures.len(), "failure");
             format!("{often} recently, the last {}: {}: {}", local.ago(last.at), last.what, last.detail)
         });
-        let health: Vec<String> = self.settings_problem.iter().cloned().chain(failed).collect();
-        let health = if health.is_empty() { "good".to_string() } else { health.join("; ") };
+        let mut health: Vec<String> = super::doctor::problems(context).into_iter().chain(failed).collect();
+        if health.is_empty() {
+            health.push("good".to_string());
+        } else {
+            health.push("`cerberus doctor` says what to do".to_string());
+        }
+        let health = health.join("; ");
         let mut lines = vec![("memories", format!("{}{waiting}", self.approved)), ("stored", self.kept.line())];
         lines.push(("archive", self.archive.line()));
         lines.extend(self.undo.iter().map(|state| ("undo", state.clone())));
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
+        if !super::doctor::is_connected(context) {
+            let next =
+                "no agent is connected, so no session is recorded: `cerberus install` connects those that are here";
+            lines.push(("next", next.to_string()));
+        }
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));
         lines.extend(
             self.checks.iter().filter(|state| *state != pause::CHECKS_ON).map(|state| ("checks", state.clone())),
@@ -266,20 +283,4 @@ fn newest(store: &Store, clock: &Clock, sessions: &[SessionRow]) -> Result<Optio
         last = last.or(Some(page));
     }
     Ok(last)
-}
-
-/// The word for a kind of fact, as people read it.
-fn shown(word: &str) -> &str {
-    match word {
-        "pull_request" => "pull request",
-        "step" => "push or release",
-        word => word,
-    }
-}
-
-fn listed(counts: &BTreeMap<&str, usize>) -> String {
-    match counts.is_empty() {
-        true => "none yet".to_string(),
-        false => counts.iter().map(|(word, number)| format!("{number} {word}")).collect::<Vec<_>>().join(", "),
-    }
 }

@@ -110,8 +110,16 @@ pub fn grouped(program: Command) -> Command {
     }
     let template =
         format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}");
+    called.push_str(OPTIONS);
     program.help_template(template).after_long_help(called.trim_end().to_string())
 }
+
+/// The options that every command has and few people need.
+const OPTIONS: &str = "
+Every command also takes:
+  --cwd DIR    As if it were called in this folder
+  --now TIME   As of this time (RFC 3339): what was recorded later is ignored
+";
 
 /// The commands that somebody who typed `typed` may mean, best first.
 pub fn meant(typed: &str) -> Vec<&'static str> {

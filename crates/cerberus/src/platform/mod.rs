@@ -28,6 +28,5 @@ pub struct TerminalSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandardStream {
     Output,
-    #[cfg(feature = "loop")]
     Error,
 }

@@ -114,7 +114,6 @@ pub fn become_program(command: &mut Command) -> io::Error {
 pub fn terminal_size(stream: StandardStream) -> Option<TerminalSize> {
     let size = match stream {
         StandardStream::Output => tcgetwinsize(rustix::stdio::stdout()),
-        #[cfg(feature = "loop")]
         StandardStream::Error => tcgetwinsize(rustix::stdio::stderr()),
     };
     size.ok().map(|size| TerminalSize { columns: size.ws_col, rows: size.ws_row })

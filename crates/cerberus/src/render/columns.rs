@@ -4,7 +4,7 @@
 //! missing is less important than everything that is there. Without a limit everything is there.
 
 /// Before anything else, the title gets what it needs, up to this many columns,
-const TITLE_COLUMNS_MIN: usize = 50;
+pub const TITLE_COLUMNS_MIN: usize = 50;
 /// or on a long line this many tenths of it without its beginning.
 const TITLE_TENTHS: usize = 6;
 const BEGINNING_COLUMNS: usize = 20;
@@ -61,6 +61,8 @@ impl Column {
 pub struct Fit<'a> {
     pub parts: &'a [Column],
     pub title: usize,
+    /// The columns that stay empty.
+    pub spare: usize,
 }
 
 impl Fit<'_> {
@@ -72,12 +74,25 @@ impl Fit<'_> {
 /// Decides for a list whose titles have up to `longest` columns. `beside` is the width of a line without its title if
 /// these parts are shown.
 pub fn fit<'a>(columns: usize, longest: usize, parts: &'a [Column], beside: impl Fn(&[Column]) -> usize) -> Fit<'a> {
+    fit_with(columns, longest, TITLE_COLUMNS_MIN, parts, beside)
+}
+
+/// The same, where a title needs only `title_min` columns, because it is shown in whole beside the list.
+pub fn fit_with<'a>(
+    columns: usize,
+    longest: usize,
+    title_min: usize,
+    parts: &'a [Column],
+    beside: impl Fn(&[Column]) -> usize,
+) -> Fit<'a> {
     let share = columns.saturating_sub(BEGINNING_COLUMNS).saturating_mul(TITLE_TENTHS) / 10;
-    let wanted = longest.min(share.max(TITLE_COLUMNS_MIN));
+    let wanted = longest.min(share.max(title_min));
     let shown = (0..=parts.len()).map(|count| &parts[..count]);
     let fitting = shown.take_while(|parts| parts.is_empty() || beside(parts).saturating_add(wanted) <= columns);
     let parts = fitting.last().unwrap_or_default();
-    Fit { parts, title: longest.min(columns.saturating_sub(beside(parts))) }
+    let room = columns.saturating_sub(beside(parts));
+    let title = longest.min(room);
+    Fit { parts, title, spare: room - title }
 }
 
 #[cfg(test)]
@@ -117,8 +132,13 @@ mod tests {
         }
         assert_eq!(fit(80, 90, &parts, beside).title, 50);
         assert!(fit(120, 90, &parts, beside).title >= 60);
-        assert_eq!(fit(200, 90, &parts, beside), Fit { parts: &parts, title: 90 }, "nothing is cut that would fit");
-        assert_eq!(fit(usize::MAX, 500, &parts, beside), Fit { parts: &parts, title: 500 });
+        assert_eq!(
+            fit(200, 90, &parts, beside),
+            Fit { parts: &parts, title: 90, spare: 200 - beside(&parts) - 90 },
+            "nothing is cut that would fit"
+        );
+        assert_eq!(fit(usize::MAX, 500, &parts, beside).title, 500);
+        assert_eq!(fit_with(72, 90, 36, &parts, beside).title, 42, "in a pane, other columns come sooner");
     }
 
     #[test]

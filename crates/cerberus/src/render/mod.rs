@@ -11,11 +11,13 @@ pub mod memory;
 pub mod overview;
 pub mod page;
 pub mod progress;
+pub mod session_page;
 pub mod sessions;
 pub mod standup;
 pub mod style;
 pub mod time;
 pub mod usage;
+pub mod words;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -25,10 +27,21 @@ use cerberus_record::clean::text::{printable, printable_json};
 use serde::Serialize;
 
 use crate::failure::{Hint, Result};
+use style::{Screen, wrapped};
 
 /// One line of a result.
 pub fn line(text: &str) {
     block(&text.replace('\n', " "));
+}
+
+/// One line of a result, as it looks on this screen.
+pub fn styled(screen: &Screen, line: style::Line) {
+    let text = line.shown(screen.is_colored);
+    let _ = writeln!(
+        std::io::stdout(),
+        "{}",
+        if screen.is_utf8 || screen.rows.is_none() { text } else { text.chars().map(style::ascii).collect() }
+    );
 }
 
 /// A text of several lines: a brief, a diff.
@@ -56,9 +69,24 @@ pub fn own_output(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
 }
 
-/// One line of a message that is not a result.
+/// One line of a message that is not a result, wrapped at the width of a terminal.
 pub fn talk(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", printable(&text.replace('\n', " ")));
+    talk_after("", text);
+}
+
+/// A message with what stands in front of its first line. The others are as far from the edge.
+fn talk_after(start: &str, text: &str) {
+    let text = text.replace('\n', " ");
+    let indent = text.len() - text.trim_start().len() + start.len();
+    let lines = match Screen::stderr_columns() {
+        Some(columns) => wrapped(&text, columns.saturating_sub(indent)),
+        None => vec![text.trim_start().to_string()],
+    };
+    let mut stderr = std::io::stderr();
+    for (at, line) in lines.iter().enumerate() {
+        let start = if at == 0 { start } else { "" };
+        let _ = writeln!(stderr, "{start:indent$}{}", printable(line));
+    }
 }
 
 /// Why a command failed and what to do next. With `--json`, one line of JSON; results are on standard output alone.
@@ -68,9 +96,12 @@ pub fn failure(json: bool, error: &str, hint: &str) {
         let _ = writeln!(std::io::stderr(), "{}", printable_json(&line));
         return;
     }
-    talk(&format!("cerberus: {error}"));
-    talk(&format!("          {hint}"));
+    talk_after(PREFIX, error);
+    talk_after(&" ".repeat(PREFIX.len()), hint);
 }
+
+/// What every message about a failure begins with.
+pub const PREFIX: &str = "cerberus: ";
 
 /// A question whose answer is typed behind it.
 pub fn ask(question: &str) {
@@ -98,11 +129,17 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     }
 }
 
-/// `3 files`, `1 file`.
+/// `640 bytes`, `12 KiB`, `3.4 MiB`, `1.2 GiB`.
 pub fn bytes(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+    const UNITS: [(u64, &str); 2] = [(1 << 30, "GiB"), (1 << 20, "MiB")];
+    match UNITS.into_iter().find(|(size, _)| bytes >= *size) {
+        Some((size, unit)) => format!("{:.1} {unit}", bytes as f64 / size as f64),
+        None if bytes >= 1 << 10 => format!("{} KiB", bytes >> 10),
+        None => count(bytes as usize, "byte"),
+    }
 }
 
+/// `3 files`, `1 file`.
 pub fn count(number: usize, thing: &str) -> String {
     counted(number, thing, &format!("{thing}s"))
 }

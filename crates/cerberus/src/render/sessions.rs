@@ -1,4 +1,4 @@
-//! How the list of sessions, the page of one session and search results are printed.
+//! How the list of sessions and search results are printed.
 
 use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text;
@@ -6,15 +6,15 @@ use cerberus_record::clean::text::printable;
 use cerberus_record::session::SessionStatus;
 use cerberus_store::browse::find::Lengths;
 use cerberus_store::browse::log::ListedSession;
-use cerberus_store::browse::page::{Page, SaidEntry};
 use cerberus_store::browse::search::SearchHit;
 use cerberus_store::view::SessionRow;
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{self, Column};
+use super::columns::{self, Column, Fit};
+use super::count;
 use super::style::{Line, Screen, Style, wrapped};
 use super::time::{LocalTime, duration};
-use super::{count, counted};
+use super::words;
 
 /// A title with less room than this gets a line of its own.
 const TITLE_COLUMNS_MIN: usize = 40;
@@ -22,20 +22,16 @@ const PROJECT_COLUMNS: usize = 12;
 const BRANCH_CHARS_MAX: usize = 40;
 /// Between two columns.
 const GAP: usize = 2;
-/// How many lines of one text, and how many items of one list, a page shows.
-const TEXT_LINES_MAX: usize = 6;
-const ITEMS_MAX: usize = 20;
-const LABEL_COLUMNS: usize = 9;
 
 /// A sign for a state, always followed by its word where there is room.
-pub fn sign(screen: &Screen, status: SessionStatus) -> Line {
+pub fn sign(is_utf8: bool, status: SessionStatus) -> Line {
     let (utf8, ascii, style) = match status {
-        SessionStatus::Active | SessionStatus::Idle => ("●", "*", Style::Heading),
+        SessionStatus::Active | SessionStatus::Idle => ("●", "*", Style::Live),
         SessionStatus::Crashed => ("✗", "x", Style::Bad),
         SessionStatus::Ended | SessionStatus::Completed => ("✓", "+", Style::Plain),
         SessionStatus::Recovered | SessionStatus::Archived => ("◌", "o", Style::Faint),
     };
-    Line::of(style, if screen.is_utf8 { utf8 } else { ascii })
+    Line::of(style, if is_utf8 { utf8 } else { ascii })
 }
 
 /// The state for people: that a session is too old for a brief says nothing about how it went.
@@ -50,18 +46,42 @@ pub fn state(session: &SessionRow) -> SessionStatus {
 pub struct SessionCells {
     pub word: Line,
     pub when: String,
-    pub project: String,
+    pub project: Line,
     /// `9 files · 1 failing · 2 h · AGENT`.
-    pub facts: String,
+    pub facts: Line,
+}
+
+/// What is shown of each session in a list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListShape<'a> {
+    pub parts: &'a [Column],
+    /// The columns of the name of a project, if not all of it is shown.
+    pub project: usize,
+}
+
+impl<'a> ListShape<'a> {
+    /// With these parts, and nothing else to spare.
+    pub fn of(parts: &'a [Column]) -> ListShape<'a> {
+        ListShape { parts, project: PROJECT_COLUMNS }
+    }
+
+    /// Names of projects have what would stay empty.
+    pub fn fitting(fit: &Fit<'a>) -> ListShape<'a> {
+        ListShape { parts: fit.parts, project: PROJECT_COLUMNS.saturating_add(fit.spare) }
+    }
 }
 
 impl SessionCells {
-    pub fn of(local: &LocalTime, listed: &ListedSession, parts: &[Column]) -> SessionCells {
-        let has = |part: Column| parts.contains(&part);
+    pub fn of(local: &LocalTime, listed: &ListedSession, shape: &ListShape) -> SessionCells {
+        let has = |part: Column| shape.parts.contains(&part);
         let (session, state) = (&listed.session, state(&listed.session));
-        let style = if state == SessionStatus::Crashed { Style::Bad } else { Style::Plain };
-        let name = Line::new().plain(session.project_name.clone());
-        let name = if has(Column::WholeProject) { name } else { name.cut(PROJECT_COLUMNS) };
+        let style = match state {
+            SessionStatus::Crashed => Style::Bad,
+            SessionStatus::Active | SessionStatus::Idle => Style::Live,
+            _ => Style::Plain,
+        };
+        let name = Line::of(Style::Project, session.project_name.clone());
+        let name = if has(Column::WholeProject) { name } else { name.cut(shape.project) };
         SessionCells {
             word: match has(if state == SessionStatus::Ended { Column::Ended } else { Column::Word }) {
                 true => Line::of(style, state.word()),
@@ -72,32 +92,35 @@ impl SessionCells {
                 (false, true) => local.clock(session.started_at),
                 (false, false) => String::new(),
             },
-            project: if has(Column::Project) { name.shown(false) } else { String::new() },
-            facts: facts(listed, parts),
+            project: if has(Column::Project) { name } else { Line::new() },
+            facts: facts(listed, shape.parts),
         }
     }
 }
 
-fn facts(listed: &ListedSession, shown: &[Column]) -> String {
+fn facts(listed: &ListedSession, shown: &[Column]) -> Line {
     let has = |part: Column| shown.contains(&part);
     let session = &listed.session;
     let mut parts = Vec::new();
     if listed.files > 0 && has(Column::Files) {
-        parts.push(count(listed.files, "file"));
+        parts.push((Style::Faint, count(listed.files, "file")));
     }
     if listed.failing > 0 && has(Column::Failing) {
-        parts.push(format!("{} failing", listed.failing));
+        parts.push((Style::Bad, format!("{} failing", listed.failing)));
     }
     if has(Column::Duration) {
-        parts.push(duration(listed.active));
+        parts.push((Style::Faint, duration(listed.active)));
     }
     if has(Column::Agent) {
-        parts.push(session.agent.clone());
-        parts.extend(session.device.as_ref().map(|_| "other device".to_string()));
+        parts.push((Style::Faint, session.agent.clone()));
+        parts.extend(session.device.as_ref().map(|_| (Style::Faint, "other device".to_string())));
     }
     let branch = session.branch.as_deref().filter(|_| has(Column::Branch));
-    parts.extend(branch.map(|branch| text::line(branch, BRANCH_CHARS_MAX)));
-    parts.join(" · ")
+    parts.extend(branch.map(|branch| (Style::Faint, text::line(branch, BRANCH_CHARS_MAX))));
+    parts
+        .into_iter()
+        .enumerate()
+        .fold(Line::new(), |line, (at, (style, text))| line.faint(if at == 0 { "" } else { " · " }).add(style, text))
 }
 
 /// The width of each column.
@@ -109,15 +132,14 @@ pub struct Widths {
 }
 
 impl Widths {
-    pub fn of(local: &LocalTime, sessions: &[&ListedSession], parts: &[Column]) -> Widths {
-        let cells: Vec<SessionCells> = sessions.iter().map(|listed| SessionCells::of(local, listed, parts)).collect();
-        let widest =
-            |of: &dyn Fn(&SessionCells) -> &str| cells.iter().map(|cells| of(cells).width()).max().unwrap_or(0);
+    pub fn of(local: &LocalTime, sessions: &[&ListedSession], shape: &ListShape) -> Widths {
+        let cells: Vec<SessionCells> = sessions.iter().map(|listed| SessionCells::of(local, listed, shape)).collect();
+        let widest = |of: &dyn Fn(&SessionCells) -> usize| cells.iter().map(of).max().unwrap_or(0);
         Widths {
-            word: cells.iter().map(|cells| cells.word.width()).max().unwrap_or(0),
-            when: widest(&|cells| &cells.when),
-            project: widest(&|cells| &cells.project),
-            facts: widest(&|cells| &cells.facts),
+            word: widest(&|cells| cells.word.width()),
+            when: widest(&|cells| cells.when.width()),
+            project: widest(&|cells| cells.project.width()),
+            facts: widest(&|cells| cells.facts.width()),
         }
     }
 
@@ -139,8 +161,8 @@ pub fn after_title(line: Line, width: usize) -> Line {
 }
 
 /// `✓ `, `✗ crashed  `.
-pub fn state_cell(screen: &Screen, listed: &ListedSession, word: Line, width: usize) -> Line {
-    sign(screen, state(&listed.session)).plain(" ").join(before_title(word, width))
+pub fn state_cell(is_utf8: bool, listed: &ListedSession, word: Line, width: usize) -> Line {
+    sign(is_utf8, state(&listed.session)).plain(" ").join(before_title(word, width))
 }
 
 pub fn longest_title(sessions: &[&ListedSession]) -> usize {
@@ -155,12 +177,13 @@ pub fn list(screen: &Screen, local: &LocalTime, sessions: &[ListedSession], ids:
         all.iter().map(|listed| id(&listed.session, ids, parts.contains(&Column::WholeId)).width()).max().unwrap_or(0)
     };
     // The id with its gap, and the sign of the state.
-    let beside = |parts: &[Column]| id_width(parts) + GAP + 2 + Widths::of(local, &all, parts).total();
+    let beside = |parts: &[Column]| id_width(parts) + GAP + 2 + Widths::of(local, &all, &ListShape::of(parts)).total();
     let fit = columns::fit(screen.room(), longest_title(&all), &parts, beside);
     if fit.title < longest_title(&all).min(TITLE_COLUMNS_MIN) {
         return two_lines(screen, local, sessions, ids);
     }
-    let (widths, id_width) = (Widths::of(local, &all, fit.parts), id_width(fit.parts));
+    let shape = ListShape::fitting(&fit);
+    let (widths, id_width) = (Widths::of(local, &all, &shape), id_width(fit.parts));
     let mut lines = Vec::new();
     let mut day = String::new();
     for listed in sessions {
@@ -168,13 +191,13 @@ pub fn list(screen: &Screen, local: &LocalTime, sessions: &[ListedSession], ids:
             day = local.day(listed.session.started_at);
             lines.push(Line::of(Style::Heading, day.clone()));
         }
-        let cells = SessionCells::of(local, listed, fit.parts);
+        let cells = SessionCells::of(local, listed, &shape);
         let line = Line::new().faint(id(&listed.session, ids, fit.has(Column::WholeId))).pad(id_width + GAP);
-        let line = line.join(state_cell(screen, listed, cells.word, widths.word));
+        let line = line.join(state_cell(screen.is_utf8, listed, cells.word, widths.word));
         let line = line.join(before_title(Line::new().plain(cells.when), widths.when));
-        let line = line.join(before_title(Line::new().faint(cells.project), widths.project));
+        let line = line.join(before_title(cells.project, widths.project));
         let title = Line::of(Style::Strong, listed.title.clone()).cut(fit.title).pad(fit.title);
-        lines.push(line.join(title).join(after_title(Line::new().faint(cells.facts), widths.facts)));
+        lines.push(line.join(title).join(after_title(cells.facts, widths.facts)));
     }
     lines
 }
@@ -183,14 +206,15 @@ pub fn list(screen: &Screen, local: &LocalTime, sessions: &[ListedSession], ids:
 fn two_lines(screen: &Screen, local: &LocalTime, sessions: &[ListedSession], ids: &Lengths) -> Vec<Line> {
     let parts = [Column::Word, Column::Project, Column::Date, Column::Failing, Column::Files];
     let about = |listed: &ListedSession| {
-        let cells = SessionCells::of(local, listed, &parts);
-        let word = cells.word.shown(false);
-        let texts = [id(&listed.session, ids, false).to_string(), word, cells.when, cells.project, cells.facts];
-        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" · ")
+        let cells = SessionCells::of(local, listed, &ListShape::of(&parts));
+        let id = Line::new().faint(id(&listed.session, ids, false));
+        let cells = [id, cells.word, Line::new().faint(cells.when), cells.project, cells.facts];
+        let cells = cells.into_iter().filter(|cell| cell.width() > 0).enumerate();
+        cells.fold(Line::new().plain("  "), |line, (at, cell)| line.faint(if at == 0 { "" } else { " · " }).join(cell))
     };
     let lines = sessions.iter().flat_map(|listed| {
-        let title = sign(screen, state(&listed.session)).plain(" ").add(Style::Strong, listed.title.clone());
-        [title, Line::new().plain("  ").faint(about(listed))]
+        let title = sign(screen.is_utf8, state(&listed.session)).plain(" ").add(Style::Strong, listed.title.clone());
+        [title, about(listed)]
     });
     lines.map(|line| line.cut(screen.columns)).collect()
 }
@@ -200,157 +224,6 @@ fn id<'a>(session: &'a SessionRow, ids: &Lengths, is_whole: bool) -> &'a str {
     let id = session.id.as_str();
     let len = ids.get(&session.row).filter(|_| !is_whole);
     len.and_then(|len| id.get(..*len)).unwrap_or(id)
-}
-
-/// The page of one session.
-pub fn page(screen: &Screen, local: &LocalTime, page: &Page) -> Vec<Line> {
-    let (listed, session) = (&page.listed, &page.listed.session);
-    let branch = session.branch.as_deref().map(|branch| format!(" · {branch}")).unwrap_or_default();
-    let mut lines = vec![
-        Line::of(Style::Strong, listed.title.clone()),
-        sign(screen, state(session)).plain(format!(" {} · ", state(session).word())).plain(format!(
-            "{} · {}",
-            local.when(session.started_at),
-            duration(listed.active)
-        )),
-        Line::new().faint(format!("{} · {}{branch} · {}", session.project_name, session.agent, session.id)),
-    ];
-    if let Some(device) = &session.device {
-        lines.push(Line::new().faint(format!("on another device, {device}")));
-    }
-    if let Some((_, reason)) = session.state.ended.as_ref().filter(|_| state(session) == SessionStatus::Crashed) {
-        lines.push(Line::of(Style::Bad, format!("crashed: {reason}")));
-    }
-    let mut pen = PageWriter { screen, local, lines };
-    pen.text("summary", page.summary.as_deref());
-    pen.said("asked", &page.asked);
-    pen.texts("done", &page.done);
-    pen.texts("decided", &page.decided);
-    pen.texts("left", &page.left);
-    pen.said("corrected", &page.corrected);
-    pen.text("said", page.said.last().map(|said| said.text.as_str()));
-    pen.files(page);
-    pen.tests(page);
-    pen.texts("commits", &page.commits);
-    pen.told(page);
-    pen.lines
-}
-
-/// Adds sections to a page. Empty ones are left out.
-struct PageWriter<'a> {
-    screen: &'a Screen,
-    local: &'a LocalTime,
-    lines: Vec<Line>,
-}
-
-impl PageWriter<'_> {
-    fn heading(&mut self, name: &str) {
-        self.lines.push(Line::new());
-        self.lines.push(Line::of(Style::Heading, name));
-    }
-
-    fn item(&mut self, label: Line, text: &str, style: Style) {
-        let indent = label.width() + 2;
-        let columns = self.screen.columns.saturating_sub(indent).max(20);
-        let mut texts = wrapped(text, columns);
-        if texts.len() > TEXT_LINES_MAX {
-            texts.truncate(TEXT_LINES_MAX);
-            texts.push("…".to_string());
-        }
-        for (at, text) in texts.into_iter().enumerate() {
-            let start = if at == 0 { label.clone().pad(indent) } else { Line::new().pad(indent) };
-            self.lines.push(start.add(style, text));
-        }
-    }
-
-    fn texts(&mut self, name: &str, texts: &[String]) {
-        if texts.is_empty() {
-            return;
-        }
-        self.heading(name);
-        for text in texts.iter().take(ITEMS_MAX) {
-            self.item(Line::new().plain(" -"), text, Style::Plain);
-        }
-        self.more(texts.len());
-    }
-
-    fn text(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-            self.heading(name);
-            self.item(Line::new(), text, Style::Plain);
-        }
-    }
-
-    fn said(&mut self, name: &str, said: &[SaidEntry]) {
-        if said.is_empty() {
-            return;
-        }
-        self.heading(name);
-        for said in said.iter().take(ITEMS_MAX) {
-            self.item(Line::new().faint(format!(" {}", self.local.clock(said.at))), &said.text, Style::Plain);
-        }
-        self.more(said.len());
-    }
-
-    fn more(&mut self, of: usize) {
-        if of > ITEMS_MAX {
-            self.lines.push(Line::new().faint(format!("  and {} more; --json has all", of - ITEMS_MAX)));
-        }
-    }
-
-    fn files(&mut self, page: &Page) {
-        if page.files.is_empty() {
-            return;
-        }
-        self.heading("files");
-        for work in page.files.iter().take(ITEMS_MAX) {
-            let edits = (work.edits > 0).then(|| count(work.edits, "edit"));
-            let reads = (work.reads > 0).then(|| count(work.reads, "read"));
-            let counts = edits.into_iter().chain(reads).collect::<Vec<_>>().join(", ");
-            let line = Line::new().plain(format!("  {}  ", work.path)).faint(counts);
-            let functions = work.functions.join(", ");
-            self.lines.push(line.faint(if functions.is_empty() { String::new() } else { format!("  {functions}") }));
-        }
-        self.more(page.files.len());
-    }
-
-    fn tests(&mut self, page: &Page) {
-        let tests = &page.tests;
-        if tests.runs.is_empty() && tests.failing.is_empty() && tests.passing.is_empty() {
-            return;
-        }
-        self.heading("tests");
-        let (green, red) = if self.screen.is_utf8 { ("✓", "✗") } else { ("+", "x") };
-        let runs: String = tests.runs.iter().map(|is_green| if *is_green { green } else { red }).collect();
-        let passing = counted(tests.passing.len(), "test passes", "tests pass");
-        let line = Line::new().plain(format!("  {runs}  {passing}"));
-        self.lines.push(match tests.failing.len() {
-            0 => line,
-            failing => line.plain(", ").add(Style::Bad, format!("{red} {failing} failing")),
-        });
-        for name in tests.failing.iter().take(ITEMS_MAX) {
-            let is_new = if tests.regressed.contains(name) { "  (passed before)" } else { "" };
-            self.lines.push(Line::new().add(Style::Bad, format!("  {red} {name}")).faint(is_new));
-        }
-        if !tests.fixed.is_empty() {
-            self.lines.push(Line::new().plain(format!("  {green} fixed: {}", tests.fixed.join(", "))));
-        }
-    }
-
-    fn told(&mut self, page: &Page) {
-        if page.told.is_empty() {
-            return;
-        }
-        let used = page.told.iter().filter(|line| line.is_used).count();
-        self.heading(&format!("told ({used} of {} used)", page.told.len()));
-        let (yes, no) = if self.screen.is_utf8 { ("✓", "·") } else { ("+", "-") };
-        for told in page.told.iter().take(ITEMS_MAX) {
-            let label = format!("  {} ", if told.is_used { yes } else { no });
-            let label = Line::new().plain(label).plain(if told.is_used { "used" } else { "" });
-            self.item(label.pad(LABEL_COLUMNS - 2), &told.code, Style::Plain);
-        }
-        self.more(page.told.len());
-    }
 }
 
 /// Search results, the hits of one session together.
@@ -391,12 +264,19 @@ pub fn hits(screen: &Screen, local: &LocalTime, query: &Query, hits: &[SearchHit
     lines
 }
 
+/// The width of the word for the kind of a result, with its indent.
+const KIND_COLUMNS: usize = 12;
+
 fn found(query: &Query, hit: &SearchHit) -> Line {
-    Line::new().faint(format!("  {:<9} ", hit.kind)).join(marked(query, &hit.snippet, Style::Plain))
+    Line::new().faint(format!("  {}", words::result(&hit.kind))).pad(KIND_COLUMNS).join(marked(
+        query,
+        &hit.snippet,
+        Style::Plain,
+    ))
 }
 
 /// A text in which the words that were searched for stand out.
-fn marked(query: &Query, text: &str, style: Style) -> Line {
+pub fn marked(query: &Query, text: &str, style: Style) -> Line {
     let mut line = Line::new();
     let mut rest = 0;
     for found in query.matches(text) {
@@ -405,3 +285,14 @@ fn marked(query: &Query, text: &str, style: Style) -> Line {
     }
     line.add(style, &text[rest..])
 }
+
+/// The lines of a text around the first word that was searched for, with every such word marked.
+pub fn marked_lines(query: &Query, text: &str, columns: usize, lines_max: usize) -> Vec<Line> {
+    let lines = wrapped(text, columns);
+    let first = lines.iter().position(|line| !query.matches(line).is_empty()).unwrap_or(0);
+    let first = first.saturating_sub(LINES_BEFORE).min(lines.len().saturating_sub(lines_max));
+    lines.iter().skip(first).take(lines_max).map(|line| marked(query, line, Style::Plain)).collect()
+}
+
+/// So many lines of a passage are shown before the first word that was searched for.
+const LINES_BEFORE: usize = 2;

@@ -14,6 +14,8 @@ use crate::platform::{self, StandardStream};
 /// Lines are not made longer than this, so that they stay readable.
 const COLUMNS_MAX: usize = 200;
 const COLUMNS_MIN: usize = 40;
+/// A message of several sentences is read best in lines that are not longer.
+const MESSAGE_COLUMNS_MAX: usize = 100;
 /// If the output is not a terminal and `COLUMNS` is not set.
 const COLUMNS_ELSEWHERE: usize = 120;
 
@@ -30,6 +32,10 @@ pub enum Style {
     Heading,
     /// Something is wrong. Always together with a sign or a word.
     Bad,
+    /// A session that is at work. Always together with a sign.
+    Live,
+    /// The name of a project.
+    Project,
     /// What a search found.
     Match,
     /// What is selected.
@@ -44,6 +50,8 @@ impl Style {
             Style::Faint => "2",
             Style::Heading => "36",
             Style::Bad => "31",
+            Style::Live => "32",
+            Style::Project => "35",
             Style::Match => "1;4",
             Style::Chosen => "7",
         }
@@ -131,6 +139,18 @@ impl Line {
     }
 }
 
+/// The end of a path that fits into `columns`, with a sign that something is missing.
+pub fn end_of_path(path: &str, columns: usize) -> String {
+    if path.width() <= columns {
+        return path.to_string();
+    }
+    let ends = path.char_indices().map(|(at, _)| &path[at..]);
+    let fitting: Vec<&str> = ends.filter(|end| end.width() < columns).collect();
+    // Whole names are easier to read.
+    let whole = fitting.iter().find(|end| end.starts_with(['/', '\\'])).or(fitting.first());
+    format!("…{}", whole.copied().unwrap_or_default())
+}
+
 /// The longest beginning of `text` that fits into `columns`.
 fn cut_text(text: &str, columns: usize) -> &str {
     let mut end = 0;
@@ -198,6 +218,13 @@ impl Screen {
         let texts = wrapped(&text.replace('\n', " "), self.room().saturating_sub(LABEL_COLUMNS));
         let label = |at: usize| Line::new().faint(if at == 0 { label } else { "" }).pad(LABEL_COLUMNS);
         texts.into_iter().enumerate().map(|(at, text)| label(at).plain(text)).collect()
+    }
+
+    /// How wide messages may be; `None` if nobody reads them on a screen.
+    pub fn stderr_columns() -> Option<usize> {
+        let size = platform::terminal_size(StandardStream::Error).filter(|size| size.columns > 0);
+        size.filter(|_| std::io::stderr().is_terminal())
+            .map(|size| usize::from(size.columns).clamp(COLUMNS_MIN, MESSAGE_COLUMNS_MAX))
     }
 
     pub fn of_stdout() -> Screen {
@@ -270,6 +297,14 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
         assert_eq!(wrapped("a\n\nb\n\n", 9), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn a_long_path_keeps_its_end() {
+        assert_eq!(end_of_path("src/store.rs", 12), "src/store.rs");
+        assert_eq!(end_of_path("crates/store/src/view/fold.rs", 16), "…/view/fold.rs");
+        assert_eq!(end_of_path("averylongnamewithoutfolders.rs", 10), "…olders.rs");
+        assert_eq!(end_of_path("資料/登録/修復.rs", 9), "…/修復.rs");
     }
 
     #[test]

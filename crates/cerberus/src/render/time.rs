@@ -113,6 +113,90 @@ impl LocalTime {
     }
 }
 
+/// A day as lists name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedDay {
+    Today,
+    Yesterday,
+    /// The last day of this name, today included.
+    Weekday(Weekday),
+    /// The last such date if there is no year.
+    Date {
+        day: i8,
+        month: i8,
+        year: Option<i16>,
+    },
+}
+
+const WEEKDAYS: [Weekday; 7] = [
+    Weekday::Monday,
+    Weekday::Tuesday,
+    Weekday::Wednesday,
+    Weekday::Thursday,
+    Weekday::Friday,
+    Weekday::Saturday,
+    Weekday::Sunday,
+];
+
+impl NamedDay {
+    /// `yesterday`, `Mon`, `12 Nov`, `12 Nov 2025`.
+    pub fn parse(text: &str) -> Option<NamedDay> {
+        let lower = text.trim().to_lowercase();
+        match lower.as_str() {
+            "today" => return Some(NamedDay::Today),
+            "yesterday" => return Some(NamedDay::Yesterday),
+            _ => {}
+        }
+        let is_weekday =
+            |day: &Weekday| [weekday(*day).to_lowercase(), format!("{day:?}").to_lowercase()].contains(&lower);
+        if let Some(day) = WEEKDAYS.into_iter().find(is_weekday) {
+            return Some(NamedDay::Weekday(day));
+        }
+        let mut words = lower.split_whitespace();
+        let day = words.next()?.parse().ok()?;
+        let named = words.next()?;
+        let month = (1..=12).find(|number| named.starts_with(&month(*number).to_lowercase()))?;
+        let year = words.next().map(str::parse).transpose().ok()?;
+        Date::new(year.unwrap_or(2024), month, day).ok().filter(|_| words.next().is_none())?;
+        Some(NamedDay::Date { day, month, year })
+    }
+}
+
+impl LocalTime {
+    /// When a day begins in the user's zone.
+    pub fn beginning(&self, named: NamedDay) -> Timestamp {
+        let today = self.civil(self.now).date();
+        let back = |days: i64| today.checked_sub(jiff::Span::new().days(days)).unwrap_or(today);
+        let date = match named {
+            NamedDay::Today => today,
+            NamedDay::Yesterday => back(1),
+            NamedDay::Weekday(day) => back(i64::from(day.until(today.weekday()))),
+            NamedDay::Date { day, month, year: Some(year) } => Date::new(year, month, day).unwrap_or(today),
+            NamedDay::Date { day, month, year: None } => {
+                let dates = (0..=LEAP_YEARS_APART).filter_map(|back| Date::new(today.year() - back, month, day).ok());
+                dates.into_iter().find(|date| *date <= today).unwrap_or(today)
+            }
+        };
+        let start = self.zone.to_ambiguous_zoned(date.to_datetime(jiff::civil::Time::midnight())).compatible();
+        start.map_or(Timestamp::EPOCH, |start| Timestamp::from_millis(start.timestamp().as_millisecond()))
+    }
+
+    /// A text with its times as people write them.
+    pub fn in_words(&self, text: &str) -> String {
+        let word = |word: &str| {
+            let bare = word.trim_end_matches([',', ';', ')', '.']);
+            match Timestamp::parse(bare).ok().filter(|_| bare.contains('T')) {
+                Some(at) => format!("{}{}", self.when(at), &word[bare.len()..]),
+                None => word.to_string(),
+            }
+        };
+        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// 29 February may be so many years ago.
+const LEAP_YEARS_APART: i16 = 8;
+
 /// `48 min`, `2 h 12 min`, `3 days`.
 pub fn duration(span: Duration) -> String {
     match span.as_secs() {
@@ -189,6 +273,37 @@ mod tests {
             let at = Timestamp::parse(at).unwrap();
             assert_eq!((here.when(at), here.ago(at)), (when.to_string(), ago.to_string()));
         }
+    }
+
+    #[test]
+    fn a_day_is_found_by_the_name_that_lists_give_it() {
+        // A Sunday.
+        let here = local(2, "2026-11-15T10:00:00Z");
+        for (text, begins) in [
+            ("today", "2026-11-14T22:00:00Z"),
+            ("Yesterday", "2026-11-13T22:00:00Z"),
+            ("Sun", "2026-11-14T22:00:00Z"),
+            ("mon", "2026-11-08T22:00:00Z"),
+            ("Thursday", "2026-11-11T22:00:00Z"),
+            ("12 Nov", "2026-11-11T22:00:00Z"),
+            ("20 Nov", "2025-11-19T22:00:00Z"),
+            ("29 Feb", "2024-02-28T22:00:00Z"),
+            ("12 November 2025", "2025-11-11T22:00:00Z"),
+        ] {
+            let begun = NamedDay::parse(text).map(|day| here.beginning(day));
+            assert_eq!(begun, Some(Timestamp::parse(begins).unwrap()), "{text}");
+        }
+        for text in ["", "nov", "32 Nov", "12 Nov 2025 x", "monkey", "7d", "12", "31 Jun"] {
+            assert_eq!(NamedDay::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn times_in_a_text_are_as_people_write_them() {
+        let here = local(2, "2026-11-15T10:00:00Z");
+        let text = "open 2026-11-15T09:06:00.123Z, 2 times (since 2026-11-14T08:00:00Z)";
+        assert_eq!(here.in_words(text), "open today 11:06, 2 times (since yesterday 10:00)");
+        assert_eq!(here.in_words("released 2026-11-15 as v1.2"), "released 2026-11-15 as v1.2");
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl ScreenSource {
             if typed.chars().count() >= SEARCH_CHARS_MIN {
                 self.store.index_entries(|_, _| {})?;
                 state.filter.found = self.store.sessions_with(typed, None, now)?.into_iter().collect();
-                state.filter.passages = passages::by_session(&self.context, &self.store, typed)?;
+                state.filter.passages = passages::by_session(&self.context, &mut self.store, typed)?;
                 state.filter.found.extend(state.filter.passages.keys());
             }
         }
@@ -137,8 +137,12 @@ impl ScreenSource {
         if let Some(session) = missing {
             let page = page::page(&self.store, &self.context.clock, session)?;
             let reasons = told::reasons(&self.store, &page)?;
-            state.loaded = Some(LoadedSession { page, reasons, turns: None });
+            state.loaded = Some(LoadedSession { page, reasons, texts: None, turns: None });
             state.keep_in_range();
+        }
+        // A brief is made again only where it is shown.
+        if state.open.is_some() || state.tab == Tab::Told {
+            self.read_texts(state)?;
         }
         // Git is asked only for a page that is open.
         if state.open.is_some()
@@ -156,6 +160,14 @@ impl ScreenSource {
             let output = state.selected_loop().map(|run| loop_runs::last_output(&self.context.home, run));
             state.output = output.unwrap_or_default();
         }
+        Ok(())
+    }
+
+    /// The words of what the selected session was told.
+    fn read_texts(&self, state: &mut ScreenState) -> Result<()> {
+        let Some(loaded) = state.page().filter(|loaded| loaded.texts.is_none()) else { return Ok(()) };
+        let texts = self.context.told_texts(&self.store, &loaded.page)?;
+        state.loaded.iter_mut().for_each(|loaded| loaded.texts = Some(texts.clone()));
         Ok(())
     }
 
@@ -207,8 +219,10 @@ impl ScreenSource {
         let superseded = changed(keeper.revise(&mut self.store, &row, memory))?;
         state.decided.push(id);
         Ok(match superseded.len() {
-            0 => "kept; u undoes it".to_string(),
-            count => format!("kept; it replaces {}; u undoes it", crate::render::counted(count, "memory", "memories")),
+            0 => "approved; u undoes it".to_string(),
+            count => {
+                format!("approved; it replaces {}; u undoes it", crate::render::counted(count, "memory", "memories"))
+            }
         })
     }
 
@@ -218,7 +232,7 @@ impl ScreenSource {
         let located = self.context.located();
         changed(self.context.keeper(&located).decide(&mut self.store, &row, MemoryStatus::Rejected))?;
         state.decided.push(id);
-        Ok("never told again; u in Review undoes it".to_string())
+        Ok("rejected: it is never told again; u in Review undoes it".to_string())
     }
 
     fn undo(&mut self, state: &mut ScreenState, id: MemoryId) -> Result<String> {

@@ -8,10 +8,12 @@ use cerberus_record::memory::Scope;
 use cerberus_store::browse::log::ListedSession;
 use cerberus_store::browse::page::{Page, ToldLine};
 use cerberus_store::browse::proposals::ListedProposal;
+use cerberus_store::browse::told::ToldText;
 
 use super::filter;
 use super::loop_runs::{LastOutput, LoopRun};
 use crate::commands::undo::KeptTurn;
+use crate::passages::FoundText;
 use crate::render::time::LocalTime;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub struct LoadedSession {
     pub page: Page,
     /// What led to each line that it was told.
     pub reasons: Vec<Option<EarlierWork>>,
+    /// The words of each line that it was told; `None` before they were asked for.
+    pub texts: Option<Vec<ToldText>>,
     /// Its turns whose files are kept; `None` before they were asked for.
     pub turns: Option<Vec<KeptTurn>>,
 }
@@ -70,8 +74,8 @@ pub struct Filter {
     pub searched: String,
     /// The rows of the sessions in which the words occur anywhere.
     pub found: HashSet<i64>,
-    /// Of the sessions that the archive has the words in: where they are.
-    pub passages: HashMap<i64, String>,
+    /// The text of a session that has the words best.
+    pub passages: HashMap<i64, FoundText>,
 }
 
 /// What lies over the page and takes all keys.
@@ -83,7 +87,7 @@ pub enum Dialog {
         effect: ScreenEffect,
     },
     /// The new words of the current proposal.
-    Reword(String),
+    Edit(String),
     Text {
         title: String,
         lines: Vec<String>,

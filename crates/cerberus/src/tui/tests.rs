@@ -15,6 +15,7 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::browse::log::ListedSession;
 use cerberus_store::browse::page::{FileWork, Page, SaidEntry, Tests, ToldLine};
 use cerberus_store::browse::proposals::{ListedProposal, ListedQuote};
+use cerberus_store::browse::told::ToldText;
 use cerberus_store::view::{MemoryRow, SessionRow};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -24,6 +25,7 @@ use ratatui::style::{Color, Modifier};
 use super::draw::draw;
 use super::state::{Dialog, LoadedSession, ScreenData, ScreenEffect, ScreenState, Tab};
 use super::update::{KeyPress, update};
+use crate::passages::FoundText;
 use crate::render::time::LocalTime;
 
 fn at(text: &str) -> Timestamp {
@@ -103,11 +105,15 @@ fn page_of(listed: ListedSession) -> LoadedSession {
         let last_at = at("2026-11-15T11:40:00Z").minus(Duration::from_secs(hours * 3_600));
         Some(EarlierWork { kind, code: String::new(), path: None, sessions: 3, last_at })
     };
-    LoadedSession {
-        page,
-        reasons: vec![earlier(FactKind::Blocker, 2), earlier(FactKind::Read, 500), None, None],
-        turns: None,
-    }
+    let whole = |text: &str| ToldText::Whole(text.to_string());
+    let texts = vec![
+        whole("TestStopTwice fails with race"),
+        ToldText::Forgotten,
+        whole("the supervisor test is flaky again, find the race"),
+        whole("Never hold a lock across Wait"),
+    ];
+    let reasons = vec![earlier(FactKind::Blocker, 2), earlier(FactKind::Read, 500), None, None];
+    LoadedSession { page, reasons, texts: Some(texts), turns: None }
 }
 
 fn proposal(id: &str, words: &str, scope: &str) -> ListedProposal {
@@ -306,12 +312,30 @@ fn every_page_fits_every_size() {
         let size = (columns, rows);
         shows("", size, &["1 Log", ">● ", "Add retry"]);
         shows("enter", size, &["Log > session 1 of 5", "codex"]);
-        shows("2", size, &["session 1 of 2", "✓ used", "block:TestStop"]);
+        shows("2", size, &["session 1 of 2", "✓ used", "TestStopTwice"]);
         shows("3", size, &["proposal 1 of 2", "Never hold a lock"]);
         shows("4", size, &["● running", "hydra", "TASK.md"]);
         shows("?", size, &["Keys", "Enter, Esc"]);
     }
-    shows("", (120, 40), &["2 files · under 1 min · codex · main"]);
+    shows("", (119, 40), &["2 files · under 1 min · codex · main"]);
+    // From here on, the session stands beside the list.
+    let pane = [
+        "│ Add retry with jitter",
+        "│ ● active · today 14:02 · under 1 min",
+        "│ nimbus · codex · main",
+        "│ asked   the superv",
+        "│ done    CI pins bun",
+        "│ left    Open a pull",
+        "│ tests   ✗✓",
+        "│ files   .github/workflows/ci.yml  2 edits",
+    ];
+    shows("home", (120, 40), &pane);
+    shows("home", (200, 60), &pane);
+    shows(
+        "2",
+        (120, 40),
+        &["│ blocker", "│ TestStopTwice fails with race", "│ because left open 2 h before", "│ then    used in this"],
+    );
     let narrow = shown(&full(), 42, 20);
     assert!(!narrow.contains("ended") && !narrow.contains("cerberus"), "{narrow}");
     assert_eq!(shown(&full(), 30, 8).trim_end(), "40x10 is needed, this is 30x8\nq quits");
@@ -333,12 +357,15 @@ fn a_title_has_its_room_at_every_width() {
     for columns in 40..=200_u16 {
         let screen = shown(&state, columns, 24);
         let row = screen.lines().nth(4).unwrap();
-        let readable = usize::from(columns).saturating_sub(3).min(50) - 1;
+        // Beside the list, the title is shown in whole.
+        let room = if columns < 120 { 50 } else { 36 };
+        let readable = usize::from(columns).saturating_sub(3).min(room) - 1;
         assert!(row.contains(title[..readable].trim_end()), "{columns}: {row}");
     }
     let screen = shown(&state, 200, 24);
     let row = screen.lines().nth(4).unwrap();
-    assert!([title, name, "crashed", "12 files", "codex", "main"].iter().all(|text| row.contains(text)), "{row}");
+    assert!([&title[..55], name, "crashed", "12 files"].iter().all(|text| row.contains(text)), "{row}");
+    assert!(screen.contains("codex · main"), "{screen}");
     let row = shown(&state, 40, 24).lines().nth(5).unwrap().replace(' ', "");
     assert!(row.starts_with("✓修复上传程序在网络断开之后丢失最") && row.ends_with('…'), "{row}");
 }
@@ -416,7 +443,6 @@ fn a_session_is_resumed_and_the_screen_is_left() {
     let effect = |keys: &str| press(full(), keys).1;
     assert_eq!(effect("j r"), Some(ScreenEffect::Resume("20261114-090000".to_string())));
     assert_eq!(effect("2 right r"), Some(ScreenEffect::Resume("20261113-090000".to_string())));
-    assert_eq!(effect("3 r"), None);
     assert_eq!(effect("j b"), Some(ScreenEffect::Brief("/home/dev/hydra".to_string())));
     assert_eq!(
         (effect("q"), effect("? ^c"), effect("/ ^c")),
@@ -433,12 +459,11 @@ fn what_was_told_has_its_reason_and_its_use() {
         &[
             "hydra · today 11:40 · Split proxy.go in three files",
             "4 lines, 1 used",
-            ">✓ used       block:TestStopTwice fails with race     left open 2 h before",
-            "· not seen   see:docs/process.md                     read 2 weeks before",
-            "your words in “Investigate why CI fa",
-            "where the work stopped",
-            "✗ said again rule:Never hold a lock across Wait",
-            "left open 2 h before, in 3 sessions",
+            "> ✓ used   blocker     TestStopTwice fails with race",
+            "  ·        read        forgotten since",
+            "  ·        asked       the supervisor test is flaky again, find the race",
+            "  ✗ again  rule        Never hold a lock across Wait",
+            "left open 2 h before, in 3 sessions; used in this session",
             "96 of 123 files used",
         ],
     );
@@ -449,7 +474,7 @@ fn a_rule_is_rejected_only_after_a_question() {
     let (state, effect) = press(full(), "2 end x");
     assert_eq!(effect, None);
     let screen = shown(&state, 80, 24);
-    assert!(screen.contains("Never tell \"rule:Never hold a lock across Wait\" again?"), "{screen}");
+    assert!(screen.contains("Reject \"Never hold a lock across Wait\", so that it is never told again?"), "{screen}");
     assert_eq!(press(full(), "2 end x n").1, None);
     assert_eq!(press(full(), "2 end x n").0.dialog, None);
     assert_eq!(press(full(), "2 end x y").1, Some(ScreenEffect::Reject(MemoryId::new("m-1"))));
@@ -464,15 +489,15 @@ fn proposals_are_decided_by_one_key() {
     let effect = |keys: &str| press(full(), keys).1;
     let keep =
         |words: Option<&str>, scope| Some(ScreenEffect::Approve { id: id(), words: words.map(str::to_string), scope });
-    assert_eq!(effect("3 y"), keep(None, None));
+    assert_eq!((effect("3 a"), effect("3 y")), (keep(None, None), keep(None, None)));
     assert_eq!(effect("3 s y"), keep(None, Some(Scope::Universal)));
     assert_eq!(effect("3 s s y"), keep(None, None));
     assert_eq!(effect("3 e ^u a b back enter"), keep(Some("a"), None));
     assert_eq!(effect("3 e ^u enter"), keep(None, None), "empty words change nothing");
     assert_eq!((effect("3 e esc"), effect("3 e y")), (None, None));
-    assert_eq!(effect("3 n"), Some(ScreenEffect::Reject(id())));
+    assert_eq!((effect("3 r"), effect("3 n")), (Some(ScreenEffect::Reject(id())), Some(ScreenEffect::Reject(id()))));
     assert_eq!(effect("3 right n"), Some(ScreenEffect::Reject(MemoryId::new("m-2"))));
-    assert_eq!(press(full(), "3 right right left").0.review_at, 0);
+    assert_eq!((press(full(), "3 l").0.review_at, press(full(), "3 right right left").0.review_at), (1, 0));
     assert_eq!(effect("3 u"), None);
     let mut state = full();
     state.decided.push(MemoryId::new("m-9"));
@@ -481,15 +506,15 @@ fn proposals_are_decided_by_one_key() {
         "3",
         (80, 24),
         &[
-            "rule · hydra only",
+            "a rule · hydra only",
             "You said it 3 times",
             "today 09:52   “no, never hold the lock while calling Wait”",
             "“look. no, never hold the lock while calling Wait”",
-            "If kept: told at every start in hydra, ",
+            "If approved: told at every start in hydra, ",
         ],
     );
     shows("3 s", (80, 24), &["told at every start in every project", "s: hydra only"]);
-    shows("3 e", (80, 24), &[" Reword: Never hold a lock while calling Wait"]);
+    shows("3 e", (80, 24), &[" Edit: Never hold a lock while calling Wait"]);
 }
 
 #[test]
@@ -519,7 +544,8 @@ fn without_colour_everything_has_a_sign() {
     };
     for keys in keys {
         let (mut state, _) = press(full(), keys);
-        assert!(colours(&state).is_subset(&HashSet::from([Color::Reset, Color::Cyan, Color::Red])));
+        let meant = HashSet::from([Color::Reset, Color::Cyan, Color::Red, Color::Green, Color::Magenta]);
+        assert!(colours(&state).is_subset(&meant));
         state.is_colored = false;
         assert_eq!(colours(&state), HashSet::from([Color::Reset]), "{keys}");
     }
@@ -528,6 +554,63 @@ fn without_colour_everything_has_a_sign() {
     let buffer = drawn(&state, 80, 24);
     let is_reversed = |y: u16| (0..80).all(|x| buffer[(x, y)].modifier.contains(Modifier::REVERSED));
     assert!(is_reversed(4) && !is_reversed(5), "the selected row");
+}
+
+#[test]
+fn beside_the_list_the_selection_ends_with_it() {
+    for is_colored in [true, false] {
+        let mut state = full();
+        state.is_colored = is_colored;
+        let buffer = drawn(&state, 120, 24);
+        let is_reversed = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::REVERSED);
+        assert!((0..72).all(|x| is_reversed(x, 4) && !is_reversed(x, 5)), "the selected row");
+        assert!((72..120).all(|x| !is_reversed(x, 4)), "what is beside it");
+        assert!((0..72).all(|x| buffer[(x, 4)].fg == Color::Reset), "its colours would be hard to read");
+        let project = (0..72).any(|x| buffer[(x, 5)].fg == Color::Magenta);
+        assert_eq!(project, is_colored, "another row has them");
+    }
+}
+
+#[test]
+fn what_a_search_found_stands_beside_the_list() {
+    let (mut state, _) = press(full(), "/ m u t e x enter");
+    state.filter.found = HashSet::from([4]);
+    state.filter.searched = "mutex".to_string();
+    let text = "Every process has a mutex of its own, and Wait never holds it.".to_string();
+    let found = FoundText { kind: "said".to_string(), text, at: at("2026-11-15T11:44:00Z") };
+    state.filter.passages.insert(4, found);
+    let buffer = drawn(&state, 120, 24);
+    let screen = shown(&state, 120, 24);
+    assert!(screen.contains("│ found   said, today 11:44") && screen.contains("has a mutex of"), "{screen}");
+    let is_marked = |cell: &ratatui::buffer::Cell| cell.modifier.contains(Modifier::UNDERLINED);
+    let marked: String =
+        buffer.content.iter().skip(3 * 120).filter(|cell| is_marked(cell)).map(|cell| cell.symbol()).collect();
+    assert_eq!(marked, "mutex", "{screen}");
+    // Without a passage, the words of its own page are searched.
+    state.filter.passages.clear();
+    state.loaded = Some(page_of(sessions().remove(1)));
+    (state.filter.text, state.filter.searched) = ("flaky".to_string(), "flaky".to_string());
+    assert!(shown(&state, 120, 24).contains("│ found   prompt, today 09:15"));
+    assert!(shown(&state, 80, 24).contains(" found  the supervisor test is flaky again"));
+}
+
+#[test]
+fn names_of_projects_fill_what_would_stay_empty() {
+    let wide = "修復登錄頁面的項目";
+    let mut state = full();
+    let short = |row, name: &str| listed(row, "Fix it", name, "2026-11-15T14:02:00Z", SessionStatus::Ended, 1);
+    state.take(ScreenData {
+        sessions: vec![short(2, wide), short(1, "a-project-with-a-long-name")],
+        ..ScreenData::default()
+    });
+    for columns in [80, 120] {
+        let screen = shown(&state, columns, 24);
+        assert!(screen.contains("a-project-with-a-long-name") && screen.replace(' ', "").contains(wide), "{screen}");
+        // A wide letter has two cells.
+        let buffer = drawn(&state, columns, 24);
+        let clock = |y: u16| (0..columns).find(|x| buffer[(*x, y)].symbol() == ":").unwrap();
+        assert_eq!(clock(4), clock(5), "{screen}");
+    }
 }
 
 #[test]

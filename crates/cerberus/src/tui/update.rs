@@ -4,6 +4,7 @@ use cerberus_record::clean::text;
 use cerberus_record::memory::Scope;
 
 use super::state::{Dialog, Filter, ScreenEffect, ScreenState, Tab};
+use crate::render::words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPress {
@@ -48,15 +49,15 @@ pub fn update(mut state: ScreenState, key: KeyPress) -> (ScreenState, Option<Scr
 fn in_dialog(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
     match (state.dialog.take()?, key) {
         (Dialog::Ask { effect, .. }, KeyPress::Char('y')) => return Some(effect),
-        (Dialog::Reword(words), KeyPress::Enter) => {
+        (Dialog::Edit(words), KeyPress::Enter) => {
             let proposal = state.proposal()?;
             let (id, scope) = (proposal.row.id.clone(), chosen_scope(state));
             let words = Some(words.trim().to_string()).filter(|words| !words.is_empty());
             return Some(ScreenEffect::Approve { id, words, scope });
         }
-        (Dialog::Reword(mut words), key) if key != KeyPress::Esc => {
+        (Dialog::Edit(mut words), key) if key != KeyPress::Esc => {
             edit(&mut words, key, WORDS_CHARS_MAX);
-            state.dialog = Some(Dialog::Reword(words));
+            state.dialog = Some(Dialog::Edit(words));
         }
         (Dialog::Text { title, lines, scroll }, key) => {
             if let Some(scroll) = moved(scroll, key, lines.len()) {
@@ -120,7 +121,7 @@ fn on_page(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
             go_to(state, Tab::Log);
             state.filter.is_typing = true;
         }
-        KeyPress::Char('a') => {
+        KeyPress::Char('a') if state.tab != Tab::Review => {
             state.is_only_here = !state.is_only_here;
             (state.log_at, state.told_at, state.line_at, state.loop_at) = (0, 0, 0, 0);
         }
@@ -194,8 +195,8 @@ fn never_again(state: &mut ScreenState) {
     let Some(line) = state.told_line() else { return };
     match &line.memory {
         Some(id) => {
-            let words = text::line(&line.code, 60);
-            let question = format!("Never tell \"{words}\" again?");
+            let words = text::line(words::without_code(&line.code), 60);
+            let question = format!("Reject \"{words}\", so that it is never told again?");
             state.dialog = Some(Dialog::Ask { question, effect: ScreenEffect::Reject(id.clone()) });
         }
         None => {
@@ -218,9 +219,11 @@ fn in_review(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
     let proposal = state.proposal()?;
     let id = proposal.row.id.clone();
     match key {
-        KeyPress::Char('y') => return Some(ScreenEffect::Approve { id, words: None, scope: chosen_scope(state) }),
-        KeyPress::Char('n') => return Some(ScreenEffect::Reject(id)),
-        KeyPress::Char('e') => state.dialog = Some(Dialog::Reword(proposal.row.memory.content.to_string())),
+        KeyPress::Char('a' | 'y') => {
+            return Some(ScreenEffect::Approve { id, words: None, scope: chosen_scope(state) });
+        }
+        KeyPress::Char('r' | 'n') => return Some(ScreenEffect::Reject(id)),
+        KeyPress::Char('e') => state.dialog = Some(Dialog::Edit(proposal.row.memory.content.to_string())),
         KeyPress::Char('s') => state.is_for_all = !state.is_for_all,
         KeyPress::Right | KeyPress::Char('l') | KeyPress::Enter => go_to_proposal(state, state.review_at + 1),
         KeyPress::Left | KeyPress::Char('h') => go_to_proposal(state, state.review_at.saturating_sub(1)),

@@ -9,7 +9,7 @@ use cerberus_record::fact::FactKind;
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
 
-use crate::view::{self, Asks, SessionRow, Store};
+use crate::view::{self, Asks, ReceiptRow, SessionRow, Store};
 
 /// What the sessions of some projects were told.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl MomentUsage {
 
     fn of_session(store: &Store, session: &SessionRow, now: Timestamp) -> view::Result<MomentUsage> {
         let mut usage = MomentUsage::default();
-        for (at, codes, _) in store.receipts(session, now)? {
+        for ReceiptRow { at, codes, .. } in store.receipts(session, now)? {
             for moment in codes.iter().filter_map(|code| told::read(code)) {
                 match moment {
                     ToldMoment::Seen { remedy } => {

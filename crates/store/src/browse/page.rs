@@ -11,7 +11,7 @@ use cerberus_record::runs::{RunLedger, RunVerdict};
 use cerberus_record::time::Timestamp;
 
 use super::log::{self, ListedSession};
-use crate::view::{self, CarriedFacts, CorrectionRow, FactFilter, MemoryRow, SessionRow, Store};
+use crate::view::{self, CarriedFacts, CorrectionRow, FactFilter, MemoryRow, ReceiptRow, SessionRow, Store};
 
 /// Something that was said, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,9 @@ pub struct Tests {
     /// Every run in order: green or not. Runs without a verdict are left out.
     pub runs: Vec<bool>,
 }
+
+/// The code of a memory that was told and is forgotten.
+pub const FORGOTTEN_RULE: &str = "rule:";
 
 /// A line that the session was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,7 +183,7 @@ fn told(
     now: Timestamp,
 ) -> view::Result<Vec<ToldLine>> {
     let mut lines = Vec::new();
-    for (at, codes, memories) in store.receipts(session, now)? {
+    for ReceiptRow { at, codes, memories, .. } in store.receipts(session, now)? {
         let later = carried.facts.iter().filter(|known| known.at >= at);
         let (mut touched, mut functions, mut settled) = (Vec::new(), HashSet::new(), HashSet::new());
         for known in later {
@@ -199,15 +202,19 @@ fn told(
         let passing_tests = tests.passing.iter().map(String::as_str).collect();
         let later = Later { touched, functions, settled, passing_tests };
         let line = |code: String| ToldLine { at, is_used: later.uses(&code), code, memory: None, is_broken: false };
-        lines.extend(codes.into_iter().map(line));
+        // In the order in which a model reads them.
         for id in memories {
-            if let Some(row) = store.memory(&id, now)? {
-                let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
-                let is_broken = corrected.iter().any(|one| one.origin.at >= at && is_evidence(&row, one));
-                let code = format!("{kind}:{}", &*row.memory.content);
-                lines.push(ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken });
-            }
+            lines.push(match store.memory(&id, now)? {
+                Some(row) => {
+                    let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
+                    let is_broken = corrected.iter().any(|one| one.origin.at >= at && is_evidence(&row, one));
+                    let code = format!("{kind}:{}", &*row.memory.content);
+                    ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken }
+                }
+                None => ToldLine { code: FORGOTTEN_RULE.to_string(), ..line(String::new()) },
+            });
         }
+        lines.extend(codes.into_iter().map(line));
     }
     Ok(lines)
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use cerberus_recall::brief::usage::EarlierWork;
+use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::ProjectId;
 use cerberus_record::kind::EventKind;
@@ -15,8 +16,16 @@ use super::read::{row_list, time};
 use super::write::json;
 use super::{Result, SessionRow, Store};
 
-/// What a session was told at one time: codes, and the ids of memories.
-type Receipt = (Timestamp, Vec<String>, Vec<String>);
+/// What a session was told at one time.
+#[derive(Clone, Debug)]
+pub struct ReceiptRow {
+    pub at: Timestamp,
+    /// How the session began; `None` if it was told something later.
+    pub source: Option<StartSource>,
+    pub codes: Vec<String>,
+    /// The ids of memories.
+    pub memories: Vec<String>,
+}
 
 impl Store {
     /// How many files each session edited, by row.
@@ -136,11 +145,12 @@ impl Store {
     }
 
     /// What the session was told, oldest first.
-    pub fn receipts(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<Receipt>> {
-        let sql = "SELECT at, codes, memories FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
+    pub fn receipts(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<ReceiptRow>> {
+        let sql = "SELECT at, codes, memories, source FROM receipt WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let list = |json: String| serde_json::from_slice::<Vec<String>>(json.as_bytes()).unwrap_or_default();
         self.rows(sql, params![session.row, now.millis()], |row| {
-            Ok((time(row, 0)?, list(row.get(1)?), list(row.get(2)?)))
+            let source = row.get::<_, Option<String>>(3)?.and_then(|source| StartSource::from_word(&source));
+            Ok(ReceiptRow { at: time(row, 0)?, source, codes: list(row.get(1)?), memories: list(row.get(2)?) })
         })
     }
 

@@ -45,6 +45,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use self::health::Content;
 
+pub use browse::ReceiptRow;
 pub use checks::{DecisionRow, PauseRow, RuleRow};
 pub use corrections::{CorrectionOrigin, CorrectionRow, PromptRow};
 pub use entries::{EntryQuery, FoundEntry};

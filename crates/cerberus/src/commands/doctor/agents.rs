@@ -12,6 +12,10 @@ use super::{HealthCheck, bad, good};
 use crate::commands::check::wire::is_enforcing;
 use crate::commands::import::deleting;
 use crate::context::Context;
+use crate::render::time::LocalTime;
+
+/// What is said of an agent that is not there.
+pub const NOT_FOUND: &str = "not found on this machine";
 
 /// What is wrong, and what to do about it.
 type AgentProblem = (String, String);
@@ -27,7 +31,26 @@ struct Subject<'a> {
 /// One check per agent.
 pub fn checks(context: &Context, store: Option<&Store>) -> Vec<HealthCheck> {
     let surroundings = context.agent_surroundings();
-    install::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile)).collect()
+    let programs = |profile: &'static Profile| versions::programs(profile, &surroundings);
+    install::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile, programs)).collect()
+}
+
+/// What is wrong with the agents that are there, without starting any of them.
+pub fn problems(context: &Context) -> Vec<HealthCheck> {
+    let surroundings = context.agent_surroundings();
+    let checks = install::ALL.into_iter().map(|profile| check(context, &surroundings, None, profile, |_| Vec::new()));
+    checks.filter(|check| !check.ok).collect()
+}
+
+/// Whether any agent is there and has our hooks.
+pub fn is_connected(context: &Context) -> bool {
+    let surroundings = context.agent_surroundings();
+    let is_wired = |profile: &'static Profile| {
+        let subject = Subject { context, surroundings: &surroundings, profile, client: None };
+        let has_hooks = |scope| subject.wired(scope).is_ok_and(|wiring| !wiring.is_empty());
+        (profile.has_plugin)(&surroundings) || InstallScope::ALL.into_iter().any(has_hooks)
+    };
+    install::ALL.into_iter().any(is_wired)
 }
 
 fn check(
@@ -35,12 +58,13 @@ fn check(
     surroundings: &Surroundings,
     store: Option<&Store>,
     profile: &'static Profile,
+    programs: impl Fn(&'static Profile) -> Vec<AgentProgram>,
 ) -> HealthCheck {
     let name = profile.agent.name();
     if !profile.is_found(surroundings) {
-        return good(name, "not found on this machine");
+        return good(name, NOT_FOUND);
     }
-    let programs = versions::programs(profile, surroundings);
+    let programs = programs(profile);
     let subject = Subject { context, surroundings, profile, client: versions::oldest(&programs) };
     let mut said = describe(&programs);
     let is_uninstalled = wiring::has_mark(&context.home, profile.agent, AgentMark::Uninstalled);
@@ -255,7 +279,7 @@ fn older(scope: InstallScope, wiring: &Wiring) -> Option<String> {
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {
     match store.map(|store| store.last_heard_at(profile.agent, context.clock.now)) {
-        Some(Ok(Some(at))) => format!("last event {at}"),
+        Some(Ok(Some(at))) => format!("last event {}", LocalTime::new(context.clock.now).when(at)),
         Some(Ok(None)) => "no events yet".to_string(),
         None | Some(Err(_)) => "last event unknown".to_string(),
     }

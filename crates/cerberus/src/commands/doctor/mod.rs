@@ -25,6 +25,8 @@ use super::project::ProjectFolders;
 use crate::context::{Context, home_repair};
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::style::{Line, Screen, Style, wrapped};
+use crate::render::time::LocalTime;
 
 /// Check what is installed, what works and what failed recently, and show how to fix it
 ///
@@ -62,10 +64,7 @@ impl DoctorArgs {
         if context.json {
             render::json(&json!({"ok": failed == 0, "checks": checks}));
         } else {
-            for check in &checks {
-                render::line(&format!("{}  {:12} {}", if check.ok { "ok " } else { "BAD" }, check.name, check.detail));
-                check.fix.iter().for_each(|fix| render::line(&format!("     {:12} -> {fix}", "")));
-            }
+            print(&checks);
         }
         match failed {
             0 => Ok(()),
@@ -96,6 +95,62 @@ impl DoctorArgs {
         Ok(checks)
     }
 }
+
+/// What is wrong here, found without starting anything and without measuring. `status` says it.
+pub fn problems(context: &Context) -> Vec<String> {
+    let mut checks = vec![home(context), journal(context), settings(context)];
+    checks.extend(agents::problems(context));
+    // Settings have said it with what it means.
+    let failed = checks.into_iter().filter(|check| !check.ok);
+    failed
+        .map(|check| if check.name == CONFIG { check.detail } else { format!("{}: {}", check.name, check.detail) })
+        .collect()
+}
+
+/// Whether sessions of any agent are recorded.
+pub fn is_connected(context: &Context) -> bool {
+    agents::is_connected(context)
+}
+
+const CONFIG: &str = "config";
+
+/// The width of what stands in front of a detail.
+const DETAIL_COLUMN: usize = 18;
+
+fn print(checks: &[HealthCheck]) {
+    let screen = Screen::of_stdout();
+    let columns = screen.room().saturating_sub(DETAIL_COLUMN);
+    let (missing, shown): (Vec<&HealthCheck>, Vec<&HealthCheck>) =
+        checks.iter().partition(|check| check.ok && check.detail == agents::NOT_FOUND);
+    for check in shown {
+        let (sign, style) = if check.ok { ("ok ", Style::Plain) } else { ("BAD", Style::Bad) };
+        let mut start = Line::of(style, sign).plain(format!("  {:12} ", check.name));
+        let detail = wrapped(&check.detail, columns).into_iter();
+        for text in detail.chain(check.fix.iter().flat_map(|fix| wrapped(&format!("-> {fix}"), columns))) {
+            render::styled(&screen, start.pad(DETAIL_COLUMN).plain(text));
+            start = Line::new();
+        }
+    }
+    let names: Vec<&str> = missing.iter().map(|check| check.name).collect();
+    if !names.is_empty() {
+        let text = match names.len() == AGENTS {
+            true => format!(
+                "{} on this machine: {}. Install one of them, then run `cerberus install`",
+                NO_AGENT,
+                names.join(", ")
+            ),
+            false => format!("not found on this machine: {}", names.join(", ")),
+        };
+        let mut start = Line::new().plain("     agents");
+        for text in wrapped(&text, columns) {
+            render::styled(&screen, start.pad(DETAIL_COLUMN).plain(text));
+            start = Line::new();
+        }
+    }
+}
+
+const NO_AGENT: &str = "no agent was found";
+const AGENTS: usize = cerberus_agents::install::ALL.len();
 
 fn home(context: &Context) -> HealthCheck {
     let root = context.home.root();
@@ -136,7 +191,7 @@ fn journal(context: &Context) -> HealthCheck {
         Err(error) => bad("journal", error.to_string(), WRITABLE),
         Ok(segments) => {
             let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
-            good("journal", format!("{}, {bytes} bytes", render::count(segments.len(), "day")))
+            good("journal", format!("{}, {}", render::count(segments.len(), "day"), render::bytes(bytes)))
         }
     }
 }
@@ -162,8 +217,11 @@ fn view(context: &Context) -> (HealthCheck, Option<Store>) {
     }
     let torn: usize = segments.iter().map(|(_, _, torn, _)| torn).sum();
     let unknown: usize = segments.iter().map(|(_, _, _, unknown)| unknown).sum();
-    let torn = render::count(torn, "torn record");
-    let detail = format!("up to date; skipped {torn} and {unknown} of a newer version");
+    let mut detail = "up to date".to_string();
+    if torn + unknown > 0 {
+        let torn = render::count(torn, "torn record");
+        detail.push_str(&format!("; skipped {torn} and {unknown} of a newer version"));
+    }
     (good("view", detail), Some(store))
 }
 
@@ -186,8 +244,8 @@ fn archive(context: &Context) -> HealthCheck {
 
 fn settings(context: &Context) -> HealthCheck {
     match context.settings_problem() {
-        None => good("config", "valid"),
-        Some(problem) => bad("config", problem, "fix or remove the file"),
+        None => good(CONFIG, "valid"),
+        Some(problem) => bad(CONFIG, problem, "fix or remove the file"),
     }
 }
 
@@ -209,7 +267,8 @@ fn checked(context: &Context, store: Option<&Store>) -> Option<HealthCheck> {
     let begun: Vec<_> = pauses.iter().filter(|pause| !pause.is_lifted).collect();
     if let Some(last) = begun.last() {
         let times = render::count(begun.len(), "time");
-        detail.push_str(&format!("; switched off by a pause {times}, the last at {}", last.at));
+        let last = LocalTime::new(context.clock.now).when(last.at);
+        detail.push_str(&format!("; switched off by a pause {times}, the last {last}"));
     }
     Some(good("checks", detail))
 }
@@ -260,7 +319,8 @@ fn lately(context: &Context) -> HealthCheck {
         None => good("failures", "none recently"),
         Some(last) => {
             let often = render::count(failures.len(), "failure");
-            let detail = format!("{often} recently, the last at {}: {}: {}", last.at, last.what, last.detail);
+            let ago = LocalTime::new(context.clock.now).ago(last.at);
+            let detail = format!("{often} recently, the last {ago}: {}: {}", last.what, last.detail);
             bad(
                 "failures",
                 detail,

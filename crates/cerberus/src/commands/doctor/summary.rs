@@ -13,6 +13,7 @@ use cerberus_store::view::Store;
 
 use super::{HealthCheck, bad, good};
 use crate::context::{Context, surroundings, users_surroundings};
+use crate::render::time::LocalTime;
 
 const NAME: &str = "summary";
 
@@ -44,13 +45,16 @@ pub fn check(context: &Context, store: Option<&Store>) -> HealthCheck {
         return bad(NAME, format!("{shown}: {error}"), hint);
     }
     let now = context.clock.now;
+    let local = LocalTime::new(now);
     let written = store.and_then(|store| store.last_summary(now).ok().flatten());
     let failed = failures::recent(&context.home, now).into_iter().rfind(|failure| failure.what == FAILURE);
     match (written, failed) {
-        (written, Some(failed)) if written.as_ref().is_none_or(|(at, _)| *at <= failed.at) => {
-            bad(NAME, format!("{shown}: failed at {}: {}", failed.at, failed.detail), "try it: cerberus summarize")
-        }
-        (Some((at, _)), _) => good(NAME, format!("{shown}: reachable, last summary {at}")),
+        (written, Some(failed)) if written.as_ref().is_none_or(|(at, _)| *at <= failed.at) => bad(
+            NAME,
+            format!("{shown}: failed {}: {}", local.ago(failed.at), failed.detail),
+            "try it: cerberus summarize",
+        ),
+        (Some((at, _)), _) => good(NAME, format!("{shown}: reachable, last summary {}", local.when(at))),
         (None, _) => good(NAME, format!("{shown}: reachable, no summary yet")),
     }
 }

@@ -101,7 +101,7 @@ fn now(context: &Context) -> Result<()> {
     let done = exchange_all(context)?;
     if done.is_empty() {
         return Err(anyhow::anyhow!("sync is not set up"))
-            .hint("start with `cerberus sync init URL`; docs/sync.md explains it");
+            .hint("start with `cerberus sync init URL`; `cerberus sync init --help` shows the addresses of hubs");
     }
     tell(context, &done)
 }
@@ -239,11 +239,15 @@ fn hint(error: &SyncError) -> &'static str {
         SyncError::Transport(Refused { reason, .. }) if reason.contains("certificate") => {
             "add ?sslrootcert=FILE to the address, with the authority that signed it; for git, set http.sslCAInfo"
         }
-        SyncError::Transport(Refused { .. }) => "check the address and your rights there; docs/hubs.md lists both",
+        SyncError::Transport(Refused { .. }) => {
+            "check the address and your rights there; `cerberus sync init --help` shows both"
+        }
         SyncError::Transport(Full { .. }) => "make room on the hub, then run `cerberus sync` again; nothing is lost",
-        SyncError::Transport(Unexpected { .. }) => "check the address: docs/hubs.md says what each hub must be",
+        SyncError::Transport(Unexpected { .. }) => {
+            "check the address; `cerberus sync init --help` says what each hub must be"
+        }
         SyncError::Transport(InTheWay { .. }) => "find out who put it there, remove it, then run `cerberus sync` again",
-        SyncError::Address(_) => "docs/hubs.md shows the address of each hub",
+        SyncError::Address(_) => "`cerberus sync init --help` shows the address of each hub",
         SyncError::WrongKey { .. } => "join the space again: `cerberus sync pair` on another device prints a code",
         SyncError::UnknownSpace { .. } => "check the address, and that the hub was not emptied",
         SyncError::WrongCode => "type it again; `cerberus sync pair` prints a new one-time code",

@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Read};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cerberus_sync::SyncError;
@@ -12,13 +13,25 @@ use serde_json::json;
 
 use super::{default_name, exchange, failed, open};
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
+use crate::render::time::duration;
 
 /// Set up sync with a hub: a folder, a git repository, PostgreSQL or object storage
 ///
 /// Without a code, this makes a new space for your own devices, or with --team for a team, and prints a recovery code.
 /// With --code it joins a space, with a code that `cerberus sync pair` printed on another device.
+///
+/// A hub is one of these:
+///
+/// - `/a/folder`: it must exist, and every device must be able to write to it: a share, a drive, a folder that is synced
+///
+/// - `git+ssh://…`, `git+https://…`, `git+file:///…`: a repository that you may push to
+///
+/// - `postgres://USER:PASSWORD@HOST/DB`: a database to which its administrator has applied `cerberus sync hub-sql`
+///
+/// - `s3://BUCKET/PREFIX?region=…`, `s3+https://HOST/BUCKET`: storage with `If-None-Match`, and a key that may get, put,
+///   delete and list
 #[derive(clap::Args)]
 pub struct SyncInitArgs {
     /// The address: /a/folder, git+ssh://…, git+https://…, postgres://…, s3+https://…
@@ -51,7 +64,7 @@ impl SyncInitArgs {
         let files = Files::new(&context.home);
         let lock = files.lock()?;
         let address = absolute(context, &self.url);
-        let mut hub = open(context, &address).map_err(failed)?;
+        let mut hub = open(context, &address).map_err(|error| not_opened(error, &address))?;
         let name = self.name.clone().unwrap_or_else(|| default_name(self.team.is_some()));
         if let Some(code) = &self.recovery {
             let space = spaces::recover(&context.home, hub.as_mut(), &address, &typed(code)?, &name).map_err(failed)?;
@@ -85,6 +98,18 @@ fn of(space: &Space) -> String {
         Some(team) => format!("team {team}"),
         None => "your own devices".to_string(),
     }
+}
+
+/// A folder that does not exist is never made: it may be a drive that is not mounted.
+fn not_opened(error: SyncError, address: &str) -> CommandFailure {
+    if address.contains("://") || Path::new(address).is_dir() {
+        return failed(error);
+    }
+    let hint = match Path::new(address).exists() {
+        true => "give the path of a folder".to_string(),
+        false => format!("mount the drive that it is on, or make the folder: mkdir -p '{address}'"),
+    };
+    CommandFailure { error: error.into(), hint }
 }
 
 /// What commands about this space must be told.
@@ -200,6 +225,12 @@ impl SyncPairArgs {
             if is_lacking {
                 render::talk("cerberus: your login is not in the address; add the one of the other device there");
             }
+            if self.wait > 0 {
+                let wait = duration(Duration::from_secs(self.wait));
+                render::talk(&format!(
+                    "cerberus: waiting for it, at most {wait}; Ctrl-C ends the waiting, not the code"
+                ));
+            }
         }
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(self.wait) {
@@ -212,6 +243,9 @@ impl SyncPairArgs {
             }
             std::thread::sleep(EVERY);
         }
+        render::talk(
+            "cerberus: nobody has used the code yet; if it is used in time, `cerberus sync` lets the device in",
+        );
         Ok(())
     }
 

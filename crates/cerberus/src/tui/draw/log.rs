@@ -1,11 +1,14 @@
 //! The log: sessions of all projects by day, and a preview of the selected one.
 
+use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text;
 use cerberus_store::browse::log::ListedSession;
 
-use super::{ScreenRow, around, rule, signs};
-use crate::render::columns::{self, Column};
-use crate::render::sessions::{SessionCells, Widths, after_title, longest_title, state_cell};
+use super::{ScreenRow, panes, rule, side_by_side, signs};
+use crate::passages::FoundText;
+use crate::render::columns::{Column, TITLE_COLUMNS_MIN, fit_with};
+use crate::render::session_page::GlanceWriter;
+use crate::render::sessions::{ListShape, SessionCells, Widths, after_title, longest_title, marked, state_cell};
 use crate::render::style::{Line, Screen, Style};
 use crate::render::time::duration;
 use crate::render::{count, counted};
@@ -17,6 +20,8 @@ const ABOUT_COLUMNS: usize = 60;
 const PREVIEW_ROOM: usize = 14;
 const PREVIEW_ROWS: usize = 5;
 const TEXT_CHARS_MAX: usize = 300;
+/// Beside the list, the title is shown in whole.
+const PANE_TITLE_COLUMNS: usize = 36;
 
 pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
     let sessions = state.sessions();
@@ -25,9 +30,15 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
         rows.extend(nothing(state));
         return rows;
     }
+    if let Some((left, right)) = panes(screen.columns) {
+        let room = room - rows.len();
+        let list = list(state, left - 1, PANE_TITLE_COLUMNS, &sessions, room);
+        rows.extend(side_by_side(list, beside(state, &Screen { columns: right, ..*screen }, room), left, room));
+        return rows;
+    }
     let preview = if room >= PREVIEW_ROOM { preview(state, screen) } else { Vec::new() };
     let listed = room - rows.len() - preview.len();
-    rows.extend(around(list(state, screen, &sessions, listed), listed));
+    rows.extend(list(state, screen.columns, TITLE_COLUMNS_MIN, &sessions, listed));
     rows.resize_with(room - preview.len(), || Line::new().into());
     rows.extend(preview);
     rows
@@ -59,34 +70,96 @@ fn nothing(state: &ScreenState) -> Vec<ScreenRow> {
     lines.iter().map(|line| Line::new().plain(*line).into()).collect()
 }
 
-/// The sessions around the selected one, with a heading for each day.
-fn list(state: &ScreenState, screen: &Screen, sessions: &[&ListedSession], room: usize) -> Vec<ScreenRow> {
+/// What a line of the list is.
+enum ListEntry {
+    Day(String),
+    Session(usize),
+}
+
+/// The sessions around the selected one that fit, with a heading for each day.
+fn list(
+    state: &ScreenState,
+    columns: usize,
+    title_min: usize,
+    sessions: &[&ListedSession],
+    room: usize,
+) -> Vec<ScreenRow> {
     let first = state.log_at.saturating_sub(room);
-    let window = &sessions[first..sessions.len().min(state.log_at + room + 1)];
-    let parts = Column::all_but(&[Column::Date, Column::WholeId]);
-    // The mark of the selected session, and the sign of the state.
-    let beside = |parts: &[Column]| 3 + Widths::of(&state.local, window, parts).total();
-    let fit = columns::fit(screen.columns, longest_title(window), &parts, beside);
-    let widths = Widths::of(&state.local, window, fit.parts);
-    let mut rows: Vec<ScreenRow> = Vec::new();
-    let mut day = String::new();
-    for (at, listed) in window.iter().enumerate() {
+    let last = sessions.len().min(state.log_at + room + 1);
+    let mut entries: Vec<ListEntry> = Vec::new();
+    let (mut day, mut chosen) = (String::new(), 0);
+    for (at, listed) in sessions.iter().enumerate().take(last).skip(first) {
         let own = state.local.day(listed.session.started_at);
         if own != day {
-            rows.push(Line::of(Style::Heading, format!(" {own}")).into());
+            entries.push(ListEntry::Day(own.clone()));
             day = own;
         }
-        let is_chosen = first + at == state.log_at;
-        let cells = SessionCells::of(&state.local, listed, fit.parts);
-        let line = Line::new().plain(if is_chosen { ">" } else { " " });
-        let line = line.join(state_cell(screen, listed, cells.word, widths.word));
-        let title = Line::new().plain(listed.title.clone()).cut(fit.title).pad(fit.title);
-        let end = after_title(Line::new().faint(cells.project), widths.project);
-        let end = end.join(after_title(Line::new().plain(cells.when), widths.when));
-        let end = end.join(after_title(Line::new().faint(cells.facts), widths.facts));
-        rows.push(ScreenRow { line: line.join(title).join(end), is_chosen });
+        chosen = if at == state.log_at { entries.len() } else { chosen };
+        entries.push(ListEntry::Session(at));
     }
-    rows
+    let start = chosen.saturating_sub(room / 2).min(entries.len().saturating_sub(room));
+    let shown: Vec<ListEntry> = entries.into_iter().skip(start).take(room).collect();
+    // Columns are as wide as what can be seen needs.
+    let visible: Vec<&ListedSession> = shown.iter().filter_map(|entry| entry.session(sessions)).collect();
+    let parts = Column::all_but(&[Column::Date, Column::WholeId]);
+    // The mark of the selected session, and the sign of the state.
+    let beside = |parts: &[Column]| 3 + Widths::of(&state.local, &visible, &ListShape::of(parts)).total();
+    let fit = fit_with(columns, longest_title(&visible), title_min, &parts, beside);
+    let shape = ListShape::fitting(&fit);
+    let widths = Widths::of(&state.local, &visible, &shape);
+    let row = |entry: ListEntry| match entry {
+        ListEntry::Day(day) => Line::of(Style::Heading, format!(" {day}")).into(),
+        ListEntry::Session(at) => {
+            let (listed, is_chosen) = (sessions[at], at == state.log_at);
+            let cells = SessionCells::of(&state.local, listed, &shape);
+            let line = Line::new().plain(if is_chosen { ">" } else { " " });
+            let line = line.join(state_cell(state.is_utf8, listed, cells.word, widths.word));
+            let title = Line::new().plain(listed.title.clone()).cut(fit.title).pad(fit.title);
+            let end = after_title(cells.project, widths.project);
+            let end = end.join(after_title(Line::new().plain(cells.when), widths.when));
+            ScreenRow::list(line.join(title).join(end).join(after_title(cells.facts, widths.facts)), is_chosen)
+        }
+    };
+    shown.into_iter().map(row).collect()
+}
+
+impl ListEntry {
+    fn session<'a>(&self, sessions: &[&'a ListedSession]) -> Option<&'a ListedSession> {
+        match self {
+            ListEntry::Day(_) => None,
+            ListEntry::Session(at) => sessions.get(*at).copied(),
+        }
+    }
+}
+
+/// The selected session, with what a search found in it first.
+fn beside(state: &ScreenState, screen: &Screen, room: usize) -> Vec<Line> {
+    let Some(listed) = state.selected() else { return Vec::new() };
+    let mut glance = GlanceWriter::new(screen, &state.local);
+    glance.head(listed);
+    if let Some(found) = found(state, listed) {
+        glance.found(&Query::parse(&state.filter.searched), &found.kind, found.at, &found.text);
+    }
+    if let Some(loaded) = state.page() {
+        glance.page(&loaded.page);
+    }
+    glance.finish(room)
+}
+
+/// The text of a session that has the words that were searched for.
+fn found(state: &ScreenState, listed: &ListedSession) -> Option<FoundText> {
+    if state.filter.searched.is_empty() {
+        return None;
+    }
+    let known = state.filter.passages.get(&listed.session.row).cloned();
+    known.or_else(|| {
+        // The best passages are of other sessions.
+        let (query, page) = (Query::parse(&state.filter.searched), &state.page()?.page);
+        let texts = [("prompt", &page.asked), ("said", &page.said)];
+        let mut said = texts.into_iter().flat_map(|(kind, said)| said.iter().map(move |said| (kind, said)));
+        let (kind, said) = said.find(|(_, said)| !query.matches(&said.text).is_empty())?;
+        Some(FoundText { kind: kind.to_string(), text: said.text.clone(), at: said.at })
+    })
 }
 
 /// The selected session in four lines.
@@ -110,9 +183,12 @@ fn preview(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
         };
         let said = page.said.last().map(|said| label("said", &said.text));
         // What was searched for comes before what the session did.
-        let found = state.selected().and_then(|listed| state.filter.passages.get(&listed.session.row));
+        let found = state.selected().and_then(|listed| found(state, listed));
+        let asked = Query::parse(&state.filter.searched);
+        let found = found.map(|found| marked(&asked, &asked.snippet(&found.text), Style::Plain));
+        let found = found.map(|found| Line::new().faint(" found").pad(8).join(found));
         let done = page.done.last().map(|text| label("done", text)).or(said);
-        rows.extend(found.map(|text| label("found", text)).or(done).map(ScreenRow::from));
+        rows.extend(found.or(done).map(ScreenRow::from));
         rows.extend(page.left.first().map(|text| label("left", text).into()));
         let (green, red, _) = signs(state);
         let runs = page.tests.runs.iter().rev().take(10).rev();

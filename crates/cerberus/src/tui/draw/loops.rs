@@ -49,7 +49,7 @@ fn listed(state: &ScreenState, run: &LoopRun, is_chosen: bool) -> ScreenRow {
     };
     let name = state.data.names.get(&run.project).map_or(run.project.as_str(), String::as_str);
     let line = line.pad(19).plain(name).pad(33).plain(run.state.worker.name()).pad(46);
-    ScreenRow { line: line.faint(state.local.when(run.started_at)), is_chosen }
+    ScreenRow::list(line.faint(state.local.when(run.started_at)), is_chosen)
 }
 
 fn summary(state: &ScreenState, run: &LoopRun) -> Vec<ScreenRow> {

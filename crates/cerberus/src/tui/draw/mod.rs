@@ -24,16 +24,47 @@ pub const ROWS_MIN: u16 = 10;
 /// From this width on, the header has the program's name.
 const NAMED_COLUMNS: usize = 60;
 
+/// From this width on, what is selected is shown beside the list.
+const TWO_PANES_COLUMNS: usize = 120;
+
 /// One line of the screen.
 pub struct ScreenRow {
     line: Line,
     is_chosen: bool,
+    /// What stands beside it, and the columns that it then has.
+    beside: Option<(usize, Line)>,
 }
 
 impl From<Line> for ScreenRow {
     fn from(line: Line) -> ScreenRow {
-        ScreenRow { line, is_chosen: false }
+        ScreenRow::list(line, false)
     }
+}
+
+impl ScreenRow {
+    /// A line of a list.
+    fn list(line: Line, is_chosen: bool) -> ScreenRow {
+        ScreenRow { line, is_chosen, beside: None }
+    }
+}
+
+/// The widths of the list and of what is beside it, if there is room for both.
+fn panes(columns: usize) -> Option<(usize, usize)> {
+    let list = columns * 3 / 5;
+    // A line, and a blank on both sides of the text.
+    (columns >= TWO_PANES_COLUMNS).then(|| (list, columns - list - 3))
+}
+
+/// A list of `list` columns, and lines beside it.
+fn side_by_side(rows: Vec<ScreenRow>, lines: Vec<Line>, list: usize, room: usize) -> Vec<ScreenRow> {
+    let mut rows = rows.into_iter();
+    let mut lines = lines.into_iter();
+    (0..room)
+        .map(|_| {
+            let row = rows.next().unwrap_or_else(|| Line::new().into());
+            ScreenRow { beside: Some((list, lines.next().unwrap_or_default())), ..row }
+        })
+        .collect()
 }
 
 pub fn draw(state: &ScreenState, frame: &mut Frame) {
@@ -108,8 +139,8 @@ fn footer(state: &ScreenState, columns: usize) -> Line {
             " ↑↓ scroll  ←→ other sessions  r resume  b brief  d diffs  Esc back  ? help  q quit"
         }
         (None, Tab::Log) => " ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit",
-        (None, Tab::Told) => " ↑↓ lines  ←→ sessions  Enter open  x never again  a project  ? help  q quit",
-        (None, Tab::Review) => " y keep  e reword  s scope  n never  → later  u undo  ? help  q quit",
+        (None, Tab::Told) => " ↑↓ lines  ←→ sessions  Enter open  x reject  a project  ? help  q quit",
+        (None, Tab::Review) => " a approve  e edit  r reject  l later  s scope  u undo  ? help  q quit",
         (None, Tab::Loops) => " ↑↓ move  a project  ? help  q quit",
     };
     Line::new().faint(keys)
@@ -118,7 +149,7 @@ fn footer(state: &ScreenState, columns: usize) -> Line {
 /// The line that is being typed, with its label.
 fn typed(state: &ScreenState) -> Option<(&'static str, &str)> {
     match &state.dialog {
-        Some(Dialog::Reword(words)) => Some((" Reword: ", words)),
+        Some(Dialog::Edit(words)) => Some((" Edit: ", words)),
         None if state.filter.is_typing => Some((" / ", &state.filter.text)),
         _ => None,
     }
@@ -143,12 +174,26 @@ fn put(state: &ScreenState, frame: &mut Frame, y: usize, row: ScreenRow) {
         return;
     }
     let place = Rect { y: y as u16, height: 1, ..area };
-    let columns = usize::from(area.width);
-    let line = row.line.cut(columns);
-    let line = if row.is_chosen { line.pad(columns) } else { line };
-    let spans = line.spans().map(|(style, text)| Span::styled(shown(state, text), look(state, style)));
+    let Some((columns, beside)) = row.beside else { return put_in(state, frame, place, row.line, row.is_chosen) };
+    let columns = columns as u16;
+    put_in(state, frame, Rect { width: columns, ..place }, row.line, row.is_chosen);
+    let rest = Rect { x: columns, width: area.width.saturating_sub(columns), ..place };
+    put_in(state, frame, rest, Line::new().faint("│ ").join(beside), false);
+}
+
+/// What is selected is reversed as a whole: colours in it would be hard to read.
+fn put_in(state: &ScreenState, frame: &mut Frame, place: Rect, line: Line, is_chosen: bool) {
+    let columns = usize::from(place.width);
+    let line = line.cut(columns);
+    let line = if is_chosen { line.pad(columns) } else { line };
+    let looks = |style: Style| match (is_chosen, style) {
+        (true, Style::Strong | Style::Match) => look(state, style),
+        (true, _) => Look::new(),
+        (false, _) => look(state, style),
+    };
+    let spans = line.spans().map(|(style, text)| Span::styled(shown(state, text), looks(style)));
     let drawn = Drawn::from(spans.collect::<Vec<_>>());
-    let drawn = if row.is_chosen { drawn.style(Look::new().add_modifier(Modifier::REVERSED)) } else { drawn };
+    let drawn = if is_chosen { drawn.style(Look::new().add_modifier(Modifier::REVERSED)) } else { drawn };
     frame.render_widget(drawn, place);
 }
 
@@ -162,6 +207,8 @@ fn look(state: &ScreenState, style: Style) -> Look {
         Style::Faint => Look::new().add_modifier(Modifier::DIM),
         Style::Heading => colored(Color::Cyan),
         Style::Bad => colored(Color::Red),
+        Style::Live => colored(Color::Green),
+        Style::Project => colored(Color::Magenta),
         Style::Match => Look::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
         Style::Chosen => Look::new().add_modifier(Modifier::REVERSED),
     }
@@ -215,8 +262,8 @@ fn help(state: &ScreenState) -> Vec<ScreenRow> {
         ("r", "leave, and resume the session in its own agent"),
         ("b", "what the next session in its folder would be told"),
         ("d", "in a session: what its turns changed, if `undo` is on"),
-        ("x", "in Told: never tell this rule again (asks first)"),
-        ("y e s n u", "in Review: keep, reword, scope, never, undo"),
+        ("x", "in Told: reject this rule, so that it is never told again (asks first)"),
+        ("a e r l u", "in Review: approve, edit, reject, later, undo; s changes the scope"),
         ("q, Ctrl-C", "quit; Ctrl-Z suspends"),
     ];
     let mut rows: Vec<ScreenRow> = vec![Line::of(Style::Heading, " Keys").into()];

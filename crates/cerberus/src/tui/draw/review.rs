@@ -1,4 +1,4 @@
-//! One proposal: the words, the prompts they are from, why the agent quoted them, and what keeping it means.
+//! One proposal: the words, the prompts they are from, why the agent quoted them, and what approving it means.
 
 use cerberus_record::clean::text;
 use cerberus_record::memory::Scope;
@@ -8,6 +8,7 @@ use cerberus_text::tokens;
 use super::{ScreenRow, rule};
 use crate::render::count;
 use crate::render::style::{Line, Screen, Style, wrapped};
+use crate::render::words::scope as scope_words;
 use crate::tui::state::ScreenState;
 
 /// How many of the user's words are shown, and how much of each.
@@ -28,7 +29,7 @@ pub fn rows(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
     };
     let memory = &proposal.row.memory;
     let place = format!(" proposal {} of {}", state.review_at + 1, state.data.proposals.len());
-    let about = format!("{} · {} ", &*memory.category, scope_words(&proposal.row.scope()));
+    let about = format!("a {} · {} ", &*memory.category, scope_words(&proposal.row.scope()));
     let about = Line::new().faint(about);
     let line = Line::new().plain(place).pad(screen.columns.saturating_sub(about.width()));
     let mut rows: Vec<ScreenRow> = vec![line.join(about).into(), rule(screen.columns).into()];
@@ -37,7 +38,7 @@ pub fn rows(state: &ScreenState, screen: &Screen) -> Vec<ScreenRow> {
     rows.push(Line::new().into());
     rows.extend(said(state, screen, proposal));
     rows.push(Line::new().into());
-    rows.push(if_kept(state, proposal).into());
+    rows.push(if_approved(state, proposal).into());
     rows
 }
 
@@ -87,15 +88,7 @@ fn quoted(state: &ScreenState, screen: &Screen, quote: &ListedQuote) -> Vec<Scre
     rows
 }
 
-fn scope_words(scope: &Scope) -> String {
-    match scope {
-        Scope::Universal => "all projects".to_string(),
-        Scope::Language(name) => format!("projects in {name}"),
-        Scope::Project(name) => format!("{name} only"),
-    }
-}
-
-fn if_kept(state: &ScreenState, proposal: &ListedProposal) -> Line {
+fn if_approved(state: &ScreenState, proposal: &ListedProposal) -> Line {
     let own = proposal.row.scope();
     let scope = if state.is_for_all { Scope::Universal } else { own.clone() };
     let tokens = tokens::estimate(&proposal.row.memory.content);
@@ -104,7 +97,7 @@ fn if_kept(state: &ScreenState, proposal: &ListedProposal) -> Line {
         Scope::Language(name) => format!("in projects in {name}"),
         Scope::Project(name) => format!("in {name}"),
     };
-    let line = Line::new().plain(format!(" If kept: told at every start {place}, {}", count(tokens, "token")));
+    let line = Line::new().plain(format!(" If approved: told at every start {place}, {}", count(tokens, "token")));
     match (&own, state.is_for_all) {
         (Scope::Universal, _) => line,
         (own, true) => line.faint(format!("   s: {}", scope_words(own))),

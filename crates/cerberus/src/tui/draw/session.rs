@@ -2,7 +2,7 @@
 
 use super::{ScreenRow, rule};
 use crate::render::style::{Line, Screen};
-use crate::render::{counted, sessions};
+use crate::render::{counted, session_page};
 use crate::tui::state::{ScreenState, Tab};
 
 pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
@@ -14,7 +14,8 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
     let place = format!(" {} > session {} of {of}", state.tab.name(), at + 1);
     let mut rows: Vec<ScreenRow> = vec![Line::new().faint(place).into(), rule(screen.columns).into()];
     let inside = Screen { columns: screen.columns - 2, ..*screen };
-    let mut lines = sessions::page(&inside, &state.local, &loaded.page);
+    let texts = loaded.texts.as_deref().unwrap_or_default();
+    let mut lines = session_page::page(&inside, &state.local, &loaded.page, texts);
     let turns = loaded.turns.iter().flatten();
     lines.extend(turns.flat_map(|turn| inside.labelled("turn", &turn.line(&state.local))));
     let visible = room.saturating_sub(rows.len());

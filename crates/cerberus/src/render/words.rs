@@ -1,0 +1,119 @@
+//! The words for what Cerberus keeps, as people read them. Codes such as `impl:` are for agents.
+
+use cerberus_record::fact::FactKind;
+use cerberus_record::memory::Scope;
+
+/// What a kind of fact is called.
+pub fn kind(kind: FactKind) -> &'static str {
+    match kind {
+        FactKind::File => "edited",
+        FactKind::Read => "read",
+        FactKind::Function => "function",
+        FactKind::Decision => "decided",
+        FactKind::Blocker => "blocker",
+        FactKind::Next => "next",
+        FactKind::Done => "done",
+        FactKind::Test => "test",
+        FactKind::Commit => "commit",
+        FactKind::PullRequest => "pull req.",
+        FactKind::Step => "released",
+        FactKind::Objective => "goal",
+        FactKind::Note => "note",
+        FactKind::Last => "last asked",
+        FactKind::Asked => "asked",
+        FactKind::Said => "agent said",
+        FactKind::Git => "git",
+        FactKind::Live => "at work",
+    }
+}
+
+/// What a line of a brief is called, by its code.
+pub fn told(code: &str) -> &'static str {
+    const OTHERS: [(&str, &str); 4] =
+        [("rule:", "rule"), ("pref:", "preference"), ("seen:", "helped"), ("proj:", "project")];
+    let other = OTHERS.iter().find(|(prefix, _)| code.starts_with(prefix)).map(|(_, word)| *word);
+    let of_fact = || FactKind::ALL.into_iter().find(|one| code.starts_with(one.prefix())).map(kind);
+    other.or_else(of_fact).unwrap_or("teammate")
+}
+
+/// A line of a brief without its code.
+pub fn without_code(line: &str) -> &str {
+    match told(line) {
+        "teammate" => line,
+        _ => line.split_once(':').map_or(line, |(_, words)| words),
+    }
+}
+
+/// What a kind of search result is called.
+pub fn result(kind: &str) -> &str {
+    match kind {
+        "pull_request" => "pull req.",
+        "step" => "release",
+        "objective" => "goal",
+        kind => kind,
+    }
+}
+
+/// Where a memory applies.
+pub fn scope(scope: &Scope) -> String {
+    match scope {
+        Scope::Universal => "all projects".to_string(),
+        Scope::Language(name) => format!("projects in {name}"),
+        Scope::Project(name) => format!("{name} only"),
+    }
+}
+
+/// `3 files edited, 2 decisions and 1 next step`.
+pub fn counts<'a>(counts: impl IntoIterator<Item = (&'a str, usize)>) -> String {
+    let parts: Vec<String> = counts.into_iter().map(|(word, number)| counted(word, number)).collect();
+    match parts.split_last() {
+        None => "nothing yet".to_string(),
+        Some((last, [])) => last.clone(),
+        Some((last, first)) => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn counted(word: &str, number: usize) -> String {
+    let (one, many) = match word {
+        "file" => ("file edited", "files edited"),
+        "read" => ("file read", "files read"),
+        "function" => ("function", "functions"),
+        "decision" => ("decision", "decisions"),
+        "blocker" => ("blocker", "blockers"),
+        "next" => ("next step", "next steps"),
+        "done" => ("thing done", "things done"),
+        "test" => ("test run", "test runs"),
+        "commit" => ("commit", "commits"),
+        "pull_request" => ("pull request", "pull requests"),
+        "step" => ("push or release", "pushes or releases"),
+        "objective" => ("goal", "goals"),
+        "note" => ("note", "notes"),
+        // States of sessions.
+        word => (word, word),
+    };
+    super::counted(number, one, many)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_kind_is_shown_as_its_code() {
+        for one in FactKind::ALL {
+            assert!(!kind(one).contains(['_', ':']), "{one:?}");
+            assert!(!counts([(one.word(), 2)]).contains('_'), "{one:?}");
+            assert_ne!(told(&format!("{}x", one.prefix())), "teammate", "{one:?}");
+        }
+        assert_eq!((told("rule:Use pnpm"), without_code("rule:Use pnpm")), ("rule", "Use pnpm"));
+        assert_eq!((told("Fix it (Ann)"), without_code("Fix it: now (Ann)")), ("teammate", "Fix it: now (Ann)"));
+    }
+
+    #[test]
+    fn counts_are_a_sentence() {
+        assert_eq!(counts([]), "nothing yet");
+        assert_eq!(counts([("file", 1)]), "1 file edited");
+        assert_eq!(counts([("file", 3), ("decision", 2), ("next", 1)]), "3 files edited, 2 decisions and 1 next step");
+        assert_eq!(counts([("ended", 3), ("crashed", 1)]), "3 ended and 1 crashed");
+    }
+}
