@@ -11,6 +11,8 @@ targets=(
   aarch64-apple-darwin
   x86_64-pc-windows-msvc
 )
+# The oldest macOS that the program asks for.
+macos_oldest=11.0
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 # Everything in a package has the time of the commit, so that the same commit gives the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
@@ -37,6 +39,7 @@ compile() {
   flags="'--remap-path-prefix=$PWD=/cerberus', '--remap-path-prefix=$cargo_home=/cargo', '--remap-path-prefix=$target_dir=/target'"
   case $target in
     *-linux-musl) dev/need musl-gcc ;;
+    *-apple-darwin) export MACOSX_DEPLOYMENT_TARGET=$macos_oldest ;;
   esac
   if command -v rustup >/dev/null; then rustup target add "$target" >&2; fi
   CFLAGS="${CFLAGS:-} -ffile-prefix-map=$PWD=/cerberus -ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$target_dir=/target" \
