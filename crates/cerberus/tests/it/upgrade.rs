@@ -103,7 +103,8 @@ fn a_home_of_a_newer_version_is_read_as_far_as_it_is_known_and_kept() {
     fs::write(env.home().join("config.toml"), "[brief]\nsession_tokens = 600\n").unwrap();
     fs::create_dir(env.home().join("dreams")).unwrap();
     fs::write(env.home().join("dreams/1"), "theirs").unwrap();
-    fs::write(env.home().join("checks"), r#"[{"id":"m-1","sentence":"Dream","level":"nudge","rule":["--dream"]}]"#).unwrap();
+    fs::write(env.home().join("checks"), r#"[{"id":"m-1","sentence":"Dream","level":"nudge","rule":["--dream"]}]"#)
+        .unwrap();
     let input = json!({"tool_name": "Bash", "tool_use_id": "t2", "tool_input": {"command": "ls"}});
     assert_eq!(env.hook("s1", "PreToolUse", input), "", "a check that is not known refuses nothing");
     env.write_file("s1", "t3", "src/later.rs", "");
