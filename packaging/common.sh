@@ -11,6 +11,8 @@ targets=(
   aarch64-apple-darwin
   x86_64-pc-windows-msvc
 )
+# The oldest macOS that the program asks for.
+macos_oldest=11.0
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 # Everything in a package has the time of the commit, so that the same commit gives the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
@@ -28,20 +30,29 @@ tool() {
 # host: the target of this machine, with a C library that is linked in.
 host() { rustc --version --verbose | sed -n 's/^host: //p' | sed 's/linux-gnu/linux-musl/'; }
 
+# native FOLDER: as the system's own programs write it; Git Bash writes folders of Windows in another way.
+native() { if command -v cygpath >/dev/null; then cygpath --windows "$1"; else printf '%s' "$1"; fi; }
+
 # compile TARGET PROFILE TARGET_DIR [SUBCOMMAND]: prints the folder of the programs. No path of this machine gets into them.
 # The subcommand is `build`, or `auditable build`, which also writes down the versions of what is built in.
 compile() {
-  local target=$1 profile=$2 target_dir=$3 cargo_home=${CARGO_HOME:-$HOME/.cargo} flags suffix='' program subcommand
+  local target=$1 profile=$2 target_dir=$3 flags='' c_flags='' suffix='' each program subcommand
   read -ra subcommand <<<"${4:-build}"
-  case $target in *windows*) suffix=.exe ;; esac
-  flags="'--remap-path-prefix=$PWD=/cerberus', '--remap-path-prefix=$cargo_home=/cargo', '--remap-path-prefix=$target_dir=/target'"
+  for each in "$PWD=/cerberus" "${CARGO_HOME:-$HOME/.cargo}=/cargo" "$target_dir=/target"; do
+    each=$(native "${each%=*}")=${each##*=}
+    flags+="'--remap-path-prefix=$each', "
+    c_flags+=" -ffile-prefix-map=$each"
+  done
   case $target in
+    *windows*) suffix=.exe c_flags='' ;;
     *-linux-musl) dev/need musl-gcc ;;
+    *-apple-darwin) export MACOSX_DEPLOYMENT_TARGET=$macos_oldest ;;
   esac
   if command -v rustup >/dev/null; then rustup target add "$target" >&2; fi
-  CFLAGS="${CFLAGS:-} -ffile-prefix-map=$PWD=/cerberus -ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$target_dir=/target" \
-    cargo "${subcommand[@]}" --profile "$profile" --locked --target "$target" --target-dir "$target_dir" --package "$name" \
-    --config "target.$target.rustflags = [$flags]" >&2
+  CFLAGS="${CFLAGS:-}$c_flags" cargo "${subcommand[@]}" --profile "$profile" --locked --target "$target" \
+    --target-dir "$target_dir" --package "$name" --config "target.$target.rustflags = [$flags]" >&2
+  # The folder of the programs has the name of the profile, except for one.
+  profile=${profile/#dev/debug}
   for program in "${binaries[@]}"; do dev/private "$target_dir/$target/$profile/$program$suffix"; done
   printf '%s\n' "$target_dir/$target/$profile"
 }

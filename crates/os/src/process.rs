@@ -10,6 +10,7 @@ use cerberus_record::session::Process;
 
 use super::platform;
 use super::platform::processes::{domain, look};
+use super::platform::{ProcessDomain, RunningProcess};
 
 /// How many levels up the process tree an agent may be.
 const ANCESTORS_MAX: usize = 16;
@@ -42,20 +43,29 @@ const REAPERS: [&str; 7] = ["init", "systemd", "tini", "dumb-init", "s6-svscan",
 /// The nearest ancestor of this process that is not a shell, or the next one above it if that is only the agent's process
 /// for plugins.
 pub fn agent(has_plugin_process: bool) -> Option<AgentProcess<'static>> {
-    let mut pid = platform::parent_id();
+    let (pid, seen) = agent_above(platform::parent_id(), has_plugin_process, look)?;
+    Some(identify(pid, seen.started))
+}
+
+fn agent_above(
+    mut pid: u32,
+    has_plugin_process: bool,
+    look: impl Fn(u32) -> Option<RunningProcess>,
+) -> Option<(u32, RunningProcess)> {
     let mut above = usize::from(has_plugin_process);
     for _ in 0..ANCESTORS_MAX {
         let seen = look(pid)?;
         if REAPERS.contains(&seen.name.as_str()) {
             return None;
         }
+        let parent = seen.parent;
         if !SHELLS.contains(&seen.name.trim_start_matches('-')) {
             if above == 0 {
-                return Some(identify(pid, seen.started));
+                return Some((pid, seen));
             }
             above -= 1;
         }
-        pid = seen.parent;
+        pid = parent;
     }
     None
 }
@@ -96,7 +106,10 @@ fn identify(pid: u32, started_ticks: u64) -> AgentProcess<'static> {
 
 /// Whether the process is still running.
 pub fn probe(process: &AgentProcess) -> Process {
-    let here = domain();
+    state(process, &domain(), look)
+}
+
+fn state(process: &AgentProcess, here: &ProcessDomain, look: impl Fn(u32) -> Option<RunningProcess>) -> Process {
     if here.machine != *process.machine || (here.boot == *process.boot && here.namespace != *process.namespace) {
         return Process::Elsewhere;
     }
@@ -117,6 +130,82 @@ mod tests {
     use cerberus_record::clean::text::Clean;
 
     use super::*;
+
+    /// A process table as the systems give it: id, parent, name as it is read from there, start.
+    type Table = &'static [(u32, u32, &'static str, u64)];
+
+    const MACOS: Table = &[
+        (1, 0, "launchd", 1_763_000_000),
+        (310, 1, "iterm2", 1_763_000_100),
+        (311, 310, "login", 1_763_000_101),
+        (312, 311, "-zsh", 1_763_000_101),
+        (400, 312, "claude", 1_763_000_200),
+        (401, 400, "sh", 1_763_000_201),
+        (500, 1, "zsh", 1_763_000_300),
+        (600, 312, "cline", 1_763_000_400),
+        (601, 600, "node", 1_763_000_401),
+    ];
+    const WINDOWS: Table = &[
+        (4, 0, "system", 1_763_000_000),
+        (900, 4, "explorer", 1_763_000_050),
+        (910, 900, "windowsterminal", 1_763_000_100),
+        (920, 910, "pwsh", 1_763_000_101),
+        (930, 920, "codex", 1_763_000_200),
+        (931, 930, "cmd", 1_763_000_201),
+        (932, 931, "bash", 1_763_000_201),
+        (940, 777, "powershell", 1_763_000_300),
+        // Each is the parent of the other: ids that were given again.
+        (950, 951, "cmd", 1_763_000_400),
+        (951, 950, "cmd", 1_763_000_401),
+    ];
+
+    fn look_in(table: Table) -> impl Fn(u32) -> Option<RunningProcess> {
+        move |pid| {
+            let &(_, parent, name, started) = table.iter().find(|(id, ..)| *id == pid)?;
+            Some(RunningProcess { name: name.to_string(), parent, started, is_dead: false })
+        }
+    }
+
+    #[test]
+    fn the_agent_is_found_in_the_process_tables_of_other_systems() {
+        for (table, hook_parent, has_plugin_process, agent) in [
+            (MACOS, 401, false, Some(400)),
+            (MACOS, 400, false, Some(400)),
+            (MACOS, 500, false, None),
+            (MACOS, 601, true, Some(600)),
+            (MACOS, 601, false, Some(601)),
+            (WINDOWS, 932, false, Some(930)),
+            (WINDOWS, 940, false, None),
+            (WINDOWS, 950, false, None),
+            (WINDOWS, 12, false, None),
+        ] {
+            let found = agent_above(hook_parent, has_plugin_process, look_in(table)).map(|(pid, _)| pid);
+            assert_eq!(found, agent, "above {hook_parent}");
+        }
+    }
+
+    /// There, start times are dates, so no boot is told apart.
+    #[test]
+    fn a_process_of_another_system_runs_while_its_start_is_the_same() {
+        let here = ProcessDomain { boot: String::new(), machine: "mac-1".to_string(), namespace: String::new() };
+        let claude = AgentProcess {
+            pid: 400,
+            started_ticks: 1_763_000_200,
+            boot: Clean::word(""),
+            machine: Clean::word("mac-1"),
+            namespace: Clean::word(""),
+        };
+        let after_a_boot = AgentProcess { started_ticks: 1_762_000_200, ..claude.clone() };
+        let elsewhere = AgentProcess { machine: Clean::word("mac-2"), ..claude.clone() };
+        for (process, expected) in
+            [(&claude, Process::Running), (&after_a_boot, Process::Gone), (&elsewhere, Process::Elsewhere)]
+        {
+            assert_eq!(state(process, &here, look_in(MACOS)), expected);
+        }
+        assert_eq!(state(&claude, &here, |_| None), Process::Gone);
+        let dead = |pid| look_in(MACOS)(pid).map(|seen| RunningProcess { is_dead: true, ..seen });
+        assert_eq!(state(&claude, &here, dead), Process::Gone);
+    }
 
     #[test]
     fn a_process_is_identified_by_more_than_its_id() {

@@ -31,8 +31,8 @@ fn is_windows_path(path: &str) -> bool {
     matches!(path.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic())
 }
 
-/// A path of Windows as agents' shells there read it: Git Bash, `cmd` and PowerShell all accept slashes. Only a path
-/// that needs quotes does not work in PowerShell, which takes a quoted word for a text.
+/// A path of Windows as agents' shells there read it: Git Bash, `cmd` and PowerShell all accept slashes. A path that needs
+/// quotes does not work in PowerShell, which takes a quoted word for a text; `install` gives one without blanks if it can.
 fn windows_word(path: &str) -> String {
     let path = path.strip_prefix(VERBATIM).unwrap_or(path).replace('\\', "/");
     let is_plain = |character: char| character.is_alphanumeric() || PLAIN.contains(character);

@@ -365,6 +365,6 @@ fn all_succeeded(outcomes: &[FileOutcome], hint: &str) -> Result<()> {
 fn own_command(surroundings: &Surroundings) -> anyhow::Result<String> {
     let exe = env::current_exe()?;
     let by_name = surroundings.on_path("cerberus").filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
-    let path = by_name.unwrap_or(exe);
+    let path = cerberus_os::platform::for_any_shell(by_name.unwrap_or(exe));
     path.to_str().map(str::to_string).ok_or_else(|| anyhow::anyhow!("{} is not UTF-8", path.display()))
 }

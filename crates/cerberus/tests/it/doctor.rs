@@ -135,6 +135,19 @@ const STATES: &[State] = &[
         fix: Some("cerberus install --agent claude-code"),
     },
     State {
+        name: "hooks that run a newer program",
+        make: || {
+            let env = installed("2.1.325");
+            let new = env.root().join("new/cerberus");
+            program(&new, "cerberus 99.0.0");
+            edit(&env, env!("CARGO_BIN_EXE_cerberus"), new.to_str().unwrap());
+            env
+        },
+        check: "claude-code",
+        says: &["new/cerberus is version 99.0.0, newer than this program (VERSION)"],
+        fix: Some("update this program, or put the newer one first on your PATH"),
+    },
+    State {
         name: "hooks that run another program of the same version",
         make: || {
             let env = installed("2.1.325");

@@ -150,21 +150,22 @@ fn what_the_user_set_up_is_all_that_is_asked() {
     if !need::has(&["strace"]) {
         return;
     }
-    let server = saying("Split the proxy.");
+    let server = saying("Split proxy.go into three files. Fix the race next.");
     let watched = Watched::new(&[]);
     work(&watched.env, 2, 1, 0);
     use_ollama(&watched.env, &server);
-    let output = watched.run(&["summarize"], "");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let asked = |attempts: &BTreeSet<String>| {
+    let asked = || {
+        let attempts = watched.attempts();
         let connects: Vec<&String> = attempts.iter().filter(|line| line.starts_with("connect(")).collect();
         let is_ours = connects.iter().all(|line| line.contains(&address(&server)));
         assert!(!connects.is_empty() && is_ours, "{attempts:?}");
     };
-    asked(&watched.attempts());
-    fs::remove_file(&watched.trace).unwrap();
     let payload = watched.env.payload("s1", "SessionEnd", json!({"reason": "exit"}));
     watched.run(&["hook", "claude-code"], &String::from_utf8(payload).unwrap());
-    asked(&watched.attempts());
+    asked();
+    fs::remove_file(&watched.trace).unwrap();
+    let output = watched.run(&["summarize"], "");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    asked();
     assert_eq!(server.requests().len(), 2);
 }

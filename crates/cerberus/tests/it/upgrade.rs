@@ -1,8 +1,8 @@
 //! A new version takes over from an earlier one while agents run: it reads what the earlier one stored, both may write
 //! at once, and the program's file may be replaced at any time.
 //!
-//! `fixtures/home-0.1.0` was written by version 0.1.0. With `CERBERUS_PREVIOUS=FILE`, a binary of an earlier version, the
-//! last test runs that as well; `dev/platforms upgrade` does.
+//! `fixtures/home-VERSION` was written by that version (`dev/old-home`). With `CERBERUS_PREVIOUS=FILE`, a binary of an earlier
+//! version, the last test runs that as well; `dev/platforms upgrade` does.
 
 use std::fs;
 use std::io::Write;
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use cerberus_record::order::{DeviceId, Order};
+use cerberus_store::journal;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::process::copy_program;
 use serde_json::json;
@@ -28,10 +30,20 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// An environment whose home was written by an earlier version.
-fn earlier() -> TestEnv {
+/// The homes that released versions wrote.
+fn old_homes() -> Vec<PathBuf> {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures");
+    let all = fs::read_dir(fixtures).unwrap().map(|entry| entry.unwrap().path());
+    let is_home = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("home-");
+    let homes: Vec<PathBuf> = all.filter(is_home).collect();
+    assert!(!homes.is_empty());
+    homes
+}
+
+/// An environment whose home is a copy of this one.
+fn earlier(home: &Path) -> TestEnv {
     let env = env();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/home-0.1.0"), &env.home());
+    copy(home, &env.home());
     Command::new("chmod").args(["-R", "go="]).arg(env.home()).status().unwrap();
     env
 }
@@ -44,30 +56,70 @@ fn view_check(env: &TestEnv) -> serde_json::Value {
 
 #[test]
 fn everything_that_an_earlier_version_stored_is_read() {
-    let env = earlier();
-    // The first thing that a new version does may be a hook.
-    let input = json!({"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "pip install x"}});
-    let refused = env.hook("new", "PreToolUse", input);
-    assert!(refused.contains("Use uv instead of pip"), "{refused}");
-    env.write_file("new", "t2", "src/new.rs", "");
-    let found = env.json(&["search", "zones"]).to_string();
-    for text in ["Fix the parser of dates", "use jiff for dates", "add tests for time zones"] {
-        assert!(found.contains(text), "{text}: {found}");
+    for home in old_homes() {
+        let env = earlier(&home);
+        // The first thing that a new version does may be a hook.
+        let input = json!({"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "pip install x"}});
+        let refused = env.hook("new", "PreToolUse", input);
+        assert!(refused.contains("Use uv instead of pip"), "{refused}");
+        env.write_file("new", "t2", "src/new.rs", "");
+        // The last one is only in the archive, whose index is made anew after a turn, or by this.
+        env.ok(&["archive"]);
+        for (words, text) in [
+            ("parser", "Fix the parser of dates"),
+            ("zoneinfo", "use zoneinfo for dates"),
+            ("zones", "add tests for time zones"),
+            ("leap seconds", "The parser reads leap seconds now"),
+        ] {
+            let found = env.json(&["search", words]).to_string();
+            assert!(found.contains(text), "{text}: {found}");
+        }
+        let memories = env.ok(&["memory", "list"]);
+        for memory in ["Use uv instead of pip", "always run the tests before you commit"] {
+            assert!(memories.contains(memory), "{memories}");
+        }
+        assert!(env.ok(&["check", "list"]).contains("block"));
+        assert_eq!(env.json(&["brief"])["budget"], 700, "its settings hold");
+        let view = view_check(&env);
+        assert_eq!(
+            (&view["ok"], view["detail"].as_str().unwrap()),
+            (&json!(true), "up to date; skipped 0 torn records and 0 of a newer version")
+        );
+        assert_eq!(fs::read_to_string(env.home().join("device")).unwrap(), "0102030405060708", "it is the same device");
     }
-    assert!(env.ok(&["memory", "list"]).contains("Use uv instead of pip"));
-    assert!(env.ok(&["check", "list"]).contains("block"));
-    let view = view_check(&env);
-    assert_eq!(
-        (&view["ok"], view["detail"].as_str().unwrap()),
-        (&json!(true), "up to date; skipped 0 torn records and 0 of a newer version")
-    );
-    assert_eq!(fs::read_to_string(env.home().join("device")).unwrap(), "0102030405060708", "it is the same device");
+}
+
+/// What a version that does not exist yet might leave, seen by this one, which was put back in its place.
+#[test]
+fn a_home_of_a_newer_version_is_read_as_far_as_it_is_known_and_kept() {
+    let env = env();
+    env.write_file("s1", "t1", "src/known.rs", "");
+    let path = fs::read_dir(env.home().join("journal")).unwrap().next().unwrap().unwrap().path();
+    let known = fs::read_to_string(&path).unwrap();
+    let order = Order { seq: 9_000_000_000_000_000, device: DeviceId::from_bytes([7; 8]) };
+    let record = r#"{"at":1769088914000,"key":"newer","agent":"an-agent-to-come","session":"s2","event":{"dreamed":{"of":"xylophones"}}"#;
+    let newer = journal::encode_open(record.as_bytes(), journal::FORMAT + 1, order);
+    fs::write(&path, [known.as_bytes(), &newer].concat()).unwrap();
+    fs::write(env.home().join("config.toml"), "[brief]\nsession_tokens = 600\n").unwrap();
+    fs::create_dir(env.home().join("dreams")).unwrap();
+    fs::write(env.home().join("dreams/1"), "theirs").unwrap();
+    fs::write(env.home().join("checks"), r#"[{"id":"m-1","sentence":"Dream","level":"nudge","rule":["--dream"]}]"#)
+        .unwrap();
+    let input = json!({"tool_name": "Bash", "tool_use_id": "t2", "tool_input": {"command": "ls"}});
+    assert_eq!(env.hook("s1", "PreToolUse", input), "", "a check that is not known refuses nothing");
+    env.write_file("s1", "t3", "src/later.rs", "");
+    let brief = env.brief();
+    assert!(brief.contains("known.rs") && brief.contains("later.rs"), "{brief}");
+    assert_eq!(view_check(&env)["detail"], "up to date; skipped 0 torn records and 1 of a newer version");
+    env.rebuild();
+    assert!(fs::read_to_string(&path).unwrap().contains("xylophones"), "it is kept for the version that wrote it");
+    assert_eq!(fs::read_to_string(env.home().join("dreams/1")).unwrap(), "theirs");
 }
 
 /// Each version has a view of its own. If one removed that of the other, both would build theirs again and again.
 #[test]
 fn the_view_of_a_version_in_use_stays() {
-    let env = earlier();
+    let env = earlier(&old_homes()[0]);
     let other = |name: &str| env.home().join(format!("view-00c0ffee00c0ffee.db{name}"));
     let day = Duration::from_secs(24 * 60 * 60);
     let age = |name: &str, age: Duration| {

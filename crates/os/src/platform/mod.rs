@@ -20,6 +20,10 @@ pub mod processes;
 #[path = "table.rs"]
 pub mod processes;
 
+/// How macOS and Windows name things, read alike. Compiled into tests everywhere.
+#[cfg(any(test, not(target_os = "linux")))]
+mod naming;
+
 /// What a name in a folder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
-use super::{ProcessDomain, RunningProcess};
+use super::{ProcessDomain, RunningProcess, naming};
 
 /// The process with this id; `None` if there is none.
 pub fn look(pid: u32) -> Option<RunningProcess> {
@@ -33,10 +33,8 @@ pub fn computer_name() -> String {
     System::host_name().unwrap_or_default()
 }
 
-/// The name of a computer may get another domain in another network, so only its first part counts.
 pub fn domain() -> ProcessDomain {
-    let machine = computer_name().split('.').next().unwrap_or_default().to_lowercase();
-    ProcessDomain { boot: String::new(), machine, namespace: String::new() }
+    ProcessDomain { boot: String::new(), machine: naming::machine(&computer_name()), namespace: String::new() }
 }
 
 /// Ends a process at once.
@@ -61,9 +59,8 @@ fn live(system: &System) -> impl Iterator<Item = (u32, &Process)> {
 }
 
 fn running(process: &Process) -> RunningProcess {
-    let name = process.name().to_string_lossy().to_lowercase();
     RunningProcess {
-        name: name.strip_suffix(".exe").unwrap_or(&name).to_string(),
+        name: naming::program(&process.name().to_string_lossy()),
         parent: process.parent().map_or(0, Pid::as_u32),
         started: process.start_time(),
         is_dead: is_dead(process),

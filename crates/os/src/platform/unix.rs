@@ -46,6 +46,11 @@ pub fn with_slashes(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// The path in a form that every shell of the system takes for a program.
+pub fn for_any_shell(path: PathBuf) -> PathBuf {
+    path
+}
+
 /// The path that git prints as these bytes.
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))

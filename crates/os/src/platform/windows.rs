@@ -54,6 +54,23 @@ pub fn with_slashes(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
+/// The path in a form that every shell of the system takes for a program: without blanks, because PowerShell takes a quoted
+/// path for a text. The system keeps a short name for each file, unless that was switched off for the disk; then the path
+/// stays as it is.
+pub fn for_any_shell(path: PathBuf) -> PathBuf {
+    let short = path.to_str().filter(|text| text.contains(' ')).and_then(short_name);
+    // Whatever was printed, it must be the same file.
+    let is_same = |short: &PathBuf| matches!((real_path(short), real_path(&path)), (Ok(a), Ok(b)) if a == b);
+    short.filter(is_same).unwrap_or(path)
+}
+
+fn short_name(path: &str) -> Option<PathBuf> {
+    let line = format!("/D /C for %A in (\"{path}\") do @echo %~sA");
+    let output = Command::new("cmd").raw_arg(line).creation_flags(CREATE_NO_WINDOW).output().ok()?;
+    let printed = String::from_utf8(output.stdout).ok()?;
+    Some(PathBuf::from(printed.trim())).filter(|short| !printed.trim().contains(' ') && !short.as_os_str().is_empty())
+}
+
 /// The path that git prints as these bytes.
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())

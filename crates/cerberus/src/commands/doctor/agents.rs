@@ -211,8 +211,8 @@ impl Subject<'_> {
         if let Some(gone) = wiring.commands().iter().find(|command| !Path::new(command).is_file()) {
             return Some((format!("{gone} does not exist"), install()));
         }
-        if let Some(problem) = older(scope, wiring) {
-            return Some((problem, install()));
+        if let Some(problem) = self.other_version(scope, wiring) {
+            return Some(problem);
         }
         if let (Some(hook), Some(client)) = (wiring.hooks.iter().find(|hook| hook.is_unknown), self.client) {
             let problem =
@@ -240,6 +240,23 @@ impl Subject<'_> {
         Some(format!("its MCP server uses {}, but hooks use {}", other.display(), ours.display()))
     }
 
+    /// A program in the hooks that is of another version than this one. Those of a project are not asked: a repository may
+    /// have named them, and nothing that a repository names is started.
+    fn other_version(&self, scope: InstallScope, wiring: &Wiring) -> Option<AgentProblem> {
+        let this = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok()?;
+        let ours = ProgramVersion::find(env!("CARGO_PKG_VERSION"))?;
+        let commands = wiring.commands();
+        let is_other = |path: &&Path| scope == InstallScope::User && path.canonicalize().is_ok_and(|path| path != this);
+        commands.iter().map(Path::new).filter(is_other).find_map(|path| {
+            let theirs = versions::version_of(path).filter(|theirs| *theirs != ours)?;
+            let (is, fix) = match theirs < ours {
+                true => ("older", self.install(scope, "")),
+                false => ("newer", "update this program, or put the newer one first on your PATH".to_string()),
+            };
+            Some((format!("{} is version {theirs}, {is} than this program ({ours})", path.display()), fix))
+        })
+    }
+
     /// Adds what is known about the agent's trust in the hooks. Returns a problem if the hooks certainly do not run.
     fn trust(&self, scope: InstallScope, said: &mut Vec<String>) -> Option<AgentProblem> {
         match (self.profile.trust)(self.surroundings, scope) {
@@ -262,19 +279,6 @@ impl Subject<'_> {
             }
         }
     }
-}
-
-/// A program in the hooks that is older than this one. Those of a project are not asked: a repository may have named them,
-/// and nothing that a repository names is started.
-fn older(scope: InstallScope, wiring: &Wiring) -> Option<String> {
-    let this = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok()?;
-    let ours = ProgramVersion::find(env!("CARGO_PKG_VERSION"))?;
-    let commands = wiring.commands();
-    let is_other = |path: &&Path| scope == InstallScope::User && path.canonicalize().is_ok_and(|path| path != this);
-    commands.iter().map(Path::new).filter(is_other).find_map(|path| {
-        let theirs = versions::version_of(path).filter(|theirs| *theirs < ours)?;
-        Some(format!("{} is version {theirs}, older than this program ({ours})", path.display()))
-    })
 }
 
 fn last_heard(context: &Context, store: Option<&Store>, profile: &Profile) -> String {
