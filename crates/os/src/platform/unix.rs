@@ -13,8 +13,8 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Timestamps, UTIME_NOW, linkat, mkdirat, openat, renameat, statat,
-    unlinkat, utimensat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Timestamps, UTIME_NOW, fchmod, fstat, linkat, mkdirat, openat, renameat,
+    statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};

@@ -382,16 +382,9 @@ impl World {
     fn note(&mut self) -> String {
         let Session { agent, name, project } = self.session();
         let kind = *self.random.pick(&[FactKind::Next, FactKind::Decision, FactKind::Blocker, FactKind::Done]);
-        let note = Note {
-            kind,
-            text: clean(&format!("Note {}", self.number % 5), Keep::SUBJECT),
-            why: None,
-            sort: None,
-            severity: None,
-            custom_key: None,
-            for_team: false,
-            resolved: self.random.once_in(3),
-        };
+        let text = clean(&format!("Note {}", self.number % 5), Keep::SUBJECT);
+        let (why, sort, severity, custom_key, resolved) = (None, None, None, None, self.random.once_in(3));
+        let note = Note { kind, text, why, sort, severity, custom_key, resolved, for_team: false };
         let located = identity::locate(&self.projects[project]);
         let key = format!("note-{}", self.number);
         let record = self.record(agent, &name, &located, self.now, &key, Event::Note(note));

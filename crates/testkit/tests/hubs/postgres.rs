@@ -77,6 +77,16 @@ fn only_members_read_and_only_a_device_writes_its_stream() {
     ] {
         let _ = database.sql_as("ben", sql);
     }
+    anna.replace(&place("space"), "request-aa", b"asked", None).unwrap();
+    anna.replace(&place("space"), "chain", b"links", None).unwrap();
+    let _ = database.sql_as("ben", "UPDATE cerberus.document SET bytes = 'x' WHERE name = 'request-aa'");
+    let _ = ben.replace(&place("space"), "request-aa", b"other", None);
+    let mut documents = anna.heads(&place("space")).unwrap().into_iter();
+    let asked = documents.find(|document| document.name == "request-aa").unwrap();
+    assert_eq!(asked.bytes, b"asked", "only its owner changes a document");
+    // Whoever asks to be let in writes as that device from then on.
+    assert_eq!(told(ben.put_if_absent(&stream("p", "aa"), 1, &[batch(1, "forged")])).0, "refused");
+    ben.replace(&place("space"), "chain", b"more links", None).unwrap();
     assert_eq!(anna.after(&own, 1, 0, 10).unwrap(), [batch(1, "one")]);
     assert_eq!(anna.put_if_absent(&own, 1, &[batch(2, "two")]).unwrap(), [Put::Stored]);
     assert!(anna.heads(&place("p")).unwrap().iter().any(|head| head.name == "de1" && head.bytes == b"head"));

@@ -232,6 +232,8 @@ fn machines_and_a_team_share_through_postgresql() {
     }
     let hub = Database::start();
     ["ann", "bob", "eve"].iter().for_each(|person| hub.add_person(person));
+    let unknown = Computer::new(&hub).env.run(&["sync", "init", &hub.url("ann", "sslmode=verify-full")]);
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("sslrootcert=FILE"), "{unknown:?}");
     two_machines(&hub);
     team_of_three(&hub);
 }

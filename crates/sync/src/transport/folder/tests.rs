@@ -1,7 +1,7 @@
 //! Somebody else who can write to the folder puts anything there.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::super::{Document, Range};
@@ -40,6 +40,24 @@ fn what_others_put_into_the_folder_is_left_alone() {
     fs::write(dir.path().join("s/p/heads/.a.1.tmp"), "half").unwrap();
     fs::write(dir.path().join("s/p/heads/a.sync-conflict"), "other").unwrap();
     assert_eq!(folder.heads(&place()).unwrap(), [Document { name: "a".to_string(), bytes: b"head".to_vec() }]);
+}
+
+#[test]
+fn whoever_may_write_into_the_hub_may_write_everywhere_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for (number, wanted) in [0o700, 0o775, 0o777].into_iter().enumerate() {
+        let top = dir.path().join(format!("hub{number}"));
+        fs::create_dir(&top).unwrap();
+        fs::set_permissions(&top, fs::Permissions::from_mode(wanted)).unwrap();
+        let mut folder = Folder::open(top.clone()).unwrap();
+        folder.put_if_absent(&stream(OWN), 1, &[sealed(1)]).unwrap();
+        folder.replace(&place(), OWN, b"head", Some(1)).unwrap();
+        for made in ["s", "s/p", "s/p/heads"] {
+            assert_eq!(mode(&top.join(made)), wanted, "{made}");
+        }
+        assert_eq!(mode(&top.join("s/p/heads").join(OWN)), 0o644);
+    }
 }
 
 /// A hub of two devices beside a folder that is not part of it.

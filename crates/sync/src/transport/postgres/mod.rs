@@ -14,7 +14,7 @@ use postgres_protocol::types::{ArrayDimension, array_to_sql};
 use rustls::{ClientConfig, RootCertStore};
 
 use self::connection::{Connection, DatabaseError, Login, Row, Statement};
-use super::super::document::{CHAIN, SPACE_PLACE};
+use super::super::document::{CHAIN, REQUEST, SPACE_PLACE};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
 use super::{
@@ -313,13 +313,17 @@ impl Transport for Postgres {
             Statement { sql: JOIN, parameters: vec![text(&place.space)] },
             Statement { sql: REPLACE, parameters: [key(), vec![number.clone(), Some(bytes.to_vec())]].concat() },
         ];
-        if number.is_some() {
-            let device = vec![text(&place.space), text(name)];
+        // Whoever asks to be let in owns its device from then on, so that nobody else takes it.
+        let device = number.as_ref().map(|_| name).or_else(|| name.strip_prefix(REQUEST));
+        if let Some(device) = device {
+            let device = vec![text(&place.space), text(device)];
             statements.insert(2, Statement { sql: DEVICE, parameters: device });
+        }
+        if number.is_some() {
             statements.push(Statement { sql: REMOVE, parameters: [key(), vec![number.clone()]].concat() });
         }
         let answers = self.run(&statements)?;
-        let replaced = answers.get(if number.is_some() { 3 } else { 2 });
+        let replaced = answers.get(if device.is_some() { 3 } else { 2 });
         if replaced.is_some_and(|rows| rows.len() == 1) {
             return Ok(());
         }
