@@ -1,7 +1,7 @@
-//! Whether two groups of numbers differ by more than chance: a permutation test of the difference of their medians.
+//! Whether two groups of numbers differ by more than chance: a permutation test of their ranks.
 //!
-//! The numbers are dealt anew to the two groups many times. If a difference as large comes up often, it says nothing. The
-//! shuffling has a fixed seed, so the same numbers give the same answer.
+//! All numbers are ranked, and the ranks are dealt anew to the two groups many times. If they come to lie as far apart often,
+//! it says nothing. The shuffling has a fixed seed, so the same numbers give the same answer.
 
 /// With fewer on either side nothing is said.
 pub const SAMPLE_MIN: usize = 20;
@@ -45,32 +45,43 @@ pub struct Compared {
 pub fn compare(before: &[f64], since: &[f64]) -> Compared {
     let (first, second) = (median(&mut before.to_vec()), median(&mut since.to_vec()));
     let verdict = match (first, second) {
-        (Some(first), Some(second)) if before.len() >= SAMPLE_MIN && since.len() >= SAMPLE_MIN => {
-            match (chance(before, since, (second - first).abs()) < CHANCE_MAX, second < first) {
-                (false, _) => Verdict::Chance,
-                (true, true) => Verdict::Less,
-                (true, false) => Verdict::More,
-            }
-        }
+        (Some(_), Some(_)) if before.len() >= SAMPLE_MIN && since.len() >= SAMPLE_MIN => verdict(before, since),
         _ => Verdict::TooFew,
     };
     Compared { before: first, since: second, verdict }
 }
 
-/// How often two random groups of these sizes differ as much.
-fn chance(before: &[f64], since: &[f64], difference: f64) -> f64 {
-    let mut all = [before, since].concat();
+fn verdict(before: &[f64], since: &[f64]) -> Verdict {
+    let mut ranks = ranks(&[since, before].concat());
+    // How far the ranks of the second group are from where they would be without any difference.
+    let expected = since.len() as f64 * (ranks.len() as f64 + 1.0) / 2.0;
+    let distance = |ranks: &[f64]| ranks[..since.len()].iter().sum::<f64>() - expected;
+    let found = distance(&ranks);
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut as_large = 0;
+    let mut as_far = 0;
     for _ in 0..PERMUTATIONS {
-        for last in (1..all.len()).rev() {
-            all.swap(last, below(&mut state, last as u64 + 1) as usize);
+        for last in (1..ranks.len()).rev() {
+            ranks.swap(last, below(&mut state, last as u64 + 1) as usize);
         }
-        let (first, second) = all.split_at(before.len());
-        let medians = median(&mut first.to_vec()).zip(median(&mut second.to_vec()));
-        as_large += usize::from(medians.is_none_or(|(first, second)| (second - first).abs() >= difference));
+        as_far += usize::from(distance(&ranks).abs() >= found.abs());
     }
-    (as_large + 1) as f64 / (PERMUTATIONS + 1) as f64
+    match ((as_far + 1) as f64 / (PERMUTATIONS + 1) as f64) < CHANCE_MAX {
+        false => Verdict::Chance,
+        true if found < 0.0 => Verdict::Less,
+        true => Verdict::More,
+    }
+}
+
+/// The rank of each number, from 1; equal numbers share the middle of theirs.
+fn ranks(numbers: &[f64]) -> Vec<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = |number: &f64| {
+        let less = sorted.partition_point(|other| other.total_cmp(number).is_lt());
+        let up_to = sorted.partition_point(|other| other.total_cmp(number).is_le());
+        (less + 1 + up_to) as f64 / 2.0
+    };
+    numbers.iter().map(rank).collect()
 }
 
 /// The next number below `end` (SplitMix64).
@@ -121,6 +132,14 @@ mod tests {
         let mut draw = |count: usize| (0..count).map(|_| below(&mut state, 100) as f64).collect::<Vec<_>>();
         let seen = (0..200).filter(|_| compare(&draw(25), &draw(25)).verdict != Verdict::Chance).count();
         assert!(seen <= 8, "{seen} of 200 pairs seem to differ");
+    }
+
+    #[test]
+    fn equal_numbers_share_a_rank() {
+        assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0, 5.0]), [3.0, 1.0, 3.0, 5.0, 3.0]);
+        // Two clusters: medians of random groups would jump from one to the other.
+        let verdict = compare(&[vec![7.0; 20], vec![6.0; 10]].concat(), &[2.0; 20]).verdict;
+        assert_eq!(verdict, Verdict::Less);
     }
 
     #[test]
