@@ -16,6 +16,8 @@ const CHANCE_MAX: f64 = 0.01;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     TooFew,
+    /// The medians are the same.
+    Same,
     /// The difference may be chance.
     Chance,
     Less,
@@ -26,6 +28,7 @@ impl Verdict {
     pub fn words(self) -> &'static str {
         match self {
             Verdict::TooFew => "too few",
+            Verdict::Same => "the same",
             Verdict::Chance => "may be chance",
             Verdict::Less => "less",
             Verdict::More => "more",
@@ -43,17 +46,29 @@ pub struct Compared {
 }
 
 pub fn compare(before: &[f64], since: &[f64]) -> Compared {
-    let (first, second) = (median(&mut before.to_vec()), median(&mut since.to_vec()));
-    let verdict = match (first, second) {
-        (Some(_), Some(_)) if before.len() >= SAMPLE_MIN && since.len() >= SAMPLE_MIN => verdict(before, since),
-        _ => Verdict::TooFew,
+    let medians = median(&mut before.to_vec()).zip(median(&mut since.to_vec()));
+    let is_enough = before.len().min(since.len()) >= SAMPLE_MIN;
+    let verdict = match medians.filter(|_| is_enough) {
+        None => Verdict::TooFew,
+        Some((first, second)) if first == second => Verdict::Same,
+        Some((first, second)) => {
+            let (distance, chance) = ranked(before, since);
+            // The medians may lie the other way round: then neither word is true.
+            let is_clear = chance < CHANCE_MAX && (distance < 0.0) == (second < first);
+            match is_clear {
+                false => Verdict::Chance,
+                true if second < first => Verdict::Less,
+                true => Verdict::More,
+            }
+        }
     };
-    Compared { before: first, since: second, verdict }
+    Compared { before: median(&mut before.to_vec()), since: median(&mut since.to_vec()), verdict }
 }
 
-fn verdict(before: &[f64], since: &[f64]) -> Verdict {
+/// How far the ranks of the second group are from where they would be without any difference, and how often random groups
+/// of these sizes are as far from it.
+fn ranked(before: &[f64], since: &[f64]) -> (f64, f64) {
     let mut ranks = ranks(&[since, before].concat());
-    // How far the ranks of the second group are from where they would be without any difference.
     let expected = since.len() as f64 * (ranks.len() as f64 + 1.0) / 2.0;
     let distance = |ranks: &[f64]| ranks[..since.len()].iter().sum::<f64>() - expected;
     let found = distance(&ranks);
@@ -65,11 +80,7 @@ fn verdict(before: &[f64], since: &[f64]) -> Verdict {
         }
         as_far += usize::from(distance(&ranks).abs() >= found.abs());
     }
-    match ((as_far + 1) as f64 / (PERMUTATIONS + 1) as f64) < CHANCE_MAX {
-        false => Verdict::Chance,
-        true if found < 0.0 => Verdict::Less,
-        true => Verdict::More,
-    }
+    (found, (as_far + 1) as f64 / (PERMUTATIONS + 1) as f64)
 }
 
 /// The rank of each number, from 1; equal numbers share the middle of theirs.
@@ -121,7 +132,8 @@ mod tests {
         assert_eq!(verdict(&numbers(40, 20, 10), &numbers(30, 5, 10)), Verdict::Less);
         assert_eq!(verdict(&numbers(30, 5, 10), &numbers(40, 20, 10)), Verdict::More);
         assert_eq!(verdict(&numbers(40, 20, 30), &numbers(30, 21, 30)), Verdict::Chance);
-        assert_eq!(verdict(&[0.0; 50], &[0.0; 50]), Verdict::Chance, "no difference at all");
+        let mostly_none = |some: usize| [vec![1.0; some], vec![0.0; 40 - some]].concat();
+        assert_eq!(verdict(&mostly_none(19), &mostly_none(1)), Verdict::Same, "the medians show no difference");
         assert_eq!(verdict(&numbers(19, 20, 10), &numbers(90, 5, 10)), Verdict::TooFew);
         assert_eq!(compare(&[], &[1.0]), Compared { before: None, since: Some(1.0), verdict: Verdict::TooFew });
     }
@@ -130,7 +142,8 @@ mod tests {
     fn the_same_numbers_from_one_source_seldom_differ() {
         let mut state = 1;
         let mut draw = |count: usize| (0..count).map(|_| below(&mut state, 100) as f64).collect::<Vec<_>>();
-        let seen = (0..200).filter(|_| compare(&draw(25), &draw(25)).verdict != Verdict::Chance).count();
+        let is_seen = |verdict| matches!(verdict, Verdict::Less | Verdict::More);
+        let seen = (0..200).filter(|_| is_seen(compare(&draw(25), &draw(25)).verdict)).count();
         assert!(seen <= 8, "{seen} of 200 pairs seem to differ");
     }
 

@@ -126,7 +126,7 @@ fn sessions_before_and_since_are_compared_and_chance_is_called_chance() {
         let medians = &one["medians"];
         assert_eq!(medians["tool_calls"], json!({"before": 7.0, "since": 2.0, "difference": "less"}));
         assert_eq!(medians["git_looks"], json!({"before": 7.0, "since": 1.0, "difference": "less"}));
-        assert_eq!(medians["questions"], json!({"before": 0.0, "since": 0.0, "difference": "may be chance"}));
+        assert_eq!(medians["questions"], json!({"before": 0.0, "since": 0.0, "difference": "the same"}));
         assert_eq!(
             medians["tokens"],
             json!({"before": 8.0 * 132_000.0, "since": 3.0 * 132_000.0, "difference": "less"})
