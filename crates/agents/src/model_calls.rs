@@ -230,8 +230,9 @@ mod tests {
 
     fn calls(lines: &[&str]) -> Vec<(String, [u64; 5], Option<f64>)> {
         let found = read(lines.join("\n").as_bytes()).into_iter();
-        let numbers =
-            |tokens: TokenUsage| [tokens.input, tokens.cache_read, tokens.cache_write, tokens.cache_write_hour, tokens.output];
+        let numbers = |tokens: TokenUsage| {
+            [tokens.input, tokens.cache_read, tokens.cache_write, tokens.cache_write_hour, tokens.output]
+        };
         found.map(|call| (call.model.unwrap_or_default(), numbers(call.tokens), call.cost_usd)).collect()
     }
 
@@ -258,8 +259,14 @@ mod tests {
             )
         };
         let model = |name: &str| format!(r#"{{"type":"turn_context","payload":{{"model":"{name}"}}}}"#);
-        let lines =
-            [model("a"), sum(100, 40, 10, 100), sum(100, 40, 10, 100), model("b"), sum(300, 90, 15, 200), sum(50, 0, 1, 50)];
+        let lines = [
+            model("a"),
+            sum(100, 40, 10, 100),
+            sum(100, 40, 10, 100),
+            model("b"),
+            sum(300, 90, 15, 200),
+            sum(50, 0, 1, 50),
+        ];
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         assert_eq!(
             calls(&lines),

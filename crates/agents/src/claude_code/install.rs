@@ -12,7 +12,7 @@ use cerberus_os::platform::USER_FOLDER;
 use serde_json::Value;
 
 use crate::claude_code;
-use crate::install::transcripts::{Mend, Restoring, SessionQuery, TranscriptFiles, below, current_path};
+use crate::install::transcripts::{Mend, PathHints, Restoring, SessionQuery, TranscriptFiles, below, current_path};
 use crate::install::wiring::SETTINGS_BYTES_MAX;
 use crate::install::{
     HookTrust, InstallScope, NOTES_BY_FOLDER, Profile, SettingsFile, Surroundings, folder_name, in_dir,
@@ -152,6 +152,7 @@ const USUAL_DAYS_KEPT: u64 = 30;
 
 static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     roots: |surroundings| below(dir(surroundings), &["projects"]),
+    path_hints,
     find,
     restoring: Some(Restoring {
         place: |root, query| root.join(folder_name(query.cwd)).join(format!("{}.jsonl", query.id)),
@@ -163,6 +164,13 @@ static TRANSCRIPTS: TranscriptFiles = TranscriptFiles {
     },
     ..TranscriptFiles::DEFAULT
 };
+
+/// Those of subagents are in `<session>/subagents`.
+fn path_hints(path: &Path) -> PathHints {
+    let named = |folder: &Path| folder.file_name().and_then(|name| name.to_str()).map(str::to_string);
+    let folder = path.parent().filter(|folder| named(folder).as_deref() == Some("subagents"));
+    PathHints { cwd: None, parent: folder.and_then(Path::parent).and_then(named) }
+}
 
 fn find(root: &Path, query: &mut SessionQuery) -> Option<PathBuf> {
     let name = format!("{}.jsonl", query.id);

@@ -47,9 +47,9 @@ fn writes(line: &str) -> bool {
         words.next() == Some("sed") && words.any(|word| word.starts_with("-i") || word.starts_with("--in-place"))
     };
     line.contains("*** Begin Patch")
-        || shell::commands(line).iter().any(|command| {
-            command.outputs.iter().any(|path| !is_scratch(path)) || edits_in_place(&command.words)
-        })
+        || shell::commands(line)
+            .iter()
+            .any(|command| command.outputs.iter().any(|path| !is_scratch(path)) || edits_in_place(&command.words))
 }
 
 #[cfg(test)]

@@ -76,7 +76,8 @@ fn result(line: GeminiStreamLine) -> Vec<StreamEvent> {
     if stats.total_tokens.0 > 0 {
         let cache_read = stats.cached.0.min(stats.input_tokens.0);
         let output = stats.total_tokens.0.saturating_sub(stats.input_tokens.0);
-        let tokens = TokenUsage { input: stats.input_tokens.0 - cache_read, cache_read, output, ..TokenUsage::default() };
+        let tokens =
+            TokenUsage { input: stats.input_tokens.0 - cache_read, cache_read, output, ..TokenUsage::default() };
         events.push(StreamEvent::Spent { tokens: stats.total_tokens.0, cost_usd: None });
         events.push(StreamEvent::Billed(Bill { tokens, ..Bill::default() }));
     }

@@ -157,8 +157,7 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_is_a_price() {
-        let lines: Vec<&str> =
-            TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).collect();
+        let lines: Vec<&str> = TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).collect();
         let rows: BTreeMap<&str, Price> = lines.iter().filter_map(|line| row(line)).collect();
         assert_eq!(rows.len(), lines.len(), "each is read, and none is there twice");
         assert!(rows.values().all(|price| price.fault().is_none() && price.output >= price.input));

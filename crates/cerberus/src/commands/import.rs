@@ -11,8 +11,8 @@ use cerberus_store::browse::{overview, page};
 use cerberus_store::import::{self, ImportReport, TakeForgotten, files};
 use cerberus_store::memory::distill;
 use cerberus_store::project::identity;
-use cerberus_store::sessions::caller::CalledBy;
 use cerberus_store::same_project::worktrees::{self, JoinedWorktrees};
+use cerberus_store::sessions::caller::CalledBy;
 use cerberus_store::view::Store;
 use cerberus_store::view::fold;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,8 @@ use crate::render::time::LocalTime;
 /// Events that are already known, from an earlier import or from hooks, are not imported again. Imported sessions end
 /// at their last event, and what you corrected in them becomes proposals. Nothing in another person's transcripts is
 /// approved automatically. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
-/// events are skipped too, unless `--forgotten` is given.
+/// events are skipped too, unless `--forgotten` is given. Folders that no longer exist are joined with the repository whose
+/// worktrees they were, if their name, branch and files say so; `project separate` takes that back.
 #[derive(clap::Args)]
 pub struct ImportArgs {
     #[arg(value_name = "AGENT", value_parser = agent)]
@@ -131,7 +132,11 @@ impl ImportArgs {
         distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)?;
         let located = project.unwrap_or_else(|| context.located());
         learn::learn(&context.home, &context.clock, &mut store, &located, SESSIONS_MAX)?;
-        let worktrees = worktrees::join_gone(&context.home, &context.clock, &mut store)?;
+        // Which projects are one is not for an agent to say.
+        let worktrees = match by_agent {
+            true => Vec::new(),
+            false => worktrees::join_gone(&context.home, &context.clock, &mut store)?,
+        };
         self.tell(context, &mut store, &tallies, &worktrees)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
         match unreadable.first() {

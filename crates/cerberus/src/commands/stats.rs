@@ -1,8 +1,8 @@
 use cerberus_agents::meter::price::collected_on;
 use cerberus_checks::enforce;
 use cerberus_recall::brief::usage::ToldFileUsage;
-use cerberus_store::brief::usage::{self, MomentUsage, ToldSessions};
 use cerberus_record::time::Timestamp;
+use cerberus_store::brief::usage::{self, MomentUsage, ToldSessions};
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::Store;
 use serde_json::{Value, json};
@@ -85,8 +85,7 @@ fn used(context: &Context, store: &Store) -> Result<Vec<UsedSession>> {
     let mut rows = store.sessions(&[], Timestamp::EPOCH, context.clock.now)?;
     rows.retain(|row| visible.shows(row));
     let surroundings = context.agent_surroundings();
-    let sources =
-        UsageSources { home: &context.home, store, clock: &context.clock, surroundings: &surroundings };
+    let sources = UsageSources { home: &context.home, store, clock: &context.clock, surroundings: &surroundings };
     let mut progress = Progress::new("sessions");
     Ok(gather::sessions(&sources, rows, |done, of| progress.at(done, of))?)
 }
@@ -98,11 +97,8 @@ fn told_lines(told: &ToldSessions) -> Vec<String> {
     }
     let average = |sum: usize| sum as f64 / told.sessions as f64;
     let sessions = render::count(told.sessions, "session");
-    let size = format!(
-        "{sessions} told {:.1} lines and {:.0} tokens on average",
-        average(told.lines),
-        average(told.tokens),
-    );
+    let size =
+        format!("{sessions} told {:.1} lines and {:.0} tokens on average", average(told.lines), average(told.tokens),);
     let moments = moment_lines(&told.moments);
     [size, files_line(&told.files)].into_iter().chain(moments).collect()
 }

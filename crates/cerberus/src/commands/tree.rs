@@ -13,7 +13,7 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
             ("show", "One session: asked, done, decided, left, files, tests"),
             ("search", "Search everything kept"),
             ("resume", "Continue a session, also in another agent"),
-            ("stats", "How much of what sessions were told they used"),
+            ("stats", "What getting started takes, what sessions cost and used"),
             ("report", "The last 26 weeks as one HTML file"),
         ],
     ),

@@ -46,7 +46,8 @@ pub fn started(screen: &Screen, all: &[Started]) -> Vec<Line> {
     lines.push(row(0, "", &["before".to_string(), "since".to_string()], ""));
     let (shown, few): (Vec<&Started>, Vec<&Started>) = all.iter().partition(|one| one.of.is_none() || one.is_enough());
     for one in shown.into_iter().take(ROWS_MAX + 1) {
-        let name = one.of.as_ref().map_or("all sessions".to_string(), |(project, agent)| format!("{project} with {agent}"));
+        let name =
+            one.of.as_ref().map_or("all sessions".to_string(), |(project, agent)| format!("{project} with {agent}"));
         lines.push(row(2, &name, &[one.before.to_string(), one.since.to_string()], "sessions"));
         for (measure, compared) in &one.measures {
             let medians = [measure.shown(compared.before), measure.shown(compared.since)];
@@ -54,15 +55,23 @@ pub fn started(screen: &Screen, all: &[Started]) -> Vec<Line> {
         }
     }
     if let Some((one, rest)) = few.split_first() {
-        let name = |one: &&Started| one.of.as_ref().map_or(String::new(), |(project, agent)| format!("{project} with {agent}"));
+        let name = |one: &&Started| {
+            one.of.as_ref().map_or(String::new(), |(project, agent)| format!("{project} with {agent}"))
+        };
         let more = match rest.len() {
             0 => String::new(),
             more => format!(" and {}", count(more, "other")),
         };
-        lines.extend(texts(screen, 2, &format!(
-            "too few to compare, {SAMPLE_MIN} on each side are needed: {} ({} before, {} since){more}",
-            name(one), one.before, one.since
-        )));
+        lines.extend(texts(
+            screen,
+            2,
+            &format!(
+                "too few to compare, {SAMPLE_MIN} on each side are needed: {} ({} before, {} since){more}",
+                name(one),
+                one.before,
+                one.since
+            ),
+        ));
     }
     lines
 }

@@ -90,12 +90,7 @@ fn half(value: Option<f64>, end: f64, class: &str, y: f64) -> Markup {
 
 /// `14 → 9, less`.
 fn medians(measure: StartMeasure, compared: &Compared) -> String {
-    format!(
-        "{} → {}, {}",
-        measure.shown(compared.before),
-        measure.shown(compared.since),
-        compared.verdict.words()
-    )
+    format!("{} → {}, {}", measure.shown(compared.before), measure.shown(compared.since), compared.verdict.words())
 }
 
 /// How many bars one figure has.

@@ -91,7 +91,8 @@ impl BeginningReader<'_> {
     fn part(&mut self, part: &Part) -> Option<Option<Timestamp>> {
         match (part.kind, purpose(part)) {
             (PartKind::Message, _) => {
-                let said = part.text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '"' | ')'));
+                let said =
+                    part.text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '"' | ')'));
                 self.turn = if said.ends_with(['?', '？']) { Turn::Asked } else { Turn::Asks };
             }
             (PartKind::Prompt, _) if self.turn == Turn::Asked => {

@@ -1,7 +1,7 @@
-//! Whether two groups of numbers differ by more than chance: a permutation test of the difference of their medians.
+//! Whether two groups of numbers differ by more than chance: a permutation test of their ranks.
 //!
-//! The numbers are dealt anew to the two groups many times. If a difference as large comes up often, it says nothing. The
-//! shuffling has a fixed seed, so the same numbers give the same answer.
+//! All numbers are ranked, and the ranks are dealt anew to the two groups many times. If they come to lie as far apart often,
+//! it says nothing. The shuffling has a fixed seed, so the same numbers give the same answer.
 
 /// With fewer on either side nothing is said.
 pub const SAMPLE_MIN: usize = 20;
@@ -16,6 +16,8 @@ const CHANCE_MAX: f64 = 0.01;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     TooFew,
+    /// The medians are the same.
+    Same,
     /// The difference may be chance.
     Chance,
     Less,
@@ -26,6 +28,7 @@ impl Verdict {
     pub fn words(self) -> &'static str {
         match self {
             Verdict::TooFew => "too few",
+            Verdict::Same => "the same",
             Verdict::Chance => "may be chance",
             Verdict::Less => "less",
             Verdict::More => "more",
@@ -43,34 +46,53 @@ pub struct Compared {
 }
 
 pub fn compare(before: &[f64], since: &[f64]) -> Compared {
-    let (first, second) = (median(&mut before.to_vec()), median(&mut since.to_vec()));
-    let verdict = match (first, second) {
-        (Some(first), Some(second)) if before.len() >= SAMPLE_MIN && since.len() >= SAMPLE_MIN => {
-            match (chance(before, since, (second - first).abs()) < CHANCE_MAX, second < first) {
-                (false, _) => Verdict::Chance,
-                (true, true) => Verdict::Less,
-                (true, false) => Verdict::More,
+    let medians = median(&mut before.to_vec()).zip(median(&mut since.to_vec()));
+    let is_enough = before.len().min(since.len()) >= SAMPLE_MIN;
+    let verdict = match medians.filter(|_| is_enough) {
+        None => Verdict::TooFew,
+        Some((first, second)) if first == second => Verdict::Same,
+        Some((first, second)) => {
+            let (distance, chance) = ranked(before, since);
+            // The medians may lie the other way round: then neither word is true.
+            let is_clear = chance < CHANCE_MAX && (distance < 0.0) == (second < first);
+            match is_clear {
+                false => Verdict::Chance,
+                true if second < first => Verdict::Less,
+                true => Verdict::More,
             }
         }
-        _ => Verdict::TooFew,
     };
-    Compared { before: first, since: second, verdict }
+    Compared { before: median(&mut before.to_vec()), since: median(&mut since.to_vec()), verdict }
 }
 
-/// How often two random groups of these sizes differ as much.
-fn chance(before: &[f64], since: &[f64], difference: f64) -> f64 {
-    let mut all = [before, since].concat();
+/// How far the ranks of the second group are from where they would be without any difference, and how often random groups
+/// of these sizes are as far from it.
+fn ranked(before: &[f64], since: &[f64]) -> (f64, f64) {
+    let mut ranks = ranks(&[since, before].concat());
+    let expected = since.len() as f64 * (ranks.len() as f64 + 1.0) / 2.0;
+    let distance = |ranks: &[f64]| ranks[..since.len()].iter().sum::<f64>() - expected;
+    let found = distance(&ranks);
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut as_large = 0;
+    let mut as_far = 0;
     for _ in 0..PERMUTATIONS {
-        for last in (1..all.len()).rev() {
-            all.swap(last, below(&mut state, last as u64 + 1) as usize);
+        for last in (1..ranks.len()).rev() {
+            ranks.swap(last, below(&mut state, last as u64 + 1) as usize);
         }
-        let (first, second) = all.split_at(before.len());
-        let medians = median(&mut first.to_vec()).zip(median(&mut second.to_vec()));
-        as_large += usize::from(medians.is_none_or(|(first, second)| (second - first).abs() >= difference));
+        as_far += usize::from(distance(&ranks).abs() >= found.abs());
     }
-    (as_large + 1) as f64 / (PERMUTATIONS + 1) as f64
+    (found, (as_far + 1) as f64 / (PERMUTATIONS + 1) as f64)
+}
+
+/// The rank of each number, from 1; equal numbers share the middle of theirs.
+fn ranks(numbers: &[f64]) -> Vec<f64> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = |number: &f64| {
+        let less = sorted.partition_point(|other| other.total_cmp(number).is_lt());
+        let up_to = sorted.partition_point(|other| other.total_cmp(number).is_le());
+        (less + 1 + up_to) as f64 / 2.0
+    };
+    numbers.iter().map(rank).collect()
 }
 
 /// The next number below `end` (SplitMix64).
@@ -110,7 +132,8 @@ mod tests {
         assert_eq!(verdict(&numbers(40, 20, 10), &numbers(30, 5, 10)), Verdict::Less);
         assert_eq!(verdict(&numbers(30, 5, 10), &numbers(40, 20, 10)), Verdict::More);
         assert_eq!(verdict(&numbers(40, 20, 30), &numbers(30, 21, 30)), Verdict::Chance);
-        assert_eq!(verdict(&[0.0; 50], &[0.0; 50]), Verdict::Chance, "no difference at all");
+        let mostly_none = |some: usize| [vec![1.0; some], vec![0.0; 40 - some]].concat();
+        assert_eq!(verdict(&mostly_none(19), &mostly_none(1)), Verdict::Same, "the medians show no difference");
         assert_eq!(verdict(&numbers(19, 20, 10), &numbers(90, 5, 10)), Verdict::TooFew);
         assert_eq!(compare(&[], &[1.0]), Compared { before: None, since: Some(1.0), verdict: Verdict::TooFew });
     }
@@ -119,8 +142,17 @@ mod tests {
     fn the_same_numbers_from_one_source_seldom_differ() {
         let mut state = 1;
         let mut draw = |count: usize| (0..count).map(|_| below(&mut state, 100) as f64).collect::<Vec<_>>();
-        let seen = (0..200).filter(|_| compare(&draw(25), &draw(25)).verdict != Verdict::Chance).count();
+        let is_seen = |verdict| matches!(verdict, Verdict::Less | Verdict::More);
+        let seen = (0..200).filter(|_| is_seen(compare(&draw(25), &draw(25)).verdict)).count();
         assert!(seen <= 8, "{seen} of 200 pairs seem to differ");
+    }
+
+    #[test]
+    fn equal_numbers_share_a_rank() {
+        assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0, 5.0]), [3.0, 1.0, 3.0, 5.0, 3.0]);
+        // Two clusters: medians of random groups would jump from one to the other.
+        let verdict = compare(&[vec![7.0; 20], vec![6.0; 10]].concat(), &[2.0; 20]).verdict;
+        assert_eq!(verdict, Verdict::Less);
     }
 
     #[test]

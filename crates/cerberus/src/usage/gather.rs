@@ -52,11 +52,15 @@ pub fn sessions(
     };
     // The files of the session before, in the same project.
     let mut last: HashMap<&str, usize> = HashMap::new();
-    let before: Vec<Option<KnownFiles>> = rows.iter().enumerate().map(|(at, row)| {
-        let earlier = last.insert(names.of(row).0.as_str(), at)?;
-        let paths = touched.get(&rows[earlier].row).cloned().unwrap_or_default();
-        Some(KnownFiles::new(&row.root, paths))
-    }).collect();
+    let before: Vec<Option<KnownFiles>> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, row)| {
+            let earlier = last.insert(names.of(row).0.as_str(), at)?;
+            let paths = touched.get(&rows[earlier].row).cloned().unwrap_or_default();
+            Some(KnownFiles::new(&row.root, paths))
+        })
+        .collect();
     let mut transcripts = Transcripts::new(home, surroundings);
     let mut found = Vec::with_capacity(rows.len());
     // The newest first, because they may use up what is read of transcripts.

@@ -163,10 +163,8 @@ mod tests {
         // Monday 2026-11-16.
         let monday = 20_773;
         let mut one = used("one", 1);
-        one.calls = vec![
-            call("claude-opus-4-5-20251101", monday * DAY, None),
-            call("nobody-knows", (monday - 1) * DAY, None),
-        ];
+        one.calls =
+            vec![call("claude-opus-4-5-20251101", monday * DAY, None), call("nobody-knows", (monday - 1) * DAY, None)];
         let mut two = used("two", 2);
         two.project = "nimbus".to_string();
         two.calls = vec![call("nobody-knows", monday * DAY, Some(0.25))];

@@ -27,13 +27,8 @@ pub enum StartMeasure {
 }
 
 impl StartMeasure {
-    const ALL: [StartMeasure; 5] = [
-        StartMeasure::Calls,
-        StartMeasure::Reread,
-        StartMeasure::Git,
-        StartMeasure::Questions,
-        StartMeasure::Tokens,
-    ];
+    const ALL: [StartMeasure; 5] =
+        [StartMeasure::Calls, StartMeasure::Reread, StartMeasure::Git, StartMeasure::Questions, StartMeasure::Tokens];
 
     pub fn words(self) -> &'static str {
         match self {
@@ -59,7 +54,7 @@ impl StartMeasure {
     /// A median, as people read it.
     pub fn shown(self, median: Option<f64>) -> String {
         match (median, self) {
-            (None, _) => "unknown".to_string(),
+            (None, _) => "–".to_string(),
             (Some(median), StartMeasure::Tokens) => short(median as u64),
             (Some(median), _) => format!("{median}"),
         }
@@ -96,7 +91,12 @@ impl Started {
         let measures = StartMeasure::ALL
             .iter()
             .map(|measure| (*measure, compare(&numbers(Side::Before, *measure), &numbers(Side::Since, *measure))));
-        Started { of, before: side(Side::Before).count(), since: side(Side::Since).count(), measures: measures.collect() }
+        Started {
+            of,
+            before: side(Side::Before).count(),
+            since: side(Side::Since).count(),
+            measures: measures.collect(),
+        }
     }
 
     /// Whether there are enough sessions on both sides to say anything.
@@ -155,8 +155,8 @@ mod tests {
             ]
         );
         let verdicts: Vec<Verdict> = found[1].measures.iter().map(|(_, compared)| compared.verdict).collect();
-        use Verdict::{Chance, Less, TooFew};
-        assert_eq!(verdicts, [Less, Chance, Chance, Chance, TooFew], "tokens are known of few");
+        use Verdict::{Less, Same, TooFew};
+        assert_eq!(verdicts, [Less, Same, Same, Same, TooFew], "tokens are known of few");
         assert_eq!(started(&[]), []);
     }
 }

@@ -72,6 +72,7 @@ mod typed;
 mod understand;
 mod undo;
 mod upgrade;
+mod usage;
 mod view;
 mod wiring;
 

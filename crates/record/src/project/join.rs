@@ -324,6 +324,23 @@ mod tests {
         written.iter().map(answer).collect()
     }
 
+    #[test]
+    fn a_worktree_that_was_recognised_is_joined_until_the_user_says_no() {
+        let repositories = ["hydra h/x r1", "nimbus h/y r2"];
+        for (said, joined) in [
+            (&["hydra~gone"][..], "gone"),
+            (&["hydra~gone", "hydra~other"], "gone other"),
+            (&["hydra~gone", "hydra|gone"], ""),
+            (&["hydra|gone", "hydra~gone"], ""),
+            (&["hydra|gone", "hydra=gone"], "gone"),
+        ] {
+            assert_eq!(told(&repositories, said, "hydra").0, joined, "{said:?}");
+        }
+        let known: Vec<KnownProject> = repositories.iter().map(|written| known(written)).collect();
+        let groups = groups(&known, &answers(&["hydra~gone"]));
+        assert_eq!(groups.joined(&id("hydra")), [(&id("gone"), Reason::Worktree)]);
+    }
+
     fn told(repositories: &[&str], said: &[&str], project: &str) -> (String, String) {
         let known: Vec<KnownProject> = repositories.iter().map(|written| known(written)).collect();
         let groups = groups(&known, &answers(said));

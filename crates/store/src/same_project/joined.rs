@@ -76,10 +76,14 @@ impl Projects {
     pub fn load(store: &Store, now: Timestamp) -> view::Result<Projects> {
         let rows = store.repositories(now)?;
         let answers = store.answers(now)?.into_iter();
-        let answers: Vec<JoinAnswer> =
-            answers.map(|said| {
-            JoinAnswer { one: said.project, other: said.other, is_same: said.is_same, is_found: said.is_found }
-        }).collect();
+        let answers: Vec<JoinAnswer> = answers
+            .map(|said| JoinAnswer {
+                one: said.project,
+                other: said.other,
+                is_same: said.is_same,
+                is_found: said.is_found,
+            })
+            .collect();
         let mut first_commits: HashMap<&str, usize> = HashMap::new();
         rows.iter().filter_map(|row| row.root_commit.as_deref()).for_each(|commit| {
             *first_commits.entry(commit).or_default() += 1;

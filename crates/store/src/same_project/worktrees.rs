@@ -12,6 +12,7 @@ use cerberus_record::project::worktrees::{GoneFolder, StandingRepository, owner}
 use cerberus_record::time::Timestamp;
 
 use super::joined::Projects;
+use super::repository::{Effort, record_changes};
 use crate::journal;
 use crate::journal::own_record;
 use crate::project::identity::{self, Located};
@@ -33,7 +34,7 @@ pub fn join_gone(home: &Home, clock: &Clock, store: &mut Store) -> Result<Vec<Jo
     let answers = store.answers(clock.now)?;
     let repositories: Vec<StandingRepository> = standing.iter().map(|(repository, _)| repository.clone()).collect();
     let mut joined: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut records = Vec::new();
+    let (mut records, mut owners) = (Vec::new(), BTreeMap::new());
     for folder in &gone {
         let Some(found) = owner(folder, &repositories) else { continue };
         let pair = [&folder.project, &found.project];
@@ -45,10 +46,15 @@ pub fn join_gone(home: &Home, clock: &Clock, store: &mut Store) -> Result<Vec<Jo
         let event = Event::SameProject { other: folder.project.clone(), is_found: true };
         let location = located.location(home.cleaner());
         records.push(own_record(home, clock, Agent::MANUAL, "", location, key, event));
+        owners.insert(&found.project, located);
         joined.entry(found.name.clone()).or_default().push(folder.root.clone());
     }
     journal::append_all(home, clock.wall, &records)?;
     fold::fold(home, store)?;
+    // The repository gives them all its name.
+    for located in owners.into_values() {
+        record_changes(home, clock, store, located, Effort::WithGit)?;
+    }
     Ok(joined.into_iter().map(|(name, folders)| JoinedWorktrees { name, folders }).collect())
 }
 

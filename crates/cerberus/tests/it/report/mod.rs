@@ -12,7 +12,8 @@ use serde_json::json;
 
 use crate::env;
 
-pub const SECTIONS: [&str; 9] = ["when", "context", "time", "tests", "files", "told", "memories", "loops", "sessions"];
+pub const SECTIONS: [&str; 10] =
+    ["started", "when", "context", "time", "cost", "tests", "files", "memories", "loops", "sessions"];
 
 fn report(env: &TestEnv, args: &[&str]) -> String {
     let made = env.json(&[&["report"], args].concat());
@@ -40,9 +41,10 @@ fn every_section_shows_what_happened() {
         ("context", &["url(#compacted)", "<circle class=\"ring\" cx=\"", "70%", "85%", "about ", "compacted"]),
         ("tests", &["green", "url(#red-runs)", "class=\"bar\""]),
         ("files", &["src/supervisor.rs", "…"]),
+        ("started", &["All sessions: ", "tool calls", "Too few sessions", "class=\"pale\" x=\"0\"", "too few"]),
         (
-            "told",
-            &["files to change", "used (", "rules and preferences", "use not measured", "class=\"unknown\" x=\"0.5\""],
+            "cost",
+            &["as collected on 2026-", "Cost by model", "claude-test-1", "price unknown: ", "week of ", "are unknown"],
         ),
         ("memories", &["from user", "2 kept", "Never hold a lock while calling wait"]),
         ("loops", &["$3.18", "run 2", "unknown", "complete", "3.8 M"]),
@@ -82,7 +84,8 @@ fn an_empty_home_gives_a_report_that_says_so() {
     for (id, words) in [
         ("tests", "No test, build or lint"),
         ("files", "No edited file"),
-        ("told", "No session was told"),
+        ("started", "Nothing to compare yet"),
+        ("cost", "No transcript of these weeks"),
         ("memories", "no memories yet"),
         ("loops", "No loop ran"),
         ("sessions", "cerberus import"),
