@@ -13,6 +13,22 @@ fn learn(env: &TestEnv, args: &[&str]) -> String {
     env.json(&[&["memory", "learn"], args].concat())["id"].as_str().unwrap().to_string()
 }
 
+#[test]
+fn what_is_learned_holds_in_this_project_unless_it_is_for_everywhere() {
+    let env = env();
+    let other = env.add_repository("other");
+    assert!(env.ok(&["learn", "Use pnpm, not npm"]).contains(", for hydra; --everywhere"), "it says where");
+    assert!(env.ok(&["learn", "Answer briefly", "--everywhere"]).contains(", for all projects"));
+    let scopes: Vec<_> = list(&env).iter().map(|memory| memory["scope"].as_str().unwrap().to_string()).collect();
+    assert!(scopes.contains(&"project:hydra".to_string()) && scopes.contains(&"universal".to_string()), "{scopes:?}");
+    let here = env.brief();
+    assert!(here.contains("rule:Use pnpm, not npm") && here.contains("rule:Answer briefly"), "{here}");
+    let there = env.ok(&["--cwd", other.to_str().unwrap(), "brief"]);
+    assert!(!there.contains("pnpm") && there.contains("rule:Answer briefly"), "{there}");
+    let both = env.run(&["learn", "x y", "--everywhere", "--scope", "project"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
 fn list(env: &TestEnv) -> Vec<Value> {
     env.json(&["memory", "list"]).as_array().unwrap().clone()
 }
