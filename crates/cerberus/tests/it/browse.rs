@@ -85,7 +85,7 @@ Open
     env.ok(&["record", "done", "paint it"]);
     let week = printed(&["report", "--week"]);
     assert!(week.starts_with("Fri 16 Jan 2026 to Thu 22 Jan 2026\n\nhydra: 3 sessions, 3 files\nAsked\n"), "{week}");
-    for line in ["- Write the login", "- paint it", "- use WAL - readers must not wait", "- measure it"] {
+    for line in ["- Write the login", "- paint it", "- use WAL: readers must not wait", "- measure it"] {
         assert_eq!(week.lines().filter(|one| *one == line).count(), 1, "{line}: {week}");
     }
     let open = week.split_once("Open\n").unwrap().1;
