@@ -557,7 +557,7 @@ fn past_sessions_are_searched_in_this_project_unless_asked() {
     payload["cwd"] = json!(other);
     payload["prompt"] = json!("the other uploader is slow");
     env.hook_bytes(payload.to_string().as_bytes());
-    env.ok(&["memory", "learn", "The uploader runs at night"]);
+    env.ok(&["memory", "learn", "The uploader runs at night", "--everywhere"]);
     let mut client = Client::ready(&env);
     let mut texts = |arguments: Value| -> Vec<String> {
         let found = client.ok("search", arguments)["results"].clone();

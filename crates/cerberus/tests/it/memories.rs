@@ -78,7 +78,7 @@ fn memories_are_told_where_they_hold_and_nowhere_else() {
     learn(&env, &["Deploy with make ship", "--scope", "project"]);
     learn(&env, &["Prefer iterators over index loops", "--scope", "language:rust"]);
     learn(&env, &["Use type hints", "--scope", "language:python"]);
-    learn(&env, &["Never push to main"]);
+    learn(&env, &["Never push to main", "--everywhere"]);
     assert_eq!(env.brief(), "rule:Deploy with make ship\nrule:Never push to main");
     env.write_file("s1", "t1", "src/a.rs", "fn a() {}\n");
     assert!(env.brief().contains("rule:Prefer iterators"), "{}", env.brief());
@@ -150,8 +150,8 @@ fn the_newer_supersedes_and_both_are_shown() {
 #[test]
 fn what_holds_here_overrules_what_holds_everywhere() {
     let env = env();
-    learn(&env, &["Add comments to every function"]);
-    learn(&env, &["Do not add comments to every function", "--scope", "project"]);
+    learn(&env, &["Add comments to every function", "--everywhere"]);
+    learn(&env, &["Do not add comments to every function"]);
     assert_eq!(env.brief(), "rule:Do not add comments to every function");
     let other = env.add_repository("kraken");
     let there = env.json(&["--cwd", other.to_str().unwrap(), "brief"]);
