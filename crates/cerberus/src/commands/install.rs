@@ -15,7 +15,7 @@ use crate::render;
 
 /// Install Cerberus into the agents on this machine
 ///
-/// Merges its hooks and its MCP server, which costs 401 tokens per session, into the settings of every agent found. Order, comments and everything else in a
+/// Merges its hooks and its MCP server, which costs about 400 tokens a session, into the settings of every agent found. Order, comments and everything else in a
 /// file are preserved. Each file is backed up first and then replaced atomically. A file that cannot be changed safely
 /// is left alone. Running the command again changes nothing, unless an agent was upgraded: then it adds what the new
 /// version supports.

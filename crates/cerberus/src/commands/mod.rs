@@ -85,7 +85,7 @@ use crate::tui;
 /// Your coding agent continues where it left off: after an exit, a crash, a compaction or a full context window.
 ///
 /// Cerberus runs in the agent's hooks, records what happens as it happens, and tells the next session what it needs to
-/// know in about 800 tokens. It has no daemon, and it uses no network and no model unless you configure a provider for
+/// know in about 850 tokens. It has no daemon, and it uses no network and no model unless you configure a provider for
 /// summaries or set up sync.
 ///
 /// Without a command, `cerberus` opens a screen to look around, if it runs in a terminal.

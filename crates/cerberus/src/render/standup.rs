@@ -6,7 +6,7 @@ use cerberus_store::browse::standup::{DoneEntry, ProjectStandup};
 use super::count;
 
 /// What is longer is cut.
-const ITEM_CHARS_MAX: usize = 160;
+const ITEM_CHARS_MAX: usize = 240;
 /// How many items a list has.
 const ITEMS_MAX: usize = 10;
 

@@ -52,6 +52,53 @@ pub fn import(env: &TestEnv, name: &str, text: &str) -> Value {
     env.json(&["import", "claude-code", "--project", env.project().to_str().unwrap(), file.to_str().unwrap()])
 }
 
+#[test]
+fn a_day_and_a_week_are_text_to_paste() {
+    let env = env();
+    two_sessions(&env);
+    let printed = |args: &[&str]| {
+        let output = env.command().args(args).env("TZ", "UTC").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let race = "\
+hydra: 1 session, 1 file
+Asked
+- Fix the race in process.rs
+Done
+- “The supervisor still deadlocks”
+Open
+- stop_twice
+";
+    assert_eq!(printed(&["log", "--yesterday", "--now", "2026-01-21T08:00:00Z"]), format!("Tue 20 Jan 2026\n\n{race}"));
+    let friday = printed(&["log", "--yesterday", "--now", "2026-01-23T08:00:00Z"]);
+    assert_eq!(friday, format!("Tue 20 Jan 2026\n\n{race}"), "the last day with work");
+    let monday = printed(&["log", "--yesterday", "--now", "2026-01-20T08:00:00Z"]);
+    assert!(monday.starts_with("Mon 19 Jan 2026\n") && monday.contains("- E2E checkpoint tests\n"), "{monday}");
+    assert!(!monday.contains("race"), "{monday}");
+
+    env.write_file("s1", "t1", "src/login.rs", "fn login() {}\n");
+    env.ok(&["record", "done", "Write the login"]);
+    env.ok(&["record", "decision", "use WAL", "--why", "readers must not wait"]);
+    env.ok(&["record", "next", "measure it"]);
+    env.ok(&["record", "next", "paint it"]);
+    env.ok(&["record", "done", "paint it"]);
+    let week = printed(&["report", "--week"]);
+    assert!(week.starts_with("Fri 16 Jan 2026 to Thu 22 Jan 2026\n\nhydra: 3 sessions, 3 files\nAsked\n"), "{week}");
+    for line in ["- Write the login", "- paint it", "- use WAL: readers must not wait", "- measure it"] {
+        assert_eq!(week.lines().filter(|one| *one == line).count(), 1, "{line}: {week}");
+    }
+    let open = week.split_once("Open\n").unwrap().1;
+    assert!(open.contains("measure it") && !open.contains("paint it"), "{week}");
+    let json: Value = serde_json::from_str(&printed(&["report", "--week", "--json"])).unwrap();
+    assert_eq!((&json["projects"][0]["sessions"], &json["projects"][0]["project"]), (&json!(3), &json!("hydra")));
+    assert_eq!((&json["from"], &json["until"]), (&json!("2026-01-16T00:00:00Z"), &json!("2026-01-22T23:59:59Z")));
+
+    assert_eq!(env.run(&["log", "--yesterday", "--since", "7d"]).status.code(), Some(2));
+    fs::write(env.project().join(".nocerberus"), "").unwrap();
+    assert_eq!(printed(&["report", "--week"]), "", "a project that is opted out is left out");
+}
+
 fn two_sessions(env: &TestEnv) {
     let title = json!({"type": "ai-title", "aiTitle": "E2E checkpoint tests", "sessionId": "aaaa-1"});
     import(env, "a", &transcript("aaaa-1", 19, "hi, please write the checkpoint tests", "tests/e2e.rs", &[title]));

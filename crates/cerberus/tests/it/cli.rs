@@ -1,6 +1,13 @@
 //! The command line itself: usage errors, and the first thing a newcomer runs.
 
+use std::fs;
+
+use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::process::LIMIT;
+use cerberus_testkit::terminal::Terminal;
+
 use crate::env;
+use crate::style::workspace;
 
 #[test]
 fn usage_errors_exit_2_and_others_1() {
@@ -64,15 +71,76 @@ fn try_shows_the_whole_story_and_cleans_up() {
     let output = env.command().arg("try").env("TMPDIR", &sandboxes).output().unwrap();
     let story = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{story}{}", String::from_utf8_lossy(&output.stderr));
+    // The words, the rule and the failing test come from what the agent's hooks reported.
     for told in [
         "signal: 9 (SIGKILL)",
+        "rule:\"From now on, always run the tests with -race.\" (you, ",
         "proj:hydra",
+        "said:Proxy and supervisor are two files now.",
+        "git:on safe-proxy; not committed: ",
+        "block:test:TestStopTwice",
         "impl:internal/proxy.go",
-        "block:agent: race:test failure line 712",
         "cerberus install",
     ] {
         assert!(story.contains(told), "{told} in {story}");
     }
     assert_eq!(std::fs::read_dir(&sandboxes).unwrap().count(), 0);
     assert!(!env.home().exists(), "the user's own home is not touched");
+}
+
+/// What `try` prints on a terminal of so many columns, with its escape codes.
+fn try_on_terminal(env: &TestEnv, columns: u16) -> String {
+    let mut command = env.command();
+    command.arg("try").env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    let mut terminal = Terminal::spawn_sized(&command, (60, columns)).unwrap();
+    assert!(terminal.wait(LIMIT).unwrap().success(), "{}", terminal.printed());
+    terminal.printed().replace('\r', "")
+}
+
+fn without_codes(printed: &str) -> String {
+    let mut parts = printed.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_string();
+    first + &parts.map(|part| part.split_once('m').map_or("", |(_, rest)| rest)).collect::<String>()
+}
+
+/// Without what differs from run to run: the process, and the day.
+fn lasting(line: &str) -> String {
+    let (line, _) = line.split_once("(you,").unwrap_or((line, ""));
+    let is_process = line.contains("SIGKILL");
+    line.chars().filter(|c| !is_process || !c.is_ascii_digit()).collect()
+}
+
+#[test]
+fn try_fits_the_terminal_and_has_colours() {
+    let mut env = env();
+    env.set_now(None);
+    for columns in [40, 80, 120] {
+        let printed = try_on_terminal(&env, columns);
+        assert!(printed.contains("\u{1b}[36m") && printed.contains("\u{1b}[31m"), "{printed}");
+        for line in without_codes(&printed).lines() {
+            assert!(line.chars().count() <= usize::from(columns), "{columns}: {line}");
+        }
+        assert!(printed.trim_end().contains("cerberus install"));
+    }
+}
+
+#[test]
+fn the_picture_of_the_readme_is_what_try_prints() {
+    let mut env = env();
+    env.set_now(None);
+    let printed = without_codes(&try_on_terminal(&env, 80));
+    let picture = fs::read_to_string(workspace().join("docs/try.svg")).unwrap();
+    // A part of the picture has its place instead of blanks.
+    let marks = |text: &str| lasting(text).chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let drawn = picture.lines().filter_map(|line| line.split_once("<text ")).map(|(_, text)| {
+        let parts = text.split('>').filter_map(|part| part.split_once('<')).map(|(text, _)| text);
+        let text = parts.collect::<String>();
+        let text = text.replace("&quot;", "\"").replace("&#x27;", "'").replace("&gt;", ">").replace("&lt;", "<");
+        marks(&text.replace("&amp;", "&"))
+    });
+    // The first line is what was typed; the last is another one where the program is not in a checkout.
+    let drawn: Vec<String> = drawn.skip(1).collect();
+    let shown: Vec<String> = printed.lines().map(marks).collect();
+    assert!(drawn.len() > 40, "{drawn:?}");
+    assert_eq!(drawn[..drawn.len() - 1].join("\n"), shown[..shown.len() - 1].join("\n"), "dev/recording draws it again");
 }

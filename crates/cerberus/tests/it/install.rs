@@ -144,6 +144,43 @@ fn what_did_not_exist_is_gone_again() {
     }
 }
 
+/// The files that name our server.
+fn with_server(env: &TestEnv) -> Vec<PathBuf> {
+    let names_it = |text: &[u8]| String::from_utf8_lossy(text).contains("\"mcp\"");
+    let files = snapshot(&user(env)).into_iter();
+    files.filter(|(_, text)| text.as_deref().is_some_and(names_it)).map(|(path, _)| path).collect()
+}
+
+#[test]
+fn without_the_server_hooks_suffice() {
+    let env = env();
+    USER_FILES.iter().for_each(|(path, text)| write(&user(&env).join(path), text));
+    let before = snapshot(&user(&env));
+    let healthy = |agent: &str| assert_eq!(check(&env, agent)["ok"], true, "{}", check(&env, agent));
+
+    let told = env.ok(&["install", "--no-mcp"]);
+    assert!(!told.contains("MCP server") && told.contains("hooks)"), "{told}");
+    assert_eq!(with_server(&env), [PathBuf::new(); 0]);
+    healthy("gemini");
+    env.ok(&["install"]);
+    assert_eq!(with_server(&env), [PathBuf::new(); 0], "a later installation remembers it");
+    env.ok(&["uninstall"]);
+    assert_eq!(snapshot(&user(&env)), before);
+
+    env.ok(&["install"]);
+    let wired = snapshot(&user(&env));
+    assert_eq!(with_server(&env).len(), 8, "uninstalling forgot it");
+    let told = env.ok(&["install", "--no-mcp"]);
+    assert!(told.contains(".claude.json: changed (without the MCP server)"), "{told}");
+    assert_eq!(with_server(&env), [PathBuf::new(); 0]);
+    assert_eq!(read(&user(&env).join(".claude.json")), USER_FILES[1].1);
+    healthy("gemini");
+    env.ok(&["install", "--mcp"]);
+    assert_eq!(snapshot(&user(&env)), wired);
+    env.ok(&["uninstall"]);
+    assert_eq!(snapshot(&user(&env)), before);
+}
+
 #[test]
 fn only_agents_that_are_found_are_wired() {
     let env = env();

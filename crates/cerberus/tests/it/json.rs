@@ -241,6 +241,8 @@ fn every_command_prints_what_is_documented() {
         &["resume", "aaaa", "--print"],
         &["stats"],
         &["report"],
+        &["report", "--week"],
+        &["log", "--yesterday"],
         &["brief"],
         &["brief", "--explain"],
         &["record", "next", "measure it"],

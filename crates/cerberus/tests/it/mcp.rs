@@ -1,15 +1,18 @@
 //! The MCP server, spoken to as clients do: lines of JSON-RPC over pipes to the real binary.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use cerberus_testkit::env::{TestEnv, codes, without_first_line};
 use cerberus_testkit::process::LIMIT;
+use cerberus_testkit::tokens::real_tokens;
 use cerberus_text::tokens;
 use serde_json::{Value, json};
 
 use crate::env;
+use crate::style::workspace;
 
 pub struct Client {
     child: Child,
@@ -219,6 +222,12 @@ fn the_tools_are_few_small_and_always_in_the_same_order() {
     // Every session of every connected agent pays for these.
     let costs = tokens::estimate(&listed.to_string()) + tokens::estimate(begun["instructions"].as_str().unwrap());
     assert!(costs <= 500, "{costs} tokens");
+    let real = real_tokens(&listed.to_string()) + real_tokens(begun["instructions"].as_str().unwrap());
+    let price = format!("about {} tokens", (real as f64 / 50.0).round() * 50.0);
+    for path in ["README.md", "docs/agents.md", "crates/cerberus/src/commands/install.rs"] {
+        let page = fs::read_to_string(workspace().join(path)).unwrap();
+        assert!(page.contains(&price), "{path} says {price} a session: {real}, estimated as {costs}");
+    }
     for word in ["anyOf", "oneOf", "$ref", "$schema", "format"] {
         assert!(!listed.to_string().contains(&format!("\"{word}\"")), "{word} in {listed}");
     }
@@ -548,7 +557,7 @@ fn past_sessions_are_searched_in_this_project_unless_asked() {
     payload["cwd"] = json!(other);
     payload["prompt"] = json!("the other uploader is slow");
     env.hook_bytes(payload.to_string().as_bytes());
-    env.ok(&["memory", "learn", "The uploader runs at night"]);
+    env.ok(&["memory", "learn", "The uploader runs at night", "--everywhere"]);
     let mut client = Client::ready(&env);
     let mut texts = |arguments: Value| -> Vec<String> {
         let found = client.ok("search", arguments)["results"].clone();

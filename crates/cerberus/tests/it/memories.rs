@@ -13,6 +13,22 @@ fn learn(env: &TestEnv, args: &[&str]) -> String {
     env.json(&[&["memory", "learn"], args].concat())["id"].as_str().unwrap().to_string()
 }
 
+#[test]
+fn what_is_learned_holds_in_this_project_unless_it_is_for_everywhere() {
+    let env = env();
+    let other = env.add_repository("other");
+    assert!(env.ok(&["learn", "Use pnpm, not npm"]).contains(", for hydra; --everywhere"), "it says where");
+    assert!(env.ok(&["learn", "Answer briefly", "--everywhere"]).contains(", for all projects"));
+    let scopes: Vec<_> = list(&env).iter().map(|memory| memory["scope"].as_str().unwrap().to_string()).collect();
+    assert!(scopes.contains(&"project:hydra".to_string()) && scopes.contains(&"universal".to_string()), "{scopes:?}");
+    let here = env.brief();
+    assert!(here.contains("rule:Use pnpm, not npm") && here.contains("rule:Answer briefly"), "{here}");
+    let there = env.ok(&["--cwd", other.to_str().unwrap(), "brief"]);
+    assert!(!there.contains("pnpm") && there.contains("rule:Answer briefly"), "{there}");
+    let both = env.run(&["learn", "x y", "--everywhere", "--scope", "project"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
 fn list(env: &TestEnv) -> Vec<Value> {
     env.json(&["memory", "list"]).as_array().unwrap().clone()
 }
@@ -62,7 +78,7 @@ fn memories_are_told_where_they_hold_and_nowhere_else() {
     learn(&env, &["Deploy with make ship", "--scope", "project"]);
     learn(&env, &["Prefer iterators over index loops", "--scope", "language:rust"]);
     learn(&env, &["Use type hints", "--scope", "language:python"]);
-    learn(&env, &["Never push to main"]);
+    learn(&env, &["Never push to main", "--everywhere"]);
     assert_eq!(env.brief(), "rule:Deploy with make ship\nrule:Never push to main");
     env.write_file("s1", "t1", "src/a.rs", "fn a() {}\n");
     assert!(env.brief().contains("rule:Prefer iterators"), "{}", env.brief());
@@ -134,8 +150,8 @@ fn the_newer_supersedes_and_both_are_shown() {
 #[test]
 fn what_holds_here_overrules_what_holds_everywhere() {
     let env = env();
-    learn(&env, &["Add comments to every function"]);
-    learn(&env, &["Do not add comments to every function", "--scope", "project"]);
+    learn(&env, &["Add comments to every function", "--everywhere"]);
+    learn(&env, &["Do not add comments to every function"]);
     assert_eq!(env.brief(), "rule:Do not add comments to every function");
     let other = env.add_repository("kraken");
     let there = env.json(&["--cwd", other.to_str().unwrap(), "brief"]);

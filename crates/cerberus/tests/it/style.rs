@@ -220,6 +220,26 @@ fn the_first_pages_are_short() {
     }
 }
 
+#[test]
+fn the_readme_is_read_in_a_minute() {
+    let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+    let words = readme.split_whitespace().count();
+    assert!(words <= 700, "{words} words");
+}
+
+/// What a brief costs is measured on one page; the others round that figure.
+#[test]
+fn one_price_is_told_everywhere() {
+    let page = |path: &str| std::fs::read_to_string(workspace().join(path)).unwrap();
+    let measured = page("docs/continuity.md");
+    let measured = measured.split("A brief has ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let rounded = (measured.parse::<f64>().unwrap() / 50.0).round() * 50.0;
+    let price = format!("about {rounded} tokens");
+    for path in ["README.md", "docs/start.md", "crates/cerberus/src/commands/mod.rs"] {
+        assert!(page(path).contains(&price), "{path} says {price}");
+    }
+}
+
 /// The first percentage in the row of a table that begins with `name`.
 fn percentage<'a>(page: &'a str, name: &str) -> &'a str {
     let row =
@@ -234,7 +254,6 @@ fn the_readme_has_the_figures_that_were_measured() {
     for (told, name) in [
         ("open items told", "open items told (weighted)"),
         ("decisions still in force told", "decisions still in force told"),
-        ("where the work stopped", "where it stopped"),
     ] {
         assert_eq!(percentage(&readme, told), percentage(&measured, name), "{told}");
     }

@@ -138,7 +138,7 @@ fn a_team_is_told_to_somebody_who_never_worked_here() {
 fn a_teammates_memory_waits_for_the_user() {
     let (ana, bo) = (env(), env());
     ana.ok(&["learn", "Never use npm, use pnpm.", "--scope", "project"]);
-    ana.ok(&["learn", "Talk to me in Spanish."]);
+    ana.ok(&["learn", "Talk to me in Spanish.", "--everywhere"]);
     deliver(&ana, &bo, ShareAudience::Team, "Ana");
     deliver(&ana, &bo, ShareAudience::Team, "Ana");
     let waiting = proposals(&bo);
@@ -373,7 +373,7 @@ fn published_memories_are_in_the_repository_and_not_told_twice() {
     let env = env();
     let file = |name: &str| env.project().join(name);
     env.ok(&["learn", "Use uv for everything. Never call pip directly.", "--scope", "project"]);
-    env.ok(&["learn", "Talk to me in Spanish."]);
+    env.ok(&["learn", "Talk to me in Spanish.", "--everywhere"]);
     fs::write(file("CLAUDE.md"), "# Hydra\r\nBe terse.").unwrap();
     let planned = env.ok(&["memory", "publish", "--dry-run"]);
     assert!(planned.contains("AGENTS.md: would be created") && planned.contains("Use uv"), "{planned}");

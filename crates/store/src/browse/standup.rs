@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use cerberus_os::clock::Clock;
 use cerberus_recall::brief::title::{self, Rank};
-use cerberus_recall::brief::{KnownFact, Section, failing, open_items};
+use cerberus_recall::brief::{Section, failing, open_items};
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
@@ -30,7 +30,7 @@ impl Period {
 pub enum DoneEntry {
     /// An item of the agent's list, or something that was recorded.
     Item(String),
-    /// The agent's own words at the end of a session that has no such item.
+    /// The agent's own words at the end of a session that has no such item and committed nothing.
     Said(String),
 }
 
@@ -82,7 +82,8 @@ fn of_project(
     let mut carried = store.carried(sessions, FactFilter::All, clock.now)?;
     let titles = store.titles(sessions, clock.now)?;
     let mut files = HashSet::new();
-    let mut worked = Vec::new();
+    let mut worked = 0;
+    let mut all_done: Vec<(usize, DoneEntry)> = Vec::new();
     for session in sessions {
         let mine = || carried.facts.iter().filter(|known| known.session == session.id && period.has(known.at));
         let prompts: Vec<(Timestamp, String)> = store.asked(session, clock.now)?;
@@ -91,18 +92,16 @@ fn of_project(
         if asked.is_empty() && mine().next().is_none() {
             continue;
         }
-        worked.push(session.clone());
+        worked += 1;
         let title = titles.get(&session.row).map(String::as_str).unwrap_or_default();
         add(&mut project.asked, request(session, period, &asked).unwrap_or_else(|| title.to_string()));
-        let done: Vec<&KnownFact> = mine().filter(|known| known.fact.kind == FactKind::Done).collect();
-        for known in &done {
-            add(&mut project.done, DoneEntry::Item(known.fact.text.clone()));
-        }
-        if done.is_empty() {
+        let items = mine().filter(|known| known.fact.kind == FactKind::Done);
+        let mut done: Vec<DoneEntry> = items.map(|known| DoneEntry::Item(known.fact.text.clone())).collect();
+        if done.is_empty() && !mine().any(|known| known.fact.kind == FactKind::Commit) {
             let said = store.said(session, clock.now)?.into_iter().rfind(|(at, _)| period.has(*at));
-            let said = said.and_then(|(_, message)| title::of_reply(&message));
-            said.into_iter().for_each(|said| add(&mut project.done, DoneEntry::Said(said)));
+            done.extend(said.and_then(|(_, message)| title::of_reply(&message)).map(DoneEntry::Said));
         }
+        all_done.extend(done.into_iter().enumerate());
         for known in mine() {
             match known.fact.kind {
                 FactKind::Decision => add(&mut project.decided, known.fact.text.clone()),
@@ -112,13 +111,16 @@ fn of_project(
             }
         }
     }
-    (project.sessions, project.files) = (worked.len(), files.len());
+    (project.sessions, project.files) = (worked, files.len());
+    // The first of every session come first: a long list is cut.
+    all_done.sort_by_key(|(at, _)| *at);
+    all_done.into_iter().for_each(|(_, entry)| add(&mut project.done, entry));
     let runs = store.runs(sessions, clock.now)?;
     carried.add(failing::blockers(&runs, &carried.facts));
     let open = open_items(&carried.facts, &carried.settlements, &[], &mut Vec::new()).into_iter();
     let open = open.filter(|item| matches!(item.section, Section::Blockers | Section::Next));
     open.for_each(|item| add(&mut project.open, item.text));
-    Ok((!worked.is_empty()).then_some(project))
+    Ok((worked > 0).then_some(project))
 }
 
 /// What a session that began before the period was asked in it; what others were asked is in their titles.

@@ -163,7 +163,8 @@ fn story(tell: &Teller) -> anyhow::Result<String> {
 /// A program in a build folder is installed first.
 fn next_command() -> &'static str {
     let exe = std::env::current_exe().unwrap_or_default();
-    match exe.components().any(|part| part.as_os_str() == "target") && Path::new("crates/cerberus").is_dir() {
+    let folder = exe.parent().and_then(Path::file_name).unwrap_or_default();
+    match (folder == "debug" || folder == "release") && Path::new("crates/cerberus/Cargo.toml").is_file() {
         true => "cargo install --locked --path crates/cerberus && cerberus install",
         false => "cerberus install",
     }
