@@ -6,13 +6,16 @@ use cerberus_os::home::Home;
 use cerberus_record::clean::text::line;
 use cerberus_record::event::Record;
 use cerberus_record::kind::EventKind;
+use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
+use serde_json::Value;
 
 use super::batch::Entry;
 use super::local::{Shared, Space};
 use super::{Result, gather};
 
-const LINES_MAX: usize = 20;
+/// More records are counted, and not shown.
+const LINES_MAX: usize = 10_000;
 const LINE_CHARS_MAX: usize = 160;
 
 #[derive(Debug)]
@@ -21,6 +24,16 @@ pub struct Preview {
     pub kinds: BTreeMap<&'static str, usize>,
     /// The newest records, as they would be sent.
     pub lines: Vec<String>,
+    /// The same for people.
+    pub items: Vec<PreviewItem>,
+}
+
+/// A record that would be sent: its kind, and all its words.
+#[derive(Clone, Debug)]
+pub struct PreviewItem {
+    pub at: Timestamp,
+    pub kind: &'static str,
+    pub words: String,
 }
 
 pub fn preview(home: &Home, store: &Store, space: &Space, shared: &Shared) -> Result<Preview> {
@@ -35,9 +48,28 @@ pub fn preview(home: &Home, store: &Store, space: &Space, shared: &Shared) -> Re
         }
     }
     let event = |entry: &Entry| -> String {
-        let record: serde_json::Value = serde_json::from_slice(entry.json.as_bytes()).unwrap_or_default();
+        let record: Value = serde_json::from_slice(entry.json.as_bytes()).unwrap_or_default();
         line(&record["event"].to_string(), LINE_CHARS_MAX)
     };
-    let lines = entries.iter().rev().take(LINES_MAX).map(event).collect();
-    Ok(Preview { records: entries.len(), kinds, lines })
+    let newest = || entries.iter().rev().take(LINES_MAX);
+    let (lines, items) = (newest().map(event).collect(), newest().filter_map(item).collect());
+    Ok(Preview { records: entries.len(), kinds, lines, items })
+}
+
+fn item(entry: &Entry) -> Option<PreviewItem> {
+    let record = Record::read_json(entry.json.as_bytes()).ok()?;
+    let mut words = Vec::new();
+    strings(&serde_json::to_value(&record.event).ok()?, &mut words);
+    let words = line(&words.join(" · "), LINE_CHARS_MAX);
+    Some(PreviewItem { at: record.at, kind: EventKind::of(&record.event).word(), words })
+}
+
+/// Every text in a value, in order.
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if !text.is_empty() => found.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|one| strings(one, found)),
+        Value::Object(map) => map.values().for_each(|one| strings(one, found)),
+        _ => {}
+    }
 }

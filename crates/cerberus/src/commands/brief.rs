@@ -305,7 +305,7 @@ const LABEL_COLUMNS: usize = 12;
 impl ExplainedLines<'_> {
     fn told(&mut self, line: &str, tokens: usize, why: &str) {
         self.labelled(words::told(line), words::without_code(line), Style::Plain);
-        let why = format!("{}, {}", render::count(tokens, "token"), self.local.in_words(why));
+        let why = format!("{}, {}", render::count(tokens, "token"), self.local.in_words(&words::reason(why)));
         self.labelled("", why.trim_end_matches(", "), Style::Faint);
     }
 

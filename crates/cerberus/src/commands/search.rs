@@ -126,7 +126,12 @@ impl SearchArgs {
             return Ok(());
         }
         if hits.is_empty() {
-            render::talk(&format!("nothing found for {text:?}"));
+            let is_empty = context.view()?.all_projects(context.clock.now)?.is_empty();
+            let next = match is_empty {
+                true => "no session is known yet: `cerberus import` reads past ones",
+                false => "try other or fewer words, or `cerberus log` for the newest sessions",
+            };
+            render::talk(&format!("nothing found for {text:?}; {next}"));
             return Ok(());
         }
         let screen = Screen::of_stdout();

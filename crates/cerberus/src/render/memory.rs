@@ -5,6 +5,8 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::view::MemoryRow;
 use serde_json::{Value, json};
 
+use super::words;
+
 /// Everything known about a memory.
 pub fn whole(row: &MemoryRow, now: Timestamp) -> Value {
     let (memory, background) = (&row.memory, &row.memory.background);
@@ -76,7 +78,7 @@ pub fn line(row: &MemoryRow, now: Timestamp) -> String {
     }
     let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
     let content = cerberus_record::clean::text::line(&memory.content, LINE_CHARS_MAX);
-    format!("{}  {:<10}  {}  {content}{marks}", row.id, &*memory.category, &*memory.scope)
+    format!("{}  {:<10}  {}  {content}{marks}", row.id, &*memory.category, words::scope(&row.scope()))
 }
 
 const LINE_CHARS_MAX: usize = 160;

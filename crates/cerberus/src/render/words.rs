@@ -63,11 +63,20 @@ pub fn scope(scope: &Scope) -> String {
     }
 }
 
+/// A reason for a line of a brief, with the scope of a memory in words.
+pub fn reason(why: &str) -> String {
+    let (first, rest) = why.split_once(" since ").unwrap_or((why, ""));
+    match Scope::parse(first).filter(|_| !rest.is_empty()) {
+        Some(known) => format!("{} since {rest}", scope(&known)),
+        None => why.to_string(),
+    }
+}
+
 /// `3 files edited, 2 decisions and 1 next step`.
 pub fn counts<'a>(counts: impl IntoIterator<Item = (&'a str, usize)>) -> String {
     let parts: Vec<String> = counts.into_iter().map(|(word, number)| counted(word, number)).collect();
     match parts.split_last() {
-        None => "nothing yet".to_string(),
+        None => "none yet".to_string(),
         Some((last, [])) => last.clone(),
         Some((last, first)) => format!("{} and {last}", first.join(", ")),
     }
@@ -88,14 +97,55 @@ fn counted(word: &str, number: usize) -> String {
         "step" => ("push or release", "pushes or releases"),
         "objective" => ("goal", "goals"),
         "note" => ("note", "notes"),
-        // States of sessions.
-        word => (word, word),
+        word => event(word).unwrap_or((word, word)),
     };
     super::counted(number, one, many)
 }
 
+/// What a kind of record is called. Words for states of sessions have no other form.
+fn event(word: &str) -> Option<(&'static str, &'static str)> {
+    Some(match word {
+        "start" => ("start of a session", "starts of sessions"),
+        "end" => ("end of a session", "ends of sessions"),
+        "pulse" => ("sign of life", "signs of life"),
+        "prompt" => ("prompt", "prompts"),
+        "notification" => ("notification", "notifications"),
+        "tool" => ("tool use", "tool uses"),
+        "stop" => ("answer", "answers"),
+        "subagent_stop" => ("answer of a subagent", "answers of subagents"),
+        "compact" => ("compaction", "compactions"),
+        "task" => ("item of a list", "items of lists"),
+        "named" => ("name of a function", "names of functions"),
+        "receipt" => ("receipt", "receipts"),
+        "memory" => ("memory", "memories"),
+        "used" => ("use of a memory", "uses of memories"),
+        "crash" => ("crash", "crashes"),
+        "recover" => ("recovery", "recoveries"),
+        "summary" => ("summary", "summaries"),
+        "title" => ("title", "titles"),
+        "lesson" => ("lesson", "lessons"),
+        "quote" => ("quotation", "quotations"),
+        "agent_notes" => ("agent's notes", "notes of agents"),
+        "complete" => ("completed session", "completed sessions"),
+        "reopen" => ("reopened session", "reopened sessions"),
+        "archive" => ("old session", "old sessions"),
+        "seed" => ("imported session", "imported sessions"),
+        "repository" => ("state of the repository", "states of the repository"),
+        "same_project" | "separate_project" => ("answer about folders", "answers about folders"),
+        "check" => ("change of a check", "changes of checks"),
+        "open" => ("list of what is open", "lists of what is open"),
+        "untyped" => ("prompt nobody typed", "prompts nobody typed"),
+        "undone" => ("turn taken back", "turns taken back"),
+        "forgotten" => ("request to forget", "requests to forget"),
+        "pause" => ("pause", "pauses"),
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use cerberus_record::kind::EventKind;
+
     use super::*;
 
     #[test]
@@ -106,14 +156,19 @@ mod tests {
             assert_ne!(told(&format!("{}x", one.prefix())), "teammate", "{one:?}");
         }
         assert_eq!((told("rule:Use pnpm"), without_code("rule:Use pnpm")), ("rule", "Use pnpm"));
+        assert_eq!(reason("project:hydra since 12 Nov, used once"), "hydra only since 12 Nov, used once");
+        assert_eq!(reason("open since 12 Nov"), "open since 12 Nov");
         assert_eq!((told("Fix it (Ann)"), without_code("Fix it: now (Ann)")), ("teammate", "Fix it: now (Ann)"));
     }
 
     #[test]
     fn counts_are_a_sentence() {
-        assert_eq!(counts([]), "nothing yet");
+        assert_eq!(counts([]), "none yet");
         assert_eq!(counts([("file", 1)]), "1 file edited");
         assert_eq!(counts([("file", 3), ("decision", 2), ("next", 1)]), "3 files edited, 2 decisions and 1 next step");
         assert_eq!(counts([("ended", 3), ("crashed", 1)]), "3 ended and 1 crashed");
+        for kind in EventKind::ALL {
+            assert!(!counts([(kind.word(), 2)]).contains('_'), "{kind:?}");
+        }
     }
 }

@@ -564,7 +564,7 @@ fn status_is_never_empty_when_something_is_known() {
     two_sessions(&env);
     env.set_now(Some("2026-03-01T12:00:00Z"));
     let text = env.ok(&["status"]);
-    for part in ["2 archived", "Fix the race in process.rs", "stop_twice", "none of the last seven days", "weeks ago"] {
+    for part in ["2 ended", "Fix the race in process.rs", "stop_twice", "none of the last seven days", "weeks ago"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let status = env.json(&["status"]);

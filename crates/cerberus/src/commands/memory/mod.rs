@@ -43,6 +43,7 @@ commands! {
     pub(super) enum MemoryCommand {
         SessionStart(live::SessionStartArgs),
         SessionEnd(live::SessionEndArgs),
+        #[command(hide = true)]
         SessionStatus(status::SessionStatusArgs),
         #[command(hide = true)]
         SessionHistory(history::MemoryHistoryArgs),
@@ -56,10 +57,12 @@ commands! {
         Undo(decide::MemoryUndoArgs),
         #[command(hide = true)]
         Learn(learn::MemoryLearnArgs),
+        #[command(hide = true)]
         Search(search::MemorySearchArgs),
         List(list::MemoryListArgs),
         Show(show::MemoryShowArgs),
         Edit(edit::MemoryEditArgs),
+        #[command(hide = true)]
         Forget(forget::MemoryForgetArgs),
         Stats(stats::MemoryStatsArgs),
         Publish(publish::MemoryPublishArgs),

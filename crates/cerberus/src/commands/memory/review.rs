@@ -18,6 +18,7 @@ use crate::platform;
 use crate::render;
 use crate::render::page::page;
 use crate::render::style::{Line, Screen, Style, wrapped};
+use crate::render::words;
 
 /// Review the proposals one by one
 ///
@@ -58,7 +59,7 @@ impl MemoryReviewArgs {
         let left = rows.len() - approved - rejected;
         match context.json {
             true => render::json(&json!({"approved": approved, "rejected": rejected, "left": left})),
-            false if rows.is_empty() => render::line("no proposals to review"),
+            false if rows.is_empty() => render::line(NOTHING),
             false => render::line(&format!("{approved} approved, {rejected} rejected, {left} left for later")),
         }
         if !context.json {
@@ -67,6 +68,9 @@ impl MemoryReviewArgs {
         Ok(())
     }
 }
+
+const NOTHING: &str =
+    "nothing to review; a rule is proposed when an agent quotes you, or when you type the same wish again";
 
 /// What a proposal would stop if it were a check, if it clearly says what to check.
 fn as_check(context: &Context, store: &Store, row: &MemoryRow) -> Result<Option<String>> {
@@ -186,7 +190,7 @@ fn show(row: &MemoryRow, quotes: &[ListedQuote], at: usize, of: usize) {
     let (memory, screen) = (&row.memory, Screen::of_stdout());
     let mut lines = vec![Line::new()];
     let place = format!("{} of {of}", at + 1);
-    let about = format!("  {}  {}  {}", &*memory.category, &*memory.scope, row.id);
+    let about = format!("  a {} · {} · {}", &*memory.category, words::scope(&row.scope()), row.id);
     lines.push(Line::of(Style::Heading, place).faint(about));
     let columns = if screen.is_bounded { screen.columns.saturating_sub(2) } else { usize::MAX };
     lines.extend(

@@ -3,6 +3,8 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
+use crate::render::time::LocalTime;
+use crate::render::words;
 
 /// Show everything about a memory or proposal: evidence, uses, what it replaced, earlier versions
 #[derive(clap::Args)]
@@ -26,19 +28,32 @@ impl MemoryShowArgs {
             return Ok(());
         }
         render::block(&row.memory.content);
+        let local = LocalTime::new(context.clock.now);
+        let shown = |name: &str, value: &Value| match name {
+            "scope" => words::scope(&row.scope()),
+            _ => local.in_words(&plain(value)),
+        };
         for (name, value) in whole.as_object().into_iter().flatten().filter(|(name, _)| *name != "content") {
             match value {
                 Value::Null => {}
                 Value::Array(list) if list.is_empty() => {}
                 Value::Object(map) if map.is_empty() => {}
                 Value::Array(list) => {
-                    render::line(&format!("{name}:"));
-                    list.iter().for_each(|item| render::line(&format!("  {}", plain(item))));
+                    render::line(&format!("{}:", name.replace('_', " ")));
+                    list.iter().for_each(|item| render::line(&format!("  {}", version(&local, item))));
                 }
-                value => render::line(&format!("{name}: {}", plain(value))),
+                value => render::line(&format!("{}: {}", name.replace('_', " "), shown(name, value))),
             }
         }
         Ok(())
+    }
+}
+
+/// An earlier version of a memory, or anything else in a list.
+fn version(local: &LocalTime, item: &Value) -> String {
+    match (item["at"].as_str(), item["status"].as_str(), item["content"].as_str()) {
+        (Some(at), Some(status), Some(content)) => format!("{}, {status}: {content}", local.in_words(at)),
+        _ => plain(item),
     }
 }
 

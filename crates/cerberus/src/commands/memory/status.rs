@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::time::LocalTime;
+use crate::render::{sessions, words};
 
 /// Show this project's live sessions and what was captured from them
 #[derive(clap::Args)]
@@ -71,12 +72,14 @@ fn session_status(context: &Context, all: bool, id: Option<String>) -> Result<()
             "{}  {}  {}  active {}",
             text("id"),
             text("agent"),
-            text("status"),
+            sessions::state(row).word(),
             local.ago(row.last_activity)
         ));
         session["summary"].as_str().iter().for_each(|summary| render::line(&format!("  {summary}")));
         for fact in session["facts"].as_array().into_iter().flatten() {
-            render::line(&format!("  {}", fact["code"].as_str().unwrap_or_default()));
+            let text = |name: &str| fact[name].as_str().unwrap_or_default();
+            let kind = FactKind::from_word(text("kind")).map(words::kind).unwrap_or_default();
+            render::line(&format!("  {kind:<11} {}", text("text")));
         }
         for said in session["corrections"].as_array().into_iter().flatten() {
             let text = |name: &str| said[name].as_str().unwrap_or_default();

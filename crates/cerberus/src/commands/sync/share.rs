@@ -8,6 +8,10 @@ use super::{exchange, failed, local_names, open, review, tell_blocked};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
+use crate::render::page::page;
+use crate::render::style::{Line, Screen, Style, wrapped};
+use crate::render::time::LocalTime;
+use crate::render::words;
 
 /// Share this project with your other devices, or with a team
 ///
@@ -84,7 +88,7 @@ impl ShareArgs {
             .for_each(|known| *known = shared.clone());
         if self.dry_run {
             let preview = preview::preview(&context.home, &store, space, &shared).map_err(failed)?;
-            return tell_preview(context, space, &preview);
+            return tell_preview(context, space, &located.name, &preview);
         }
         let space = space.clone();
         files.save_spaces(&all).map_err(failed)?;
@@ -109,24 +113,52 @@ impl ShareArgs {
     }
 }
 
-fn tell_preview(context: &Context, space: &Space, preview: &preview::Preview) -> Result<()> {
+/// How many records are shown in words.
+const SHOWN_MAX: usize = 20;
+const KIND_COLUMNS: usize = 31;
+
+/// What somebody agrees to who shares the project.
+fn tell_preview(context: &Context, space: &Space, project: &str, preview: &preview::Preview) -> Result<()> {
     if context.json {
         render::json(
             &json!({ "team": space.team, "records": preview.records, "kinds": preview.kinds, "lines": preview.lines }),
         );
         return Ok(());
     }
-    let kinds: Vec<String> = preview.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    render::line(&format!("would send {} to {}", render::count(preview.records, "record"), space.label()));
-    if !kinds.is_empty() {
-        render::line(&format!("  {}", kinds.join(", ")));
+    let (screen, local) = (Screen::of_stdout(), LocalTime::new(context.clock.now));
+    let who = match &space.team {
+        Some(team) => format!("the members of team {team}"),
+        None => "your own devices".to_string(),
+    };
+    let records = render::count(preview.records, "record");
+    let mut lines = vec![Line::of(Style::Strong, format!("If you share {project}, {who} get {records}:"))];
+    let mut add =
+        |text: &str| lines.extend(wrapped(text, screen.room()).into_iter().map(|text| Line::new().plain(text)));
+    add(&words::counts(preview.kinds.iter().map(|(kind, count)| (*kind, *count))));
+    add("");
+    add(if space.team.is_some() { NEVER_TO_TEAMS } else { NEVER });
+    add("They are sealed here: the hub sees neither words nor names. Nothing was sent yet.");
+    if !preview.items.is_empty() {
+        lines.extend([Line::new(), Line::of(Style::Heading, "the newest")]);
     }
-    preview.lines.iter().for_each(|line| render::line(&format!("  {line}")));
-    if preview.lines.len() < preview.records {
-        render::talk("cerberus: the newest are shown");
+    for item in preview.items.iter().take(SHOWN_MAX) {
+        let kind = words::counts([(item.kind, 1)]);
+        let start =
+            Line::new().faint(format!("  {}", local.when(item.at))).pad(19).faint(kind.trim_start_matches("1 "));
+        lines.push(start.pad(KIND_COLUMNS + 10).plain(format!("  {}", item.words)).cut(screen.room()));
     }
+    let option = space.team.as_ref().map_or_else(String::new, |team| format!(" --team '{team}'"));
+    lines.extend([Line::new(), Line::new().plain(format!("To share it: cerberus share{option}"))]);
+    if preview.items.len() > SHOWN_MAX {
+        lines.push(Line::new().faint("To see every record first: cerberus share --dry-run --json"));
+    }
+    page(&screen, &lines);
     Ok(())
 }
+
+const NEVER: &str = "Processes, absolute paths and what sessions were told stay on this device.";
+const NEVER_TO_TEAMS: &str =
+    "Prompts, the agents' words, commands, output and memories that apply everywhere stay on this device.";
 
 impl UnshareArgs {
     pub fn run(self, context: &Context) -> Result<()> {

@@ -166,7 +166,7 @@ pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static s
         forgotten(space).iter().for_each(|line| detail.push_str(&format!("; forgotten: {line}")));
         ended(space).for_each(|line| detail.push_str(&format!("; {line}")));
         space.problems.iter().for_each(|problem| detail.push_str(&format!("; {problem}")));
-        (space.problems.is_empty(), detail, "run `cerberus sync`; it says what to do about each problem")
+        (space.problems.is_empty(), detail, "run `cerberus sync` again; `cerberus sync status` shows each device")
     };
     spaces.iter().map(one).collect()
 }

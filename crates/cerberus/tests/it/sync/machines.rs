@@ -245,7 +245,7 @@ fn an_address_that_is_no_hub_is_refused_with_what_helps() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     for url in ["ftp://x/y", "s3://", "git+http://example.com/x.git"] {
-        assert!(refused(url).contains("docs/hubs.md shows the address of each hub"), "{url}");
+        assert!(refused(url).contains("`cerberus sync init --help` shows the address of each hub"), "{url}");
     }
     let unreachable = refused("postgres://ann:hunter2@127.0.0.1:1/db");
     assert!(unreachable.contains("nothing is lost") && !unreachable.contains("hunter2"), "{unreachable}");
