@@ -9,11 +9,15 @@ use std::ops::Range;
 
 use crate::fact::FactKind;
 
-/// Prefixes of our lines that are not facts: the project, memories, and what helped before.
-const OTHER_PREFIXES: [&str; 4] = ["proj:", "rule:", "pref:", SEEN];
+/// Prefixes of our lines that are not facts: the project, memories, and what is told in between.
+const OTHER_PREFIXES: [&str; 6] = ["proj:", "rule:", "pref:", SEEN, PAST, TRIED];
 
 /// How the line begins that tells what helped against an error before.
 pub const SEEN: &str = "seen:";
+/// How the line begins that tells what came out of earlier work.
+pub const PAST: &str = "past:";
+/// How the line begins that tells of a change that was taken back.
+pub const TRIED: &str = "tried:";
 
 /// The first line of a summary in prose, and the labels its other lines begin with.
 pub const SUMMARY_TITLE: &str = "## Previous Session Context";
