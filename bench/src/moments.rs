@@ -1,22 +1,27 @@
 //! What would have been told in between, in real sessions: how often, and about which of the failures that came back.
 //!
-//! Reads transcripts from `--data DIR`, one folder per person, all sessions of a person in one project. Every failure is
-//! asked about as of its moment, with everything that happened before. Nothing is fitted. Whether what is told is right is
-//! judged by hand: a seeded sample is printed, and `CERBERUS_HITS=FILE` writes everything to a file.
+//! Reads transcripts from `--data DIR`, one folder per person, all sessions of a person in one project. Every failure,
+//! prompt and edit is asked about as of its moment, with everything that happened before; what briefs told is not left out.
+//! Whether what is told is right is judged by hand: a seeded sample of each kind is printed, and `CERBERUS_HITS=FILE`
+//! writes everything to a file.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use cerberus_os::home::Home;
 use cerberus_recall::moments::seen::SeenStep;
 use cerberus_record::clean::BUILT_IN;
-use cerberus_record::event::{Event, FailedCommand, Record, ToolUse};
+use cerberus_record::event::{Event, FailedCommand, Record, ToolUse, Touch};
 use cerberus_record::id::fnv1a;
 use cerberus_record::runs;
-use cerberus_store::moments::seen;
+use cerberus_record::time::Timestamp;
+use cerberus_store::brief::survey::View;
+use cerberus_store::moments::{edit, past, seen};
 use cerberus_store::project::identity::{self, Located};
+use cerberus_store::same_project::joined::{JoinedProject, joined};
 use cerberus_store::view::{FailureRow, SessionRow, Store, fold};
 
 use crate::checks::{people, records};
@@ -38,6 +43,11 @@ struct Counted {
     solved: usize,
     told: usize,
     told_solved: usize,
+    prompts: usize,
+    prompts_told: usize,
+    /// Files that sessions edited, each once per session.
+    edits: usize,
+    edits_told: usize,
 }
 
 pub fn run(data: Option<&Path>, seed: u64) -> Result<()> {
@@ -59,14 +69,19 @@ pub fn run(data: Option<&Path>, seed: u64) -> Result<()> {
         all.add(&counted);
     }
     rows.push(all.row("all"));
-    table(&["person", "tool uses", "failures", "came back", "solved", "told", "of solved", "of tool uses"], &rows)?;
+    let heads = ["person", "tool uses", "failures", "came back", "solved", "told", "of solved", "of tool uses"];
+    table(&[&heads[..], &["prompts", "told", "%", "edits", "told", "%"]].concat(), &rows)?;
     if let Some(file) = std::env::var_os("CERBERUS_HITS") {
         std::fs::write(file, lines.concat())?;
     }
     let salted = |line: &String| fnv1a(format!("{seed} {line}").as_bytes());
     lines.sort_by_cached_key(salted);
-    say(&format!("\nto be judged, {} of {}:\n", lines.len().min(SAMPLE_MAX), lines.len()))?;
-    lines.iter().take(SAMPLE_MAX).try_for_each(|line| say(line))
+    for kind in ["failure", "prompt", "edit"] {
+        let own: Vec<&String> = lines.iter().filter(|line| line.starts_with(kind)).collect();
+        say(&format!("\nto be judged, {} of {} of kind {kind}:\n", own.len().min(SAMPLE_MAX), own.len()))?;
+        own.into_iter().take(SAMPLE_MAX).try_for_each(|line| say(line))?;
+    }
+    Ok(())
 }
 
 /// All sessions of a person.
@@ -90,9 +105,17 @@ impl Chain {
 
     fn replay(&self, person: &str, lines: &mut Vec<String>) -> Result<Counted> {
         let (mut counted, mut asked) = (Counted::default(), HashSet::new());
+        let joined = joined(
+            &self.store,
+            &self.located,
+            self.sessions.iter().flatten().map(|read| read.at).max().unwrap_or(Timestamp::EPOCH),
+        )?;
+        let mut moments = OtherMoments { chain: self, joined: &joined, person, known: HashSet::new() };
         for record in self.sessions.iter().flatten() {
+            moments.prompt(record, &mut counted, lines)?;
             let Event::Tool(used) = &record.event else { continue };
             counted.tools += 1;
+            moments.edits(record, used, &mut counted, lines)?;
             let Some(failure) = &used.failure else { continue };
             counted.failures += 1;
             if asked.insert((record.session.to_string(), failure.signature.to_string())) {
@@ -125,10 +148,7 @@ impl Chain {
         counted.told_solved += usize::from(is_solved);
         let command = used.command.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
         let command: String = command.chars().take(160).collect();
-        let id: String = record.session.chars().take(8).collect();
-        let mut line = String::new();
-        writeln!(line, "{person} {id} {}\n  now:  {command}\n  told: {}\n", record.at, told.text.replace('\n', " "))?;
-        lines.push(line);
+        lines.push(told_line("failure", person, record, command, &told.text)?);
         Ok(())
     }
 
@@ -146,6 +166,70 @@ impl Chain {
     }
 }
 
+fn told_line(kind: &str, person: &str, record: &Record, now: String, told: &str) -> Result<String> {
+    let id: String = record.session.chars().take(8).collect();
+    let mut line = String::new();
+    writeln!(line, "{kind} {person} {id} {}\n  now:  {now}\n  told: {}\n", record.at, told.replace('\n', " | "))?;
+    Ok(line)
+}
+
+/// Prompts and edits. Nothing is told twice to a session.
+struct OtherMoments<'a> {
+    chain: &'a Chain,
+    joined: &'a JoinedProject,
+    person: &'a str,
+    known: HashSet<(String, String)>,
+}
+
+impl OtherMoments<'_> {
+    fn view(&self, now: Timestamp) -> View<'_> {
+        View { store: &self.chain.store, located: &self.chain.located, joined: self.joined, now }
+    }
+
+    fn session(&self, record: &Record) -> Result<SessionRow> {
+        let found = self.chain.store.agent_session(record.agent, &record.session, record.at)?;
+        found.with_context(|| format!("{}: the session {} is missing", self.person, &*record.session))
+    }
+
+    fn is_new(&mut self, record: &Record, code: &str) -> bool {
+        self.known.insert((record.session.to_string(), code.to_string()))
+    }
+
+    fn prompt(&mut self, record: &Record, counted: &mut Counted, lines: &mut Vec<String>) -> Result<()> {
+        let Event::Prompt { text } = &record.event else { return Ok(()) };
+        counted.prompts += 1;
+        let found = past::told(&self.view(record.at), &self.session(record)?, text)?;
+        let told: Vec<String> =
+            found.into_iter().filter(|told| self.is_new(record, &told.code)).map(|told| told.text).collect();
+        if !told.is_empty() {
+            counted.prompts_told += 1;
+            let now = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(400).collect();
+            lines.push(told_line("prompt", self.person, record, now, &told.join("\n"))?);
+        }
+        Ok(())
+    }
+
+    fn edits(&mut self, record: &Record, used: &ToolUse, counted: &mut Counted, lines: &mut Vec<String>) -> Result<()> {
+        for file in used.files.iter().filter(|file| file.how == Touch::Edited) {
+            let path = file.path.to_string();
+            if !self.is_new(record, &format!("edit {path}")) {
+                continue;
+            }
+            counted.edits += 1;
+            // The edit itself is not known yet.
+            let before = record.at.minus(Duration::from_millis(1));
+            let Some(session) = self.chain.store.agent_session(record.agent, &record.session, before)? else {
+                continue;
+            };
+            if let Some(told) = edit::told(&self.view(before), &session, &path)? {
+                counted.edits_told += 1;
+                lines.push(told_line("edit", self.person, record, path, &told.text)?);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What two runs of one command share: what they test or build, or the words before a pipe.
 fn same(command: &str) -> String {
     let own = command.split(" | ").next().unwrap_or_default().replace(" 2>&1", "");
@@ -160,12 +244,18 @@ impl Counted {
         self.solved += other.solved;
         self.told += other.told;
         self.told_solved += other.told_solved;
+        self.prompts += other.prompts;
+        self.prompts_told += other.prompts_told;
+        self.edits += other.edits;
+        self.edits_told += other.edits_told;
     }
 
     fn row(&self, name: &str) -> Vec<String> {
         let percent = |part: usize, whole: usize| format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64);
         let counts = [self.tools, self.failures, self.recurring, self.solved, self.told].map(|count| count.to_string());
         let shares = [percent(self.told_solved, self.solved), percent(self.told, self.tools)];
-        std::iter::once(name.to_string()).chain(counts).chain(shares).collect()
+        let others = [(self.prompts, self.prompts_told), (self.edits, self.edits_told)];
+        let others = others.map(|(all, told)| [all.to_string(), told.to_string(), percent(told, all)]);
+        std::iter::once(name.to_string()).chain(counts).chain(shares).chain(others.into_iter().flatten()).collect()
     }
 }

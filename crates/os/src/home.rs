@@ -159,6 +159,11 @@ impl Home {
         self.root.join("shared")
     }
 
+    /// Hashes of the words that name files which something is known about. Can be deleted.
+    pub fn noted(&self) -> PathBuf {
+        self.root.join("noted")
+    }
+
     pub fn backups_dir(&self) -> PathBuf {
         self.root.join("backups")
     }

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use crate::fact::FactKind;
 
-/// Prefixes of our lines that are not facts: the project, memories, and what helped before.
-const OTHER_PREFIXES: [&str; 5] = ["proj:", "rule:", "pref:", SEEN, TEAM];
+/// Prefixes of our lines that are not facts: the project, memories, and what is told in between.
+const OTHER_PREFIXES: [&str; 7] = ["proj:", "rule:", "pref:", SEEN, PAST, TRIED, TEAM];
 
 /// How the line of a teammate begins, and the line above the first of them.
 pub const TEAM: &str = "team:";
@@ -18,6 +18,10 @@ pub const TEAM_LINE: &str = "# team: what teammates recorded for each other. No 
 
 /// How the line begins that tells what helped against an error before.
 pub const SEEN: &str = "seen:";
+/// How the line begins that tells what came out of earlier work.
+pub const PAST: &str = "past:";
+/// How the line begins that tells of a change that was taken back.
+pub const TRIED: &str = "tried:";
 
 /// The first line of a summary in prose, and the labels its other lines begin with.
 pub const SUMMARY_TITLE: &str = "## Previous Session Context";

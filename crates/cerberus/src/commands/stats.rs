@@ -132,6 +132,13 @@ fn moment_lines(usage: &MomentUsage) -> Vec<String> {
         let files = render::count(usage.shared_files, "file");
         lines.push(format!("{files} of another session at work told in between, {} read afterwards", usage.read_again));
     }
+    if usage.past_sessions > 0 {
+        let sessions = render::count(usage.past_sessions, "earlier session");
+        lines.push(format!("{sessions} told with a prompt, {} looked up afterwards", usage.looked_up));
+    }
+    if usage.edited_files > 0 {
+        lines.push(format!("{} told of before an edit", render::count(usage.edited_files, "file")));
+    }
     if usage.held > 0 {
         lines.push(format!("{} held for another session at work", render::count(usage.held, "git command")));
     }
@@ -148,7 +155,8 @@ fn as_json(told: &ToldSessions) -> Value {
         },
         "moments": {
             "failures": moments.failures, "remedies_used": moments.remedies_used, "shared_files": moments.shared_files,
-            "read_again": moments.read_again, "held": moments.held,
+            "read_again": moments.read_again, "held": moments.held, "past_sessions": moments.past_sessions,
+            "looked_up": moments.looked_up, "edited_files": moments.edited_files,
         },
     })
 }

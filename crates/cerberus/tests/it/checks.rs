@@ -397,7 +397,7 @@ fn the_hook_before_tool_uses_is_wired_only_while_a_check_is_on() {
     fs::write(user.join(".claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n").unwrap();
     let original = settings(&env);
     fs::create_dir_all(env.home()).unwrap();
-    fs::write(env.home().join("config.toml"), "[moments]\nlive = false\n").unwrap();
+    fs::write(env.home().join("config.toml"), "[moments]\nlive = false\nedits = false\n").unwrap();
     let agents = ["claude-code", "codex", "gemini", "cursor", "copilot", "qwen-code"];
     env.ok(&[&["install", "--agent"][..], &agents].concat());
     let off = settings(&env);

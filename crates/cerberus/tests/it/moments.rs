@@ -317,6 +317,171 @@ fn the_hook_before_tools_is_wired_where_it_reaches_the_model() {
     assert!(!settings(".copilot/hooks/cerberus.json").contains("preToolUse"));
 }
 
+/// A session that decides something about a file, and takes a change of another one back.
+fn decide(env: &TestEnv, session: &str) {
+    env.start(session, "startup");
+    env.hook(session, "UserPromptSubmit", json!({"prompt": "Make the lexer faster"}));
+    env.ok(&["record", "decision", "src/parser.rs stays free of I/O", "--why", "it is fuzzed"]);
+    write(env, session, "d1", "src/lexer.rs");
+    ran(env, session, "d2", "git checkout -- src/lexer.rs");
+    let said = "Done. A table in lexer.rs was slower than the match, so I took it back.";
+    env.hook(session, "Stop", json!({"last_assistant_message": said, "stop_hook_active": false}));
+    env.hook(session, "SessionEnd", json!({"reason": "other"}));
+}
+
+fn id_of(env: &TestEnv, session: &str) -> String {
+    let sessions = env.sessions();
+    let found =
+        sessions.iter().find(|row| row["agent_session_id"] == session).unwrap_or_else(|| panic!("{sessions:#?}"));
+    found["id"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn what_is_known_about_a_file_is_told_once_before_it_is_edited() {
+    let mut env = env();
+    env.ok(&["memory", "learn", "Never edit `gen/` by hand"]);
+    decide(&env, "first");
+    later(&mut env, "second");
+    assert_eq!(before_edit(&env, "second", "e1", "src/other.rs"), None, "nothing is known about it");
+    let (told, is_held) = before_edit(&env, "second", "e2", "src/parser.rs").unwrap();
+    assert!(told.starts_with("dec:") && told.contains("src/parser.rs stays free of I/O") && !is_held, "{told}");
+    assert!(real_tokens(&told) <= 60);
+    assert_eq!(before_edit(&env, "second", "e3", "src/parser.rs"), None, "once");
+    let told = before_edit(&env, "second", "e4", "src/lexer.rs").unwrap().0;
+    let expected = "tried:src/lexer.rs was changed and taken back 3d ago. The agent said then: \"A table in lexer.rs was \
+        slower than the match, so I took it back.\"";
+    assert_eq!(told, expected);
+    assert!(real_tokens(&told) <= 60);
+    let told = before_edit(&env, "second", "e5", "web/gen/api.ts").unwrap().0;
+    assert_eq!(told, "rule:Never edit `gen/` by hand");
+    let shown = env.ok(&["show"]);
+    assert!(shown.contains("before editing src/parser.rs"), "{shown}");
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("3 files told of before an edit"), "{stats}");
+    let json = env.json(&["stats"]);
+    assert_eq!(json["told"]["moments"]["edited_files"], 3, "{json}");
+    env.rebuild();
+    assert_eq!(before_edit(&env, "second", "e6", "src/lexer.rs"), None, "its receipt is in the journal");
+}
+
+#[test]
+fn what_holds_no_longer_is_not_told_before_an_edit() {
+    let mut env = env();
+    decide(&env, "first");
+    env.ok(&["forget", "--session", &id_of(&env, "first"), "--yes"]);
+    later(&mut env, "second");
+    assert_eq!(before_edit(&env, "second", "e1", "src/parser.rs"), None, "it is forgotten");
+    assert_eq!(before_edit(&env, "second", "e2", "src/lexer.rs"), None);
+    // What was changed again was not abandoned.
+    decide(&env, "third");
+    write(&env, "third", "d9", "src/lexer.rs");
+    env.set_now(Some("2026-01-26T14:00:00Z"));
+    env.start("fourth", "startup");
+    assert_eq!(before_edit(&env, "fourth", "e3", "src/lexer.rs"), None);
+    assert!(before_edit(&env, "fourth", "e4", "src/parser.rs").is_some());
+    std::fs::write(env.home().join("config.toml"), "[moments]\nedits = false\n").unwrap();
+    env.start("fifth", "startup");
+    assert_eq!(before_edit(&env, "fifth", "e5", "src/parser.rs"), None, "it is switched off");
+}
+
+#[test]
+fn without_anything_known_a_hook_before_an_edit_looks_for_two_files() {
+    let mut env = env();
+    decide(&env, "first");
+    assert!(!env.home().join("noted").exists(), "the start of a session notes it");
+    later(&mut env, "second");
+    let noted = std::fs::read_to_string(env.home().join("noted")).unwrap();
+    assert!(!noted.is_empty() && noted.lines().all(|line| line.len() == 33), "{noted}");
+    assert!(!noted.contains("parser"), "hashes alone: {noted}");
+    env.ok(&["forget", "--project", "--yes"]);
+    env.set_now(Some("2026-01-26T14:00:00Z"));
+    env.start("third", "startup");
+    assert!(!env.home().join("noted").exists());
+}
+
+/// A session that works on a file; others follow, so that its words are in no brief any more.
+fn work_long_ago(env: &mut TestEnv) {
+    for (day, session, prompt, path, said) in [
+        (
+            1,
+            "old",
+            RETRY,
+            "src/queue.rs",
+            "The retry kept the id, so the broker sent the message twice. I gave it a new one.",
+        ),
+        (2, "o2", "Polish the colours of the panel", "src/panel.rs", "The panel is polished."),
+        (3, "o3", "Rename the settings of the panel", "src/panel.rs", "The settings are renamed."),
+        (4, "o4", "Sort the list in the panel", "src/panel.rs", "The list is sorted."),
+        (5, "o5", "Add a title to the panel", "src/panel.rs", "The title is there."),
+    ] {
+        env.set_now(Some(&format!("2026-02-0{day}T10:00:00Z")));
+        env.start(session, "startup");
+        env.hook(session, "UserPromptSubmit", json!({ "prompt": prompt }));
+        write(env, session, "w1", path);
+        env.hook(session, "Stop", json!({"last_assistant_message": said, "stop_hook_active": false}));
+        env.hook(session, "SessionEnd", json!({"reason": "other"}));
+    }
+    env.set_now(Some("2026-03-15T10:00:00Z"));
+}
+
+const RETRY: &str = "The retry in src/queue.rs sends a message twice after a timeout";
+
+/// What the hook of a prompt tells of earlier work.
+fn past(env: &TestEnv, session: &str, prompt: &str) -> Vec<String> {
+    let reply = env.hook(session, "UserPromptSubmit", json!({ "prompt": prompt }));
+    let reply: Value = serde_json::from_str(if reply.is_empty() { "{}" } else { &reply }).unwrap();
+    let told = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    told.lines().filter(|line| line.starts_with("past:") || line.starts_with("seen:")).map(str::to_string).collect()
+}
+
+#[test]
+fn a_prompt_about_the_same_as_an_earlier_one_gets_what_came_of_it() {
+    let mut env = env();
+    work_long_ago(&mut env);
+    let id = id_of(&env, "old");
+    env.start("new", "startup");
+    for silent in [
+        "Look at src/queue.rs",
+        "A message is sent twice again when the retry has a timeout",
+        "In src/panel.rs a message is sent twice again when the retry has a timeout",
+        "src/queue.rs: add metrics, count the workers and print both",
+    ] {
+        assert_eq!(past(&env, "new", silent), [""; 0], "{silent}");
+    }
+    let asked = "In queue.rs a message is sent twice again when the retry has a timeout";
+    let told = past(&env, "new", asked);
+    assert_eq!(told.len(), 1, "{told:?}");
+    for part in [
+        "past:\"The retry in src/queue.rs sends a message twice after a timeout\", 42d ago, changed src/queue.rs.",
+        "The agent said then: \"The retry kept the id, so the broker sent the message twice.\"",
+        &format!("More: `cerberus show {id}`"),
+    ] {
+        assert!(told[0].contains(part), "{part} in {told:?}");
+    }
+    assert!(real_tokens(&told[0]) <= 100);
+    assert_eq!(past(&env, "new", asked), [""; 0], "once");
+    ran(&env, "new", "l1", &format!("cerberus show {id}"));
+    let stats = env.ok(&["stats"]);
+    assert!(stats.contains("1 earlier session told with a prompt, 1 looked up afterwards"), "{stats}");
+    std::fs::write(env.home().join("config.toml"), "[moments]\nprompts = false\n").unwrap();
+    env.start("other", "startup");
+    assert_eq!(past(&env, "other", asked), [""; 0], "it is switched off");
+}
+
+#[test]
+fn an_error_in_a_prompt_that_was_solved_before_is_told_with_what_helped() {
+    let mut env = env();
+    solve(&env, "first");
+    later(&mut env, "second");
+    let told = past(&env, "second", "What is this?\n\nModuleNotFoundError: No module named 'toml'");
+    assert_eq!(told, [""; 0], "another module");
+    let asked = "What is this?\n\n```\nModuleNotFoundError: No module named 'yaml'\n```";
+    let told = past(&env, "second", asked);
+    assert!(told.len() == 1 && told[0].contains("run before: `uv pip install pyyaml`"), "{told:?}");
+    assert_eq!(past(&env, "second", asked), [""; 0], "once");
+    assert_eq!(failed(&env, "second", "u1", "python run.py", NO_MODULE), "", "also when it fails then");
+}
+
 const GUIDE: &str = "# Hydra\n\nA proxy. The cache is not persisted.\n\n- Run `make test` before you finish.\n\
     - Use pnpm, not npm.\n- Never use npm.\n- NEVER edit `gen/` by hand.\n- Handlers live in `internal/`.\n";
 

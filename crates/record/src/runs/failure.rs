@@ -5,7 +5,7 @@
 //! linear in its input; an output that says nothing has no signature.
 
 use super::report::plain;
-use super::{Kind, RunVerdict, read, recognise};
+use super::{Kind, RunCommand, RunVerdict, read, recognise};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep, clip, line};
 use crate::event::{FailedCommand, Outcome};
@@ -49,14 +49,36 @@ pub fn failure(
     let message = cleaner.clean(message, Keep::SUBJECT);
     let test = test.map(|test| cleaner.clean(test.to_string(), Keep::SUBJECT));
     let test = test.as_deref();
-    let program = run.as_ref().map_or_else(|| program(command), |run| run.runner.name().to_string());
-    let parts = [program.as_str(), test.unwrap_or_default(), &normal(&message)];
-    let signature = Clean::hashes("", &[fnv1a(parts.join("\0").as_bytes())]);
+    let program = program_of(run.as_ref(), command);
+    let signature = hashed(&program, test.unwrap_or_default(), &message);
     let told = match test.filter(|test| !message.contains(test)) {
         Some(test) => line(&format!("{test}: {}", &*message), TOLD_CHARS_MAX),
         None => line(&message, TOLD_CHARS_MAX),
     };
     Some(Box::new(FailedCommand { signature, message: cleaner.clean(told, Keep::SUBJECT) }))
+}
+
+/// The line of a prompt that announces an error; `None` if there is none.
+pub fn quoted_error(prompt: &str) -> Option<String> {
+    let lines = prompt.lines().map(|raw| clip(raw, LINE_BYTES_MAX).trim().trim_matches('`'));
+    let is_error =
+        |line: &&str| alarm(line) == Alarm::Announced && count_words(&normal(line)) > WORDS_MIN && !is_source(line);
+    { lines }.find(is_error).map(str::to_string)
+}
+
+/// The signature that a failure of this command would have if it printed this line. Failures of a single test have others.
+pub fn signature_of(cleaner: &Cleaner, command: &str, line: &str) -> String {
+    let program = program_of(recognise(command).as_ref(), command);
+    hashed(&program, "", &cleaner.clean(line, Keep::SUBJECT)).to_string()
+}
+
+fn hashed(program: &str, test: &str, message: &str) -> Clean<'static> {
+    let parts = [program, test, &normal(message)];
+    Clean::hashes("", &[fnv1a(parts.join("\0").as_bytes())])
+}
+
+fn program_of(run: Option<&RunCommand>, command: &str) -> String {
+    run.map_or_else(|| program(command), |run| run.runner.name().to_string())
 }
 
 /// The first line that announces an error; else the first that mentions one. Lines of source that a trace quotes say where

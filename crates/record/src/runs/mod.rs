@@ -27,7 +27,7 @@ mod wrapper;
 use serde::{Deserialize, Serialize};
 
 pub use command::{may_be_run, recognise};
-pub use failure::{failure, is_preparation};
+pub use failure::{failure, is_preparation, quoted_error, signature_of};
 pub use ledger::RunLedger;
 pub use printed::{KeptOutput, lines_of_run, printed, without_contents};
 pub use report::{is_test_output, read};

@@ -119,7 +119,7 @@ pub fn for_prompt(
 }
 
 /// Removes memories that a newer one contradicts, and those of another project with the same name.
-fn retain_applicable(rows: &mut Vec<MemoryRow>, joined: &JoinedProject) {
+pub(crate) fn retain_applicable(rows: &mut Vec<MemoryRow>, joined: &JoinedProject) {
     rows.retain(|row| row.superseded_by.is_none());
     rows.retain(|row| row.memory.project.as_ref().is_none_or(|project| joined.has(project)));
 }

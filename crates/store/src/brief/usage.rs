@@ -34,6 +34,11 @@ pub struct MomentUsage {
     pub read_again: usize,
     /// Commands that were held.
     pub held: usize,
+    /// Earlier sessions that prompts were about, and how many of them were looked up afterwards.
+    pub past_sessions: usize,
+    pub looked_up: usize,
+    /// Files of which something was told before they were edited.
+    pub edited_files: usize,
 }
 
 impl MomentUsage {
@@ -43,6 +48,9 @@ impl MomentUsage {
         self.shared_files += other.shared_files;
         self.read_again += other.read_again;
         self.held += other.held;
+        self.past_sessions += other.past_sessions;
+        self.looked_up += other.looked_up;
+        self.edited_files += other.edited_files;
     }
 
     fn of_session(store: &Store, session: &SessionRow, now: Timestamp) -> view::Result<MomentUsage> {
@@ -61,6 +69,11 @@ impl MomentUsage {
                         usage.read_again += usize::from(read.is_some_and(|read| read >= at));
                     }
                     ToldMoment::Held => usage.held += 1,
+                    ToldMoment::Past { session: earlier } => {
+                        usage.past_sessions += 1;
+                        usage.looked_up += usize::from(store.has_done(session, earlier, at, now)?);
+                    }
+                    ToldMoment::Edit { .. } => usage.edited_files += 1,
                 }
             }
         }

@@ -95,13 +95,17 @@ impl Default for BriefConfig {
 pub struct MomentsConfig {
     /// What helped, when a command fails as it failed before.
     pub errors: bool,
+    /// What came out of earlier work, when a prompt is about the same.
+    pub prompts: bool,
+    /// What is known about a file, before it is edited.
+    pub edits: bool,
     /// That another session is at work on the same files.
     pub live: bool,
 }
 
 impl Default for MomentsConfig {
     fn default() -> Self {
-        MomentsConfig { errors: true, live: true }
+        MomentsConfig { errors: true, prompts: true, edits: true, live: true }
     }
 }
 

@@ -32,7 +32,9 @@ use crate::journal::{self, JournalError};
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill;
 use crate::memory::notes;
+use crate::moments::edit;
 use crate::moments::live;
+use crate::moments::past;
 use crate::moments::seen::{self, Told};
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
@@ -208,6 +210,7 @@ fn prepare(
     }
     store.make_digests(&recent.joined.ids);
     live::note_shared(home, store, &pending.located, (pending.agent, &pending.session), clock.now)?;
+    edit::note(home, &View { store, located: &pending.located, joined: &recent.joined, now: clock.now })?;
     Ok(Some(recent).filter(|_| !is_changed))
 }
 
@@ -301,7 +304,8 @@ fn on_prompt(
     let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
     let mut codes: Vec<String> = relevant.items.iter().map(BriefLine::receipt_code).collect();
     let mut brief = relevant.after(items, Vec::new());
-    if let Some(told) = seen_before_prompt(home, clock, pending, &store, &session)? {
+    let past = past_before_prompt(home, &view, &session, prompt)?;
+    for told in seen_before_prompt(home, clock, pending, &store, &session)?.into_iter().chain(past) {
         brief.add_line(&told.text);
         codes.push(told.code);
     }
@@ -363,6 +367,14 @@ fn seen_before_prompt(
         }
     }
     Ok(None)
+}
+
+/// What came out of earlier work that the prompt is about. A handoff describes the work itself.
+fn past_before_prompt(home: &Home, view: &View, session: &SessionRow, prompt: &str) -> Result<Vec<Told>, AnswerError> {
+    if caller::has_handoff() || !config::load(home)?.moments.prompts {
+        return Ok(Vec::new());
+    }
+    Ok(past::told(view, session, prompt)?)
 }
 
 /// What the user is told once, when the session's context has passed the soft redline. Hooks do not say how full the

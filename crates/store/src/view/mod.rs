@@ -55,7 +55,7 @@ pub use health::ViewProblem;
 pub use history::Asks;
 pub use lessons::EndedSession;
 pub use memories::MemoryRow;
-pub use moments::{FailureRow, StepRow};
+pub use moments::{FailureRow, StepRow, TakeBack};
 pub use notes::NotesRow;
 pub use projects::{AnswerRow, RepositoryRow};
 pub use read::SessionRow;

@@ -11,8 +11,8 @@ use cerberus_record::shell::{self, Join};
 use cerberus_record::time::Timestamp;
 use rusqlite::params;
 
-use super::read::time;
-use super::write::{FoldTransaction, RowSource};
+use super::read::{row_list, time};
+use super::write::{FoldTransaction, RowSource, json};
 use super::{Result, SessionRow, Store};
 
 /// How much of a command can be searched.
@@ -22,6 +22,11 @@ const COMMAND_BYTES_MAX: usize = 400;
 const STEPS_MAX: usize = 80;
 /// More sessions are not looked at.
 const SESSIONS_MAX: usize = 20;
+
+/// More commands, failures or files are not looked at.
+const TAKE_BACKS_MAX: usize = 200;
+const FAILED_MAX: usize = 300;
+const FILES_MAX: usize = 50;
 
 /// The last time that a command failed in a session, in some way.
 #[derive(Clone, Debug)]
@@ -39,6 +44,15 @@ pub struct StepRow {
     pub event: i64,
     pub at: Timestamp,
     pub step: SeenStep,
+}
+
+/// A git command that may have taken back edits.
+#[derive(Clone, Debug)]
+pub struct TakeBack {
+    pub session: i64,
+    pub event: i64,
+    pub at: Timestamp,
+    pub command: String,
 }
 
 impl FoldTransaction<'_> {
@@ -141,6 +155,12 @@ impl Store {
         Ok(self.rows(&sql, params![session.row, path, now.millis()], |row| time(row, 0))?.pop())
     }
 
+    /// The last edit of a file by a session: its event.
+    pub fn last_edit(&self, session: i64, path: &str, now: Timestamp) -> Result<Option<i64>> {
+        let sql = "SELECT max(event) FROM fact WHERE session = ?1 AND path = ?2 AND kind = 'file' AND at <= ?3";
+        Ok(self.rows(sql, params![session, path, now.millis()], |row| row.get(0))?.pop().flatten())
+    }
+
     /// Whether a session ran a command that contains these words, or edited the file of this name, since a time.
     pub fn has_done(&self, session: &SessionRow, words: &str, since: Timestamp, now: Timestamp) -> Result<bool> {
         let sql = "SELECT 1 FROM command WHERE session = ?1 AND instr(text, ?2) > 0 AND at BETWEEN ?3 AND ?4
@@ -153,6 +173,54 @@ impl Store {
     pub fn edited_files(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL AND at <= ?2
             GROUP BY path ORDER BY max(event) DESC";
+        self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
+    }
+
+    /// The git commands of these sessions that may have taken back edits, newest first.
+    pub fn take_backs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<TakeBack>> {
+        let sql = format!(
+            "SELECT session, event, at, text FROM command WHERE session IN ({}) AND at <= ?1 AND passed IS NOT 0
+             AND (text LIKE '%git%checkout %-- %' OR text LIKE '%git%restore %') ORDER BY event DESC LIMIT ?2",
+            row_list(sessions)
+        );
+        self.rows(&sql, params![now.millis(), TAKE_BACKS_MAX], |row| {
+            Ok(TakeBack { session: row.get(0)?, event: row.get(1)?, at: time(row, 2)?, command: row.get(3)? })
+        })
+    }
+
+    /// The failures of other sessions that can be recognised, newest first: signature and command.
+    pub fn failed_commands(
+        &self,
+        projects: &[ProjectId],
+        but: &SessionRow,
+        now: Timestamp,
+    ) -> Result<Vec<(String, String)>> {
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
+        let sql = "SELECT signature, text FROM command INDEXED BY command_failed
+            JOIN session ON session.row = command.session WHERE signature IS NOT NULL
+            AND project IN (SELECT value FROM json_each(?1)) AND command.session <> ?2 AND at <= ?3
+            GROUP BY signature, text ORDER BY max(event) DESC LIMIT ?4";
+        self.rows(sql, params![json(&projects), but.row, now.millis(), FAILED_MAX], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+    }
+
+    /// The files in which sessions of these projects edited functions or types of these names.
+    pub fn files_of_symbols(&self, projects: &[ProjectId], symbols: &[String], now: Timestamp) -> Result<Vec<String>> {
+        if symbols.is_empty() {
+            return Ok(Vec::new());
+        }
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
+        let sql = "SELECT DISTINCT path FROM fact INDEXED BY fact_said JOIN session ON session.row = fact.session
+            WHERE project IN (SELECT value FROM json_each(?1)) AND kind NOT IN ('file', 'read') AND kind = 'function'
+            AND path IS NOT NULL AND text IN (SELECT value FROM json_each(?2)) AND at <= ?3 ORDER BY path LIMIT ?4";
+        self.rows(sql, params![json(&projects), json(&symbols), now.millis(), FILES_MAX], |row| row.get(0))
+    }
+
+    /// The decisions of a session, newest first.
+    pub fn decided_in(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
+        let sql =
+            "SELECT text FROM fact WHERE session = ?1 AND kind = 'decision' AND at <= ?2 ORDER BY at DESC, row DESC";
         self.rows(sql, params![session.row, now.millis()], |row| row.get(0))
     }
 }

@@ -30,10 +30,10 @@ pub fn is_enforcing(context: &Context) -> bool {
 }
 
 /// Whether an agent needs the hook before tool uses: a rule is enforced, files are kept, or the agent is told there what
-/// others work on.
+/// others work on, or what is known about a file.
 pub fn needs_hook(context: &Context, agent: Agent) -> bool {
     let keeps_files = || UndoSwitch::read(&context.home).is_ok_and(|switch| switch.is_on_anywhere());
-    let is_told = || config::load(&context.home).is_ok_and(|config| config.moments.live);
+    let is_told = || config::load(&context.home).is_ok_and(|config| config.moments.live || config.moments.edits);
     is_enforcing(context) || keeps_files() || cerberus_agents::accepts(agent, Occasion::Before) && is_told()
 }
 

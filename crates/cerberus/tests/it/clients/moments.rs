@@ -58,6 +58,49 @@ fn codex_is_told_what_helped_before() {
     a_test_that_failed_before_fails_again(&Codex);
 }
 
+/// Something was decided about a file, and an error was solved. The next session is told the one before it edits the file, and
+/// the other with the prompt that quotes the error.
+fn what_is_known_is_told_when_it_matters(client: &dyn Client) {
+    let stage = Stage::new(client);
+    let state = stage.scratch.repo().join("state.txt");
+    std::fs::write(
+        stage.scratch.repo().join("check.sh"),
+        "grep -q ready state.txt || { echo 'fatal: the cache is cold' >&2; exit 3; }\n",
+    )
+    .unwrap();
+    stage.cerberus(&["record", "decision", "state.txt is only ever cold or ready"]);
+    let server = ModelServer::start([
+        client.write(&state, "cold\n"),
+        client.run("sh check.sh"),
+        client.run("echo ready > state.txt"),
+        client.run("sh check.sh"),
+        Reply::text("It is ready."),
+    ]);
+    finish(&mut client.session(&stage.place(&server), "Warm the cache up"));
+    let told = "state.txt is only ever cold or ready";
+
+    let server = ModelServer::start([client.edit(&state, "ready", "cold"), Reply::text("Done.")]);
+    finish(&mut client.session(&stage.place(&server), "Why is this?\n\nfatal: the cache is cold\n"));
+    let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
+    let count = |request: &String| request.matches(told).count();
+    let (first, last) = (&requests[0], requests.last().unwrap());
+    assert_eq!(count(last), count(first) + 1, "{last}");
+    if client.pin().name == ClaudeCode.pin().name {
+        // The other one does not say how a command ended.
+        assert!(requests[0].contains("seen:") && requests[0].contains("echo ready > state.txt"), "{}", requests[0]);
+    }
+}
+
+#[test]
+fn claude_code_is_told_what_is_known_when_it_matters() {
+    what_is_known_is_told_when_it_matters(&ClaudeCode);
+}
+
+#[test]
+fn codex_is_told_what_is_known_when_it_matters() {
+    what_is_known_is_told_when_it_matters(&Codex);
+}
+
 /// A session is in the middle of a turn and has changed a file. The client is started beside it, edits the same file, and
 /// runs `git checkout`: it is told of the other, and the command is held once.
 fn a_session_beside_one_at_work(client: &dyn Client) {

@@ -1,0 +1,87 @@
+//! A prompt is about what an earlier session worked on, or quotes an error that was solved before.
+
+use cerberus_recall::brief::rank::PastPrompt;
+use cerberus_recall::moments::edit;
+use cerberus_recall::moments::past::{self, Anchors, PastSession};
+use cerberus_recall::moments::told;
+use cerberus_record::clean::text::clip;
+use cerberus_record::runs;
+use cerberus_record::session::SessionStatus;
+use cerberus_text::tokens;
+
+use super::seen::{self, Told};
+use crate::brief::survey::View;
+use crate::view::{self, Asks, SessionRow};
+
+/// How much of a prompt is searched for an error.
+const PROMPT_BYTES_MAX: usize = 16_000;
+
+/// What is told about earlier work, best first; usually nothing.
+pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec<Told>> {
+    let known = view.store.told_codes(session, view.now)?;
+    if let Some(told) = pasted_error(view, session, prompt)? {
+        return Ok(vec![told]);
+    }
+    let anchors = Anchors::of(prompt);
+    if anchors.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
+    history.retain(|work| work.session != session.id);
+    let symbols = view.store.files_of_symbols(&view.joined.ids, &anchors.symbols, view.now)?;
+    let mut files = past::named_files(&anchors, &history);
+    files.extend(symbols.iter().map(String::as_str));
+    let matches = past::matches(prompt, &files, &history);
+    let (mut lines, mut left) = (Vec::new(), past::TOKENS_MAX);
+    for found in matches {
+        // The brief has quoted that session, or it was told already.
+        let is_told = |code: &String| {
+            code.contains(&format!("{}@", found.work.session)) || told::is_past(code, found.work.session.as_str())
+        };
+        if lines.len() == past::SESSIONS_MAX || known.iter().any(is_told) {
+            continue;
+        }
+        let Some(earlier) = view.store.session(&found.work.session, view.now)? else { continue };
+        if matches!(earlier.state.status, SessionStatus::Active) {
+            continue;
+        }
+        let Some(told) = line(view, prompt, &earlier, &found)? else { continue };
+        let needed = tokens::line(&told.text);
+        if needed <= left {
+            left -= needed;
+            lines.push(told);
+        }
+    }
+    Ok(lines)
+}
+
+fn line(view: &View, prompt: &str, earlier: &SessionRow, found: &past::PastMatch) -> view::Result<Option<Told>> {
+    let asked = view.store.asked(earlier, view.now)?;
+    let is_it = |(_, text): &&(_, String)| PastPrompt::words(text).0 == found.terms;
+    let Some((at, _)) = asked.iter().rev().find(is_it) else { return Ok(None) };
+    let said = view.store.said(earlier, view.now)?;
+    let Some((_, message)) = said.iter().find(|(said_at, _)| said_at >= at) else { return Ok(None) };
+    let title = view.store.title(earlier, view.now)?;
+    let decisions = view.store.decided_in(earlier, view.now)?;
+    let decision = decisions.iter().find(|text| edit::naming(text, found.path).is_some());
+    let past = PastSession {
+        id: earlier.id.as_str(),
+        title: &title,
+        at: *at,
+        path: found.path,
+        message,
+        decision: decision.map(String::as_str),
+    };
+    let text = past::told(prompt, &past, view.now);
+    Ok(text.map(|text| Told { text, code: told::past_code(earlier.id.as_str()) }))
+}
+
+/// The error that the prompt quotes, if it was solved before.
+fn pasted_error(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Option<Told>> {
+    let Some(error) = runs::quoted_error(clip(prompt, PROMPT_BYTES_MAX)) else { return Ok(None) };
+    let failed = view.store.failed_commands(&view.joined.ids, session, view.now)?;
+    let cleaner = view.store.cleaner();
+    let is_same = |(signature, command): &&(String, String)| runs::signature_of(cleaner, command, &error) == *signature;
+    let Some((signature, _)) = failed.iter().find(is_same) else { return Ok(None) };
+    seen::seen(view.store, view.located, session, signature, Some(&error), view.now)
+}
