@@ -10,6 +10,7 @@ use cerberus_agents::settings::{self, InstallTarget, Part, ProgramVersion};
 use super::{Check, holds};
 
 const TARGET: InstallTarget<'_> = InstallTarget {
+    has_server: true,
     command: "/opt/bin/cerberus",
     client: Some(ProgramVersion(2, 1, 50)),
     home: Some("/h"),

@@ -131,13 +131,14 @@ fn from_code(store: &Store, line: &ToldLine, now: Timestamp) -> view::Result<Tol
     if line.memory.is_some() {
         return Ok(whole(words(&line.code)));
     }
-    match told::read(&line.code) {
-        Some(ToldMoment::Seen { remedy }) => return Ok(ToldText::Whole(format!("what passed then: {remedy}"))),
-        Some(ToldMoment::Changed { file }) => {
-            return Ok(ToldText::Whole(format!("another session has changed {file}")));
-        }
-        Some(ToldMoment::Held) => return Ok(whole("another session has not committed its work")),
-        None => {}
+    if let Some(moment) = told::read(&line.code) {
+        return Ok(ToldText::Whole(match moment {
+            ToldMoment::Seen { remedy } => format!("what passed then: {remedy}"),
+            ToldMoment::Changed { file } => format!("another session has changed {file}"),
+            ToldMoment::Held => "another session has not committed its work".to_string(),
+            ToldMoment::Past { session } => format!("what came of {session}"),
+            ToldMoment::Edit { file } => format!("what is known about {file}"),
+        }));
     }
     let Some((kind, session, at)) = reference(&line.code) else { return Ok(whole(words(&line.code))) };
     if kind == FactKind::Git {
