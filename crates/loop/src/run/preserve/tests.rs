@@ -109,7 +109,7 @@ fn clean(text: &'static str) -> Clean<'static> {
 
 fn note(kind: FactKind, text: &'static str) -> Event<'static> {
     let (why, sort, severity, custom_key) = (None, None, None, None);
-    Event::Note(Note { kind, text: clean(text), why, sort, severity, custom_key, resolved: false })
+    Event::Note(Note { kind, text: clean(text), why, sort, severity, custom_key, resolved: false, for_team: false })
 }
 
 fn edited(path: &'static str) -> Event<'static> {
