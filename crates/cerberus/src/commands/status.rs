@@ -70,6 +70,8 @@ struct Glance {
     /// What is kept of the files; `None` if there is nothing to say.
     undo: Option<String>,
     settings_problem: Option<String>,
+    /// What `doctor` would say, as far as it is known without starting anything.
+    problems: Vec<String>,
     failures: Vec<Failure>,
     sync: Vec<(&'static str, String)>,
     sync_json: Value,
@@ -114,6 +116,7 @@ impl Glance {
             checks: pause::checks(context),
             undo: undo::status_line(context, &located),
             settings_problem: context.settings_problem(),
+            problems: super::doctor::problems(context, store),
             // Read last, to include failures from opening the view.
             failures: failures::recent(&context.home, context.now_again().clock.now),
             sync: super::sync::lines(context, store),
@@ -199,7 +202,7 @@ impl Glance {
             let often = render::count(self.failures.len(), "failure");
             format!("{often} recently, the last {}: {}: {}", local.ago(last.at), last.what, last.detail)
         });
-        let mut health: Vec<String> = super::doctor::problems(context).into_iter().chain(failed).collect();
+        let mut health: Vec<String> = self.problems.iter().cloned().chain(failed).collect();
         if health.is_empty() {
             health.push("good".to_string());
         } else {

@@ -355,6 +355,61 @@ fn a_handoff_keeps_to_its_length_and_the_newest_turn_stays() {
     assert!(long.contains("user: please do step 48") && !long.contains("user: please do step 10\n"));
 }
 
+/// A session that was told what another one left.
+fn told_session(env: &mut TestEnv) -> String {
+    env.start("first", "startup");
+    env.hook("first", "UserPromptSubmit", json!({"prompt": "Find out why the supervisor test is flaky."}));
+    env.write_file("first", "t1", "src/process.rs", "");
+    let said =
+        "The lock is taken per process now. Wait still holds the lock of the supervisor, which must be taken out.";
+    env.hook("first", "Stop", json!({"last_assistant_message": said, "stop_hook_active": false}));
+    env.hook("first", "SessionEnd", json!({"reason": "other"}));
+    env.set_now(Some("2026-01-22T18:00:00Z"));
+    let brief = env.start("second", "startup");
+    env.hook("second", "UserPromptSubmit", json!({"prompt": "continue"}));
+    env.write_file("second", "t2", "src/process.rs", "");
+    brief
+}
+
+#[test]
+fn told_is_the_text_that_the_model_got() {
+    let mut env = env();
+    let brief = told_session(&mut env);
+    let told = env.json(&["show"])["told_lines"].as_array().unwrap().clone();
+    let texts: Vec<&str> = told.iter().filter_map(|line| line["text"].as_str()).collect();
+    assert!(texts.contains(&"Find out why the supervisor test is flaky."), "{told:?}");
+    assert!(texts.iter().any(|text| text.contains("holds the lock of the supervisor")), "{told:?}");
+    assert!(texts.iter().all(|text| brief.contains(text)), "{texts:?} in {brief}");
+    let shown = env.ok(&["show"]);
+    for words in ["last asked   Find out why", "✓ used   edited       src/process.rs"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("last:20"), "a reference says nothing: {shown}");
+    let first = env.json(&["log"])[1]["id"].as_str().unwrap().to_string();
+    env.ok(&["forget", "--session", &first, "--yes"]);
+    let shown = env.ok(&["show"]);
+    assert!(shown.contains("last asked   forgotten since") && !shown.contains("flaky"), "{shown}");
+    let lines = env.json(&["show"])["told_lines"].clone();
+    assert!(
+        lines.as_array().unwrap().iter().any(|line| line["forgotten"] == true && line["text"].is_null()),
+        "{lines}"
+    );
+}
+
+#[test]
+fn a_day_may_be_named_as_lists_name_it() {
+    let mut env = env();
+    two_sessions(&env);
+    env.set_now(Some("2026-01-21T12:00:00Z"));
+    let since = |day: &str| env.json(&["log", "--since", day]).as_array().unwrap().len();
+    assert_eq!((since("today"), since("yesterday"), since("Tue"), since("19 Jan")), (0, 1, 1, 2));
+    let wrong = env.run(&["log", "--since", "someday"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).starts_with("cerberus: "), "one prefix for every failure");
+    let unknown = String::from_utf8_lossy(&env.run(&["log", "--project", "nope"]).stderr).into_owned();
+    assert!(unknown.contains("known projects: hydra"), "{unknown}");
+}
+
 #[test]
 fn what_cannot_go_on_in_another_agent_is_said() {
     let env = env();

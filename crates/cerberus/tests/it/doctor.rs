@@ -420,6 +420,30 @@ fn status_tells_of_settings_that_are_not_understood() {
 }
 
 #[test]
+fn status_and_doctor_agree_on_health() {
+    let env = env();
+    let agrees = || {
+        let printed = env.run(&["doctor", "--json"]).stdout;
+        let doctor: Value = serde_json::from_slice(&printed).unwrap();
+        let bad = doctor["checks"].as_array().unwrap().iter().filter(|check| check["ok"] == false);
+        let bad: Vec<String> = bad.map(|check| check["name"].as_str().unwrap().to_string()).collect();
+        let status = env.ok(&["status"]);
+        let (_, health) = status.split_once("health    ").unwrap();
+        assert!(bad.iter().all(|name| health.contains(name.as_str())), "{bad:?}: {status}");
+        assert_eq!(health.starts_with("good"), bad.is_empty(), "{bad:?}: {status}");
+        bad
+    };
+    assert_eq!(agrees(), [""; 0]);
+    assert!(env.ok(&["status"]).contains("no agent is connected"), "what to do before the first session");
+    write(&settings(&env), "{}");
+    assert_eq!(agrees(), ["claude-code"], "it is there and not connected");
+    env.ok(&["install", "--agent", "claude-code"]);
+    assert_eq!(agrees(), [""; 0]);
+    write(&env.home().join("config.toml"), "[brief\n");
+    assert!(!agrees().is_empty());
+}
+
+#[test]
 fn the_plugin_alone_is_enough_when_it_finds_the_program() {
     let env = env();
     write(&settings(&env), "{\"enabledPlugins\": {\"cerberus@cerberus\": true}}");

@@ -102,8 +102,16 @@ fn the_tree_holds_what_is_hidden_and_what_is_nested() {
     let env = env();
     let (all, visible) = (all_commands(&env), visible_commands(&env));
     let named = |words: &str| words.split(' ').map(str::to_string).collect::<Name>();
-    for words in ["loop", "loop run", "loop status", "loop stop", "loop history", "loop restore", "memory search"] {
+    for words in ["loop", "loop run", "loop status", "loop stop", "loop history", "loop restore", "memory list"] {
         assert!(visible.contains(&named(words)), "{words} in {visible:?}");
+    }
+    // What has another place stays an alias of the specification.
+    for words in ["memory search", "memory forget", "memory learn", "memory review", "memory session-status"] {
+        assert!(all.contains(&named(words)) && !visible.contains(&named(words)), "{words}");
+    }
+    for name in &visible {
+        let ordinary = help(&env, name);
+        assert!(!ordinary.contains("--now <") && !ordinary.contains("--cwd <"), "{name:?}: {ordinary}");
     }
     assert!(all.contains(&named("loop guard")) && !visible.contains(&named("loop guard")), "{all:?}");
     assert!(visible.iter().all(|name| all.contains(name)), "{visible:?} in {all:?}");

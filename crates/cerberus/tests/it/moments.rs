@@ -62,7 +62,7 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     assert!(real_tokens(&told) <= 120);
     assert_eq!(failed(&env, "second", "u2", "python run.py", &elsewhere), "", "once per session");
     let shown = env.ok(&["show"]);
-    assert!(shown.contains("seen:uv pip install pyyaml"), "{shown}");
+    assert!(shown.contains("what passed then: uv pip install pyyaml"), "{shown}");
     assert_eq!(env.json(&["stats"])["told"]["moments"]["remedies_used"], 0);
     ran(&env, "second", "u9", "uv pip install pyyaml");
     let stats = env.ok(&["stats"]);

@@ -71,7 +71,7 @@ fn a_user_looks_around_and_leaves() {
     terminal.wait_for_text("/ supervsor", LIMIT).unwrap();
     terminal.type_keys("2").unwrap();
     terminal.wait_for_text("session 1 of 1", LIMIT).unwrap();
-    terminal.wait_for_text("impl:src/process.rs", LIMIT).unwrap();
+    terminal.wait_for_text("edited      src/process.rs", LIMIT).unwrap();
     terminal.type_keys("?").unwrap();
     terminal.wait_for_text("Keys", LIMIT).unwrap();
     terminal.type_keys("xq").unwrap();

@@ -97,8 +97,9 @@ impl DoctorArgs {
 }
 
 /// What is wrong here, found without starting anything and without measuring. `status` says it.
-pub fn problems(context: &Context) -> Vec<String> {
+pub fn problems(context: &Context, store: &Store) -> Vec<String> {
     let mut checks = vec![home(context), journal(context), settings(context)];
+    checks.extend(sync(context, store));
     checks.extend(agents::problems(context));
     // Settings have said it with what it means.
     let failed = checks.into_iter().filter(|check| !check.ok);

@@ -69,6 +69,12 @@ fn nothing_is_sent_before_a_project_is_shared_and_nothing_after_it_is_not() {
     assert!(hub.batches().is_empty());
     let preview = a.json(&["share", "--dry-run"]);
     assert!(preview["records"].as_u64().unwrap() > 0, "{preview}");
+    let screen = a.ok(&["share", "--dry-run"]);
+    let shown = ["If you share hydra, your own devices get", "Nothing was sent yet", "before sharing", "To share it:"];
+    for words in shown {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert!(!screen.contains('{') && !screen.contains("\":"), "words, not records: {screen}");
     assert!(hub.batches().is_empty(), "a preview sends nothing");
     a.ok(&["share"]);
     assert!(!hub.batches().is_empty());
@@ -249,7 +255,12 @@ fn an_address_that_is_no_hub_is_refused_with_what_helps() {
     }
     let unreachable = refused("postgres://ann:hunter2@127.0.0.1:1/db");
     assert!(unreachable.contains("nothing is lost") && !unreachable.contains("hunter2"), "{unreachable}");
+    let missing = refused("/nowhere/at-all");
+    assert!(missing.contains("mkdir -p '/nowhere/at-all'"), "{missing}");
     init(&env, &hub, "one");
+    let paired = env.run(&["sync", "pair", "--wait", "1"]);
+    let told = String::from_utf8_lossy(&paired.stderr).into_owned();
+    assert!(told.contains("waiting for it, at most") && told.contains("nobody has used the code yet"), "{told}");
     assert!(refused(&hub.url()).contains("sync with own devices is already set up here"));
 }
 
