@@ -50,10 +50,7 @@ pub fn seal_new(
         false if shared.is_ending => Gathered { entries: Vec::new(), read: BTreeMap::new() },
         false => gather::gather(home, store, space, shared, &BTreeMap::new())?,
     };
-    let mut entries = if is_checked { entries } else { unsent(&files, space, shared, state, entries)? };
-    if space.team.is_some() {
-        gather::keep_newest_list(&mut entries);
-    }
+    let entries = if is_checked { entries } else { unsent(&files, space, shared, state, entries)? };
     let is_new = state.sealed == 0;
     let count = seal_all(&files, device, space, shared, state, &entries)?;
     if is_new {
@@ -77,10 +74,13 @@ fn unsent(
     space: &Space,
     shared: &Shared,
     state: &mut StreamState,
-    entries: Vec<Entry>,
+    mut entries: Vec<Entry>,
 ) -> Result<Vec<Entry>> {
     let sent: HashSet<(u64, u32)> = files.sent(space, shared, state.records)?.into_iter().collect();
     let all: HashSet<(u64, u32)> = entries.iter().map(identity).collect();
+    if space.team.is_some() {
+        gather::keep_newest_list(&mut entries);
+    }
     let is_kept = sent.iter().all(|one| all.contains(one));
     if is_kept && !state.is_to_rewrite {
         return Ok(entries.into_iter().filter(|entry| !sent.contains(&identity(entry))).collect());
@@ -180,6 +180,15 @@ mod tests {
 
     use super::super::transport::folder::Folder;
     use super::*;
+
+    #[test]
+    fn a_stream_is_sealed_anew_when_it_is_mostly_small_batches_and_less_often_the_longer_it_is() {
+        let is =
+            |sealed, packed, records| is_scattered(&StreamState { sealed, packed, records, ..StreamState::default() });
+        assert!(is(101, 1, 200) && !is(100, 1, 200));
+        assert!(!is(400, 0, 400 * RECORDS_MAX as u64), "they are full");
+        assert!(!is(350, 100, 51_000) && is(500, 100, 51_000));
+    }
 
     #[test]
     fn a_batch_that_somebody_else_wrote_in_our_place_stops_the_sending() {
