@@ -10,8 +10,13 @@ use super::*;
 use crate::settings::{InstallTarget, ProgramVersion, strict};
 
 const COMMAND: &str = "/usr/local/bin/cerberus";
-const TARGET: InstallTarget<'_> =
-    InstallTarget { command: COMMAND, client: Some(ProgramVersion(2, 1, 325)), home: None, checks: false, has_server: true };
+const TARGET: InstallTarget<'_> = InstallTarget {
+    command: COMMAND,
+    client: Some(ProgramVersion(2, 1, 325)),
+    home: None,
+    checks: false,
+    has_server: true,
+};
 
 fn plan_install(
     home: &Home,

@@ -117,7 +117,8 @@ impl InstallArgs {
         selection.report(context, &outcomes, &command, |profile| self.wants_server(context, profile));
         if !selection.dry_run {
             for profile in &profiles {
-                let marks = [(AgentMark::Uninstalled, false), (AgentMark::NoServer, !self.wants_server(context, profile))];
+                let marks =
+                    [(AgentMark::Uninstalled, false), (AgentMark::NoServer, !self.wants_server(context, profile))];
                 for (mark, holds) in marks {
                     wiring::set_mark(&context.home, profile.agent, mark, holds).hint(WRITABLE)?;
                 }

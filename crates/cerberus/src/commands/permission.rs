@@ -84,7 +84,9 @@ impl Command {
                 unless(selection.dry_run, only("repair a settings file", "it changes more than our own entries"))
             }
             // Without the server, hooks still record and check everything.
-            Command::Install(InstallArgs { selection: _, repair_json: false, statusline: _, no_mcp: _, mcp: _ }) => Anyone,
+            Command::Install(InstallArgs { selection: _, repair_json: false, statusline: _, no_mcp: _, mcp: _ }) => {
+                Anyone
+            }
             Command::Uninstall(UninstallArgs { selection: SelectionArgs { dry_run, agents: _, scope: _ } }) => {
                 unless(*dry_run, only("uninstall Cerberus", "nothing would be recorded or checked any more"))
             }

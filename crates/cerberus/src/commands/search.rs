@@ -16,7 +16,7 @@ use crate::render::style::Screen;
 use crate::render::time::LocalTime;
 use crate::render::{page, sessions};
 
-/// Search everything kept, best match first
+/// Search everything that was kept, best match first
 ///
 /// Titles, decisions, blockers, files, functions, commits, memories, and in the archive every message, command, error
 /// and line that a command printed. Words, parts of names and paths; misspellings are tolerated. "Quoted words" must appear together; a trailing *

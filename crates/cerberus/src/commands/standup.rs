@@ -50,12 +50,7 @@ pub fn print_week(context: &Context, store: &Store) -> Result<()> {
     Ok(())
 }
 
-fn gathered(
-    context: &Context,
-    store: &Store,
-    period: Period,
-    filter: &StandupFilter,
-) -> Result<Vec<ProjectStandup>> {
+fn gathered(context: &Context, store: &Store, period: Period, filter: &StandupFilter) -> Result<Vec<ProjectStandup>> {
     let mut visible = Visible::new(&context.home);
     Ok(standup(store, &context.clock, period, |session| {
         let is_agent = filter.agent.as_ref().is_none_or(|agent| *agent == session.agent);

@@ -11,7 +11,7 @@ pub const GROUPS: &[(&str, &[(&str, &str)])] = &[
             ("status", "This project at a glance"),
             ("log", "Sessions of all projects, newest first"),
             ("show", "One session: asked, done, decided, left, files, tests"),
-            ("search", "Search everything kept"),
+            ("search", "Search everything that was kept"),
             ("resume", "Continue a session, also in another agent"),
             ("stats", "What getting started takes, what sessions cost and used"),
             ("report", "The last 26 weeks as one HTML file"),

@@ -142,5 +142,9 @@ fn the_picture_of_the_readme_is_what_try_prints() {
     let drawn: Vec<String> = drawn.skip(1).collect();
     let shown: Vec<String> = printed.lines().map(marks).collect();
     assert!(drawn.len() > 40, "{drawn:?}");
-    assert_eq!(drawn[..drawn.len() - 1].join("\n"), shown[..shown.len() - 1].join("\n"), "dev/recording draws it again");
+    assert_eq!(
+        drawn[..drawn.len() - 1].join("\n"),
+        shown[..shown.len() - 1].join("\n"),
+        "dev/recording draws it again"
+    );
 }

@@ -38,7 +38,7 @@ pub struct Move {
     team: Option<String>,
 }
 
-/// Print a new recovery code; the old one does not count any more
+/// Print a new recovery code; the old one stops working
 #[derive(clap::Args)]
 pub struct RotateRecovery {
     /// The recovery code that counts now; `-` reads it from standard input
@@ -114,7 +114,7 @@ impl RotateRecovery {
             true => render::json(&json!({ "recovery_code": code })),
             false => {
                 render::line(&format!("recovery code: {code}"));
-                render::talk("cerberus: write it down; the old one does not count any more");
+                render::talk("cerberus: write it down; the old one stops working");
             }
         }
         Ok(())

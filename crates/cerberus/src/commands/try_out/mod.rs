@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
+use crate::render;
 use crate::render::page;
 use crate::render::style::{Line, Screen, Style, wrapped};
-use crate::render;
 
 /// See it work in a sandbox: a session is killed in the middle of its work, and the next one continues
 ///
@@ -94,7 +94,8 @@ impl Teller {
     /// A line of the brief: what it says it is, and the rest.
     fn told(&self, code: &str) {
         let bar = Line::new().faint("│ ");
-        match code.split_once(':').filter(|(kind, _)| !kind.is_empty() && kind.bytes().all(|c| c.is_ascii_lowercase())) {
+        match code.split_once(':').filter(|(kind, _)| !kind.is_empty() && kind.bytes().all(|c| c.is_ascii_lowercase()))
+        {
             Some((kind, text)) => {
                 self.labelled(&bar, &Line::of(Style::Heading, format!("{kind}:")), Style::Plain, text);
             }

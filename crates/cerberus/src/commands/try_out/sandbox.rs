@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::render;
 
+/// The folder; it must exist.
 pub struct Sandbox {
     pub dir: PathBuf,
 }

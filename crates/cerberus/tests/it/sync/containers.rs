@@ -20,7 +20,7 @@ fn a_container_reads_and_writes_one_project() {
     let (hub, a) = (Hub::new(), machine());
     init(&a, &hub, "laptop");
     decide(&a, "use sqlite for the queue");
-    a.ok(&["learn", "I like short answers"]);
+    a.ok(&["learn", "I like short answers", "--everywhere"]);
     a.ok(&["sync"]);
     let token = printed_key(&a);
     let containers = [machine(), machine()];

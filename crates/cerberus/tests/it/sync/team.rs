@@ -26,7 +26,7 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
     ann.write_file("s1", "t1", "xylophone.rs", "fn play() {}");
     decide_for_team(&ann, "use sqlite for the queue");
     ann.ok(&["learn", "Never push to main", "--scope", "project:hydra"]);
-    ann.ok(&["learn", "I like short answers"]);
+    ann.ok(&["learn", "I like short answers", "--everywhere"]);
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     let brief = bob.brief();
