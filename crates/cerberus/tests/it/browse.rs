@@ -116,7 +116,19 @@ fn the_log_lists_sessions_newest_first_with_titles() {
     let first = &log[0];
     assert_eq!(
         first.as_object().unwrap().keys().collect::<Vec<_>>(),
-        ["agent", "duration_minutes", "ended_at", "failing", "files", "id", "project", "started_at", "status", "title"]
+        [
+            "active_minutes",
+            "agent",
+            "duration_minutes",
+            "ended_at",
+            "failing",
+            "files",
+            "id",
+            "project",
+            "started_at",
+            "status",
+            "title",
+        ]
     );
     assert_eq!((&first["project"], &first["agent"]), (&json!("hydra"), &json!("claude-code")));
     assert_eq!((&first["files"], &first["failing"]), (&json!(1), &json!(1)));
