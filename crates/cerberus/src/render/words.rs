@@ -32,6 +32,10 @@ pub fn told(code: &str) -> &'static str {
     const OTHERS: [(&str, &str); 4] =
         [("rule:", "rule"), ("pref:", "preference"), ("seen:", "helped"), ("proj:", "project")];
     let other = OTHERS.iter().find(|(prefix, _)| code.starts_with(prefix)).map(|(_, word)| *word);
+    let is_name = |rest: &str| !rest.contains(['.', '/']);
+    if code.strip_prefix(FactKind::Function.prefix()).is_some_and(is_name) {
+        return kind(FactKind::Function);
+    }
     let of_fact = || FactKind::ALL.into_iter().find(|one| code.starts_with(one.prefix())).map(kind);
     other.or_else(of_fact).unwrap_or("teammate")
 }
@@ -155,6 +159,7 @@ mod tests {
             assert!(!counts([(one.word(), 2)]).contains('_'), "{one:?}");
             assert_ne!(told(&format!("{}x", one.prefix())), "teammate", "{one:?}");
         }
+        assert_eq!((told("impl:src/a.rs"), told("impl:Store::open")), ("edited", "function"));
         assert_eq!((told("rule:Use pnpm"), without_code("rule:Use pnpm")), ("rule", "Use pnpm"));
         assert_eq!(reason("project:hydra since 12 Nov, used once"), "hydra only since 12 Nov, used once");
         assert_eq!(reason("open since 12 Nov"), "open since 12 Nov");

@@ -416,6 +416,7 @@ fn status_tells_of_settings_that_are_not_understood() {
     assert!(health.contains("config.toml is invalid: line 1") && health.contains("told nothing"), "{told}");
     assert!(env.json(&["status"])["settings_problem"].as_str().unwrap().contains("line 1"));
     fs::remove_file(env.home().join("config.toml")).unwrap();
+    fs::set_permissions(env.home(), fs::Permissions::from_mode(0o700)).unwrap();
     assert!(env.ok(&["status"]).contains("health    good") && env.json(&["status"])["settings_problem"].is_null());
 }
 

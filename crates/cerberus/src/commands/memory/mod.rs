@@ -62,7 +62,6 @@ commands! {
         List(list::MemoryListArgs),
         Show(show::MemoryShowArgs),
         Edit(edit::MemoryEditArgs),
-        #[command(hide = true)]
         Forget(forget::MemoryForgetArgs),
         Stats(stats::MemoryStatsArgs),
         Publish(publish::MemoryPublishArgs),
