@@ -285,6 +285,9 @@ fn a_program_that_says_where_it_was_built_is_noticed() {
         let output = check(&[b"\x7fELF\0", leak.as_bytes(), b"\0"].concat());
         assert!(!output.status.success() && text(&output.stderr).contains("names /"), "{leak}: {output:?}");
     }
+    fs::remove_file(&program).unwrap();
+    let missing = run(Command::new("bash").arg(workspace().join("dev/private")).arg(&program));
+    assert!(text(&missing.stderr).contains("there is no") && !missing.status.success(), "{missing:?}");
     // So is the build that tests use, which nobody releases.
     let own = run(Command::new("bash").arg(workspace().join("dev/private")).arg(env!("CARGO_BIN_EXE_cerberus")));
     assert!(!own.status.success(), "{own:?}");

@@ -79,7 +79,9 @@ fn everything_that_an_earlier_version_stored_is_read() {
             assert!(memories.contains(memory), "{memories}");
         }
         assert!(env.ok(&["check", "list"]).contains("block"));
-        assert_eq!(env.json(&["brief"])["budget"], 700, "its settings hold");
+        env.write_file("new", "t3", "secret/plan.rs", "");
+        let files = env.brief();
+        assert!(files.contains("new.rs") && !files.contains("plan.rs"), "its settings hold: {files}");
         let view = view_check(&env);
         assert_eq!(
             (&view["ok"], view["detail"].as_str().unwrap()),
