@@ -37,8 +37,11 @@ pub fn lines(title: &str, projects: &[ProjectStandup]) -> Vec<String> {
 
 /// `hydra: 3 sessions, 9 files`.
 fn heading(project: &ProjectStandup) -> String {
-    let files = (project.files > 0).then(|| format!(", {}", count(project.files, "file"))).unwrap_or_default();
-    format!("{}: {}{files}", project.name, count(project.sessions, "session"))
+    let sessions = count(project.sessions, "session");
+    match project.files {
+        0 => format!("{}: {sessions}", project.name),
+        files => format!("{}: {sessions}, {}", project.name, count(files, "file")),
+    }
 }
 
 /// The agent's own words are quoted.

@@ -544,7 +544,7 @@ fn everything_kept_is_found() {
     two_sessions(&env);
     env.ok(&["record", "decision", "use a mutex per process", "--why", "Stop is re-entrant"]);
     env.ok(&["record", "blocker", "no access to the staging cluster"]);
-    env.ok(&["memory", "learn", "Always format the changelog"]);
+    env.ok(&["memory", "learn", "Always format the changelog", "--everywhere"]);
     let found = |query: &[&str]| -> Vec<(String, String)> {
         let hits = env.json(&[&["search"], query].concat());
         let text = |hit: &Value, name: &str| hit[name].as_str().unwrap().to_string();
