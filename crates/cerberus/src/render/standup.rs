@@ -1,12 +1,12 @@
 //! A standup as text that people paste elsewhere: plain lines and bullets, nothing wrapped and no colours.
 
-use cerberus_record::clean::text;
 use cerberus_store::browse::standup::{DoneEntry, ProjectStandup};
 
 use super::count;
+use super::style::Line;
 
 /// What is longer is cut.
-const ITEM_CHARS_MAX: usize = 240;
+const ITEM_COLUMNS_MAX: usize = 240;
 /// How many items a list has.
 const ITEMS_MAX: usize = 10;
 
@@ -26,13 +26,18 @@ pub fn lines(title: &str, projects: &[ProjectStandup]) -> Vec<String> {
         ];
         for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
             lines.push(name.to_string());
-            lines.extend(items.iter().take(ITEMS_MAX).map(|item| format!("- {}", text::line(item, ITEM_CHARS_MAX))));
+            lines.extend(items.iter().take(ITEMS_MAX).map(|item| format!("- {}", short(item))));
             if items.len() > ITEMS_MAX {
                 lines.push(format!("- and {} more", items.len() - ITEMS_MAX));
             }
         }
     }
     lines
+}
+
+/// One line; a sign says if something of it is missing.
+fn short(item: &str) -> String {
+    Line::new().plain(item).cut(ITEM_COLUMNS_MAX).shown(false)
 }
 
 /// `hydra: 3 sessions, 9 files`.
@@ -71,6 +76,6 @@ mod tests {
         assert_eq!(lines[..4], ["Tue 17 Nov 2026", "", "hydra: 2 sessions, 1 file", "Asked"]);
         assert_eq!(lines[13..18], ["- Request 10", "- and 2 more", "Done", "- Split the proxy", "- “All tests pass”"]);
         assert_eq!((lines[18].as_str(), lines.len()), ("Open", 20), "empty lists are left out");
-        assert!(lines[19].chars().count() <= ITEM_CHARS_MAX + 2 && lines[19].ends_with('…'), "{}", lines[19]);
+        assert!(lines[19].chars().count() <= ITEM_COLUMNS_MAX + 2 && lines[19].ends_with('…'), "{}", lines[19]);
     }
 }

@@ -100,7 +100,7 @@ fn a_project_is_nowhere_any_more_and_others_stay() {
     let other = env.add_repository("xylophonist");
     env.ok(&["--cwd", other.to_str().unwrap(), "record", "decision", "the xylophonist decides"]);
     env.ok(&["--cwd", other.to_str().unwrap(), "memory", "learn", "Pay xylophonists", "--scope", "project"]);
-    env.ok(&["--cwd", other.to_str().unwrap(), "memory", "learn", "Never push to main"]);
+    env.ok(&["--cwd", other.to_str().unwrap(), "memory", "learn", "Never push to main", "--everywhere"]);
     env.set_now(Some("2026-01-22T12:00:00Z"));
     env.write_file("even", "t1", "src/zitherist.rs", "fn zitherist() {}\n");
     stop(&env, "even", "Next: pay the zitherist");
