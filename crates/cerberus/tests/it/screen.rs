@@ -132,8 +132,8 @@ fn proposals_are_decided_and_undone() {
     for text in ["proposal 1 of 1", "You said it 2 times", "said 2 times in 2 sessions"] {
         terminal.wait_for_text(text, LIMIT).unwrap();
     }
-    terminal.type_keys("n").unwrap();
-    terminal.wait_for_text("never told again", LIMIT).unwrap();
+    terminal.type_keys("r").unwrap();
+    terminal.wait_for_text("rejected: it is never told again", LIMIT).unwrap();
     assert_eq!(statuses(), ["rejected"]);
     terminal.type_keys("u").unwrap();
     terminal.wait_for_text("proposal 1 of 1", LIMIT).unwrap();
@@ -145,12 +145,12 @@ fn proposals_are_decided_and_undone() {
     env.start("s3", "startup");
     terminal.type_keys("2").unwrap();
     terminal.wait_for_text("session 1 of 1", LIMIT).unwrap();
-    terminal.wait_for_text("rule:Always use pnpm", LIMIT).unwrap();
-    terminal.type_keys("Gx").unwrap();
+    terminal.wait_for_text("Always use pnpm", LIMIT).unwrap();
+    terminal.type_keys("gx").unwrap();
     terminal.wait_for_text("again?", LIMIT).unwrap();
     assert_eq!(statuses(), ["approved"]);
     terminal.type_keys("y").unwrap();
-    terminal.wait_for_text("never told again", LIMIT).unwrap();
+    terminal.wait_for_text("rejected: it is never told again", LIMIT).unwrap();
     assert_eq!(statuses(), ["rejected"]);
 }
 
