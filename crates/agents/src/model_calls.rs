@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::conversation::time_of;
 use crate::stream::TokenUsage;
 
-type Object = Map<String, Value>;
+type CallFields = Map<String, Value>;
 
 /// One request to a model and its answer; for an agent that reports only sums, all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,7 +104,7 @@ impl CallReader {
     }
 
     /// Codex: a line names the model, others the sum so far, some of them twice.
-    fn rollout(&mut self, at: Option<Timestamp>, kind: Option<&str>, payload: &Object) {
+    fn rollout(&mut self, at: Option<Timestamp>, kind: Option<&str>, payload: &CallFields) {
         if kind == Some("turn_context") {
             self.model = owned(text(payload, "model")).or(self.model.take());
         }
@@ -134,7 +134,7 @@ impl CallReader {
     }
 }
 
-fn text<'v>(object: &'v Object, key: &str) -> Option<&'v str> {
+fn text<'v>(object: &'v CallFields, key: &str) -> Option<&'v str> {
     object.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
@@ -142,16 +142,16 @@ fn owned(text: Option<&str>) -> Option<String> {
     text.map(str::to_string)
 }
 
-fn count(object: &Object, key: &str) -> u64 {
+fn count(object: &CallFields, key: &str) -> u64 {
     object.get(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
-fn amount(object: &Object, key: &str) -> Option<f64> {
+fn amount(object: &CallFields, key: &str) -> Option<f64> {
     object.get(key).and_then(Value::as_f64).filter(|amount| amount.is_finite() && *amount >= 0.0)
 }
 
 /// Claude Code: what was cached is not part of the input.
-fn cached(usage: &Object) -> TokenUsage {
+fn cached(usage: &CallFields) -> TokenUsage {
     let written = count(usage, "cache_creation_input_tokens");
     let for_an_hour = usage.get("cache_creation").and_then(Value::as_object);
     let hour = for_an_hour.map_or(0, |kept| count(kept, "ephemeral_1h_input_tokens")).min(written);
@@ -165,14 +165,14 @@ fn cached(usage: &Object) -> TokenUsage {
 }
 
 /// Codex: what was read from the cache is part of the input, what was thought part of the output.
-fn included(usage: &Object) -> TokenUsage {
+fn included(usage: &CallFields) -> TokenUsage {
     let (input, output) = (count(usage, "input_tokens"), count(usage, "output_tokens"));
     let cache_read = count(usage, "cached_input_tokens").min(input);
     TokenUsage { input: input - cache_read, cache_read, output, ..TokenUsage::default() }
 }
 
 /// opencode: every count stands for itself.
-fn with_cache(counted: &Object) -> TokenUsage {
+fn with_cache(counted: &CallFields) -> TokenUsage {
     let cache = counted.get("cache").and_then(Value::as_object);
     let cache = |key: &str| cache.map_or(0, |cache| count(cache, key));
     TokenUsage {
@@ -185,7 +185,7 @@ fn with_cache(counted: &Object) -> TokenUsage {
 }
 
 /// Gemini CLI: the input includes what was cached, and what is missing to the total was written.
-fn with_total(counted: &Object) -> TokenUsage {
+fn with_total(counted: &CallFields) -> TokenUsage {
     let input = count(counted, "input");
     let cache_read = count(counted, "cached").min(input);
     let output = count(counted, "total").saturating_sub(input);
@@ -193,7 +193,7 @@ fn with_total(counted: &Object) -> TokenUsage {
 }
 
 /// Qwen Code.
-fn of_metadata(counted: &Object) -> TokenUsage {
+fn of_metadata(counted: &CallFields) -> TokenUsage {
     let input = count(counted, "promptTokenCount");
     let cache_read = count(counted, "cachedContentTokenCount").min(input);
     let output = count(counted, "candidatesTokenCount");
@@ -202,7 +202,7 @@ fn of_metadata(counted: &Object) -> TokenUsage {
 }
 
 /// Copilot CLI: the sums of a run, when it ends.
-fn of_metrics(usage: &Object) -> TokenUsage {
+fn of_metrics(usage: &CallFields) -> TokenUsage {
     let input = count(usage, "inputTokens");
     let cache_read = count(usage, "cacheReadTokens").min(input);
     TokenUsage {

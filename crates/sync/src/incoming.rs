@@ -14,7 +14,7 @@ use super::verified::VerifiedStream;
 /// How much may wait until it is written.
 const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-pub struct Incoming<'p> {
+pub struct IncomingRecords<'p> {
     reading: &'p PullReading<'p>,
     /// What a killed process stored.
     pub held: Option<Held>,
@@ -24,9 +24,9 @@ pub struct Incoming<'p> {
     is_forgetting: bool,
 }
 
-impl<'p> Incoming<'p> {
-    pub fn new(reading: &'p PullReading<'p>, held: Option<Held>) -> Incoming<'p> {
-        Incoming { reading, held, lines: Vec::new(), bytes: 0, is_any: false, is_forgetting: false }
+impl<'p> IncomingRecords<'p> {
+    pub fn new(reading: &'p PullReading<'p>, held: Option<Held>) -> IncomingRecords<'p> {
+        IncomingRecords { reading, held, lines: Vec::new(), bytes: 0, is_any: false, is_forgetting: false }
     }
 
     /// Takes the records of a stream that was verified. If it `begins_again`, they replace what is stored of it.

@@ -14,7 +14,7 @@ use super::batch;
 use super::chain::ChainState;
 use super::crypto::{Key, hex};
 use super::document::{self, Head, Reach, Unusable};
-use super::incoming::Incoming;
+use super::incoming::IncomingRecords;
 use super::listing::{self, Listed, Listing};
 use super::local::{Device, Seen, Shared, Space, StreamState};
 use super::replica::{self, Arriving, Held, LeftOut};
@@ -146,7 +146,7 @@ impl PullReading<'_> {
             true => Held::unless(state.replica_bytes, self.home, self.space, self.shared)?,
             false => None,
         };
-        let (mut incoming, mut read) = (Incoming::new(self, held), Vec::new());
+        let (mut incoming, mut read) = (IncomingRecords::new(self, held), Vec::new());
         let based = self.take(base, covered, &mut incoming, &mut pulled)?;
         let mut budget = self.records_max;
         let mut bytes = 0;
@@ -338,7 +338,7 @@ impl PullReading<'_> {
         &self,
         base: Option<Base>,
         covered: BTreeMap<String, Reach>,
-        incoming: &mut Incoming,
+        incoming: &mut IncomingRecords,
         pulled: &mut Pulled,
     ) -> Result<BTreeMap<String, Seen>> {
         let mut read = BTreeMap::new();

@@ -49,7 +49,7 @@ impl Price {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
-struct Listed {
+struct ListedPrice {
     price: Price,
     /// The price of a request whose prompt is longer than [`LONG_PROMPT_TOKENS`], if it differs.
     long: Option<Price>,
@@ -61,12 +61,12 @@ const LONG_PROMPT_TOKENS: u64 = 200_000;
 /// What a name in the table ends with if the row is for such requests.
 const LONG: &str = ">200k";
 
-static STANDARD: LazyLock<BTreeMap<String, Listed>> = LazyLock::new(|| {
+static STANDARD: LazyLock<BTreeMap<String, ListedPrice>> = LazyLock::new(|| {
     let rows: BTreeMap<&str, Price> = TABLE.lines().filter_map(row).collect();
     let plain = rows.iter().filter(|(model, _)| !model.ends_with(LONG));
     let listed = plain.map(|(model, price)| {
         let long = rows.get(format!("{model}{LONG}").as_str()).copied();
-        (model.to_string(), Listed { price: *price, long })
+        (model.to_string(), ListedPrice { price: *price, long })
     });
     listed.collect()
 });

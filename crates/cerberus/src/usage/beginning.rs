@@ -47,7 +47,8 @@ impl KnownFiles {
 
 /// Reads it from the session's own transcript; `None` if the session did nothing of the kind.
 pub fn read(transcript: &[u8], calls: &[ModelCall], before: &KnownFiles) -> Option<Beginning> {
-    let mut reader = BeginningReader { before, found: Beginning::default(), reread: HashSet::new(), turn: Turn::Asks };
+    let mut reader =
+        BeginningReader { before, found: Beginning::default(), reread: HashSet::new(), turn: TurnSide::Asks };
     let mut lines = transcript.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let at = lines.find_map(|line| reader.line(&serde_json::from_slice(line).ok()?));
     let at = match at {
@@ -63,7 +64,7 @@ pub fn read(transcript: &[u8], calls: &[ModelCall], before: &KnownFiles) -> Opti
 
 /// Whose turn it is, as far as a question goes.
 #[derive(PartialEq, Eq)]
-enum Turn {
+enum TurnSide {
     /// The agent's last words were a question.
     Asked,
     Asks,
@@ -73,7 +74,7 @@ struct BeginningReader<'b> {
     before: &'b KnownFiles,
     found: Beginning,
     reread: HashSet<String>,
-    turn: Turn,
+    turn: TurnSide,
 }
 
 /// Programs that print files.
@@ -93,11 +94,11 @@ impl BeginningReader<'_> {
             (PartKind::Message, _) => {
                 let said =
                     part.text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '"' | ')'));
-                self.turn = if said.ends_with(['?', '？']) { Turn::Asked } else { Turn::Asks };
+                self.turn = if said.ends_with(['?', '？']) { TurnSide::Asked } else { TurnSide::Asks };
             }
-            (PartKind::Prompt, _) if self.turn == Turn::Asked => {
+            (PartKind::Prompt, _) if self.turn == TurnSide::Asked => {
                 self.found.questions += 1;
-                self.turn = Turn::Asks;
+                self.turn = TurnSide::Asks;
             }
             (_, Some(CallPurpose::Edit)) => return Some(part.at),
             (_, Some(CallPurpose::Command)) if self.command(&part.text) => return Some(part.at),
@@ -105,7 +106,7 @@ impl BeginningReader<'_> {
                 self.found.calls += 1;
                 self.found.questions += usize::from(purpose == CallPurpose::Question);
                 self.reads(part.file.as_deref());
-                self.turn = Turn::Asks;
+                self.turn = TurnSide::Asks;
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use cerberus_recall::brief::rank::PastPrompt;
 use cerberus_recall::moments::edit;
-use cerberus_recall::moments::past::{self, Anchors, PastSession};
+use cerberus_recall::moments::past::{self, Anchors, MatchingSession};
 use cerberus_recall::moments::told;
 use cerberus_record::clean::text::clip;
 use cerberus_record::runs;
@@ -64,7 +64,7 @@ fn line(view: &View, prompt: &str, earlier: &SessionRow, found: &past::PastMatch
     let title = view.store.title(earlier, view.now)?;
     let decisions = view.store.decided_in(earlier, view.now)?;
     let decision = decisions.iter().find(|text| edit::naming(text, found.path).is_some());
-    let past = PastSession {
+    let past = MatchingSession {
         id: earlier.id.as_str(),
         title: &title,
         at: *at,
