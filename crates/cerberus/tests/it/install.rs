@@ -267,7 +267,7 @@ fn what_is_written_for_a_shell_runs_in_one() {
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.to_string().as_bytes()).unwrap();
         assert!(child.wait().unwrap().success());
         let detail = check(&env, agent)["detail"].to_string();
-        assert!(detail.contains("last event 2026-01-22T13:35:14Z"), "{agent}: {detail}");
+        assert!(detail.contains("last event today"), "{agent}: {detail}");
     }
     env.ok(&["uninstall"]);
     assert_eq!(snapshot(&user(&env)), []);
@@ -319,7 +319,7 @@ fn doctor_says_what_is_wrong_with_the_hooks_and_how_to_fix_it() {
     assert!(check(&env, "claude-code")["detail"].as_str().unwrap().ends_with("no events yet"));
     env.start("s1", "startup");
     let detail = check(&env, "claude-code")["detail"].to_string();
-    assert!(detail.contains("last event 2026-01-22T13:35:14Z") && detail.contains("installed (user)"), "{detail}");
+    assert!(detail.contains("last event today") && detail.contains("installed (user)"), "{detail}");
 
     let path = user(&env).join(".claude/settings.json");
     let wired = fs::read_to_string(&path).unwrap();
