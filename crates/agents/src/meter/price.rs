@@ -53,6 +53,48 @@ fn row(line: &str) -> Option<(String, Price)> {
     Some((model.to_string(), price))
 }
 
+/// The day on which the built-in prices were collected.
+pub fn collected_on() -> &'static str {
+    let words = TABLE.split_whitespace();
+    words.skip_while(|word| *word != "on").nth(1).unwrap_or_default().trim_end_matches(',')
+}
+
+/// What a cost was computed with that no agent reported and the user's prices do not cover.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PricedBy {
+    /// The day of the built-in prices.
+    pub date: String,
+    /// Models that the table does not name. They are counted at the highest price of their vendor, so that a limit holds:
+    /// the cost is at most this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+impl PricedBy {
+    /// Both together; the later day counts.
+    pub fn and(this: Option<PricedBy>, other: Option<PricedBy>) -> Option<PricedBy> {
+        let (Some(mut both), Some(other)) = (this.clone(), other.clone()) else { return this.or(other) };
+        both.date = both.date.max(other.date);
+        both.unknown.extend(other.unknown);
+        both.unknown.sort();
+        both.unknown.dedup();
+        both.unknown.truncate(UNKNOWN_MAX);
+        Some(both)
+    }
+}
+
+/// More models are not named.
+const UNKNOWN_MAX: usize = 5;
+
+/// Where the price of a model comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriceSource {
+    Users,
+    Table,
+    /// The highest price of its vendor.
+    Vendor,
+}
+
 /// The user's prices, by the beginning of a model's name. The built-in ones apply to all other models.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -66,11 +108,24 @@ impl Prices {
 
     /// The price of a model; `None` if nobody knows it.
     pub fn of(&self, model: &str) -> Option<Price> {
+        self.found(model).map(|(price, _)| price)
+    }
+
+    /// Where the price of a model comes from.
+    pub fn source(&self, model: &str) -> Option<PriceSource> {
+        self.found(model).map(|(_, source)| source)
+    }
+
+    fn found(&self, model: &str) -> Option<(Price, PriceSource)> {
         let longest = |table: &BTreeMap<String, Price>| {
             let known = table.iter().filter(|(name, _)| is_named(model, name));
-            known.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)
+            known.max_by_key(|(name, _)| name.len()).map(|(name, price)| (*price, name.ends_with('-')))
         };
-        longest(&self.0).or_else(|| longest(&STANDARD))
+        let users = longest(&self.0).map(|(price, _)| (price, PriceSource::Users));
+        users.or_else(|| {
+            let (price, is_vendor) = longest(&STANDARD)?;
+            Some((price, if is_vendor { PriceSource::Vendor } else { PriceSource::Table }))
+        })
     }
 }
 
@@ -101,6 +156,13 @@ mod tests {
         let users: Prices =
             toml::from_str("\"gpt-5.5\" = { input = 1.0, output = 2.0 }\nlocal = { input = 0, output = 0 }").unwrap();
         let none = Prices::default();
+        assert_eq!(none.source("claude-nobody-knows-9"), Some(PriceSource::Vendor));
+        assert_eq!(
+            (none.source("gpt-5.5"), users.source("gpt-5.5")),
+            (Some(PriceSource::Table), Some(PriceSource::Users))
+        );
+        let is_day = |text: &str| text.len() == 10 && text.split('-').count() == 3 && text.starts_with("20");
+        assert!(is_day(collected_on()), "{}", collected_on());
         let input = |prices: &Prices, model: &str| prices.of(model).map(|price| price.input);
         for (model, built_in, own) in [
             ("claude-opus-4-1-20250805", Some(15.0), Some(15.0)),
