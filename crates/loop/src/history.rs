@@ -5,6 +5,7 @@
 //! is repeated.
 
 use cerberus_agents::meter::Certainty;
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_record::clean::text::Clean;
 use cerberus_record::event::AgentProcess;
 use cerberus_record::session::LoopEnd;
@@ -144,6 +145,7 @@ pub struct Iteration {
     pub certainty: Option<Certainty>,
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     pub how: Option<AttemptEnd>,
     pub failure: Option<String>,
     pub changed_files: Option<u32>,
@@ -273,6 +275,7 @@ pub fn died(open: &OpenAttempt) -> EndedAttempt {
         cost_usd: None,
         fill_percent: None,
         certainty: None,
+        priced_by: None,
     }
 }
 
@@ -311,6 +314,7 @@ fn begin(found: &mut Vec<Iteration>, entry: &LedgerEntry, worker: Worker, number
         session_id: None,
         fill_percent: None,
         certainty: None,
+        priced_by: None,
         tokens: None,
         cost_usd: None,
         how: None,
@@ -333,6 +337,7 @@ impl Iteration {
                 self.failure = ended.failure.clone();
                 self.fill_percent = ended.fill_percent;
                 self.certainty = ended.certainty;
+                self.priced_by = PricedBy::and(self.priced_by.take(), ended.priced_by.clone());
                 // The cost of earlier attempts is included.
                 self.tokens = match (self.tokens, ended.tokens) {
                     (None, 0) => None,

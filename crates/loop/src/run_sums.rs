@@ -1,5 +1,6 @@
 //! A run in a few words: how long it took, what it cost, and what went wrong on the way.
 
+use cerberus_agents::meter::price::PricedBy;
 use std::time::Duration;
 
 use super::history::Iteration;
@@ -13,6 +14,7 @@ pub struct RunSums {
     pub tokens: u64,
     /// `None` if no iteration reports its cost.
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     /// What happened, with how often, the most important first.
     pub events: Vec<(&'static str, usize)>,
 }
@@ -39,6 +41,7 @@ pub fn of(rows: &[Iteration]) -> RunSums {
         took: first.zip(last).map_or(Duration::ZERO, |(first, last)| last.since(first)),
         tokens: rows.iter().filter_map(|row| row.tokens).sum(),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
+        priced_by: rows.iter().fold(None, |sum, row| PricedBy::and(sum, row.priced_by.clone())),
         events: events.into_iter().filter(|(_, count)| *count > 0).collect(),
     }
 }
@@ -66,6 +69,7 @@ mod tests {
             session_id: None,
             fill_percent: None,
             certainty: None,
+            priced_by: None,
             tokens: Some(100),
             cost_usd,
             changed_files: None,

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_record::time::Timestamp;
 use cerberus_record::words;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,9 @@ pub struct EndedAttempt {
     pub tokens: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// What the cost was computed with, as far as the agent did not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priced_by: Option<PricedBy>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_percent: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +83,7 @@ pub struct Totals {
     pub attempts: u32,
     pub tokens: u64,
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     pub failures: u32,
     /// The last failure, and how many times in a row it occurred.
     pub same: Option<(String, u32)>,
@@ -111,6 +116,7 @@ impl Totals {
             attempts: 0,
             tokens: 0,
             cost_usd: None,
+            priced_by: None,
             failures: 0,
             same: None,
             without_progress: 0,
@@ -168,6 +174,7 @@ impl Totals {
             (None, None) => None,
             (known, more) => Some(known.unwrap_or(0.0) + more.unwrap_or(0.0)),
         };
+        self.priced_by = PricedBy::and(self.priced_by.take(), ended.priced_by.clone());
         self.last = Some(ended.how);
         if ended.counts == SpentIteration::Spent {
             self.spent = self.spent.saturating_add(1);
@@ -280,6 +287,7 @@ mod tests {
             cost_usd: None,
             fill_percent: None,
             certainty: None,
+            priced_by: None,
         }
     }
 

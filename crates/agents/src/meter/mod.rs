@@ -8,12 +8,13 @@ pub mod redline;
 pub mod redline_notice;
 pub mod status_line;
 pub mod windows;
+use cerberus_record::clean::text;
 use cerberus_record::words;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::meter::price::Prices;
+use crate::meter::price::{PriceSource, PricedBy, Prices};
 use crate::stream::{Bill, Speaker, StreamEvent, TokenUsage};
 
 words! {
@@ -46,6 +47,7 @@ pub struct MeterReading {
 #[serde(transparent)]
 pub struct Windows(BTreeMap<String, u64>);
 
+const MODEL_CHARS_MAX: usize = 60;
 /// More models than anybody uses; a stream that names more is broken.
 const MODELS_MAX: usize = 200;
 
@@ -228,6 +230,21 @@ impl Meter {
         let unpaid = self.unpaid.values().filter_map(|unpaid| self.cost(unpaid));
         let cost_usd = unpaid.fold(self.cost_usd, |sum, cost| Some(sum.unwrap_or(0.0) + cost));
         (tokens, cost_usd)
+    }
+
+    /// What the cost was computed with; `None` if all of it was reported, or is by the user's own prices.
+    pub fn priced_by(&self) -> Option<PricedBy> {
+        let mut priced: Option<PricedBy> = None;
+        for unpaid in self.unpaid.values().filter(|unpaid| unpaid.cost_usd.is_none()) {
+            let Some(model) = unpaid.model.as_deref().or(self.model.as_deref()) else { continue };
+            let unknown = match self.prices.source(model) {
+                Some(PriceSource::Table) => Vec::new(),
+                Some(PriceSource::Vendor) => vec![text::line(model, MODEL_CHARS_MAX)],
+                Some(PriceSource::Users) | None => continue,
+            };
+            priced = PricedBy::and(priced, Some(PricedBy { date: price::collected_on().to_string(), unknown }));
+        }
+        priced
     }
 
     /// A model that was used and whose price nobody knows.

@@ -90,6 +90,42 @@ pub fn collected_on() -> &'static str {
     words.into_iter().find(|word| word.len() == 10 && word.as_bytes()[4] == b'-').unwrap_or_default()
 }
 
+/// What a cost was computed with that no agent reported and the user's prices do not cover.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PricedBy {
+    /// The day of the built-in prices.
+    pub date: String,
+    /// Models that the table does not name. They are counted at the highest price of their vendor, so that a limit holds:
+    /// the cost is at most this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+impl PricedBy {
+    /// Both together; the later day counts.
+    pub fn and(this: Option<PricedBy>, other: Option<PricedBy>) -> Option<PricedBy> {
+        let (Some(mut both), Some(other)) = (this.clone(), other.clone()) else { return this.or(other) };
+        both.date = both.date.max(other.date);
+        both.unknown.extend(other.unknown);
+        both.unknown.sort();
+        both.unknown.dedup();
+        both.unknown.truncate(UNKNOWN_MAX);
+        Some(both)
+    }
+}
+
+/// More models are not named.
+const UNKNOWN_MAX: usize = 5;
+
+/// Where the price of a model comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriceSource {
+    Users,
+    Table,
+    /// The row of another model of its vendor: the model itself has none.
+    Vendor,
+}
+
 /// The user's prices, by the beginning of a model's name. The built-in ones apply to all other models.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -123,6 +159,16 @@ impl Prices {
 
     fn users(&self, model: &str) -> Option<Price> {
         longest(&self.0, model).copied()
+    }
+
+    /// Where the price of a model comes from.
+    pub fn source(&self, model: &str) -> Option<PriceSource> {
+        if self.users(model).is_some() {
+            return Some(PriceSource::Users);
+        }
+        let is_listed = STANDARD.keys().any(|name| is_listed_as(model, name));
+        let source = if is_listed { PriceSource::Table } else { PriceSource::Vendor };
+        longest(&STANDARD, model).map(|_| source)
     }
 }
 
@@ -213,6 +259,13 @@ mod tests {
         let users: Prices =
             toml::from_str("\"gpt-5.5\" = { input = 1.0, output = 2.0 }\nlocal = { input = 0, output = 0 }").unwrap();
         let none = Prices::default();
+        assert_eq!(none.source("claude-nobody-knows-9"), Some(PriceSource::Vendor));
+        assert_eq!(
+            (none.source("gpt-5.5"), users.source("gpt-5.5")),
+            (Some(PriceSource::Table), Some(PriceSource::Users))
+        );
+        let is_day = |text: &str| text.len() == 10 && text.split('-').count() == 3 && text.starts_with("20");
+        assert!(is_day(collected_on()), "{}", collected_on());
         let input = |prices: &Prices, model: &str| prices.of(model).map(|price| price.input);
         for (model, built_in, own) in [
             ("claude-opus-4-1-20250805", Some(15.0), Some(15.0)),

@@ -4,6 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_agents::stream::{Finish, StreamEvent};
 use cerberus_loop::run::audience::{AttemptSummary, Audience, LoopEvent, LoopStatus};
 use cerberus_loop::settings::LoopLimits;
@@ -64,7 +65,8 @@ impl LoopScreen {
             (Some(percent), Some(certainty)) => format!("context {percent:.0} % ({})", certainty.word()),
             _ => "context unknown".to_string(),
         };
-        let (tokens, cost, took) = (thousands(status.tokens), money(status.cost_usd), duration(status.elapsed));
+        let (tokens, cost, took) =
+            (thousands(status.tokens), money(status.cost_usd, status.priced_by.as_ref()), duration(status.elapsed));
         let until = status.waiting_until.map(|until| format!(" until {}", self.clock(until))).unwrap_or_default();
         let (iteration, phase) = (status.iteration, format!("{}{until}", status.phase));
         let text = format!("iteration {iteration}{of} {phase} · {fill} · {tokens} tokens{cost} · {took}");
@@ -187,7 +189,8 @@ fn end_words(ended: &EndedAttempt, summary: &AttemptSummary) -> String {
         Some(format!("iteration {} ended: {}{failure}", summary.iteration, ended.how.word())),
         Some(duration(summary.took)),
         ended.fill_percent.map(|percent| format!("context {percent:.0} %")),
-        (ended.tokens > 0).then(|| format!("{} tokens{}", thousands(ended.tokens), money(ended.cost_usd))),
+        (ended.tokens > 0)
+            .then(|| format!("{} tokens{}", thousands(ended.tokens), money(ended.cost_usd, ended.priced_by.as_ref()))),
         summary.changed_files.map(|files| format!("{} changed", count(files, "file"))),
         summary.check.as_ref().map(|words| format!("check {words}")),
     ];
@@ -231,9 +234,16 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
-/// `, $1.20`, if the cost is known.
-pub fn money(cost_usd: Option<f64>) -> String {
-    cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default()
+/// `, $1.20`, if the cost is known. What was not reported carries the day of its prices.
+pub fn money(cost_usd: Option<f64>, priced_by: Option<&PricedBy>) -> String {
+    let Some(cost) = cost_usd else { return String::new() };
+    match priced_by {
+        None => format!(", ${cost:.2}"),
+        Some(PricedBy { date, unknown }) if unknown.is_empty() => format!(", ${cost:.2} by prices of {date}"),
+        Some(PricedBy { date, unknown }) => {
+            format!(", at most ${cost:.2}: the price of {} is unknown (prices of {date})", unknown.join(", "))
+        }
+    }
 }
 
 /// `2h 03m`, `3m 05s`, `12s`
@@ -253,6 +263,19 @@ mod tests {
     #[test]
     fn a_terminal_without_a_size_is_taken_for_a_usual_one() {
         assert_eq!([None, Some(0), Some(5), Some(132)].map(usable_columns), [80, 80, 20, 132]);
+    }
+
+    #[test]
+    fn a_cost_carries_the_day_of_its_prices() {
+        let by = |unknown: &[&str]| PricedBy {
+            date: "2026-11-16".to_string(),
+            unknown: unknown.iter().map(ToString::to_string).collect(),
+        };
+        assert_eq!(money(Some(1.2), None), ", $1.20");
+        assert_eq!(money(Some(1.2), Some(&by(&[]))), ", $1.20 by prices of 2026-11-16");
+        let unknown = ", at most $1.20: the price of x-9 is unknown (prices of 2026-11-16)";
+        assert_eq!(money(Some(1.2), Some(&by(&["x-9"]))), unknown);
+        assert_eq!(money(None, Some(&by(&[]))), "");
     }
 
     #[test]

@@ -178,6 +178,7 @@ fn running_loop() -> LoopRun {
         session_id: None,
         fill_percent,
         certainty: None,
+        priced_by: None,
         tokens: None,
         cost_usd: Some(1.2),
         changed_files: None,

@@ -271,6 +271,7 @@ impl RunningContext {
             cost_usd: self.cost_usd,
             fill_percent: self.reading.and_then(|reading| reading.percent),
             certainty: self.reading.map(|reading| reading.certainty),
+            priced_by: None,
         }
     }
 }

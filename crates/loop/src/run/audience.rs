@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cerberus_agents::meter::Certainty;
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_agents::stream::StreamEvent;
 use cerberus_record::time::Timestamp;
 
@@ -63,5 +64,6 @@ pub struct LoopStatus {
     pub certainty: Option<Certainty>,
     pub tokens: u64,
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     pub elapsed: Duration,
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_agents::meter::windows;
 use cerberus_agents::meter::{Certainty, Measure, Meter};
 use cerberus_agents::stream::StreamEvent;
@@ -44,6 +45,7 @@ pub struct LastOutput {
     /// What it has spent, as far as its output says.
     pub tokens: u64,
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     /// The last lines that the agent wrote and the tools that it used, oldest first.
     pub lines: Vec<String>,
 }
@@ -107,7 +109,7 @@ pub fn last_output(home: &Home, run: &LoopRun) -> LastOutput {
         None => (reading.percent, Some(reading.certainty)),
         known => (known, last.certainty),
     };
-    LastOutput { fill_percent, certainty, tokens, cost_usd, lines }
+    LastOutput { fill_percent, certainty, tokens, cost_usd, priced_by: meter.priced_by(), lines }
 }
 
 /// The beginning of a file, which names the model, and its end.

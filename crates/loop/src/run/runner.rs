@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cerberus_agents::meter::Windows;
-use cerberus_agents::meter::price::Prices;
+use cerberus_agents::meter::price::{PricedBy, Prices};
 use cerberus_agents::meter::windows;
 use cerberus_agents::stream::StreamEvent;
 use cerberus_os::clock::Clock;
@@ -363,7 +363,9 @@ impl Runner<'_> {
         }
     }
 
-    fn record(&mut self, ended: EndedAttempt) -> Result<(), LoopError> {
+    fn record(&mut self, mut ended: EndedAttempt) -> Result<(), LoopError> {
+        ended.priced_by = self.attempt.as_ref().and_then(|attempt| attempt.meter.priced_by());
+        self.state.totals.priced_by = PricedBy::and(self.state.totals.priced_by.take(), ended.priced_by.clone());
         self.write(LedgerStep::Ended(ended.clone()))?;
         let Some(attempt) = self.attempt.take() else { return Ok(()) };
         self.checkpoint(attempt.number.iteration);

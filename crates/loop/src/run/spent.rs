@@ -4,6 +4,7 @@
 use std::io::Read;
 
 use cerberus_agents::install::Profile;
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_agents::meter::{Measure, Meter, Windows};
 use cerberus_os::home::Access;
 
@@ -20,6 +21,7 @@ const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub struct AttemptRemains {
     pub tokens: u64,
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     pub heard: AgentMessages,
 }
 
@@ -45,5 +47,5 @@ pub fn of_open_attempt(job: &Job, ledger: &LoopLedger, run_state: &RunState, ope
         Tail::new(path, file.read).read_new().iter().for_each(|said| meter.observe(said));
     }
     let (tokens, cost_usd) = meter.spent();
-    AttemptRemains { tokens, cost_usd, heard }
+    AttemptRemains { tokens, cost_usd, priced_by: meter.priced_by(), heard }
 }

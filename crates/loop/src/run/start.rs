@@ -163,9 +163,9 @@ fn settle_last_attempt(job: &Job, ledger: &LoopLedger) -> Result<(Option<RunStat
     let mut heard = AgentMessages::default();
     if let Some(open) = &run_state.open {
         let remains = spent::of_open_attempt(job, ledger, &run_state, open);
-        let AttemptRemains { tokens, cost_usd, .. } = remains;
-        let step = LedgerStep::Ended(EndedAttempt { tokens, cost_usd, ..history::died(open) });
-        heard = remains.heard;
+        let AttemptRemains { tokens, cost_usd, priced_by, heard: said } = remains;
+        let step = LedgerStep::Ended(EndedAttempt { tokens, cost_usd, priced_by, ..history::died(open) });
+        heard = said;
         ledger.append(&LedgerEntry { at: now(), run: run_state.run, step })?;
     }
     Ok((Some(run_state), heard))

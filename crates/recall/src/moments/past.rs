@@ -157,19 +157,20 @@ pub fn told(prompt: &str, past: &MatchingSession, now: Timestamp) -> Option<Stri
     if is_instruction(&title) {
         return None;
     }
-    let asked = terms(prompt);
-    let shared = |sentence: &String| terms(sentence).iter().filter(|word| asked.contains(*word)).count();
+    let (asked, own) = (terms(prompt), terms(past.path));
+    let shared =
+        |sentence: &String| terms(sentence).iter().filter(|word| asked.contains(*word) && !own.contains(*word)).count();
     let is_told = |sentence: &String| {
         sentence.chars().count() <= SENTENCE_CHARS_MAX && !ours::is_ours(sentence) && !is_instruction(sentence)
     };
     let mut outcome: Option<(usize, String)> = None;
     for sentence in sentences_of(past.message).filter(is_told) {
         let score = shared(&sentence);
-        if score > 0 && outcome.as_ref().is_none_or(|(best, _)| *best < score) {
+        if score >= SHARED_WORDS_MIN && outcome.as_ref().is_none_or(|(best, _)| *best < score) {
             outcome = Some((score, sentence));
         }
     }
-    // Without an outcome there is nothing to learn from it.
+    // Without an outcome that is about the same, there is nothing to learn from it.
     let (_, sentence) = outcome?;
     let mut line = format!(
         "{PAST}\"{}\", {} ago, changed {}. The agent said then: \"{}\"",
@@ -259,7 +260,7 @@ mod tests {
             message: "All tests pass. The retry reused the id of the message, so it was sent twice. Bye.",
             decision: Some("every retry gets an id of its own"),
         };
-        let line = told("the retry sends twice", &past, now).unwrap();
+        let line = told("the retry of a message sends it twice", &past, now).unwrap();
         assert_eq!(
             line,
             "past:\"Fix the retry of the queue\", 12d ago, changed src/queue.rs. The agent said then: \"The retry reused \

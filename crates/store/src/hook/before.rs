@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cerberus_agents::action::Action;
 use cerberus_agents::before::{self, Before, HookRefusal};
 use cerberus_agents::host::Occasion;
 use cerberus_os::clock::Clock;
@@ -30,8 +31,11 @@ pub fn answer(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Resul
         return Ok(None);
     }
     let Some(before) = before::before(agent, payload) else { return Ok(None) };
+    if !is_shared && matches!(before.action, Action::Shell { .. }) {
+        return Ok(None);
+    }
     let located = identity::locate(Path::new(&before.cwd));
-    let risk = live::risk(home, &before, &located).filter(|_| is_shared);
+    let risk = is_shared.then(|| live::risk(home, &before, &located)).flatten();
     let accepts = || cerberus_agents::accepts(before.agent, Occasion::Before);
     let file = edit::noted_file(home, &before, &located).filter(|_| accepts());
     if risk.is_none() && file.is_none() || privacy::storage_block(home, clock.now, &located).is_some() {

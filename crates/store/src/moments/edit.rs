@@ -51,7 +51,8 @@ impl KnownTexts {
         sessions.retain(|session| session.state.status.carries_over() && but.is_none_or(|own| own.row != session.row));
         let carried = store.carried(&sessions, FactFilter::Words, now)?;
         let mut decisions = open_items(&carried.facts, &carried.settlements, &[], &mut Vec::new());
-        decisions.retain(|item| item.section == Section::Decisions);
+        // An answer to a question is rarely about the file that the question names.
+        decisions.retain(|item| item.section == Section::Decisions && !item.text.contains(" → "));
         let taken_back = store.take_backs(&sessions, now)?;
         Ok(KnownTexts { rules, decisions, taken_back })
     }
@@ -152,7 +153,10 @@ pub fn told(view: &View, session: &SessionRow, path: &str) -> view::Result<Optio
     };
     let rules: Vec<&MemoryRow> = known.rules.iter().filter(|row| is_about(&row.memory.content)).collect();
     let mut lines = rule_lines(&rules);
-    for item in known.decisions.iter().filter(|item| is_about(&item.text)) {
+    // A decision about a folder was told with the brief; here it would be told again with every file.
+    let names_it =
+        |text: &str| edit::naming(text, path).is_some_and(|naming| naming != Naming::Folder) && is_about(text);
+    for item in known.decisions.iter().filter(|item| names_it(&item.text)) {
         lines.push(EditLine { line: item.told().to_string(), code: Some(item.receipt_code()), memory: None });
     }
     lines.extend(abandoned(view, &known.taken_back, path)?);

@@ -107,6 +107,7 @@ fn end_of(row: &Iteration) -> (EndedAttempt, AttemptSummary) {
         failure: row.failure.clone(),
         tokens: row.tokens.unwrap_or_default(),
         cost_usd: row.cost_usd,
+        priced_by: row.priced_by.clone(),
         fill_percent: row.fill_percent,
         certainty: row.certainty,
     };

@@ -65,6 +65,7 @@ fn as_json(row: &Iteration) -> Value {
         ("fill_certainty", row.certainty.map(|certainty| json!(certainty))),
         ("tokens", row.tokens.map(|tokens| json!(tokens))),
         ("cost_usd", row.cost_usd.map(|cost| json!(cost))),
+        ("priced_by", row.priced_by.as_ref().map(|priced| json!(priced))),
         ("changed_files", row.changed_files.map(|files| json!(files))),
         ("ended_by", row.how.map(|how| json!(how))),
         ("failure", row.failure.as_ref().map(|words| json!(words))),
@@ -87,7 +88,7 @@ fn show(row: &Iteration, with_run: bool, local: &LocalTime) {
     let tokens = row.tokens.map(|tokens| format!("  {} tokens", thousands(tokens))).unwrap_or_default();
     let how = row.how.map(|how| format!("  {}", how.word())).unwrap_or_default();
     let again = if row.attempts > 1 { format!("  {} attempts", row.attempts) } else { String::new() };
-    let cost = money(row.cost_usd);
+    let cost = money(row.cost_usd, row.priced_by.as_ref());
     let changed = row.changed_files.map(|files| format!("  {} changed", render::count(files as usize, "file")));
     let changed = changed.unwrap_or_default();
     render::line(&format!(
@@ -137,7 +138,7 @@ fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::LedgerEntry
     let events: Vec<String> = morning.events.iter().map(|(name, count)| render::count(*count, name)).collect();
     let events = if events.is_empty() { String::new() } else { format!(": {}", events.join(", ")) };
     let tokens = thousands(morning.tokens);
-    let (took, cost) = (duration(morning.took), money(morning.cost_usd));
+    let (took, cost) = (duration(morning.took), money(morning.cost_usd, morning.priced_by.as_ref()));
     let iterations = render::count(morning.iterations, "iteration");
     render::line(&format!("{iterations} in {took}, {tokens} tokens{cost}{events}"));
     let base = history::latest_run(entries).and_then(|run_state| run_state.base);

@@ -58,7 +58,7 @@ fn as_json(run: &LoopRun) -> Value {
         "root": root(run), "branch": branch(run), "is_worktree": run.worktree.is_some(), "running": run.is_running,
         "run": run.state.run, "agent": run.state.worker, "iteration": iteration(run),
         "tokens": run.state.totals.tokens, "cost_usd": run.state.totals.cost_usd,
-        "started_at": run.started_at.to_string(), "last_activity": run.state.last_at.to_string(), "stop": stop,
+        "priced_by": run.state.totals.priced_by, "started_at": run.started_at.to_string(), "last_activity": run.state.last_at.to_string(), "stop": stop,
     })
 }
 
@@ -70,7 +70,8 @@ fn show(run: &LoopRun, local: &LocalTime) {
     };
     let branch = branch(run).map(|branch| format!(" ({branch})")).unwrap_or_default();
     render::line(&format!("{}{branch}", root(run).unwrap_or("unknown folder")));
-    let (tokens, cost) = (thousands(run.state.totals.tokens), money(run.state.totals.cost_usd));
+    let totals = &run.state.totals;
+    let (tokens, cost) = (thousands(totals.tokens), money(totals.cost_usd, totals.priced_by.as_ref()));
     render::line(&format!(
         "    run {}, {}, iteration {}, {tokens} tokens{cost}, active {}",
         run.state.run,

@@ -1,6 +1,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_loop::history;
 use cerberus_loop::run::audience::LoopStatus;
 use cerberus_loop::run::list::{self, LoopRun};
@@ -116,6 +117,7 @@ impl LoopState {
             certainty: self.output.certainty,
             tokens: self.tokens(run),
             cost_usd: self.cost_usd(run),
+            priced_by: self.priced_by(run),
             elapsed: totals.elapsed(now),
         })
     }
@@ -145,6 +147,10 @@ impl LoopState {
         }
     }
 
+    fn priced_by(&self, run: &LoopRun) -> Option<PricedBy> {
+        PricedBy::and(run.state.totals.priced_by.clone(), self.output.priced_by.clone())
+    }
+
     fn as_json(&self) -> Value {
         let Some(run) = &self.run else { return json!({ "running": false, "run": null }) };
         let state = &run.state;
@@ -160,7 +166,7 @@ impl LoopState {
             "waiting": waiting.map(|wait| json!({ "until": wait.until.to_string(), "reason": &*wait.reason })),
             "runner_pid": runner.filter(|_| self.is_running), "agent_pid": agent.filter(|_| self.is_running),
             "last_activity": state.last_at.to_string(), "stop": stop,
-            "limits": self.limits().map(|limits| limits_json(&limits)),
+            "priced_by": self.priced_by(run), "limits": self.limits().map(|limits| limits_json(&limits)),
         })
     }
 
@@ -188,7 +194,8 @@ impl LoopState {
             lines.push(format!("waiting    until {at} (in {left}): {}", &*wait.reason));
         }
         lines.extend(self.output.fill_percent.map(|percent| format!("context    {percent:.0} % full")));
-        lines.push(format!("spent      {} tokens{}", thousands(self.tokens(run)), money(self.cost_usd(run))));
+        let cost = money(self.cost_usd(run), self.priced_by(run).as_ref());
+        lines.push(format!("spent      {} tokens{cost}", thousands(self.tokens(run))));
         lines.extend(self.limits().map(|set| format!("limits     {}", limits(&set))));
         lines.push(format!("active     {}", local.ago(state.last_at)));
         lines.extend(self.output.lines.last().map(|line| format!("last       {line}")));

@@ -94,6 +94,7 @@ mod tests {
             session_id: None,
             fill_percent,
             certainty: None,
+            priced_by: None,
             tokens: cost_usd.map(|_| 100),
             cost_usd,
             changed_files: None,

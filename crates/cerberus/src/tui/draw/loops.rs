@@ -4,7 +4,7 @@ use cerberus_loop::history::Iteration;
 use cerberus_loop::run::list::LoopRun;
 
 use super::{ScreenRow, around, rule, signs, titled_rule};
-use crate::render::loops::thousands;
+use crate::render::loops::{money, thousands};
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::duration;
 use crate::render::{count, counted};
@@ -67,7 +67,8 @@ fn summary(state: &ScreenState, run: &LoopRun) -> Vec<ScreenRow> {
         None => label("context").faint("unknown"),
     };
     rows.push(fill.into());
-    let cost = totals.cost_usd.map_or("unknown".to_string(), |cost| format!("${cost:.2}"));
+    let cost = money(totals.cost_usd, totals.priced_by.as_ref());
+    let cost = if cost.is_empty() { "unknown".to_string() } else { cost.trim_start_matches(", ").to_string() };
     let spent = format!(
         "{cost}   {} tokens   {}",
         thousands(totals.tokens),

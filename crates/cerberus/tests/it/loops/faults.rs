@@ -7,7 +7,7 @@ use cerberus_testkit::fake_agent::{Act, Tongue};
 use cerberus_testkit::process::wait_until;
 use serde_json::json;
 
-use super::{LIMIT, Stage, begins, prints, with, works};
+use super::{LIMIT, Ran, Stage, begins, prints, with, works};
 
 #[test]
 fn the_hard_redline_stops_the_group_and_the_handoff_is_made_from_facts() {
@@ -235,4 +235,24 @@ fn what_was_printed_is_kept_without_secrets() {
 fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_full_disk_ends_the_loop_with_a_reason_and_it_goes_on_later() {
+    let stage = Stage::new(Tongue::Plain, &[prints("date +%N >> a")]);
+    // What a file may not grow beyond is what a full disk does to a write.
+    let run = stage.command(&["--max-iterations", "40", "--no-progress", "99"]);
+    let mut full = std::process::Command::new("sh");
+    full.args(["-c", "ulimit -f 16; exec \"$0\" \"$@\""]).arg(run.get_program()).args(run.get_args()).env_clear();
+    full.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?)))).stdin(Stdio::null());
+    full.current_dir(run.get_current_dir().unwrap());
+    let ran = Ran(full.output().unwrap());
+    stage.nobody_is_left();
+    ran.ended(1, "ledger.jsonl").ended(1, "free disk space");
+    let before = stage.history().len();
+    assert!((1..40).contains(&before), "{before}");
+    let more = (before + 2).to_string();
+    stage.resume(&["--max-iterations", &more]).ended(3, "iterations");
+    let numbers: Vec<u64> = stage.history().iter().filter_map(|row| row["iteration"].as_u64()).collect();
+    assert_eq!(numbers, (1..=before as u64 + 2).collect::<Vec<_>>(), "none is lost and none is done twice");
 }

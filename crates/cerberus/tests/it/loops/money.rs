@@ -22,6 +22,14 @@ fn a_limit_in_dollars_holds_before_the_agent_reports_a_cost() {
     assert_eq!(stage.history().len(), 1);
     let spent = cost(&stage, 0);
     assert!((spent - 105_000.0 * DOLLARS_PER_TOKEN).abs() < 0.01, "{spent}");
+    // The model is in no table, and that is said wherever the cost is.
+    for command in ["status", "history", "list"] {
+        let text = stage.env.ok(&["loop", command]);
+        let told = format!("at most ${spent:.2}: the price of claude-fake-1 is unknown (prices of 20");
+        assert!(text.contains(&told), "{command}: {text}");
+        let json = stage.env.json(&["loop", command]);
+        assert!(json.to_string().contains("\"unknown\":[\"claude-fake-1\"]"), "{json}");
+    }
 }
 
 #[test]
@@ -83,6 +91,8 @@ fn an_agent_that_reports_no_cost_is_priced_by_its_tokens() {
     stage.run(&["--max-cost-usd", "0.5"]).ended(3, "the limit of cost is reached");
     // 100,000 tokens at $5, as many cached ones at $0.50, and 10,000 of output at $30 per million.
     assert!((cost(&stage, 0) - 0.85).abs() < 0.001, "{}", cost(&stage, 0));
+    let text = stage.env.ok(&["loop", "history"]);
+    assert!(text.contains(", $0.85 by prices of 20"), "{text}");
 }
 
 #[test]

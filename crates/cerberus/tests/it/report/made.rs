@@ -207,6 +207,7 @@ pub fn looped(env: &TestEnv) {
                     cost_usd,
                     fill_percent: cost_usd.map(|_| 71.0),
                     certainty: None,
+                    priced_by: None,
                 }),
             );
         }

@@ -1,5 +1,6 @@
 //! What the runner reports, to the user's hooks and to the audience.
 
+use cerberus_agents::meter::price::PricedBy;
 use serde_json::{Value, json};
 
 use super::{Runner, now};
@@ -54,6 +55,10 @@ impl Runner<'_> {
                 (None, None) => None,
                 (before, more) => Some(before.unwrap_or(0.0) + more.unwrap_or(0.0)),
             },
+            priced_by: PricedBy::and(
+                totals.priced_by.clone(),
+                self.attempt.as_ref().and_then(|attempt| attempt.meter.priced_by()),
+            ),
             elapsed: totals.elapsed(now()),
         }
     }
