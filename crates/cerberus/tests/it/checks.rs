@@ -505,7 +505,7 @@ fn a_pause_while_checks_are_on_leaves_a_record() {
     assert_eq!(shell(&env, "s1", "t1", "npm i"), "", "as before, nothing is enforced");
     assert_eq!(env.json(&["status"])["checks"], "off while paused");
     assert!(env.ok(&["status"]).contains("off while paused"));
-    assert!(env.doctor().to_string().contains("off while paused; switched off by a pause 1 time, the last at"));
+    assert!(env.doctor().to_string().contains("off while paused; switched off by a pause 1 time, the last today"));
     env.ok(&["unpause"]);
     env.ok(&["unpause"]);
     env.ok(&["pause", "--project"]);
