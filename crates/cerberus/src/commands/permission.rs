@@ -136,6 +136,7 @@ impl Command {
 
 #[cfg(feature = "sync")]
 const TEAM: &str = "teammates read it";
+#[cfg(feature = "sync")]
 const LEAVES: &str = "from then on, its sessions leave this machine";
 const DECIDES: &str = "sessions are told what is approved, as the user's own words";
 const BINDS: &str = "a check holds because agents cannot change it";
