@@ -315,7 +315,9 @@ impl ExplainedLines<'_> {
     }
 
     fn labelled(&mut self, label: &str, text: &str, style: Style) {
-        for (at, text) in wrapped(text, self.screen.room().saturating_sub(LABEL_COLUMNS)).into_iter().enumerate() {
+        // The name of a project may have line breaks.
+        let texts = wrapped(&text.replace('\n', " "), self.screen.room().saturating_sub(LABEL_COLUMNS));
+        for (at, text) in texts.into_iter().enumerate() {
             let start = Line::of(Style::Heading, if at == 0 { label } else { "" }).pad(LABEL_COLUMNS);
             self.lines.push(start.add(style, text));
         }
