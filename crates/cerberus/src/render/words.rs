@@ -1,7 +1,9 @@
 //! The words for what Cerberus keeps, as people read them. Codes such as `impl:` are for agents.
 
+use cerberus_recall::moments::told::EDIT;
 use cerberus_record::fact::FactKind;
 use cerberus_record::memory::Scope;
+use cerberus_record::ours::{PAST, SEEN, TRIED};
 
 /// What a kind of fact is called.
 pub fn kind(kind: FactKind) -> &'static str {
@@ -29,8 +31,15 @@ pub fn kind(kind: FactKind) -> &'static str {
 
 /// What a line of a brief is called, by its code.
 pub fn told(code: &str) -> &'static str {
-    const OTHERS: [(&str, &str); 4] =
-        [("rule:", "rule"), ("pref:", "preference"), ("seen:", "helped"), ("proj:", "project")];
+    const OTHERS: [(&str, &str); 7] = [
+        ("rule:", "rule"),
+        ("pref:", "preference"),
+        ("proj:", "project"),
+        (SEEN, "helped"),
+        (PAST, "before"),
+        (TRIED, "taken back"),
+        (EDIT, "of a file"),
+    ];
     let other = OTHERS.iter().find(|(prefix, _)| code.starts_with(prefix)).map(|(_, word)| *word);
     let is_name = |rest: &str| !rest.contains(['.', '/']);
     if code.strip_prefix(FactKind::Function.prefix()).is_some_and(is_name) {

@@ -355,7 +355,7 @@ fn what_is_known_about_a_file_is_told_once_before_it_is_edited() {
     let told = before_edit(&env, "second", "e5", "web/gen/api.ts").unwrap().0;
     assert_eq!(told, "rule:Never edit `gen/` by hand");
     let shown = env.ok(&["show"]);
-    assert!(shown.contains("before editing src/parser.rs"), "{shown}");
+    assert!(shown.contains("of a file    what is known about src/parser.rs"), "{shown}");
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("3 files told of before an edit"), "{stats}");
     let json = env.json(&["stats"]);
@@ -515,7 +515,7 @@ fn after_a_compaction_the_rules_of_the_project_are_told_again() {
     env.set_now(Some("2026-01-22T15:00:00Z"));
     assert_eq!(compact(&env).get("systemMessage"), None, "offered once");
     let shown = env.ok(&["show"]);
-    assert!(shown.contains("rule:4 of CLAUDE.md"), "{shown}");
+    assert!(shown.contains("rule         4 from CLAUDE.md"), "{shown}");
     let explained = env.ok(&["brief", "--source", "compact", "--explain"]);
     assert!(explained.contains("told again after a compaction"), "{explained}");
 }

@@ -218,7 +218,7 @@ mod tests {
             (anchors.files, anchors.symbols),
             (vec!["src/wire.rs".into()], vec!["TokenBucket".into(), "parse_header".into()])
         );
-        assert!(Anchors::of("Make the tests pass and/or fix the README").is_empty());
+        assert!(Anchors::of("Make the tests pass, then fix the README").is_empty());
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub fn codes(rules: &[GuideRule]) -> Vec<String> {
     guides.sort_unstable();
     guides.dedup();
     let count = |guide: &str| rules.iter().filter(|rule| rule.guide == guide).count();
-    guides.into_iter().map(|guide| format!("{RULE}{} of {guide}", count(guide))).collect()
+    guides.into_iter().map(|guide| format!("{RULE}{} from {guide}", count(guide))).collect()
 }
 
 /// The sentences of a guide: of its list items and paragraphs, without headings, tables, comments and code.
@@ -134,6 +134,6 @@ mod tests {
         let rules = restated([("AGENTS.md", many.as_str()), ("CLAUDE.md", many.as_str())].into_iter());
         let all = rules.iter().map(|rule| rule.code.as_str()).collect::<Vec<_>>().join("\n");
         assert!(tokens::estimate(&all) <= TOKENS_MAX && rules.len() > 5, "{all}");
-        assert_eq!(codes(&rules), [format!("rule:{} of AGENTS.md", rules.len())]);
+        assert_eq!(codes(&rules), [format!("rule:{} from AGENTS.md", rules.len())]);
     }
 }

@@ -8,7 +8,7 @@ const CHANGED: &str = " changed ";
 /// Ends the code of a command that was held.
 const UNCOMMITTED: &str = " has not committed";
 /// Begins the code of what was told before an edit.
-const EDIT: &str = "before editing ";
+pub const EDIT: &str = "before editing ";
 /// Comes before the signature of a failure.
 const SIGNATURE: &str = " #";
 
