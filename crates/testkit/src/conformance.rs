@@ -159,7 +159,13 @@ fn large(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     // Many at once, in order, more than one page of any listing.
     let many: Vec<Sealed> = (2..=40).map(|sequence| batch(sequence, &format!("batch {sequence}"))).collect();
     assert!(hub.put_if_absent(&stream, 1, &many).unwrap().iter().all(|put| *put == Put::Stored));
-    assert_eq!(open().after(&stream, 1, 1, 100).unwrap(), many);
+    let mut read = vec![batch(1, "")];
+    while let more = open().after(&stream, 1, read.len() as u64, 100).unwrap()
+        && !more.is_empty()
+    {
+        read.extend(more);
+    }
+    assert_eq!(read[1..], many);
     // A gap ends the answer.
     assert_eq!(hub.put_if_absent(&stream, 1, &[batch(50, "far")]).unwrap(), [Put::Stored]);
     assert_eq!(open().after(&stream, 1, 39, 100).unwrap(), [batch(40, "batch 40")]);

@@ -388,7 +388,7 @@ fn doctor_shows_the_providers_state() {
     assert!(there.0 && there.1.ends_with(": reachable, no summary yet"), "{there:?}");
     assert!(!server.requests()[0].contains(&made_up_key()), "a sign of life is asked for without the key");
     assert!(summarize(&env, &KNOWN[1]).0);
-    assert!(state(Some("ANTHROPIC_API_KEY")).1.ends_with(": reachable, last summary 2026-01-22T13:35:14Z"));
+    assert!(state(Some("ANTHROPIC_API_KEY")).1.ends_with(": reachable, last summary today 13:35"));
     let url = server.url();
     drop(server);
     let gone = state(Some("ANTHROPIC_API_KEY"));
