@@ -158,6 +158,41 @@ fn what_a_command_destroyed_comes_back_and_an_undo_can_be_undone() {
 }
 
 #[test]
+fn whatever_a_command_destroys_comes_back() {
+    let env = stage();
+    on(&env);
+    fs::write(env.project().join("table.csv"), "1,2\n".repeat(20_000)).unwrap();
+    symlink("src/lib.rs", env.project().join("link")).unwrap();
+    let wanted = files(&env.project());
+    for line in [
+        "git checkout -q .",
+        "git checkout -qf HEAD",
+        "git restore .",
+        "git reset -q --hard",
+        "git clean -fdq",
+        "git stash -qu && git stash drop -q",
+        "git rebase -q --autostash HEAD && git checkout -q -- .",
+        "git rm -rqf src",
+        "rm -rf notes.txt src link table.csv",
+        "truncate --size 0 src/lib.rs",
+        "find . -name '*.txt' -delete",
+        "mv src/lib.rs src/main.rs",
+    ] {
+        before(&env, "s1", line);
+        sh(&env, line);
+        assert_ne!(files(&env.project()), wanted, "{line} destroys something");
+        env.ok(&["undo", "--last", "--yes"]);
+        assert_eq!(files(&env.project()), wanted, "{line}");
+    }
+    let write = json!({"tool_name": "Write", "tool_use_id": "w1",
+        "tool_input": {"file_path": env.project().join("table.csv"), "content": ""}});
+    env.hook("s1", "PreToolUse", write);
+    fs::write(env.project().join("table.csv"), "").unwrap();
+    env.ok(&["undo", "--last", "--yes"]);
+    assert_eq!(files(&env.project()), wanted, "a large file that is written anew");
+}
+
+#[test]
 fn nothing_is_kept_until_it_is_switched_on() {
     let env = stage();
     env.start("s1", "startup");
