@@ -163,6 +163,35 @@ fn what_was_typed_while_rejecting_a_tool_use_is_a_prompt() {
     assert_eq!(memories(&env), [APPROVED]);
 }
 
+/// A plan that was accepted by clearing the context, as Claude Code writes it: the tool use is rejected.
+fn cleared_plan(env: &TestEnv) -> String {
+    let own = |kind: &str, at: u32, content: Value| {
+        let line = json!({"type": kind, "message": {"role": kind, "content": [content]}, "isSidechain": false,
+            "sessionId": "s", "uuid": format!("s-{at}"), "timestamp": format!("2026-01-22T13:35:{at}.000Z"),
+            "cwd": env.project(), "entrypoint": "cli"});
+        format!("{line}\n")
+    };
+    let input = json!({"plan": "# The plan\n\n1. Write the schema\n2. Fold the journal\n"});
+    let used = json!({"type": "tool_use", "id": "toolu_2", "name": "ExitPlanMode", "input": input});
+    let refused = "The user doesn't want to proceed with this tool use.";
+    let answered = json!({"type": "tool_result", "tool_use_id": "toolu_2", "is_error": true, "content": refused});
+    own("assistant", 15, used) + &own("user", 16, answered)
+}
+
+#[test]
+fn what_is_written_after_the_end_is_told_to_the_session_that_follows() {
+    let mut env = env();
+    let file = transcript(&env, "s", &[("Plan it", typed())]);
+    start(&env, "s", &file);
+    prompt(&env, "s", "Plan it");
+    end(&env, "s");
+    let written = std::fs::read_to_string(&file).unwrap() + &cleared_plan(&env);
+    std::fs::write(&file, written).unwrap();
+    env.set_now(Some("2026-01-22T13:35:20Z"));
+    let told = env.start("t", "clear");
+    assert!(told.contains("next:Write the schema") && told.contains("next:Fold the journal"), "{told}");
+}
+
 #[test]
 fn a_transcript_without_marks_counts_as_typed() {
     let env = env();

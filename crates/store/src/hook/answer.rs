@@ -194,8 +194,10 @@ fn prepare(
         unreported::record(&mut Recorder::journal(home, clock, store), surroundings, &session)?;
     }
     let recent = Recent::read(store, &pending.located, clock.now)?;
-    let is_changed =
-        recover::recover_project(&mut Recorder::journal(home, clock, store), surroundings, &recent.sessions)?;
+    let mut recorder = Recorder::journal(home, clock, store);
+    let is_completed = recover::complete_just_ended(&mut recorder, surroundings, &recent.sessions)?;
+    let is_changed = recover::recover_project(&mut recorder, surroundings, &recent.sessions)? || is_completed;
+    drop(recorder);
     if is_changed {
         capabilities.iter().for_each(|capability| capability.after_turn(home, clock));
     }

@@ -4,6 +4,7 @@
 //! An ended session is completed too, where its agent's hooks do not report everything.
 
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::transcripts::{self, TranscriptEvent};
@@ -31,6 +32,9 @@ use crate::view::{FactFilter, SessionRow, Store};
 
 /// How many ended sessions are looked at for their last message.
 const SILENT_MAX: usize = 3;
+
+/// How long after its last hook an agent may write the end of a transcript.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
 /// How many crashed sessions are recovered without being asked, the newest first. The next start recovers others.
 const CRASHED_MAX: usize = 20;
@@ -181,20 +185,39 @@ fn needs_transcript(
     Ok(all)
 }
 
-/// Adds the uses of a tool that only the transcript of an ended session reports.
+/// Adds the uses of a tool that only the transcript of an ended session reports. Returns whether there was one.
 pub fn complete_ended(
     recorder: &mut Recorder,
     surroundings: &Surroundings,
     session: &SessionRow,
-) -> Result<(), FoldError> {
-    let Some((agent, kept)) = transcripts_of(session) else { return Ok(()) };
-    let Some(tool) = cerberus_agents::profile(agent).and_then(|profile| profile.unreported_tool) else { return Ok(()) };
-    let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(()) };
+) -> Result<bool, FoldError> {
+    let Some((agent, kept)) = transcripts_of(session) else { return Ok(false) };
+    let Some(tool) = cerberus_agents::profile(agent).and_then(|profile| profile.unreported_tool) else {
+        return Ok(false);
+    };
+    let Some(ending) = ending::ending(surroundings, kept, session) else { return Ok(false) };
     let named = format!("\"name\":\"{tool}\"");
+    let mut actions = Vec::new();
     if memmem::find(&ending.bytes, named.as_bytes()).is_some() {
-        import_ending(recorder, session, &ending, Some(tool), &mut Vec::new())?;
+        import_ending(recorder, session, &ending, Some(tool), &mut actions)?;
     }
-    Ok(())
+    Ok(!actions.is_empty())
+}
+
+/// Adds them again for a session that ended just now: agents write their transcript a little later than they call hooks.
+pub fn complete_just_ended(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    sessions: &[SessionRow],
+) -> Result<bool, FoldError> {
+    let now = recorder.clock.now;
+    let is_fresh = |session: &&SessionRow| {
+        session.state.status == SessionStatus::Ended && now.since(session.last_activity) <= WRITTEN_WITHIN
+    };
+    match sessions.iter().rev().find(is_fresh) {
+        Some(session) => complete_ended(recorder, surroundings, session),
+        None => Ok(false),
+    }
 }
 
 /// Adds what the hooks of a session did not report.
