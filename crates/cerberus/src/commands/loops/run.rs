@@ -173,7 +173,7 @@ pub struct LoopRunArgs {
     #[arg(long, value_name = "N", help_heading = "When to stop")]
     max_tokens: Option<u64>,
 
-    /// Maximum cost of all contexts together; only for an agent that reports its cost
+    /// Maximum cost of all contexts together; where the agent reports none, by its tokens and the list of prices
     #[arg(long, value_name = "USD", help_heading = "When to stop")]
     max_cost_usd: Option<f64>,
 
