@@ -26,6 +26,7 @@ mod peers;
 mod programs;
 mod quotes;
 mod rank;
+mod reader;
 mod said;
 mod scale;
 mod scratch;
@@ -45,6 +46,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use measure::say;
 use programs::{Programs, Sizes};
+use reader::ReaderOptions;
 
 const HELP: &str = "\
 Measures Cerberus against baselines of the same run.
@@ -83,6 +85,8 @@ Benchmarks:
   told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
+  reader    what a model knows that read a brief, nothing, or something else of the same length (--data with gold.jsonl,
+            --endpoint URL; --model NAME; --gold FILE; --answers FILE keeps answers; --peer DIR: texts of another program)
   peers     other programs with hooks beside ours: time, processes left, tokens told (installs them from npm; --data DIR
             keeps them)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
@@ -93,8 +97,9 @@ Benchmarks:
 Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
-  --answers PATH  what a model quoted, for `said`
+  --answers PATH  what a model quoted, for `said`; where answers are kept, for `reader`
   --sessions PATH a folder of transcripts, for `secrets`
+  --endpoint URL, --model NAME, --gold FILE, --peer DIR   for `reader`
   --seed NUMBER   another set of generated attacks, for `secrets`; another sample, for `moments`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
@@ -139,7 +144,7 @@ struct Arguments {
     binary: Option<PathBuf>,
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
-    answers: Option<PathBuf>,
+    reader: ReaderOptions,
     sessions: Option<PathBuf>,
     seed: u64,
     sizes: Sizes,
@@ -165,7 +170,7 @@ fn run() -> Result<()> {
         }
     };
     let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| wanted == *name || wanted == "all").collect();
-    if chosen.is_empty() && wanted != "peers" {
+    if chosen.is_empty() && !["peers", "reader"].contains(&wanted) {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
     // These measure only what is linked into this program.
@@ -173,7 +178,7 @@ fn run() -> Result<()> {
         return pairs::run(arguments.data.as_deref());
     }
     if wanted == "said" {
-        return said::run(arguments.data.as_deref(), arguments.answers.as_deref());
+        return said::run(arguments.data.as_deref(), arguments.reader.answers.as_deref());
     }
     if wanted == "checks" {
         return checks::run(arguments.data.as_deref());
@@ -189,6 +194,10 @@ fn run() -> Result<()> {
         return peers::run(&programs::cerberus(arguments.binary)?, arguments.data.as_deref());
     }
     let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data, arguments.sizes)?;
+    // Nor is this: it asks a model for hours.
+    if wanted == "reader" {
+        return reader::run(&programs, &arguments.reader);
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     say(&format!("{cores} cores; {}", scratch::where_it_is()?))?;
     for (name, benchmark) in chosen {
@@ -209,7 +218,11 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--floor" => arguments.floor = Some(path()?),
             "--large" => arguments.sizes = Sizes::Large,
             "--data" => arguments.data = Some(path()?),
-            "--answers" => arguments.answers = Some(path()?),
+            "--answers" => arguments.reader.answers = Some(path()?),
+            "--gold" => arguments.reader.gold = Some(path()?),
+            "--peer" => arguments.reader.peer = Some(path()?),
+            "--endpoint" => arguments.reader.endpoint = Some(path()?.to_string_lossy().into_owned()),
+            "--model" => arguments.reader.model = Some(path()?.to_string_lossy().into_owned()),
             "--sessions" => arguments.sessions = Some(path()?),
             "--seed" => {
                 let seed = path()?;

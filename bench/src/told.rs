@@ -88,7 +88,7 @@ impl Lines {
 }
 
 /// A copy of the program with the weights that were fitted without this person.
-fn left_out(programs: &Programs, scratch: &Scratch, moments: &[Moment], person: &str) -> Result<Programs> {
+pub fn left_out(programs: &Programs, scratch: &Scratch, moments: &[Moment], person: &str) -> Result<Programs> {
     let program = std::fs::read(&programs.cerberus)?;
     let bytes =
         |weights: &SentenceFeatures| weights.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>();
@@ -115,33 +115,57 @@ fn briefs<'a>(
     program: &Programs,
     scratch: &Scratch,
 ) -> Result<Vec<(&'a Gold, Vec<String>)>> {
+    let mut told = Vec::new();
+    let boundaries: Vec<&str> = gold.iter().map(|gold| gold.boundary.as_str()).collect();
+    at_boundaries(data, chain, &boundaries, program, scratch, |number, replay, rows| {
+        let mut texts = Vec::new();
+        for budget in BUDGETS {
+            let limit = budget.map_or(Vec::new(), |budget| vec!["--budget", budget]);
+            let args = [vec!["brief", "--now", &rows.next.start], limit].concat();
+            let brief: Value = scratch.json(program, &replay.home, &args)?;
+            texts.push(brief["text"].as_str().unwrap_or_default().to_string());
+        }
+        told.push((gold[number], texts));
+        Ok(())
+    })?;
+    Ok(told)
+}
+
+/// The sessions around a moment.
+pub struct Around<'a> {
+    pub past: &'a [Row],
+    pub next: &'a Row,
+}
+
+/// Replays one chain up to each of these boundaries, and visits them with their number in the list.
+pub fn at_boundaries(
+    data: &Path,
+    chain: &str,
+    boundaries: &[&str],
+    program: &Programs,
+    scratch: &Scratch,
+    mut visit: impl FnMut(usize, &Replay, Around) -> Result<()>,
+) -> Result<()> {
     let mut rows: Vec<Row> = lines(&data.join("sessions.jsonl"))?;
     rows.retain(|row| row.chain == chain);
     rows.sort_by(|a, b| a.start.cmp(&b.start));
     let commits: Vec<Commit> = lines(&data.join(chain).join("gitlog.jsonl"))?;
     let mut replay = Replay::new(program, scratch, commits)?;
-    let mut told = Vec::new();
+    let mut visited = 0;
     for (number, row) in rows.iter().enumerate() {
         let name = format!("{chain}-{number:03}");
-        if let Some(gold) = gold.iter().find(|gold| gold.boundary == name) {
-            replay.check_out(&row.start)?;
-            let mut texts = Vec::new();
-            for budget in BUDGETS {
-                let limit = budget.map_or(Vec::new(), |budget| vec!["--budget", budget]);
-                let args = [vec!["brief", "--now", &row.start], limit].concat();
-                let brief: Value = scratch.json(program, &replay.home, &args)?;
-                texts.push(brief["text"].as_str().unwrap_or_default().to_string());
-            }
-            told.push((*gold, texts));
+        replay.check_out(&row.start)?;
+        if let Some(wanted) = boundaries.iter().position(|boundary| *boundary == name) {
+            visit(wanted, &replay, Around { past: &rows[..number], next: row })?;
+            visited += 1;
         }
-        if told.len() == gold.len() {
+        if visited == boundaries.len() {
             break;
         }
         let path = data.join(&row.file);
-        replay.check_out(&row.start)?;
         replay.learn(&path, &Session::read(&path)?)?;
     }
-    Ok(told)
+    Ok(())
 }
 
 /// An item must be spoken of in one sentence. A sign inside a word does not end one.
