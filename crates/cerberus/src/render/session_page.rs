@@ -235,7 +235,7 @@ impl<'a> GlanceWriter<'a> {
         self.lines.push(Line::new());
     }
 
-    pub fn page(&mut self, page: &Page) {
+    pub fn page(&mut self, page: &Page, cost: Option<&str>) {
         let asked: Vec<String> = page.asked.iter().map(|said| said.text.clone()).collect();
         self.texts("asked", &asked, 2);
         self.texts("done", &page.done, GLANCE_ITEMS_MAX);
@@ -243,6 +243,7 @@ impl<'a> GlanceWriter<'a> {
         self.texts("left", &page.left, GLANCE_ITEMS_MAX);
         self.tests(&page.tests);
         self.files(page);
+        cost.filter(|cost| !cost.is_empty()).into_iter().for_each(|cost| self.text("cost", cost));
         let said: Vec<String> = page.said.last().map(|said| said.text.clone()).into_iter().collect();
         self.texts("said", &said, 1);
     }

@@ -26,6 +26,9 @@ use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::passages;
 use crate::render::time::LocalTime;
+use crate::render::usage::session_cost;
+use crate::usage::gather::{self, UsageSources};
+use crate::usage::money::Spent;
 
 /// How many sessions the first frame has.
 const FIRST: usize = 200;
@@ -82,7 +85,21 @@ impl ScreenSource {
             true => self.read(state),
             false => self.read_loops(state),
         });
+        let looked = looked.and_then(|()| self.read_cost(state));
         report(state, looked);
+    }
+
+    /// A transcript may be long, so it is read only when no key was pressed for a while.
+    fn read_cost(&self, state: &mut ScreenState) -> Result<()> {
+        let Some(session) = state.page().filter(|loaded| loaded.cost.is_none()).map(session_of) else { return Ok(()) };
+        let (clock, surroundings) = (&self.context.clock, self.context.agent_surroundings());
+        let sources = UsageSources { home: &self.context.home, store: &self.store, clock, surroundings: &surroundings };
+        let used = gather::sessions(&sources, vec![session], |_, _| {})?;
+        let prices = self.context.config()?.prices;
+        let spent = Spent::of(used.iter().flat_map(|used| &used.calls), &prices);
+        let cost = session_cost(&spent, !prices.is_empty()).unwrap_or_default();
+        state.loaded.iter_mut().for_each(|loaded| loaded.cost = Some(cost.clone()));
+        Ok(())
     }
 
     fn has_changed(&mut self) -> Result<bool> {
@@ -137,7 +154,7 @@ impl ScreenSource {
         if let Some(session) = missing {
             let page = page::page(&self.store, &self.context.clock, session)?;
             let reasons = told::reasons(&self.store, &page)?;
-            state.loaded = Some(LoadedSession { page, reasons, texts: None, turns: None });
+            state.loaded = Some(LoadedSession { page, reasons, texts: None, turns: None, cost: None });
             state.keep_in_range();
         }
         // A brief is made again only where it is shown.

@@ -63,6 +63,8 @@ pub struct LoadedSession {
     pub texts: Option<Vec<ToldText>>,
     /// Its turns whose files are kept; `None` before they were asked for.
     pub turns: Option<Vec<KeptTurn>>,
+    /// What it cost, in words, once its transcript was read; empty if that says nothing.
+    pub cost: Option<String>,
 }
 
 /// What is typed to find a session.

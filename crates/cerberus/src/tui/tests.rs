@@ -113,7 +113,13 @@ fn page_of(listed: ListedSession) -> LoadedSession {
         whole("Never hold a lock across Wait"),
     ];
     let reasons = vec![earlier(FactKind::Blocker, 2), earlier(FactKind::Read, 500), None, None];
-    LoadedSession { page, reasons, texts: Some(texts), turns: None }
+    LoadedSession {
+        page,
+        reasons,
+        texts: Some(texts),
+        turns: None,
+        cost: Some("$1.20 (list prices of 2026-11-16), 3.4 M tokens".to_string()),
+    }
 }
 
 fn proposal(id: &str, words: &str, scope: &str) -> ListedProposal {
@@ -329,6 +335,7 @@ fn every_page_fits_every_size() {
         "│ left    Open a pull",
         "│ tests   ✗✓",
         "│ files   .github/workflows/ci.yml  2 edits",
+        "│ cost    $1.20 (list prices of",
     ];
     shows("home", (120, 40), &pane);
     shows("home", (200, 60), &pane);

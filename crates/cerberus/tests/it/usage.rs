@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use cerberus_record::time::Timestamp;
 use cerberus_testkit::env::{START, TestEnv};
+use cerberus_testkit::process::LIMIT;
+use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -187,6 +189,22 @@ fn cost_is_counted_once_at_the_price_of_each_token() {
     let cost = stats(&env)["cost"].clone();
     assert_eq!((&cost["own_prices"], &cost["all"]["unpriced_tokens"]), (&json!(true), &json!(0)));
     assert!(is_near(&cost["all"]["cost_usd"], 4.0 + CALL_USD / 5.0), "{cost}");
+}
+
+#[test]
+fn the_screen_shows_what_a_session_cost() {
+    let env = env();
+    Lines::new("0000-one", &env.project(), now() - DAY).looks(2).edits("src/a.rs").write(&env);
+    env.ok(&["import", "claude-code"]);
+    let mut command = env.command();
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("TZ", "UTC");
+    let mut terminal = Terminal::spawn_sized(&command, (30, 120)).unwrap();
+    // Three calls.
+    terminal.wait_for_text("cost    $0.92 (list prices of", LIMIT).unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait_for_text("396.0 k tokens", LIMIT).unwrap();
+    terminal.type_keys("q").unwrap();
+    assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(0));
 }
 
 #[test]

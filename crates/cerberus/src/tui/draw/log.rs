@@ -141,7 +141,7 @@ fn beside(state: &ScreenState, screen: &Screen, room: usize) -> Vec<Line> {
         glance.found(&Query::parse(&state.filter.searched), &found.kind, found.at, &found.text);
     }
     if let Some(loaded) = state.page() {
-        glance.page(&loaded.page);
+        glance.page(&loaded.page, loaded.cost.as_deref());
     }
     glance.finish(room)
 }

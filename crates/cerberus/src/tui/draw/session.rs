@@ -16,6 +16,8 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
     let inside = Screen { columns: screen.columns - 2, ..*screen };
     let texts = loaded.texts.as_deref().unwrap_or_default();
     let mut lines = session_page::page(&inside, &state.local, &loaded.page, texts);
+    let cost = loaded.cost.iter().filter(|cost| !cost.is_empty());
+    lines.extend(cost.flat_map(|cost| inside.labelled("cost", cost)));
     let turns = loaded.turns.iter().flatten();
     lines.extend(turns.flat_map(|turn| inside.labelled("turn", &turn.line(&state.local))));
     let visible = room.saturating_sub(rows.len());
