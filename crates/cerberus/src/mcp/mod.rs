@@ -1,41 +1,46 @@
 //! `cerberus mcp`: an MCP server on standard input and output.
 //!
-//! The official SDK implements the protocol in both its forms: sessions that begin with `initialize`, and
-//! self-contained requests. Nothing else is written to standard output, no port is opened, and the server exits when
-//! its input ends. This is the only part of the program with an async runtime. It calls the engine like any command,
-//! one call at a time.
+//! Requests are answered one at a time, in the order in which they come, by the functions that commands call. Nothing
+//! else is written to standard output, no port is opened, and the server exits when its input ends.
+//!
+//! `lines` reads and writes messages, `protocol` decides in which form a request is answered, `server` answers it.
 
+mod lines;
+mod protocol;
 mod server;
-mod stdio;
 mod tools;
 
-use rmcp::ServiceExt;
-use rmcp::service::ServerInitializeError;
+use std::io;
+
+use lines::Lines;
+use serde_json::Value;
 use server::Server;
-use stdio::Requests;
 
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-const REPORT: &str = "start it again; if the problem persists, please report it";
-
 #[cfg(test)]
 pub fn tool_names() -> Vec<String> {
-    tools::all().iter().map(|offer| offer.tool.name.to_string()).collect()
+    tools::all().iter().map(|offer| offer.name.to_string()).collect()
 }
 
-/// Answers until the input ends.
+/// Answers until the input ends, or until nobody reads the answers.
 pub fn serve(context: &Context) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().hint(REPORT)?;
-    let served = runtime.block_on(async {
-        match Server::new(context).serve(Requests::new()).await {
-            Ok(running) => running.waiting().await.map(|_| ()).hint(REPORT),
-            // A client may connect and leave; that is not an error.
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(error).hint(REPORT),
+    let mut server = Server::new(context);
+    let mut lines = Lines::new(io::stdin().lock());
+    while let Some(message) = lines.next().hint("start it again")? {
+        let Some(answer) = protocol::answer(&mut server, message) else { continue };
+        if !write(&answer).hint("start it again")? {
+            break;
         }
-    });
-    // A pending read of standard input cannot be cancelled and must not delay the exit.
-    runtime.shutdown_background();
-    served
+    }
+    Ok(())
+}
+
+/// Whether somebody reads what was written.
+fn write(answer: &Value) -> io::Result<bool> {
+    match lines::write(&mut io::stdout().lock(), answer) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
+    }
 }

@@ -4,14 +4,9 @@
 //! something that does not exist is a protocol error.
 
 use cerberus_record::clean::text::printable;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Resource, ResourceContents, ServerCapabilities, ServerConfig,
-};
-use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value, json};
 
+use super::protocol::{ClientForm, McpServer, RequestError, ServerRequest};
 use super::tools::{self, Offer};
 use crate::commands::brief::BriefArgs;
 use crate::context::Context;
@@ -28,16 +23,21 @@ keeps what the agent itself states. Lines that end in [name of …] or [output o
 pub struct Server {
     context: Context,
     offers: Vec<Offer>,
+    client: ClientForm,
 }
 
 impl Server {
     pub fn new(context: &Context) -> Server {
-        Server { context: context.now_again(), offers: tools::all() }
+        Server { context: context.now_again(), offers: tools::all(), client: ClientForm::default() }
     }
 
-    fn offer(&self, name: &str) -> Result<&Offer, ErrorData> {
-        let unknown = || ErrorData::invalid_params(format!("unknown tool: {name}"), None);
-        self.offers.iter().find(|offer| offer.tool.name == name).ok_or_else(unknown)
+    fn call(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, RequestError> {
+        let unknown = || RequestError::UnknownTool(format!("unknown tool: {name}"));
+        let offer = self.offers.iter().find(|offer| offer.name == name).ok_or_else(unknown)?;
+        let answer = (offer.call)(&self.context.now_again(), arguments);
+        Ok(answer.unwrap_or_else(
+            |failure| json!({"content": [{"type": "text", "text": message(&failure)}], "isError": true}),
+        ))
     }
 
     fn brief(&self) -> crate::failure::Result<String> {
@@ -46,54 +46,34 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("cerberus", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+impl McpServer for Server {
+    fn description(&self) -> (Value, &'static str) {
+        (json!({"name": "cerberus", "version": env!("CARGO_PKG_VERSION")}), INSTRUCTIONS)
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let listed = self.offers.iter().take(tools::LISTED);
-        Ok(ListToolsResult::with_all_items(listed.map(|offer| offer.tool.clone()).collect()))
+    fn client(&mut self) -> &mut ClientForm {
+        &mut self.client
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let offer = self.offer(&request.name)?;
-        let answer = (offer.call)(&self.context.now_again(), request.arguments.unwrap_or_default());
-        Ok(answer.unwrap_or_else(|failure| CallToolResult::error(vec![ContentBlock::text(message(&failure))])).into())
-    }
-
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let brief = Resource::new(BRIEF_URI, "brief")
-            .with_description("What a session that starts now would be told about this project")
-            .with_mime_type("text/plain");
-        Ok(ListResourcesResult::with_all_items(vec![brief]))
-    }
-
-    async fn read_resource(
-        &self,
-        request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        if request.uri != BRIEF_URI {
-            return Err(ErrorData::resource_not_found(format!("unknown resource; the only one is {BRIEF_URI}"), None));
+    fn answer(&self, request: ServerRequest) -> Result<Value, RequestError> {
+        match request {
+            ServerRequest::ListTools => {
+                let listed = self.offers.iter().take(tools::LISTED);
+                Ok(json!({"tools": listed.map(|offer| &offer.listed).collect::<Vec<_>>()}))
+            }
+            ServerRequest::CallTool { name, arguments } => self.call(name, arguments),
+            ServerRequest::ListResources => Ok(json!({"resources": [{
+                "uri": BRIEF_URI, "name": "brief", "mimeType": "text/plain",
+                "description": "What a session that starts now would be told about this project",
+            }]})),
+            ServerRequest::ReadResource(BRIEF_URI) => {
+                let text = self.brief().map_err(|failure| RequestError::Failed(message(&failure)))?;
+                Ok(json!({"contents": [{"uri": BRIEF_URI, "mimeType": "text/plain", "text": text}]}))
+            }
+            ServerRequest::ReadResource(_) => {
+                Err(RequestError::UnknownResource(format!("unknown resource; the only one is {BRIEF_URI}")))
+            }
         }
-        let text = self.brief().map_err(|failure| ErrorData::internal_error(message(&failure), None))?;
-        Ok(ReadResourceResult::new(vec![ResourceContents::text(text, BRIEF_URI)]).into())
     }
 }
 

@@ -1,19 +1,17 @@
 //! `session_context`: the brief.
 
 use cerberus_record::clean::text::Keep;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{ToolEffect, ToolParameters};
 use crate::commands::brief::BriefArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
-/// What earlier sessions of this project left: open work, decisions, rules, files. One code per line.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionContext {
-    /// The current task
     query: Option<String>,
 }
 
@@ -29,8 +27,15 @@ pub struct ContextAnswer {
 
 impl ToolParameters for SessionContext {
     const NAME: &'static str = "session_context";
+    const DESCRIPTION: &'static str =
+        "What earlier sessions of this project left: open work, decisions, rules, files. One code per line.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
+    const REQUIRED: &'static [&'static str] = &[];
     type Answer = ContextAnswer;
+
+    fn properties() -> Value {
+        json!({"query": {"type": "string", "description": "The current task"}})
+    }
 
     fn call(self, context: &Context) -> Result<ContextAnswer> {
         // Limited to the length of a prompt.

@@ -1,28 +1,20 @@
 //! `search`: searches everything kept about sessions, and memories.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::{LIMIT_MAX, ToolEffect, ToolParameters, query_limit};
+use super::{ToolEffect, ToolParameters, limit_schema, query_limit};
 use crate::commands::log::SessionFilter;
 use crate::commands::search::{KINDS, SearchResult, hits};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-/// Search past sessions and memories: what was asked, answered, decided, left open, changed, run, printed and committed;
-/// best match first.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchEverything {
-    /// "Quoted words" must appear together; a trailing * matches any ending
     query: String,
-    /// Maximum number of results (default 10)
-    #[schemars(range(min = 1, max = LIMIT_MAX))]
     limit: Option<u16>,
-    /// The name of a project, or * for all (default: this one)
     project: Option<String>,
-    /// Only results of this kind: title, prompt, said, decision, blocker, next, done, file, function, command, error,
-    /// output, commit, memory
     kind: Option<String>,
 }
 
@@ -33,8 +25,21 @@ pub struct Results {
 
 impl ToolParameters for SearchEverything {
     const NAME: &'static str = "search";
+    const DESCRIPTION: &'static str = "\
+        Search past sessions and memories: what was asked, answered, decided, left open, changed, run, \
+        printed and committed; best match first.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
+    const REQUIRED: &'static [&'static str] = &["query"];
     type Answer = Results;
+
+    fn properties() -> Value {
+        json!({
+            "query": {"type": "string", "description": "\"Quoted words\" must appear together; a trailing * matches any ending"},
+            "limit": limit_schema(),
+            "project": {"type": "string", "description": "The name of a project, or * for all (default: this one)"},
+            "kind": {"type": "string", "enum": KINDS},
+        })
+    }
 
     fn call(self, context: &Context) -> Result<Results> {
         let limit = query_limit(&self.query, self.limit)?;

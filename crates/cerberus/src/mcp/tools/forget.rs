@@ -1,7 +1,7 @@
 //! `memory_forget`: deletes memories permanently.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{ToolEffect, ToolParameters};
 use crate::commands::memory::forget::{ForgottenMemories, MemoryForgetArgs};
@@ -10,19 +10,27 @@ use crate::failure::{Hint, Result};
 
 const IDS_MAX: usize = 100;
 
-/// Take back memories that agents proposed and the user has not decided about. Only the user can delete others.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForget {
-    /// Full ids, as returned by memory_learn
-    #[schemars(length(min = 1, max = IDS_MAX))]
     ids: Vec<String>,
 }
 
 impl ToolParameters for MemoryForget {
     const NAME: &'static str = "memory_forget";
+    const DESCRIPTION: &'static str = "\
+        Take back memories that agents proposed and the user has not decided about. Only the user can delete \
+        others.";
     const EFFECT: ToolEffect = ToolEffect::Removes;
+    const REQUIRED: &'static [&'static str] = &["ids"];
     type Answer = ForgottenMemories;
+
+    fn properties() -> Value {
+        json!({"ids": {
+            "type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": IDS_MAX,
+            "description": "Full ids, as returned by memory_learn",
+        }})
+    }
 
     fn call(self, context: &Context) -> Result<ForgottenMemories> {
         if !(1..=IDS_MAX).contains(&self.ids.len()) {

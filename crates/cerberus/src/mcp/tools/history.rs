@@ -1,7 +1,7 @@
 //! `session_history`: recent sessions.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{ToolEffect, ToolParameters};
 use crate::commands::memory::history::{self, PastSession};
@@ -11,12 +11,9 @@ use crate::failure::{Hint, Result};
 const DAYS: u32 = 7;
 const DAYS_MAX: u32 = 365;
 
-/// Recent sessions of this project, newest first.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryParameters {
-    /// How many days to go back (default 7)
-    #[schemars(range(min = 1, max = DAYS_MAX))]
     days: Option<u32>,
 }
 
@@ -27,8 +24,17 @@ pub struct SessionResults {
 
 impl ToolParameters for HistoryParameters {
     const NAME: &'static str = "session_history";
+    const DESCRIPTION: &'static str = "Recent sessions of this project, newest first.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
+    const REQUIRED: &'static [&'static str] = &[];
     type Answer = SessionResults;
+
+    fn properties() -> Value {
+        json!({"days": {
+            "type": "integer", "minimum": 1, "maximum": DAYS_MAX,
+            "description": "How many days to go back (default 7)",
+        }})
+    }
 
     fn call(self, context: &Context) -> Result<SessionResults> {
         let days = self.days.unwrap_or(DAYS);

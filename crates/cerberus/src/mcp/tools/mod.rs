@@ -1,4 +1,4 @@
-//! The tools, one file each. A tool is a struct of its arguments; its doc comment is its description.
+//! The tools, one file each. A tool is a struct of its arguments, with the schema that clients see beside it.
 //!
 //! Each tool calls the same function as the corresponding command. There are few tools with small schemas, because they
 //! take up context in every connected agent.
@@ -13,13 +13,9 @@ mod said;
 mod search;
 
 use cerberus_record::clean::text::printable;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
-use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::commands::memory::ScopeArgument;
 use crate::context::Context;
@@ -32,10 +28,15 @@ enum ToolEffect {
     Removes,
 }
 
-trait ToolParameters: DeserializeOwned + JsonSchema {
+trait ToolParameters: DeserializeOwned {
     const NAME: &'static str;
+    const DESCRIPTION: &'static str;
     const EFFECT: ToolEffect;
+    const REQUIRED: &'static [&'static str];
     type Answer: Serialize;
+
+    /// The schema of each argument. Each has one type: not every model supports more.
+    fn properties() -> Value;
 
     fn call(self, context: &Context) -> Result<Self::Answer>;
 
@@ -47,8 +48,9 @@ trait ToolParameters: DeserializeOwned + JsonSchema {
 
 /// A tool as it is listed to clients, and the function that runs it.
 pub struct Offer {
-    pub tool: Tool,
-    pub call: fn(&Context, JsonObject) -> Result<CallToolResult>,
+    pub name: &'static str,
+    pub listed: Value,
+    pub call: fn(&Context, Map<String, Value>) -> Result<Value>,
 }
 
 /// The first of [`all`] are listed. The others are answered too; agents that know them may call them.
@@ -69,25 +71,32 @@ pub fn all() -> Vec<Offer> {
 }
 
 fn offer<A: ToolParameters>() -> Offer {
-    let (description, input) = schema::<A>(without_null);
-    let hints = ToolAnnotations::new()
-        .read_only(matches!(A::EFFECT, ToolEffect::Reads))
-        .destructive(matches!(A::EFFECT, ToolEffect::Removes))
-        .open_world(false);
-    let tool = Tool::new(A::NAME, description, input).with_annotations(hints);
-    Offer { tool, call: call::<A> }
+    let mut schema = json!({"type": "object", "properties": A::properties(), "additionalProperties": false});
+    if !A::REQUIRED.is_empty() {
+        schema["required"] = json!(A::REQUIRED);
+    }
+    let listed = json!({
+        "name": A::NAME,
+        "description": A::DESCRIPTION,
+        "inputSchema": schema,
+        "annotations": {
+            "readOnlyHint": matches!(A::EFFECT, ToolEffect::Reads),
+            "destructiveHint": matches!(A::EFFECT, ToolEffect::Removes),
+            "openWorldHint": false,
+        },
+    });
+    Offer { name: A::NAME, listed, call: call::<A> }
 }
 
-fn call<A: ToolParameters>(context: &Context, arguments: JsonObject) -> Result<CallToolResult> {
+fn call<A: ToolParameters>(context: &Context, arguments: Map<String, Value>) -> Result<Value> {
     let parsed = serde_json::from_value::<A>(Value::Object(arguments));
     let parsed = parsed.hint(format!("call {} again with arguments that match its input schema", A::NAME))?;
     if matches!(A::EFFECT, ToolEffect::Adds) {
         context.may_agent_store()?;
     }
     let answer = parsed.call(context)?;
-    let mut result = CallToolResult::structured(harmless(json!(answer)));
-    result.content = vec![ContentBlock::text(printable(&A::text(&answer)))];
-    Ok(result)
+    let content = json!([{"type": "text", "text": printable(&A::text(&answer))}]);
+    Ok(json!({"content": content, "structuredContent": harmless(json!(answer)), "isError": false}))
 }
 
 /// Replaces invisible characters in everything the model reads.
@@ -124,29 +133,53 @@ fn query_limit(query: &str, limit: Option<u16>) -> Result<u16> {
     Ok(limit)
 }
 
-/// The doc comment of a type, and its schema without what clients do not need.
-fn schema<T: JsonSchema>(also: fn(&mut Schema)) -> (String, JsonObject) {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.meta_schema = None;
-        settings.inline_subschemas = true;
-    });
-    let settings = settings.with_transform(RecursiveTransform(without_format)).with_transform(RecursiveTransform(also));
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    schema.remove("title");
-    let description = schema.remove("description").and_then(|text| Some(text.as_str()?.replace('\n', " ")));
-    (description.unwrap_or_default(), schema.as_object().cloned().unwrap_or_default())
+fn limit_schema() -> Value {
+    json!({
+        "type": "integer", "minimum": 1, "maximum": LIMIT_MAX,
+        "description": format!("Maximum number of results (default {LIMIT})"),
+    })
 }
 
-/// Formats such as `uint16` are specific to Rust; strict clients reject them.
-fn without_format(schema: &mut Schema) {
-    schema.remove("format");
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// An optional argument does not need to accept `null`; not every model supports schemas with two types.
-fn without_null(schema: &mut Schema) {
-    if let Some(types) = schema.get_mut("type")
-        && let Some([first, _]) = types.as_array().map(Vec::as_slice)
-    {
-        *types = first.clone();
+    /// A value that fits the schema of an argument.
+    fn fitting(schema: &Value) -> Value {
+        match schema["type"].as_str().unwrap() {
+            "integer" => schema["minimum"].clone(),
+            "boolean" => json!(true),
+            "array" => json!([fitting(&schema["items"])]),
+            _ => schema["enum"].get(0).cloned().unwrap_or(json!("text")),
+        }
+    }
+
+    fn agrees<A: ToolParameters>() {
+        let properties = A::properties();
+        let all: Map<String, Value> =
+            properties.as_object().unwrap().iter().map(|(name, schema)| (name.clone(), fitting(schema))).collect();
+        let parse = |arguments: &Map<String, Value>| serde_json::from_value::<A>(Value::Object(arguments.clone()));
+        assert!(parse(&all).is_ok(), "{} takes what its schema names", A::NAME);
+        for name in all.keys() {
+            let mut fewer = all.clone();
+            fewer.remove(name);
+            assert_eq!(parse(&fewer).is_err(), A::REQUIRED.contains(&name.as_str()), "{} {name}", A::NAME);
+            let mut wrong = all.clone();
+            wrong.insert(name.clone(), json!({}));
+            let error = parse(&wrong).err().expect(name).to_string();
+            assert!(!error.contains("unknown field"), "{} has no {name}: {error}", A::NAME);
+        }
+    }
+
+    #[test]
+    fn a_tool_takes_what_its_schema_says() {
+        agrees::<context::SessionContext>();
+        agrees::<record::SessionRecord>();
+        agrees::<said::UserSaid>();
+        agrees::<history::HistoryParameters>();
+        agrees::<everything::SearchEverything>();
+        agrees::<learn::MemoryLearn>();
+        agrees::<search::MemorySearch>();
+        agrees::<forget::MemoryForget>();
     }
 }

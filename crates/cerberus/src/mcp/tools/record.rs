@@ -2,32 +2,40 @@
 
 use cerberus_record::event::Severity;
 use cerberus_record::fact::FactKind;
-use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{ToolEffect, ToolParameters};
 use crate::commands::record::{self, KINDS, RecordArgs, RecordedFact};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
-/// Record a fact of your own for later sessions. It is marked as the agent's.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRecord {
-    #[schemars(extend("enum" = KINDS.map(FactKind::word)))]
     kind: String,
     text: String,
     why: Option<String>,
-    #[schemars(extend("enum" = Severity::ALL.map(Severity::word)))]
     severity: Option<String>,
-    /// Mark open items with this text as resolved
     resolve: Option<bool>,
 }
 
 impl ToolParameters for SessionRecord {
     const NAME: &'static str = "session_record";
+    const DESCRIPTION: &'static str = "Record a fact of your own for later sessions. It is marked as the agent's.";
     const EFFECT: ToolEffect = ToolEffect::Adds;
+    const REQUIRED: &'static [&'static str] = &["kind", "text"];
     type Answer = RecordedFact;
+
+    fn properties() -> Value {
+        json!({
+            "kind": {"type": "string", "enum": KINDS.map(FactKind::word)},
+            "text": {"type": "string"},
+            "why": {"type": "string"},
+            "severity": {"type": "string", "enum": Severity::ALL.map(Severity::word)},
+            "resolve": {"type": "boolean", "description": "Mark open items with this text as resolved"},
+        })
+    }
 
     fn call(self, context: &Context) -> Result<RecordedFact> {
         let kind =

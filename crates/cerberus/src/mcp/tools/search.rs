@@ -1,25 +1,19 @@
 //! `memory_search`: searches memories.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::{LIMIT_MAX, ToolEffect, ToolParameters, query_limit, scope};
+use super::{ToolEffect, ToolParameters, limit_schema, query_limit, scope};
 use crate::commands::memory::search::{FoundMemory, MemorySearchArgs};
 use crate::context::Context;
 use crate::failure::Result;
 
-/// Search remembered rules, preferences and notes by words, parts of names or paths; best match first.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySearch {
-    /// "Quoted words" must appear together; a trailing * matches any ending
     query: String,
-    /// Maximum number of results (default 10)
-    #[schemars(range(min = 1, max = LIMIT_MAX))]
     limit: Option<u16>,
-    /// Only memories of this scope: universal, project (this one), project:NAME, language:NAME
     scope: Option<String>,
-    /// Only memories of this category
     category: Option<String>,
 }
 
@@ -30,8 +24,23 @@ pub struct MemoryResults {
 
 impl ToolParameters for MemorySearch {
     const NAME: &'static str = "memory_search";
+    const DESCRIPTION: &'static str =
+        "Search remembered rules, preferences and notes by words, parts of names or paths; best match first.";
     const EFFECT: ToolEffect = ToolEffect::Reads;
+    const REQUIRED: &'static [&'static str] = &["query"];
     type Answer = MemoryResults;
+
+    fn properties() -> Value {
+        json!({
+            "query": {"type": "string", "description": "\"Quoted words\" must appear together; a trailing * matches any ending"},
+            "limit": limit_schema(),
+            "scope": {
+                "type": "string",
+                "description": "Only memories of this scope: universal, project (this one), project:NAME, language:NAME",
+            },
+            "category": {"type": "string", "description": "Only memories of this category"},
+        })
+    }
 
     fn call(self, context: &Context) -> Result<MemoryResults> {
         let limit = query_limit(&self.query, self.limit)?;
