@@ -6,9 +6,10 @@
 use cerberus_record::id::Agent;
 use serde_json::Value;
 
-use super::claude_code::payload::ClaudePromptMarks;
-use super::{ALL, profile};
+use super::profile;
 use crate::action::{Action, WrittenFile};
+use crate::host::ClaudePromptMarks;
+pub use crate::host::{AskingTime, HookRefusal};
 
 /// A tool use that has not happened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +95,7 @@ fn sender(agent: Agent, value: &Value) -> Agent {
         has_time: has("timestamp"),
         has_conversation: has("conversation_id") || has("cursor_version"),
     };
-    let found = ALL.iter().find(|other| (other.is_sender)(&marks));
-    found.map_or(agent, |found| found.agent)
+    super::sender(&marks).map_or(agent, |found| found.agent)
 }
 
 /// The first of these fields that is a text.
@@ -159,25 +159,6 @@ fn patched(patch: &str) -> Vec<WrittenFile> {
         }
     }
     files
-}
-
-/// How an answer before a tool use, or at the end of a turn, is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookRefusal {
-    Deny,
-    /// The host asks its user.
-    Ask,
-    /// The turn goes on.
-    GoOn,
-}
-
-/// When a host can ask its user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskingTime {
-    Never,
-    Always,
-    /// Only if this environment variable has this value.
-    If(&'static str, &'static str),
 }
 
 /// Whether this agent can ask its user now. `variable` reads the environment.

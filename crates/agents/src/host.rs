@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::before::HookRefusal;
-
 /// How much of a hook's reply the host passes to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyLimits {
@@ -61,4 +59,33 @@ pub(super) fn refusal(refusal: HookRefusal, reason: &str) -> Value {
     };
     json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision,
         "permissionDecisionReason": reason}})
+}
+
+/// How an answer before a tool use, or at the end of a turn, is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookRefusal {
+    Deny,
+    /// The host asks its user.
+    Ask,
+    /// The turn goes on.
+    GoOn,
+}
+
+/// When a host can ask its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskingTime {
+    Never,
+    Always,
+    /// Only if this environment variable has this value.
+    If(&'static str, &'static str),
+}
+
+/// The fields that reveal which host sent a payload in this format.
+pub(crate) struct ClaudePromptMarks<'a> {
+    pub transcript_name: Option<&'a str>,
+    /// The folder that it is in.
+    pub transcript_folder: Option<&'a str>,
+    pub has_turn: bool,
+    pub has_time: bool,
+    pub has_conversation: bool,
 }

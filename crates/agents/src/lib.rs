@@ -15,6 +15,7 @@ pub mod copilot;
 pub mod cursor;
 pub mod gemini;
 pub mod headless;
+mod hook_event;
 pub mod host;
 pub mod install;
 mod key;
@@ -23,6 +24,7 @@ pub mod meter;
 pub mod model_calls;
 pub mod opencode;
 mod patch;
+mod profile;
 pub mod qwen_code;
 #[cfg(test)]
 mod recorded;
@@ -32,28 +34,14 @@ pub mod stream;
 mod tool;
 pub mod transcripts;
 
-use std::borrow::Cow;
-
 use cerberus_record::clean::Cleaner;
-use cerberus_record::clean::text::Clean;
-use cerberus_record::event::Event;
 use cerberus_record::id::Agent;
-use cerberus_record::source::MemorySource;
-use serde_json::Value;
 
-use self::before::{AskingTime, HookRefusal};
-use self::claude_code::payload::ClaudePromptMarks;
-use self::headless::Headless;
-use self::host::{Occasion, ReplyLimits};
-use self::status::{AgentStatus, ReadStatus};
+use self::host::{ClaudePromptMarks, Occasion};
+use self::status::AgentStatus;
 use self::stream::StreamEvent;
-use self::transcripts::Transcript;
-
-/// Parses a line of a transcript for what it says about the size of the context.
-pub type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
-
-/// Says whether a program runs a session, by the environment of its hook.
-type IsHeadless = fn(session: &str, variable: &dyn Fn(&str) -> Option<String>) -> bool;
+pub use hook_event::{HookEvent, PayloadError, SubagentStart};
+pub use profile::{Profile, ReadContext};
 
 /// All supported agents, in display order.
 pub static ALL: [&Profile; 8] = [
@@ -66,103 +54,6 @@ pub static ALL: [&Profile; 8] = [
     &qwen_code::PROFILE,
     &cline::PROFILE,
 ];
-
-/// Everything we know about one agent.
-#[derive(Debug)]
-pub struct Profile {
-    pub agent: Agent,
-    /// The display name.
-    pub title: &'static str,
-    /// The name of the executable on PATH.
-    pub program: &'static str,
-    /// The arguments that continue a session on a terminal; `{}` is its id.
-    resume: &'static [&'static str],
-    /// The arguments that begin a session on a terminal with a prompt, which is `{}`.
-    begin: &'static [&'static str],
-    /// Parses a hook payload. Returns `None` for events we do not capture.
-    parse: for<'a> fn(&'a Cleaner, &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError>,
-    /// Whether this agent sent a payload that arrived through another agent's hook.
-    is_sender: fn(&ClaudePromptMarks) -> bool,
-    /// Parses the agent's own transcript, if it writes one.
-    transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
-    /// What a line of the transcript contains if it says who sent a prompt; empty if no line says that.
-    pub prompt_lines: &'static [&'static str],
-    /// Whether the hook's environment says that a program runs the session with this id.
-    is_headless: IsHeadless,
-    /// The hook output that passes the context to the model; `None` if the host accepts no context.
-    reply: fn(Occasion, context: &str) -> Option<Value>,
-    /// The hook output that refuses a tool use or the end of a turn; `None` if the host cannot be told so.
-    refuse: fn(HookRefusal, reason: &str) -> Option<Value>,
-    /// When the host can ask its user about a tool use.
-    asking: AskingTime,
-    pub limits: ReplyLimits,
-    /// Whether a reply may have a `systemMessage`, which the host shows to its user.
-    pub shows_notice: bool,
-    /// Which reply carries the brief of a session: the one to its start, or the one to its first prompt.
-    pub brief_occasion: Occasion,
-    /// Whether the end of a turn is reported with the agent's last message. Otherwise only the transcript has it.
-    pub reports_words: bool,
-    /// Whether a report of a command names the files that it changed.
-    pub reports_shell_edits: bool,
-    /// Whether a resumed session has lost what hooks told it before, so that it is told everything again.
-    pub forgets_when_resumed: bool,
-    /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
-    /// sent to two hooks has the same key in both.
-    pub has_exact_starts: bool,
-    /// A tool that the hooks do not always report, but the transcript does. Its uses are added at a session's end.
-    pub unreported_tool: Option<&'static str>,
-    /// Environment variables by which the agent detects that it runs inside itself, and refuses to.
-    pub nesting_variables: &'static [&'static str],
-    /// Whether it runs plugins in a process of their own, so that our hook is not called by the agent itself but by a child
-    /// of it.
-    pub has_plugin_process: bool,
-    /// Environment variables that the agent sets for the commands it runs, and nobody else does.
-    pub command_variables: &'static [&'static str],
-    /// What a line of its transcript says about the size of the context, if transcripts say that.
-    context: Option<ReadContext>,
-    /// Parses what the agent passes to the command of a status line, if it has one.
-    status: Option<ReadStatus>,
-    /// How a loop runs the agent, if it supports that.
-    pub headless: Option<&'static Headless>,
-}
-
-impl Profile {
-    /// An agent of which nothing is known. What a profile does not say is as here.
-    const DEFAULT: Profile = Profile {
-        agent: Agent::MANUAL,
-        title: "",
-        program: "",
-        resume: &[],
-        begin: &["{}"],
-        parse: |_, _| Ok(None),
-        is_sender: |_| false,
-        transcript: None,
-        prompt_lines: &[],
-        is_headless: |_, _| false,
-        reply: |_, _| None,
-        refuse: |_, _| None,
-        asking: AskingTime::Never,
-        limits: ReplyLimits::NONE,
-        shows_notice: false,
-        brief_occasion: Occasion::Start,
-        reports_words: true,
-        reports_shell_edits: false,
-        forgets_when_resumed: false,
-        has_exact_starts: false,
-        unreported_tool: None,
-        nesting_variables: &[],
-        has_plugin_process: false,
-        command_variables: &[],
-        context: None,
-        status: None,
-        headless: None,
-    };
-
-    fn command(&self, arguments: &[&str], value: &str) -> Vec<String> {
-        let arguments = arguments.iter().map(|argument| argument.replace("{}", value));
-        std::iter::once(self.program.to_string()).chain(arguments).collect()
-    }
-}
 
 /// The profile of `agent`; `None` for an agent of a newer version, or one that is not a program.
 pub fn profile(agent: Agent) -> Option<&'static Profile> {
@@ -232,34 +123,21 @@ pub fn command_variables() -> impl Iterator<Item = &'static str> {
     ALL.iter().flat_map(|profile| profile.command_variables.iter().copied())
 }
 
-/// The event that one hook payload reports.
-#[derive(Debug, PartialEq)]
-pub struct HookEvent<'a> {
-    /// The agent that sent it; not always the agent whose hook received it.
-    pub agent: Agent,
-    pub session: Clean<'a>,
-    /// As the agent says it, to find the project. What is stored of it is cleaned then.
-    pub cwd: Cow<'a, str>,
-    pub key: Clean<'a>,
-    pub event: Event<'a>,
-    /// Where a prompt is from, if the payload says that nobody typed it.
-    pub untyped: Option<MemorySource>,
-}
-
-/// A subagent that starts, and the session that it belongs to.
-#[derive(Debug)]
-pub struct SubagentStart<'a> {
-    pub session: Cow<'a, str>,
-    pub cwd: Cow<'a, str>,
-}
-
 /// Reads whether a payload that is not captured says that a subagent starts. Only one agent's subagents can be told anything.
 pub fn subagent(agent: Agent, payload: &[u8]) -> Option<SubagentStart<'_>> {
-    (agent == claude_code::AGENT).then(|| claude_code::payload::subagent(payload))?
+    (agent == claude_code::AGENT).then(|| claude_code::payload::subagent(payload, sender))?
+}
+
+/// The agent that sent a payload through the hook of another one. Some hosts run the hooks of Claude Code.
+fn sender(marks: &ClaudePromptMarks) -> Option<&'static Profile> {
+    ALL.into_iter().find(|other| (other.is_sender)(marks))
 }
 
 /// Parses a payload from `agent`'s hook. Returns `None` for events we do not capture.
 pub fn parse<'a>(cleaner: &'a Cleaner, agent: Agent, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
+    if agent == claude_code::AGENT {
+        return claude_code::payload::parse(cleaner, payload, sender);
+    }
     match profile(agent) {
         Some(profile) => (profile.parse)(cleaner, payload),
         None => Err(PayloadError::NoHooks(agent)),
@@ -288,19 +166,10 @@ pub fn notice(agent: Agent, notice: &str) -> Option<String> {
     Some(serde_json::json!({ "systemMessage": notice }).to_string())
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum PayloadError {
-    #[error("{0} has no hooks")]
-    NoHooks(Agent),
-    #[error("the payload is not JSON: {0}")]
-    NotJson(#[from] serde_json::Error),
-    #[error("the payload has no {0}")]
-    Missing(&'static str),
-}
-
 #[cfg(test)]
 mod tests {
     use cerberus_record::clean::BUILT_IN;
+    use cerberus_record::source::MemorySource;
     use serde_json::{Value, json};
 
     use super::*;

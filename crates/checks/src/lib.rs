@@ -30,12 +30,11 @@ pub use cerberus_record::check::CheckLevel;
 use cerberus_record::clean::glob::Glob;
 use cerberus_record::id::ProjectId;
 use cerberus_record::words;
+pub use pattern::RuleError;
+pub(crate) use pattern::quoted;
 
 use self::pattern::Pattern;
-
-/// Patterns and values in one rule.
-const VALUES_MAX: usize = 16;
-const VALUE_BYTES_MAX: usize = 400;
+use pattern::{VALUE_BYTES_MAX, VALUES_MAX};
 
 /// A rule that is switched on, as the hook reads it.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,31 +95,6 @@ words! {
         Commit = "commit",
         Push = "push",
     }
-}
-
-/// Why options are not a rule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RuleError {
-    #[error("there is no option {0}")]
-    Unknown(String),
-    #[error("{0} needs a value")]
-    NoValue(String),
-    #[error("a rule is one of: --forbid, --prefix, --protect, --branch, --before, --message-…, --text")]
-    NotOne,
-    #[error("{0} does not belong to this kind of rule")]
-    Misplaced(String),
-    #[error("{0:?} is not one simple command")]
-    NotACommand(String),
-    #[error("--before needs at least one --need")]
-    NoNeed,
-    #[error("--only is {0}")]
-    Only(&'static str),
-    #[error("{0:?} is not a number of characters")]
-    NotANumber(String),
-    #[error("a rule has at most {VALUES_MAX} values of {VALUE_BYTES_MAX} bytes each")]
-    TooLong,
-    #[error("{0}")]
-    Glob(String),
 }
 
 /// The word for the end of a turn in `--before stop`.
@@ -213,16 +187,6 @@ impl fmt::Display for Rule {
         let words: Vec<String> = self.words().iter().map(|word| quoted(word)).collect();
         f.write_str(&words.join(" "))
     }
-}
-
-/// A word as it is typed in a shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain =
-        |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '=' | '@' | '+' | ',' | '%');
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Options and their values, of which each is taken once.

@@ -2,9 +2,9 @@
 //!
 //! `git push --force` meets `git -C x push origin main -f`, but not `git push --force-with-lease`.
 
+use cerberus_record::clean::glob::Glob;
 use cerberus_record::shell;
 
-use super::RuleError;
 use super::args::{Args, OptName, base};
 use super::harmless;
 use super::stages::stages;
@@ -203,3 +203,43 @@ fn long_of(program: &str, sub: &str, letter: char) -> Option<&'static str> {
 fn words_joined(words: &[String]) -> String {
     words.iter().map(|word| super::quoted(word)).collect::<Vec<_>>().join(" ")
 }
+
+/// Why options are not a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    #[error("there is no option {0}")]
+    Unknown(String),
+    #[error("{0} needs a value")]
+    NoValue(String),
+    #[error("a rule is one of: --forbid, --prefix, --protect, --branch, --before, --message-…, --text")]
+    NotOne,
+    #[error("{0} does not belong to this kind of rule")]
+    Misplaced(String),
+    #[error("{0:?} is not one simple command")]
+    NotACommand(String),
+    #[error("--before needs at least one --need")]
+    NoNeed,
+    #[error("--only is {0}")]
+    Only(&'static str),
+    #[error("{0:?} is not a number of characters")]
+    NotANumber(String),
+    #[error("a rule has at most {VALUES_MAX} values of {VALUE_BYTES_MAX} bytes each")]
+    TooLong,
+    #[error("{0}")]
+    Glob(String),
+}
+
+/// A word as it is typed in a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain =
+        |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '=' | '@' | '+' | ',' | '%');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Patterns and values in one rule.
+pub(super) const VALUES_MAX: usize = 16;
+
+pub(super) const VALUE_BYTES_MAX: usize = 400;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::check::{CheckChange, CheckDecision, PauseChange};
 use crate::clean::text::Clean;
 use crate::fact::FactKind;
+pub use crate::fact::Severity;
 pub use crate::failure::FailedCommand;
 pub use crate::forgotten::{Forgotten, ForgottenRecord};
 use crate::id::{Agent, ProjectId};
@@ -431,15 +432,4 @@ pub struct Note<'a> {
     /// The user wants teammates to know it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_team: bool,
-}
-
-words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Severity {
-        Low = "low",
-        Medium = "medium",
-        High = "high",
-        Critical = "critical",
-    }
 }

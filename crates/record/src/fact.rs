@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clean::text::{line, name, phrase};
-use crate::event::Severity;
 
 words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -169,6 +168,17 @@ impl ClosingTarget {
 pub enum ClosedAs {
     Done,
     Dropped,
+}
+
+words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Critical = "critical",
+    }
 }
 
 #[cfg(test)]

@@ -6,25 +6,24 @@ pub(super) mod payload;
 mod rewind;
 mod status;
 pub(super) mod stream;
-mod tool;
+pub(super) mod tool;
 pub(super) mod transcript;
 mod typed;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
 
-use super::before::AskingTime;
+use super::Profile;
 use super::headless::{Headless, SessionNaming, StandardInput};
+use super::host::ReplyLimits;
 use super::host::{self, refusal};
-use super::{Profile, ReplyLimits};
-
-pub const AGENT: Agent = Agent::new("claude-code");
+use crate::host::AskingTime;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
     title: "Claude Code",
     program: "claude",
     resume: &["--resume", "{}"],
-    parse: payload::parse,
+    parse: |cleaner, payload| payload::parse(cleaner, payload, |_| None),
     transcript: Some(transcript::read),
     prompt_lines: &["\"user\""],
     is_headless: typed::is_headless,

@@ -4,8 +4,6 @@
 //! host's own hook, with the same agent and the same keys, so an event reported by both counts once. Paths are kept
 //! as the client wrote them; the caller makes them relative to the project.
 
-use std::borrow::Cow;
-
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, Outcome, StartSource, TaskState, ToolUse};
@@ -15,13 +13,16 @@ use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::AGENT;
-use super::tool::{ToolInput, ToolResponse, tool_use};
+use super::tool::{ClaudeHookCall, ToolInput, ToolResponse, tool_use};
 use super::typed;
+use crate::host::ClaudePromptMarks;
 use crate::key::prompt_key;
 use crate::loose::{Flag, List, Object, Text};
+use crate::profile::Profile;
 use crate::tool::task;
 use crate::{HookEvent, PayloadError, SubagentStart};
+
+pub const AGENT: Agent = Agent::new("claude-code");
 
 /// A payload in Claude Code's format. The types of tool inputs and responses differ by host.
 #[derive(Default, Deserialize)]
@@ -77,41 +78,31 @@ impl BackgroundTask<'_> {
     }
 }
 
-/// One tool use, as in the payload.
-pub(crate) struct ClaudeHookCall<'a, Input, Response> {
-    pub tool: Cow<'a, str>,
-    pub input: Input,
-    pub response: Response,
-    pub error: Option<Cow<'a, str>>,
-    pub outcome: Outcome,
-}
-
 /// Parses one payload. Returns `None` for events we do not capture.
-pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
+///
+/// If `sender` knows another agent by the marks, that one's parser reads it.
+pub(crate) fn parse<'a>(
+    cleaner: &'a Cleaner,
+    payload: &'a [u8],
+    sender: impl Fn(&ClaudePromptMarks) -> Option<&'static Profile>,
+) -> Result<Option<HookEvent<'a>>, PayloadError> {
     let fields: ClaudePayload<Object<ToolInput>, Object<ToolResponse>> = serde_json::from_slice(payload)?;
-    match crate::ALL.iter().find(|other| (other.is_sender)(&fields.marks())) {
+    match sender(&fields.marks()) {
         Some(sender) => (sender.parse)(cleaner, payload),
         None => hook_event(cleaner, AGENT, payload, fields, tool_use),
     }
 }
 
 /// The subagent that a payload says has started; `None` if it says something else.
-pub(crate) fn subagent(payload: &[u8]) -> Option<SubagentStart<'_>> {
+pub(crate) fn subagent(
+    payload: &[u8],
+    sender: impl Fn(&ClaudePromptMarks) -> Option<&'static Profile>,
+) -> Option<SubagentStart<'_>> {
     const NAME: &str = "SubagentStart";
     let fields: ClaudePayload<IgnoredAny, IgnoredAny> = serde_json::from_slice(payload).ok()?;
-    let is_ours = !crate::ALL.iter().any(|other| (other.is_sender)(&fields.marks()));
+    let is_ours = sender(&fields.marks()).is_none();
     fields.hook_event_name.0.as_deref().filter(|name| is_ours && *name == NAME)?;
     Some(SubagentStart { session: fields.session_id.0?, cwd: fields.cwd.0? })
-}
-
-/// The fields that reveal which host sent a payload in this format.
-pub(crate) struct ClaudePromptMarks<'a> {
-    pub transcript_name: Option<&'a str>,
-    /// The folder that it is in.
-    pub transcript_folder: Option<&'a str>,
-    pub has_turn: bool,
-    pub has_time: bool,
-    pub has_conversation: bool,
 }
 
 impl<Input, Response> ClaudePayload<'_, Input, Response> {
@@ -231,7 +222,7 @@ mod tests {
 
     fn event_of(name: &str, extra: Value) -> Value {
         let bytes = payload(name, extra);
-        match parse(&BUILT_IN, &bytes).unwrap() {
+        match crate::parse(&BUILT_IN, AGENT, &bytes).unwrap() {
             Some(hook_event) => serde_json::to_value(hook_event.event).unwrap(),
             None => Value::Null,
         }
@@ -388,7 +379,7 @@ mod tests {
 
     #[test]
     fn the_key_is_the_tool_use_or_the_payload_itself() {
-        let key = |bytes: &[u8]| parse(&BUILT_IN, bytes).unwrap().unwrap().key.to_string();
+        let key = |bytes: &[u8]| crate::parse(&BUILT_IN, AGENT, bytes).unwrap().unwrap().key.to_string();
         let tool = payload("PostToolUse", json!({"tool_name": "Bash", "tool_use_id": "toolu_1", "tool_input": {}}));
         assert_eq!(key(&tool), "toolu_1");
         let (a, b) = (payload("Stop", json!({"prompt_id": "1"})), payload("Stop", json!({"prompt_id": "2"})));
@@ -410,12 +401,16 @@ mod tests {
             b"{\"hook_event_name\":\"Stop\",\"session_id\":\"x\",\"cwd\":null}",
             b"{\"hook_event_name\":\"Stop\",\"session_id\":\"\xff\",\"cwd\":\"/x\"}",
         ] {
-            assert!(parse(&BUILT_IN, bad).is_err(), "{}", String::from_utf8_lossy(bad));
+            assert!(crate::parse(&BUILT_IN, AGENT, bad).is_err(), "{}", String::from_utf8_lossy(bad));
         }
         assert!(
-            parse(&BUILT_IN, &payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]})))
-                .unwrap()
-                .is_some()
+            crate::parse(
+                &BUILT_IN,
+                AGENT,
+                &payload("Stop", json!({"session_id": "../../x", "unknown": [1, {"a": null}]}))
+            )
+            .unwrap()
+            .is_some()
         );
     }
 }

@@ -7,7 +7,6 @@ use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Outcome, TaskState, ToolUse};
 use serde::Deserialize;
 
-use super::payload::ClaudeHookCall;
 use crate::loose::{Escaped, Flag, List, Number, Object, Pairs, Text};
 use crate::patch;
 use crate::tool::{self, Todo, Use, task, task_state};
@@ -129,4 +128,13 @@ fn edit<'a>(used: &mut Use<'a>, input: ToolInput<'a>, response: ToolResponse<'a>
     let texts = [input.content, input.new_string, input.new_source];
     let edits = input.edits.0.into_iter().map(|edit| edit.0.new_string);
     tool::edited(used, Text(input.file_path.0.or(input.notebook_path.0)), texts.into_iter().chain(edits), lines);
+}
+
+/// One tool use, as in the payload.
+pub(crate) struct ClaudeHookCall<'a, Input, Response> {
+    pub tool: Cow<'a, str>,
+    pub input: Input,
+    pub response: Response,
+    pub error: Option<Cow<'a, str>>,
+    pub outcome: Outcome,
 }

@@ -15,9 +15,8 @@ use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Deserializer};
 
-use super::payload::ClaudeHookCall;
 use super::rewind::Rewinds;
-use super::tool::{ToolInput, ToolResponse, tool_use};
+use super::tool::{ClaudeHookCall, ToolInput, ToolResponse, tool_use};
 use super::typed::PromptMarks;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, Flag, Object, Text, TextOrList};

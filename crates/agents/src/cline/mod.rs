@@ -4,11 +4,9 @@ pub mod install;
 pub(super) mod payload;
 pub(super) mod transcript;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
 
 use super::{Profile, host};
-
-pub const AGENT: Agent = Agent::new("cline");
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

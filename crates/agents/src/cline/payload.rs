@@ -9,13 +9,15 @@ use std::fmt::Write;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::{Outcome, ToolUse, Touch};
+use cerberus_record::id::Agent;
 use serde::Deserialize;
 
-use super::AGENT;
 use crate::loose::{List, Object, RawJson, Text};
 use crate::opencode::payload::{OpencodeHookMessage, parse_message};
 use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::{HookEvent, PayloadError};
+
+pub const AGENT: Agent = Agent::new("cline");
 
 /// The arguments of `read_files`.
 #[derive(Default, Deserialize)]

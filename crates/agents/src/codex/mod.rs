@@ -9,14 +9,13 @@ mod script;
 pub(super) mod stream;
 pub(super) mod transcript;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
 
-use super::before::HookRefusal;
+use super::Profile;
 use super::headless::Headless;
+use super::host::ReplyLimits;
 use super::host::{self, refusal};
-use super::{Profile, ReplyLimits};
-
-pub const AGENT: Agent = Agent::new("codex");
+use crate::host::HookRefusal;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

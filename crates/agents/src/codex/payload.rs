@@ -7,13 +7,16 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::ToolUse;
+use cerberus_record::id::Agent;
 use serde::Deserialize;
 
-use super::AGENT;
-use crate::claude_code::payload::{ClaudeHookCall, ClaudePayload, hook_event};
+use crate::claude_code::payload::{ClaudePayload, hook_event};
+use crate::claude_code::tool::ClaudeHookCall;
 use crate::loose::{Escaped, List, Object, Text};
 use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
 use crate::{HookEvent, PayloadError, patch};
+
+pub const AGENT: Agent = Agent::new("codex");
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -92,7 +95,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::claude_code::payload as claude_code;
+    use crate::claude_code;
 
     /// A payload with the base fields that the client always sends.
     fn payload(name: &str, extra: Value) -> Vec<u8> {
@@ -224,7 +227,7 @@ mod tests {
             let bytes = payload(name, extra);
             let hook_event = parse(&BUILT_IN, &bytes).unwrap();
             assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
+            assert_eq!(crate::parse(&BUILT_IN, claude_code::AGENT, &bytes).unwrap(), hook_event, "{name}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Call;
 use crate::patch;
+use serde::{Deserialize, Serialize};
 
 pub type Object = Map<String, Value>;
 
@@ -221,4 +221,16 @@ fn collect<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
         }
         _ => {}
     }
+}
+
+/// A call whose answer is awaited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub tool: String,
+    /// The file that it reads or writes. Its answer is the content of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// It names something private. Its answer is not kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_private: bool,
 }

@@ -6,12 +6,13 @@ pub mod purpose;
 pub mod reduce;
 
 use cerberus_record::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use self::forms::{CallForm, Object};
 use self::reduce::NOT_KEPT;
 use crate::transcripts::is_from_client;
+pub use forms::Call;
 
 /// One piece of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,18 +49,6 @@ pub enum PartKind {
     Error,
     /// What the client wrote into the conversation, in the user's name or as the system.
     Note,
-}
-
-/// A call whose answer is awaited.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Call {
-    pub tool: String,
-    /// The file that it reads or writes. Its answer is the content of a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// It names something private. Its answer is not kept.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_private: bool,
 }
 
 /// The parts of a conversation in one line of a transcript.

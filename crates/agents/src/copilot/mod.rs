@@ -5,13 +5,12 @@ pub(super) mod payload;
 pub(super) mod todos;
 pub(super) mod transcript;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
+
 use serde_json::json;
 
-use super::before::{AskingTime, HookRefusal};
 use super::{Profile, host};
-
-pub const AGENT: Agent = Agent::new("copilot");
+use crate::host::{AskingTime, HookRefusal};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

@@ -10,17 +10,19 @@ use std::borrow::Cow;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
-use cerberus_record::id::fnv1a;
+use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{AGENT, todos};
+use super::todos;
 use crate::key::prompt_key_prefix;
 use crate::loose::{Escaped, Object, Text, TextOrList};
 use crate::tool::{self, CommandExit, Use};
 use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
+
+pub const AGENT: Agent = Agent::new("copilot");
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -190,7 +192,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::claude_code::payload as claude_code;
+    use crate::claude_code;
 
     /// The same event as sent to Copilot's own hook and to one installed for Claude Code.
     fn pair(name: &str, own: Value, borrowed: Value) -> (Vec<u8>, Vec<u8>) {
@@ -205,7 +207,8 @@ mod tests {
     /// Both payloads must give the same event.
     fn check(name: &str, own: Value, borrowed: Value, expected: Value) {
         let (first, second) = pair(name, own, borrowed);
-        let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
+        let (first, second) =
+            (parse(&BUILT_IN, &first).unwrap(), crate::parse(&BUILT_IN, claude_code::AGENT, &second).unwrap());
         assert_eq!(first, second, "{name}");
         let event = first.map_or(Value::Null, |hook_event| {
             assert_eq!((hook_event.agent, &*hook_event.session), (AGENT, "cop-1"));

@@ -3,13 +3,13 @@
 pub mod install;
 pub(super) mod payload;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
+
 use serde_json::{Value, json};
 
-use super::before::HookRefusal;
-use super::{Occasion, Profile};
-
-pub const AGENT: Agent = Agent::new("cursor");
+use super::Profile;
+use super::host::Occasion;
+use crate::host::HookRefusal;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

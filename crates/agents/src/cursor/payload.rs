@@ -9,14 +9,15 @@ use std::borrow::Cow;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
-use cerberus_record::id::fnv1a;
+use cerberus_record::id::{Agent, fnv1a};
 use serde::Deserialize;
 
-use super::AGENT;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, Flag, List, Object, Text};
 use crate::tool::{self, CommandExit, Todo, Use};
 use crate::{HookEvent, PayloadError};
+
+pub const AGENT: Agent = Agent::new("cursor");
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -170,7 +171,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::claude_code::payload as claude_code;
+    use crate::claude_code;
 
     /// A payload with the base fields that the documentation describes.
     fn payload(name: &str, extra: Value) -> Vec<u8> {
@@ -252,7 +253,8 @@ mod tests {
             ("afterFileEdit", "Other", json!({"file_path": "a.py", "edits": []}), Value::Null),
         ] {
             let (first, second) = (payload(own, extra.clone()), payload(borrowed, extra));
-            let (first, second) = (parse(&BUILT_IN, &first).unwrap(), claude_code::parse(&BUILT_IN, &second).unwrap());
+            let (first, second) =
+                (parse(&BUILT_IN, &first).unwrap(), crate::parse(&BUILT_IN, claude_code::AGENT, &second).unwrap());
             assert_eq!(first, second, "{own}");
             let event = first.map_or(Value::Null, |hook_event| {
                 assert_eq!(

@@ -5,15 +5,15 @@ pub(super) mod payload;
 pub mod stream;
 pub(super) mod transcript;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
+
 use serde_json::{Value, json};
 
-use super::before::HookRefusal;
+use super::Profile;
 use super::headless::{Headless, SessionNaming};
+use super::host::Occasion;
 use super::host::for_event;
-use super::{Occasion, Profile};
-
-pub const AGENT: Agent = Agent::new("gemini");
+use crate::host::HookRefusal;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

@@ -9,15 +9,16 @@ use std::borrow::Cow;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
-use cerberus_record::id::fnv1a;
+use cerberus_record::id::{Agent, fnv1a};
 use serde::Deserialize;
 
-use super::AGENT;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, List, Object, Pairs, RawJson, Text};
 use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
 use crate::transcripts::use_key;
 use crate::{HookEvent, PayloadError, patch};
+
+pub const AGENT: Agent = Agent::new("gemini");
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -241,7 +242,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::claude_code::payload as claude_code;
+    use crate::claude_code;
 
     /// A payload with the base fields that the client always sends.
     fn payload(name: &str, extra: Value) -> Vec<u8> {
@@ -389,7 +390,7 @@ mod tests {
             let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
             let hook_event = parse(&BUILT_IN, &bytes).unwrap();
             assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
+            assert_eq!(crate::parse(&BUILT_IN, claude_code::AGENT, &bytes).unwrap(), hook_event, "{name}");
         }
     }
 

@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cerberus_os::home::Home;
 
 use super::wiring::{Repair, SettingsChange, WiringError, plan_uninstall};
 use super::*;
-use crate::settings::{InstallTarget, ProgramVersion, strict};
+use crate::settings::{InstallTarget, Part, ProgramVersion, strict};
 
 const COMMAND: &str = "/usr/local/bin/cerberus";
 const TARGET: InstallTarget<'_> = InstallTarget {

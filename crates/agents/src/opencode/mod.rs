@@ -5,14 +5,13 @@ pub(super) mod payload;
 pub(super) mod stream;
 pub(super) mod transcript;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
+
 use serde_json::json;
 
-use super::before::HookRefusal;
 use super::headless::Headless;
 use super::{Profile, host};
-
-pub const AGENT: Agent = Agent::new("opencode");
+use crate::host::HookRefusal;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

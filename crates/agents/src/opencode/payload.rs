@@ -14,11 +14,12 @@ use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 
-use super::AGENT;
 use crate::key::prompt_key;
 use crate::loose::{Escaped, Flag, List, Object, Text};
 use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
 use crate::{HookEvent, PayloadError, patch};
+
+pub const AGENT: Agent = Agent::new("opencode");
 
 /// A message of one of our plugins. The type of tool arguments differs by agent.
 #[derive(Default, Deserialize)]

@@ -4,13 +4,12 @@ pub mod install;
 pub(super) mod payload;
 pub(super) mod transcript;
 
-use cerberus_record::id::Agent;
+pub use payload::AGENT;
 
-use super::before::HookRefusal;
+use super::Profile;
+use super::host::Occasion;
 use super::host::{self, refusal};
-use super::{Occasion, Profile};
-
-pub const AGENT: Agent = Agent::new("qwen-code");
+use crate::host::HookRefusal;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,

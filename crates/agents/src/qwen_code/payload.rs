@@ -8,13 +8,16 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::{Event, FileTouch, Outcome, ToolUse};
+use cerberus_record::id::Agent;
 
-use super::AGENT;
-use crate::claude_code::payload::{ClaudeHookCall, ClaudePayload, hook_event};
+use crate::claude_code::payload::{ClaudePayload, hook_event};
+use crate::claude_code::tool::ClaudeHookCall;
 use crate::gemini::payload::{GeminiHookInput, GeminiHookResponse, key_of_arguments};
 use crate::loose::{Object, Text};
 use crate::tool::{self, CommandExit, Use};
 use crate::{HookEvent, PayloadError, patch};
+
+pub const AGENT: Agent = Agent::new("qwen-code");
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
@@ -88,7 +91,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::claude_code::payload as claude_code;
+    use crate::claude_code;
     use crate::transcripts::use_key;
 
     const TRANSCRIPT: &str = "/home/ann/.qwen/projects/-home-ann-hydra/chats/3df6.jsonl";
@@ -230,7 +233,7 @@ mod tests {
             let bytes = payload(name, json!({"prompt": "go on", "tool_name": "glob", "source": "clear"}));
             let hook_event = parse(&BUILT_IN, &bytes).unwrap();
             assert_eq!(hook_event.as_ref().map(|hook_event| hook_event.agent), Some(AGENT));
-            assert_eq!(claude_code::parse(&BUILT_IN, &bytes).unwrap(), hook_event, "{name}");
+            assert_eq!(crate::parse(&BUILT_IN, claude_code::AGENT, &bytes).unwrap(), hook_event, "{name}");
         }
     }
 

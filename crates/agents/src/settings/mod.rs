@@ -12,6 +12,7 @@
 
 mod diff;
 mod edit;
+mod error;
 pub mod hooks;
 mod json;
 mod program;
@@ -24,24 +25,20 @@ mod toml_server;
 mod trust;
 mod version;
 mod whole;
+mod wired;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 pub use diff::diff;
 pub use edit::Json;
+pub use error::{DEPTH_MAX, EditorPosition, JsonKind, SettingsError, SyntaxProblem, TEXT_MAX_BYTES};
 pub use hooks::HookStyle;
 pub use program::shell_word;
 pub use servers::ServerStyle;
 pub use trust::{trusted_hooks, without_trust};
 pub use version::ProgramVersion;
 pub use whole::WholeFile;
-
-/// The deepest accepted nesting of objects and arrays.
-pub const DEPTH_MAX: usize = 128;
-
-/// The largest accepted text. Real files have a few kilobytes, or a few hundred with histories in them.
-pub const TEXT_MAX_BYTES: usize = 4 * 1024 * 1024;
+pub use wired::{InstallTarget, WiredHook, WiredServer, Wiring};
 
 /// Something we put into a settings file.
 #[derive(Debug, Clone, Copy)]
@@ -96,79 +93,6 @@ pub fn check_events(parts: &[Part]) -> impl Iterator<Item = &'static str> {
         Part::Hooks(style) => style.checks.as_ref().map(|hook| hook.event),
         _ => None,
     })
-}
-
-/// What the installed entries run, and who will read them.
-#[derive(Debug, Clone, Copy)]
-pub struct InstallTarget<'a> {
-    /// An unquoted path to `cerberus`.
-    pub command: &'a str,
-    /// The oldest version of the agent that reads the file. If it is unknown, only what every version accepts is
-    /// written.
-    pub client: Option<ProgramVersion>,
-    /// The data folder that the server is told, because some agents do not pass on their environment.
-    pub home: Option<&'a str>,
-    /// Whether the agent must ask before it uses a tool, for rules of the user or to be told who else is at work.
-    pub checks: bool,
-    /// Whether our MCP server is wanted. Without being wanted it is taken out.
-    pub has_server: bool,
-}
-
-impl<'a> InstallTarget<'a> {
-    /// This program, for a client of unknown version, with the default data folder.
-    pub fn program(command: &'a str) -> InstallTarget<'a> {
-        InstallTarget { command, client: None, home: None, checks: false, has_server: true }
-    }
-}
-
-/// Which of our entries a settings file has.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wiring {
-    /// In file order.
-    pub hooks: Vec<WiredHook>,
-    pub servers: Vec<WiredServer>,
-    /// The program of our status line, if there is one.
-    pub status_line: Option<String>,
-    /// What installing would add: events, `mcp` for the server, `plugin` for a whole file.
-    pub missing: Vec<&'static str>,
-}
-
-/// One of our hooks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WiredHook {
-    pub event: String,
-    /// Set only if someone restricted the hook by hand; ours are written without a matcher.
-    pub matcher: Option<String>,
-    /// The program it runs.
-    pub command: String,
-    /// Written as program and `args`, as earlier versions of Cerberus did. Older clients ignore `args`.
-    pub has_args: bool,
-    /// The client does not know this event.
-    pub is_unknown: bool,
-    /// The index of its entry in the list of the event, and its own index in the entry.
-    pub position: (usize, usize),
-}
-
-/// One of our servers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WiredServer {
-    /// The program it runs.
-    pub command: String,
-    /// The data folder that its entry names.
-    pub home: Option<String>,
-}
-
-impl Wiring {
-    pub fn is_empty(&self) -> bool {
-        self.hooks.is_empty() && self.servers.is_empty() && self.status_line.is_none()
-    }
-
-    /// The distinct programs; more than one means that some are out of date.
-    pub fn commands(&self) -> BTreeSet<&str> {
-        let servers = self.servers.iter().map(|server| server.command.as_str());
-        let others = servers.chain(self.status_line.as_deref());
-        self.hooks.iter().map(|hook| hook.command.as_str()).chain(others).collect()
-    }
 }
 
 /// The text with our parts.
@@ -260,89 +184,4 @@ fn is_origin(parts: &[Part], text: &str, wiring: &Wiring, before: &str) -> bool 
     let has_server = !wiring.servers.is_empty();
     let mut targets = clients.map(|client| InstallTarget { command, client, home, checks, has_server });
     targets.any(|target| install(&as_then, before, &target).is_ok_and(|after| after == text))
-}
-
-/// Why a settings file was left unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
-    #[error("{at}: {problem}")]
-    Syntax { at: EditorPosition, problem: SyntaxProblem },
-    #[error("{at}: nested deeper than {DEPTH_MAX} levels")]
-    TooDeep { at: EditorPosition },
-    #[error("the file has {bytes} bytes, but a settings file may have at most {TEXT_MAX_BYTES}")]
-    TooLarge { bytes: usize },
-    /// Only keys that we follow are checked: which of two `hooks` counts would be a guess.
-    #[error("{at}: the key {key:?} appears twice in one object")]
-    DuplicateKey { at: EditorPosition, key: String },
-    #[error("{at}: {path} should be {expected}, but is {found}")]
-    WrongType { at: EditorPosition, path: String, expected: JsonKind, found: JsonKind },
-    /// A server with our name that runs something else belongs to the user.
-    #[error("{path} already exists and runs something else")]
-    Taken { path: String },
-    /// The change is possible by hand, but not without changing foreign text.
-    #[error("{path} is written in a way that cannot be changed safely; edit it by hand")]
-    Entangled { path: String },
-    #[error("{at}: {problem}")]
-    Toml { at: EditorPosition, problem: String },
-    #[error("the file was not written by Cerberus")]
-    Foreign,
-    /// Under another name it could not be found again or removed.
-    #[error("{command:?} is not a path to a program named cerberus")]
-    NotCerberus { command: String },
-}
-
-/// Why a text is neither JSON nor JSON with comments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SyntaxProblem {
-    #[error("unexpected end of the file")]
-    UnexpectedEnd,
-    #[error("unexpected character {0:?}")]
-    UnexpectedCharacter(char),
-    #[error("this comment is never closed")]
-    UnclosedComment,
-    #[error("this string is never closed")]
-    UnclosedString,
-    #[error("invalid escape in a string")]
-    BadEscape,
-    #[error("line break or control character in a string")]
-    ControlCharacter,
-    #[error("neither a number nor true, false or null")]
-    BadWord,
-}
-
-/// A position as shown in an editor: both counted from 1, columns in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EditorPosition {
-    pub line: usize,
-    pub column: usize,
-}
-
-impl fmt::Display for EditorPosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-/// The type of a JSON value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JsonKind {
-    Null,
-    Bool,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-impl fmt::Display for JsonKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            JsonKind::Null => "null",
-            JsonKind::Bool => "a boolean",
-            JsonKind::Number => "a number",
-            JsonKind::String => "a string",
-            JsonKind::Array => "an array",
-            JsonKind::Object => "an object",
-        })
-    }
 }

@@ -1,6 +1,12 @@
 //! Every kind of transcript, event by event. The fixtures are written by hand in the clients' formats.
 
+use std::collections::HashMap;
+
 use cerberus_record::clean::BUILT_IN;
+use cerberus_record::clean::text::Clean;
+use cerberus_record::event::Event;
+use cerberus_record::source::MemorySource;
+use cerberus_record::time::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -73,7 +73,7 @@ fn imports_of(src: &Path) -> Imports {
 }
 
 /// A file that is compiled for tests only.
-fn is_test(path: &Path) -> bool {
+pub(crate) fn is_test(path: &Path) -> bool {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     let parent = path.parent().unwrap();
     let declared_in = [parent.join("mod.rs"), parent.join("lib.rs"), parent.with_extension("rs")];

@@ -12,6 +12,7 @@ mod browse;
 mod budget;
 mod capture;
 mod checks;
+mod circles;
 mod cli;
 mod clients;
 mod concurrency;

@@ -8,6 +8,7 @@ pub mod before;
 mod denied;
 pub mod file;
 pub mod history;
+mod row;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -19,7 +20,7 @@ use cerberus_os::home::Home;
 use cerberus_record::check::{CheckChange, CheckLevel, CheckVerdict, PauseChange};
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Location};
-use cerberus_record::id::{Agent, MemoryId, ProjectId, fnv1a};
+use cerberus_record::id::{Agent, ProjectId, fnv1a};
 use cerberus_record::memory::{MemoryStatus, Scope};
 use cerberus_record::time::Timestamp;
 use cerberus_store::capability::{Capability, CapabilityError};
@@ -32,6 +33,7 @@ use cerberus_store::view::{self, MemoryRow, RuleRow, Store, StoreError};
 
 use crate::derive::derive;
 use crate::{Check, Rule};
+pub use row::{CheckRow, Idle, Unfit};
 
 /// The checks that bind are written anew before every brief.
 pub struct CheckCapability;
@@ -61,21 +63,6 @@ pub enum CheckError {
     TooMany,
 }
 
-/// Why a memory cannot carry a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    #[error("it is not approved")]
-    NotApproved,
-    #[error("it was approved without asking you")]
-    Automatic,
-    #[error("it was imported")]
-    Imported,
-    #[error("a newer memory replaces it")]
-    Superseded,
-    #[error("its project is not known")]
-    NoProject,
-}
-
 /// Why this memory may not bind anybody: the user did not approve it by hand, or it no longer holds.
 pub fn unfit(row: &MemoryRow) -> Option<Unfit> {
     let memory = &row.memory;
@@ -87,41 +74,6 @@ pub fn unfit(row: &MemoryRow) -> Option<Unfit> {
         () if row.superseded_by.is_some() => Some(Unfit::Superseded),
         () if is_homeless => Some(Unfit::NoProject),
         () => None,
-    }
-}
-
-/// A check with its memory.
-#[derive(Clone, Debug)]
-pub struct CheckRow {
-    pub memory: MemoryRow,
-    pub rule: Rule,
-    pub level: CheckLevel,
-    /// Since when it is as it is.
-    pub at: Timestamp,
-    pub allows_once: bool,
-    /// Why it does not bind, although its level says so.
-    pub idle: Option<Idle>,
-}
-
-/// Why a check does not bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Idle {
-    #[error("it was set on another device")]
-    Elsewhere,
-    #[error("the words of the memory changed since it was set")]
-    Reworded,
-    #[error(transparent)]
-    Memory(#[from] Unfit),
-}
-
-impl CheckRow {
-    pub fn id(&self) -> &MemoryId {
-        &self.memory.id
-    }
-
-    /// Whether hooks enforce it.
-    pub fn is_on(&self) -> bool {
-        self.level != CheckLevel::Tell && self.idle.is_none()
     }
 }
 

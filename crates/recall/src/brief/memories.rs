@@ -9,9 +9,10 @@ use cerberus_record::clean::text::{code as code_text, phrase, words};
 use cerberus_record::id::MemoryId;
 use cerberus_record::memory::{Memory, Scope};
 use cerberus_record::source::MemorySource;
-use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
+use super::composed::RULE;
+pub use super::composed::{GuideRule, MemoryItem};
 use super::gather::quoted;
 use super::{Brief, DroppedLine};
 use crate::learn::conflict::contradicts;
@@ -41,40 +42,6 @@ pub struct MemoryRequest<'a> {
     pub already_shown: &'a HashSet<MemoryId>,
     pub budget_tokens: usize,
     pub chars_max: usize,
-}
-
-/// One line of the memory part.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemoryItem {
-    pub id: MemoryId,
-    pub category: String,
-    pub code: String,
-    pub text: String,
-    /// Quotes from the user.
-    pub evidence: Vec<String>,
-    pub at: Timestamp,
-    pub tokens: usize,
-    pub why: String,
-}
-
-impl MemoryItem {
-    /// A rule is about the work; a preference is about how the user likes it.
-    pub fn is_rule(&self) -> bool {
-        self.code.starts_with(RULE)
-    }
-}
-
-pub(crate) const RULE: &str = "rule:";
-
-/// A sentence of an instruction file that is told again after a compaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuideRule {
-    /// The name of the file.
-    pub guide: String,
-    pub sentence: String,
-    /// The line that is told.
-    pub code: String,
-    pub tokens: usize,
 }
 
 impl Brief {

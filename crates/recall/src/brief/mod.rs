@@ -4,12 +4,16 @@
 //! budget or the host's character limit, and the same input always gives the same bytes. Every line comes from a fact
 //! and has a session and a reason.
 
+mod composed;
 pub mod digest;
+mod evidence;
 pub mod failing;
 mod fit;
 mod gather;
+mod known;
 pub mod ledger;
 mod likely;
+mod line;
 pub mod live;
 pub mod memories;
 mod notes;
@@ -18,6 +22,7 @@ mod prompted;
 pub mod rank;
 mod relevance;
 pub mod repository;
+mod request;
 mod shorten;
 pub mod stopped;
 mod team;
@@ -25,26 +30,27 @@ pub mod title;
 mod told;
 pub mod usage;
 
-use std::collections::{HashMap, HashSet};
-
-use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
-use cerberus_record::fact::{Closing, Fact, FactKind};
-use cerberus_record::id::SessionId;
-use cerberus_record::map::{FastMap, FastSet};
+use cerberus_record::fact::FactKind;
+use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
+pub(crate) use composed::RULE;
+use composed::header;
 
-use crate::extract::{PASTED, SAID};
 pub use cerberus_record::ours::FIRST_LINE;
 
 pub(crate) use gather::BY_AGENT;
 pub use gather::{LastWork, attributed, done_by_reference, open_items};
 pub use live::LiveSession;
-pub use memories::{GuideRule, MemoryItem};
 pub use notes::{AgentNotes, kept};
 
+pub use composed::{Brief, EndRoom, GuideRule, MemoryItem};
+pub use evidence::{FunctionLine, Likely};
+pub use known::{KnownFact, Settlement};
+pub use line::{BriefLine, DroppedLine, Section};
 pub use prompted::{PromptPosition, asked_files, on_prompt};
+pub use request::{AlreadyKnown, BriefRequest};
 pub use shorten::base;
 pub use team::TeamFact;
 
@@ -54,194 +60,6 @@ pub const BUDGET_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 500..=1_500;
 
 /// No brief is longer, whatever its host allows.
 pub const CHARS_MAX: usize = 9_500;
-
-/// A fact from a session.
-#[derive(Clone, Debug)]
-pub struct KnownFact {
-    pub fact: Fact,
-    pub session: SessionId,
-    pub at: Timestamp,
-    /// Its position in the journal, to order events with the same time.
-    pub event: i64,
-}
-
-/// A settlement from a session.
-#[derive(Clone, Debug)]
-pub struct Settlement {
-    pub closing: Closing,
-    pub session: SessionId,
-    pub at: Timestamp,
-    pub event: i64,
-}
-
-/// Input of a brief. Facts are in chronological order.
-#[derive(Debug)]
-pub struct BriefRequest<'a> {
-    pub project: &'a str,
-    pub facts: &'a [KnownFact],
-    pub settlements: &'a [Settlement],
-    pub likely: &'a Likely,
-    pub now: Timestamp,
-    /// `usize::MAX` for everything that is open, however much it is.
-    pub budget_tokens: usize,
-    pub chars_max: usize,
-    /// The prompt the session is about to answer, if known.
-    pub prompt: Option<&'a str>,
-    /// Memories shown before this part.
-    pub memories: &'a [MemoryItem],
-    /// What this session already knows; `None` at a fresh start.
-    pub known: Option<&'a AlreadyKnown>,
-    /// The conversations of the last sessions, oldest first.
-    pub turns: &'a [stopped::Quotable],
-    /// Sessions that are at work now, in another window.
-    pub live: &'a [LiveSession],
-    /// The sessions that changed something; items that they passed over fade out.
-    pub worked: &'a [LastWork],
-}
-
-/// What is known about the project's files and branches. It orders items and removes stale ones.
-#[derive(Debug, Default)]
-pub struct Likely {
-    /// The likeliest to be worked on first. If empty, files stay in the order in which they were touched.
-    pub files: Vec<rank::RankedFile>,
-    /// Files that no longer exist.
-    pub gone: FastSet<String>,
-    /// Sessions whose work is on a branch that is not merged into the current one.
-    pub unmerged: HashMap<SessionId, String>,
-    pub repository: repository::GitFacts,
-    pub ledger: ledger::BranchLedger,
-    /// By the paths of the files that were edited last.
-    pub lines: FastMap<String, FunctionLine>,
-}
-
-/// The function of a file that was edited last, and where it stands now.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FunctionLine {
-    pub function: String,
-    pub line: u32,
-}
-
-/// What a session already has in its context.
-#[derive(Debug, Default)]
-pub struct AlreadyKnown {
-    pub shown_codes: HashSet<String>,
-    /// Its own session, and its parent if it was forked.
-    pub own_sessions: HashSet<SessionId>,
-    /// Files that it read or edited itself.
-    pub own_files: HashSet<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Section {
-    /// The last session: what was asked and what came of it.
-    Stopped,
-    Git,
-    Blockers,
-    Next,
-    Decisions,
-    /// Quotes from sessions before the last one.
-    Earlier,
-    Files,
-    Functions,
-}
-
-impl Section {
-    /// In display order.
-    pub const ALL: [Section; 8] = [
-        Section::Stopped,
-        Section::Git,
-        Section::Blockers,
-        Section::Next,
-        Section::Decisions,
-        Section::Earlier,
-        Section::Files,
-        Section::Functions,
-    ];
-
-    pub fn of(kind: FactKind) -> Option<Section> {
-        match kind {
-            FactKind::File | FactKind::Read => Some(Section::Files),
-            FactKind::Function => Some(Section::Functions),
-            FactKind::Decision => Some(Section::Decisions),
-            FactKind::Blocker => Some(Section::Blockers),
-            FactKind::Next | FactKind::Objective | FactKind::Note => Some(Section::Next),
-            FactKind::Last | FactKind::Asked | FactKind::Said => Some(Section::Stopped),
-            FactKind::Git | FactKind::Live => Some(Section::Git),
-            FactKind::Done | FactKind::Test | FactKind::Commit | FactKind::PullRequest | FactKind::Step => None,
-        }
-    }
-}
-
-/// One line of a brief and its origin.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BriefLine {
-    pub section: Section,
-    pub kind: FactKind,
-    pub code: String,
-    pub text: String,
-    pub path: Option<String>,
-    /// The last session that stated it; `None` for a file known only from git.
-    pub session: Option<SessionId>,
-    pub at: Timestamp,
-    pub tokens: usize,
-    /// How often it was stated.
-    pub times: usize,
-    /// Why a file has its rank, or why a sentence is quoted.
-    pub place: Option<String>,
-    /// What its fact is called by, such as the list it stands on.
-    pub reference: Option<String>,
-    /// The teammate who stated it. Its code then ends in the name and the age.
-    pub author: Option<String>,
-}
-
-impl BriefLine {
-    /// What is written down about having told it. A quote is known by where it comes from: its words are kept only once,
-    /// in the record they were said in.
-    pub fn receipt_code(&self) -> String {
-        if let Some(author) = &self.author {
-            return format!("{} ({author})", self.text);
-        }
-        let is_quote =
-            matches!(self.kind, FactKind::Last | FactKind::Asked | FactKind::Said | FactKind::Git | FactKind::Live);
-        if !is_quote && !matches!(self.reference.as_deref(), Some(stopped::QUOTED | SAID | PASTED | notes::NOTED)) {
-            return self.code.clone();
-        }
-        let session = self.session.as_ref().map_or("git", SessionId::as_str);
-        format!("{}{session}@{}", self.kind.prefix(), self.at)
-    }
-
-    /// Why it is in the brief.
-    pub fn why(&self) -> String {
-        if let Some(place) = &self.place {
-            return place.clone();
-        }
-        let verb = match self.kind {
-            FactKind::File | FactKind::Function => "changed",
-            FactKind::Read => "read",
-            FactKind::Decision => "decided",
-            _ => "open",
-        };
-        let often = if self.times > 1 { format!(", {} times", self.times) } else { String::new() };
-        let session = self.session.as_ref().map_or("git", SessionId::as_str);
-        format!("{verb} {} in {session}{often}", self.at)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct DroppedLine {
-    pub code: String,
-    pub reason: String,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Brief {
-    pub text: String,
-    pub tokens: usize,
-    pub rules: Vec<GuideRule>,
-    pub memories: Vec<MemoryItem>,
-    pub items: Vec<BriefLine>,
-    pub dropped: Vec<DroppedLine>,
-}
 
 /// Composes a brief.
 pub fn compose(request: &BriefRequest) -> Brief {
@@ -368,76 +186,6 @@ fn quotes(
     stopped::items(turns, request.now, budget_tokens, &told, dropped)
 }
 
-impl Brief {
-    /// The tokens that these memories leave for the session part, which they are put before with a blank line.
-    pub fn tokens_after(memories: &[MemoryItem], budget_tokens: usize) -> usize {
-        let used: usize = memories.iter().map(|item| item.tokens).sum();
-        let blank_line = if memories.is_empty() { 0 } else { tokens::line("") };
-        budget_tokens.saturating_sub(used + blank_line)
-    }
-
-    /// Says first what the text is. An empty brief stays empty.
-    pub fn introduced(mut self, first_line: &str) -> Brief {
-        if !self.text.is_empty() && !first_line.is_empty() {
-            self.text = format!("{first_line}\n{}", self.text);
-            self.tokens = tokens::estimate(&self.text);
-        }
-        self
-    }
-
-    /// Adds a line that has a budget of its own.
-    pub fn add_line(&mut self, line: &str) {
-        let parts = [std::mem::take(&mut self.text), line.to_string()];
-        self.text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-        self.tokens = tokens::estimate(&self.text);
-    }
-
-    /// Puts memories before the session part, separated by a blank line.
-    pub fn after(self, memories: Vec<MemoryItem>, mut dropped: Vec<DroppedLine>) -> Brief {
-        let lines: Vec<&str> = memories.iter().map(|item| item.code.as_str()).collect();
-        let parts = [lines.join("\n"), self.text];
-        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-        dropped.extend(self.dropped);
-        Brief { tokens: tokens::estimate(&text), text, rules: self.rules, memories, items: self.items, dropped }
-    }
-}
-
-/// How much may be added at the end of a session part.
-#[derive(Clone, Copy, Debug)]
-pub struct EndRoom {
-    /// The budget of the whole session part.
-    pub budget_tokens: usize,
-    pub chars_max: usize,
-    pub now: Timestamp,
-}
-
-impl Brief {
-    /// Adds a line at the end, or says why there is no room for it.
-    fn add_last(
-        &mut self,
-        project: &str,
-        above: Option<&str>,
-        item: BriefLine,
-        room: &EndRoom,
-    ) -> Option<&'static str> {
-        let code = above.map_or_else(|| item.code.clone(), |above| format!("{above}\n{}", item.code));
-        let line = match self.text.is_empty() {
-            true => format!("{}\n{code}", header(project)),
-            false => format!("\n{code}"),
-        };
-        if self.tokens + tokens::estimate(line.trim_start_matches('\n')) > room.budget_tokens {
-            return Some("over the budget");
-        }
-        if self.text.chars().count() + line.chars().count() > room.chars_max {
-            return Some("over the limit of the agent");
-        }
-        self.text.push_str(&line);
-        self.tokens = tokens::estimate(&self.text);
-        self.items.push(item);
-        None
-    }
-}
-
 /// A decision that has become a memory is shown only once, as the memory.
 fn is_covered_by_memory(item: &BriefLine, memories: &[MemoryItem], dropped: &mut Vec<DroppedLine>) -> bool {
     let quotes_it = |memory: &&MemoryItem| memory.evidence.iter().any(|quote| quote.contains(&item.text));
@@ -446,11 +194,6 @@ fn is_covered_by_memory(item: &BriefLine, memories: &[MemoryItem], dropped: &mut
     };
     dropped.push(DroppedLine { code: item.code.clone(), reason: format!("included as {}", memory.code) });
     true
-}
-
-/// The line that every session part begins with.
-fn header(project: &str) -> String {
-    format!("proj:{}", text::code(&harmless(project, "a project")))
 }
 
 fn render(header: &str, items: &[BriefLine], lines: &FastMap<String, FunctionLine>) -> String {

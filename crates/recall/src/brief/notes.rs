@@ -13,6 +13,7 @@ use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
 use super::gather::BY_AGENT;
+use super::line::NOTED;
 use super::{AlreadyKnown, Brief, BriefLine, DroppedLine, EndRoom, Section};
 use crate::learn::guide::GuideLines;
 
@@ -22,9 +23,6 @@ const TOKENS_MAX: usize = 100;
 /// A shorter statement is a title; of a longer one, only the beginning is told.
 const STATEMENT_CHARS_MIN: usize = 12;
 const STATEMENT_CHARS_MAX: usize = 140;
-
-/// The reference of an item that an agent noted.
-pub(super) const NOTED: &str = "noted";
 
 /// What an agent's memory file says about the project.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,3 +1,7 @@
+use std::collections::HashSet;
+
+use cerberus_record::fact::{Closing, Fact};
+use cerberus_record::id::SessionId;
 use std::time::Duration;
 
 use cerberus_record::fact::{ClosedAs, ClosingTarget};

@@ -4,10 +4,12 @@
 //! their content may appear ([`Residue`]: codes in the receipts of other sessions, evidence of memories). The second
 //! pass decides the [`RecordAction`] for each record. Pure: nothing here reads or writes files.
 
+mod action;
 mod mention;
 
 use std::collections::HashSet;
 
+pub use action::RecordAction;
 pub use mention::Paths;
 
 use cerberus_record::clean::text::{Clean, hyphenated};
@@ -21,6 +23,7 @@ use serde::Deserialize;
 use crate::brief::BY_AGENT;
 use crate::brief::failing::{self, SessionRun};
 use crate::extract::{ExtractedFacts, extract};
+use action::rewrite;
 
 /// What the user wants forgotten.
 #[derive(Debug)]
@@ -37,15 +40,6 @@ pub enum ForgetRequest {
     Paths(Paths),
     /// A half-open time range: from the first time up to, not including, the second.
     Between(Timestamp, Timestamp),
-}
-
-/// What happens to a record.
-#[derive(Debug, PartialEq)]
-pub enum RecordAction {
-    Keep,
-    Remove,
-    /// The record as JSON, without the forgotten content.
-    Rewrite(String),
 }
 
 impl ForgetRequest {
@@ -298,11 +292,6 @@ fn facts(record: &Record) -> Vec<Fact> {
         facts.extend(failing::blockers(&[ran], &[]).into_iter().map(|known| known.fact));
     }
     facts
-}
-
-fn rewrite(record: &Record) -> RecordAction {
-    // A record that cannot be serialized is removed.
-    serde_json::to_string(record).map_or(RecordAction::Remove, RecordAction::Rewrite)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use cerberus_text::outline::{heading, item, plain, prose};
 use cerberus_text::{sentences, tokens};
 
 use crate::brief::GuideRule;
-use crate::brief::memories::RULE;
+use crate::brief::RULE;
 use crate::said::cues::{self, Cue};
 use crate::summary::guard;
 

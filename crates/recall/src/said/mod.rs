@@ -15,9 +15,9 @@ use std::ops::Range;
 use cerberus_record::clean::instruction::is_instruction;
 use cerberus_record::clean::text::clip;
 use cerberus_text::sentences;
-use cerberus_text::words::is_unspaced;
 
 use self::folded::FoldedText;
+pub use word_count::word_count;
 
 /// A longer sentence is a paragraph.
 pub const QUOTE_CHARS_MAX: usize = 300;
@@ -29,8 +29,6 @@ const ALONE_WORDS_MIN: usize = 2;
 const READ_BYTES_MAX: usize = 64 * 1024;
 /// A quotation with more gaps is a collection of words.
 const PARTS_MAX: usize = 4;
-/// Characters of a script without blanks that count as a word.
-const CHARS_PER_WORD: usize = 2;
 
 /// Why a quotation is not accepted. The later, the closer it came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,13 +172,6 @@ pub fn sentences(prompt: &str) -> Vec<String> {
     sentences::all(&typed).into_iter().map(folded).collect()
 }
 
-/// How many words a text has, in any script.
-pub fn word_count(text: &str) -> usize {
-    let is_word =
-        |word: &&str| word.contains(char::is_alphabetic) && !word.contains(is_unspaced) && word.chars().count() > 1;
-    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '_' | '-'))).filter(is_word);
-    words.count() + text.chars().filter(|c| is_unspaced(*c)).count().div_ceil(CHARS_PER_WORD)
-}
-
 #[cfg(test)]
 mod tests;
+mod word_count;

@@ -95,7 +95,7 @@ pub fn is_quoted(prompt: &str, place: &Range<usize>) -> bool {
             true => before.matches(open).count() % 2 == 1,
             false => opening(open).is_some_and(|at| !closing(&before[at..], close)),
         };
-        is_open && closing(after, close) && super::word_count(inside) >= QUOTED_WORDS_MIN
+        is_open && closing(after, close) && super::word_count::word_count(inside) >= QUOTED_WORDS_MIN
     };
     PAIRS.iter().filter(|(open, _)| *open != '`').any(|(open, close)| is_pair(*open, *close))
 }

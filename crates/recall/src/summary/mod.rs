@@ -12,17 +12,19 @@ pub mod digest;
 pub mod extract;
 pub mod guard;
 pub mod items;
+mod material;
 pub mod render;
 pub mod typed;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep, line};
 use cerberus_record::fact::FactKind;
-use cerberus_record::runs;
 use cerberus_text::tokens;
 use guard::Guard;
 
 use crate::brief::{BriefLine, Section};
+pub use material::SummaryMaterial;
+use material::{failing_kind, is_failing, of_kind};
 
 /// A summary has two or three sentences.
 const SENTENCES_MAX: usize = 3;
@@ -35,27 +37,6 @@ const LINE_CHARS_MAX: usize = 160;
 
 /// Far more than the lines below can add up to.
 const PROMPT: Keep = Keep::words(12_000, 0);
-
-/// The input of a summary: what one session left.
-#[derive(Debug)]
-pub struct SummaryMaterial<'a> {
-    pub project: &'a str,
-    /// The open items, as in a brief of that session alone.
-    pub items: &'a [BriefLine],
-    /// Those of them that the model may see.
-    pub shared: &'a [BriefLine],
-    /// What was completed, as text, newest last.
-    pub done: &'a [String],
-    /// Runs whose last result was green: what they were for, and their command.
-    pub passing: &'a [(runs::Kind, String)],
-}
-
-impl SummaryMaterial<'_> {
-    /// Without facts there is nothing to summarise.
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.done.is_empty()
-    }
-}
 
 /// The request to the model.
 pub fn prompt(cleaner: &Cleaner, material: &SummaryMaterial) -> Clean<'static> {
@@ -97,22 +78,6 @@ fn listed(material: &SummaryMaterial) -> String {
     section(&mut text, "Goal:", &texts(FactKind::Objective).collect::<Vec<_>>(), 1);
     section(&mut text, "Notes:", &texts(FactKind::Note).collect::<Vec<_>>(), 3);
     text
-}
-
-/// What kind of run an item reports as failing.
-fn failing_kind(item: &BriefLine) -> Option<runs::Kind> {
-    let kinds = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
-    let prefixes = ["block:test:", "block:build:", "block:lint:"];
-    let is_it = |(_, prefix): &(runs::Kind, &str)| item.code.starts_with(prefix);
-    kinds.into_iter().zip(prefixes).find(is_it).map(|(kind, _)| kind).filter(|_| item.kind == FactKind::Blocker)
-}
-
-fn is_failing(item: &BriefLine) -> bool {
-    failing_kind(item).is_some()
-}
-
-fn of_kind(items: &[BriefLine], kind: FactKind) -> impl Iterator<Item = &BriefLine> {
-    items.iter().filter(move |item| item.kind == kind)
 }
 
 /// A file elsewhere on the machine reveals more about the user than about the work.

@@ -13,7 +13,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::secret::{UserRules, is_short_name, redact_with, redact_words};
-use self::text::{Clean, Keep};
 
 /// Cleans outside text with our rules and those the user adds. Passed to everything that reads such text.
 #[derive(Clone, Debug, Default)]
@@ -45,21 +44,11 @@ impl Cleaner {
     fn is_harmless(&self, name: &str) -> bool {
         self.own.is_none() && is_short_name(name)
     }
-
-    /// The part of a text that may be stored.
-    pub fn clean<'t>(&self, text: impl Into<Cow<'t, str>>, keep: Keep) -> Clean<'t> {
-        Clean::kept(match text.into() {
-            Cow::Borrowed(text) => keep.cut(self, text),
-            Cow::Owned(text) => match keep.cut(self, &text) {
-                Cow::Borrowed(kept) if kept.len() == text.len() => Cow::Owned(text),
-                kept => Cow::Owned(kept.into_owned()),
-            },
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::text::Keep;
     use super::*;
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Clean<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Clean<'a> {
     /// Text that a cleaner has already processed.
-    pub(super) fn kept(text: Cow<'a, str>) -> Clean<'a> {
+    fn kept(text: Cow<'a, str>) -> Clean<'a> {
         Clean(text)
     }
 
@@ -49,6 +49,19 @@ impl<'a> Clean<'a> {
 
     pub fn into_owned(self) -> Clean<'static> {
         Clean(Cow::Owned(self.0.into_owned()))
+    }
+}
+
+impl Cleaner {
+    /// The part of a text that may be stored.
+    pub fn clean<'t>(&self, text: impl Into<Cow<'t, str>>, keep: Keep) -> Clean<'t> {
+        Clean::kept(match text.into() {
+            Cow::Borrowed(text) => keep.cut(self, text),
+            Cow::Owned(text) => match keep.cut(self, &text) {
+                Cow::Borrowed(kept) if kept.len() == text.len() => Cow::Owned(text),
+                kept => Cow::Owned(kept.into_owned()),
+            },
+        })
     }
 }
 
@@ -112,7 +125,7 @@ impl Keep {
         }
     }
 
-    pub(super) fn cut<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
+    fn cut<'t>(self, cleaner: &Cleaner, text: &'t str) -> Cow<'t, str> {
         // What people write is also searched for numbers and random tokens, of which none is as short as this.
         let is_short = self.random_tokens == RandomTokens::Kept || text.len() < NUMBER_BYTES.min(self.head_bytes);
         if is_short && cleaner.is_harmless(text) {

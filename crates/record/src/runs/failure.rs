@@ -4,7 +4,7 @@
 //! and of the failing test. Only the hash is stored: the output of a command may contain anything. Pure, bounded and
 //! linear in its input; an output that says nothing has no signature.
 
-use super::report::plain;
+use super::reading::plain;
 use super::{Kind, RunCommand, RunVerdict, read, recognise};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep, clip, line};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::classify::{self, classify};
-use super::{RunCommand, command, may_be_run, report};
+use super::{RunCommand, command, may_be_run, reading};
 use crate::clean::text::{clip, clip_front};
 use crate::shell::{self, CommandLevel, Join, Simple};
 
@@ -75,10 +75,10 @@ pub fn printed(command: &str) -> KeptOutput {
 /// The lines of an output that belong to a run, as far as its parser knows them alone.
 pub fn lines_of_run(command: &RunCommand, output: &str) -> String {
     if output.len() <= SEARCHED_BYTES_MAX {
-        return report::own_lines(command, output);
+        return reading::own_lines(command, output);
     }
     let half = SEARCHED_BYTES_MAX / 2;
-    report::own_lines(command, &format!("{}\n…\n{}", clip(output, half), clip_front(output, half)))
+    reading::own_lines(command, &format!("{}\n…\n{}", clip(output, half), clip_front(output, half)))
 }
 
 /// Does the visible end of a pipeline show only what a run or git printed, or nothing?

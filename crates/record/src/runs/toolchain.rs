@@ -1,7 +1,7 @@
 //! Whose tests a run was, whatever started them: `mise run check` may run `go test`.
 
 use super::command::runners;
-use super::report::{self, passed_families};
+use super::reading::{self, passed_families};
 use super::{Family, Kind, RunVerdict, Runner, recognise};
 use crate::event::Outcome;
 
@@ -47,7 +47,7 @@ pub fn tested_by(command: &str) -> Option<Toolchain> {
 /// whose output was cut passed if the line succeeded and could not have succeeded without it.
 pub fn passed_toolchains(line: &str, output: &str, outcome: Outcome) -> Vec<Toolchain> {
     let Some(run) = recognise(line) else { return Vec::new() };
-    let verdict = report::read(&run, output, outcome).verdict;
+    let verdict = reading::read(&run, output, outcome).verdict;
     let is_green = verdict == RunVerdict::Green;
     if !outcome.may_be_done() || verdict == RunVerdict::Red {
         return Vec::new();
@@ -66,7 +66,7 @@ pub fn passed_toolchains(line: &str, output: &str, outcome: Outcome) -> Vec<Tool
     if !passed.is_empty() || !is_green {
         return passed;
     }
-    let echoed = report::echoed_run(output);
+    let echoed = reading::echoed_run(output);
     let is_test = echoed.as_ref().unwrap_or(&run).kind == Kind::Test;
     // A script of a package may run another script, whose language is not known.
     let shown = echoed.and_then(|echoed| Toolchain::of(echoed.runner)).or(Toolchain::of(run.runner));

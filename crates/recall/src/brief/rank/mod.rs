@@ -7,92 +7,26 @@
 //! are not ranked, and a renamed file keeps its traces under its new name.
 
 mod asked;
+mod evidence;
 pub mod hindsight;
 mod mentions;
 pub mod order;
+mod past;
 mod renames;
 mod similar;
 pub mod terms;
 mod trace;
 pub mod weights;
 
-use cerberus_record::clean::text::clip;
-use cerberus_record::id::SessionId;
-use cerberus_record::map::{FastMap, FastSet};
-use cerberus_record::time::Timestamp;
+use cerberus_record::map::FastSet;
+use evidence::faded;
+pub use evidence::{Commit, PastPrompt, RankEvidence, SessionWork, TouchedFile};
 use order::ScoredFile;
 pub use renames::Renames;
 pub use trace::Trace;
+use trace::Traces;
+use weights::TRACKED_FILES_MAX;
 pub use weights::{FEATURES, Feature, PAST, RankFeatures, Scoring, USUAL, WEIGHTS};
-use weights::{PAST_PROMPT_BYTES_MAX, TRACKED_FILES_MAX};
-
-/// One session's work on the project's files.
-#[derive(Clone, Debug)]
-pub struct SessionWork {
-    pub session: SessionId,
-    pub touched: Vec<TouchedFile>,
-    /// Path-like words in the message that ended its last turn; only for the latest session.
-    pub mentions: Vec<String>,
-    /// What it was asked, the last prompt first.
-    pub prompts: Vec<PastPrompt>,
-}
-
-/// A prompt of the past and the edits that followed it, up to the next prompt.
-#[derive(Clone, Debug, Default)]
-pub struct PastPrompt {
-    /// Its words as [`terms::terms`], separated by blanks.
-    pub terms: String,
-    /// Path-like words in it.
-    pub paths: Vec<String>,
-    /// Places in [`SessionWork::touched`].
-    pub edited: Vec<usize>,
-}
-
-impl PastPrompt {
-    /// The words of a prompt and the path-like ones, as they are compared with later prompts. Sorted, each once.
-    pub fn words(prompt: &str) -> (String, Vec<String>) {
-        let topic = terms::topic(clip(prompt, PAST_PROMPT_BYTES_MAX));
-        let mut terms: Vec<String> = terms::terms(&topic).into_iter().collect();
-        terms.sort_unstable();
-        let mut paths: Vec<String> = terms::path_like(&topic).into_iter().collect();
-        paths.sort_unstable();
-        (terms.join(" "), paths)
-    }
-}
-
-/// One file in one session.
-#[derive(Clone, Debug)]
-pub struct TouchedFile {
-    pub path: String,
-    pub edits: usize,
-    pub reads: usize,
-    pub last_at: Timestamp,
-    pub last_edit: Option<Timestamp>,
-    pub last_read: Option<Timestamp>,
-}
-
-/// A commit, with the paths after it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Commit {
-    pub at: Timestamp,
-    pub files: Vec<String>,
-    /// Old name, new name.
-    pub renamed: Vec<(String, String)>,
-    pub deleted: Vec<String>,
-}
-
-/// Input of the ranking.
-#[derive(Debug)]
-pub struct RankEvidence<'a> {
-    pub now: Timestamp,
-    /// The latest session first.
-    pub sessions: &'a [SessionWork],
-    /// Newest first.
-    pub commits: &'a [Commit],
-    /// Files tracked by git: a prompt may refer to a file that nobody touched.
-    pub tracked: &'a [String],
-    pub prompt: Option<&'a str>,
-}
 
 /// A file with its score.
 #[derive(Clone, Debug)]
@@ -138,10 +72,10 @@ impl<'a> Candidates<'a> {
 fn traces<'a>(evidence: &RankEvidence<'a>) -> Traces<'a> {
     // Sessions and commits also name files that are gone or were never committed.
     let mut traces = Traces::for_files(2 * evidence.tracked.len().min(TRACKED_FILES_MAX));
-    trace::of_sessions(evidence, &mut traces);
-    trace::of_stops(evidence, &mut traces);
-    trace::of_commits(evidence, &mut traces);
-    trace::of_folders(evidence, &mut traces);
+    past::of_sessions(evidence, &mut traces);
+    past::of_stops(evidence, &mut traces);
+    past::of_commits(evidence, &mut traces);
+    past::of_folders(evidence, &mut traces);
     // A bare slash command says nothing about files.
     if let Some(topic) = evidence.prompt.map(terms::topic).filter(|topic| !topic.is_empty()) {
         if evidence.tracked.len() <= TRACKED_FILES_MAX {
@@ -153,36 +87,8 @@ fn traces<'a>(evidence: &RankEvidence<'a>) -> Traces<'a> {
         similar::of_past_prompts(&topic, evidence.sessions, &mut traces);
     }
     mentions::of_mentions(evidence, &mut traces);
-    trace::of_kinds(evidence, &mut traces);
+    past::of_kinds(evidence, &mut traces);
     traces
-}
-
-/// The traces of every file, in the order in which the files were found.
-#[derive(Debug, Default)]
-struct Traces<'a> {
-    list: Vec<(&'a str, Trace)>,
-    places: FastMap<&'a str, usize>,
-}
-
-impl<'a> Traces<'a> {
-    /// A trace is large, so the list should not have to grow.
-    fn for_files(count: usize) -> Traces<'a> {
-        let places = FastMap::with_capacity_and_hasher(count, Default::default());
-        Traces { list: Vec::with_capacity(count), places }
-    }
-
-    fn of(&mut self, path: &'a str) -> &mut Trace {
-        let place = *self.places.entry(path).or_insert(self.list.len());
-        if place == self.list.len() {
-            self.list.push((path, Trace::default()));
-        }
-        &mut self.list[place].1
-    }
-}
-
-/// Exponential decay: what is left of one after `steps`, with `half` as the half-life.
-fn faded(steps: f64, half: f64) -> f64 {
-    0.5_f64.powf(steps / half)
 }
 
 #[cfg(test)]

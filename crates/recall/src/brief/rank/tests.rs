@@ -1,3 +1,5 @@
+use cerberus_record::id::SessionId;
+use cerberus_record::time::Timestamp;
 use std::collections::HashSet;
 use std::time::Duration;
 

@@ -7,11 +7,7 @@ use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;
 
 use super::order::ScoredFile;
-use super::weights::{
-    CHANGED, COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, PAST, PROMPT_NAME_SHARE_MIN,
-    RankFeatures, SESSIONS_HALF, SESSIONS_MAX, STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS,
-};
-use super::{RankEvidence, TouchedFile, Traces, faded};
+use super::weights::{CHANGED, Feature, PAST, PROMPT_NAME_SHARE_MIN, RankFeatures};
 use crate::brief::base;
 
 /// Everything known about one file.
@@ -23,121 +19,24 @@ pub struct Trace {
     pub last_edit: Option<Timestamp>,
     /// The last touch: when, and in which session.
     pub last_touch: Option<(Timestamp, SessionId)>,
-    last_commit: Option<Timestamp>,
+    pub(super) last_commit: Option<Timestamp>,
     /// Edited since its last commit.
-    is_uncommitted: bool,
+    pub(super) is_uncommitted: bool,
     /// The file on disk differs from git.
     pub(super) is_changed: bool,
     /// How many words its path shares with the prompt.
     pub(super) shared_words: usize,
 }
 
-pub fn of_sessions<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
-    for (place, worked) in evidence.sessions.iter().take(SESSIONS_MAX).enumerate() {
-        let share = faded(place as f64, SESSIONS_HALF);
-        for touched in &worked.touched {
-            let trace = traces.of(&touched.path);
-            if trace.last_touch.as_ref().is_none_or(|(at, _)| *at < touched.last_at) {
-                trace.last_touch = Some((touched.last_at, worked.session.clone()));
-            }
-            trace.last_edit = trace.last_edit.max(touched.last_edit);
-            trace.add(Feature::Worked, (EDIT_WORTH * touched.edits as f64 + touched.reads as f64) * share);
-            if touched.reads > 0 {
-                trace.sessions_read += 1;
-                trace.add(Feature::Read, share);
-            }
-            if touched.edits > 0 {
-                trace.sessions_edited += 1;
-                trace.add(Feature::SessionsEdited, 1.0);
-            }
-        }
-    }
-    for (_, trace) in &mut traces.list {
-        if let Some(at) = trace.last_edit {
-            trace.add(Feature::EditedLately, faded(hours(evidence.now, at), EDITED_HALF_HOURS));
-        }
-    }
-}
-
-fn hours(now: Timestamp, at: Timestamp) -> f64 {
+pub(super) fn hours(now: Timestamp, at: Timestamp) -> f64 {
     now.since(at).as_secs_f64() / 3600.0
-}
-
-/// Where the last sessions stopped.
-pub fn of_stops<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
-    for (place, worked) in evidence.sessions.iter().take(STOPPED_SESSIONS_MAX).enumerate() {
-        let last_edit = worked.touched.iter().filter_map(|touched| touched.last_edit).max();
-        for touched in worked.touched.iter().filter(|touched| touched.last_read > last_edit) {
-            traces.of(&touched.path).at_least(Feature::ReadLast, faded(place as f64, STOPS_HALF_SESSIONS));
-        }
-    }
-}
-
-/// Files in the same folder as those that the last sessions edited.
-pub fn of_folders<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
-    let mut folders: FastMap<&str, f64> = FastMap::default();
-    for (place, worked) in evidence.sessions.iter().take(FOLDER_SESSIONS_MAX).enumerate() {
-        let edited: Vec<&TouchedFile> = worked.touched.iter().filter(|touched| touched.edits > 0).collect();
-        for touched in &edited {
-            let share = faded(place as f64, STOPS_HALF_SESSIONS) / edited.len() as f64;
-            *folders.entry(folder(&touched.path)).or_default() += share;
-        }
-    }
-    for (path, trace) in &mut traces.list {
-        trace.add(Feature::FolderWorked, folders.get(folder(path)).copied().unwrap_or_default());
-    }
 }
 
 pub fn folder(path: &str) -> &str {
     memchr::memrchr(b'/', path.as_bytes()).map_or("", |end| &path[..end])
 }
 
-pub fn of_commits<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
-    // If no examined commit contains the file, only an edit after the oldest of them is surely uncommitted.
-    let oldest = evidence.commits.last().map(|commit| commit.at);
-    for (_, trace) in &mut traces.list {
-        trace.is_uncommitted = trace.last_edit > oldest;
-    }
-    for (place, commit) in evidence.commits.iter().enumerate() {
-        let share = faded(place as f64, COMMITS_HALF) / (commit.files.len().max(1) as f64).sqrt();
-        for path in &commit.files {
-            let trace = traces.of(path);
-            trace.add(Feature::Committed, share);
-            if trace.last_commit.is_none() {
-                trace.last_commit = Some(commit.at);
-                trace.add(Feature::LastCommit, 1.0 / (place as f64 + 1.0).sqrt());
-                trace.is_uncommitted = trace.last_edit > Some(commit.at);
-            }
-        }
-    }
-    // Adds no trace to files without any.
-    for (_, trace) in &mut traces.list {
-        if let Some(at) = trace.last_edit.filter(|_| trace.is_uncommitted) {
-            trace.add(Feature::Uncommitted, faded(hours(evidence.now, at), UNCOMMITTED_HALF_HOURS));
-        }
-    }
-}
-
-/// Some types of files are edited, others are not; each project's history shows which.
-pub fn of_kinds<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
-    let mut kinds: FastMap<&str, (f64, f64)> = FastMap::default();
-    let untouched = evidence.tracked.iter().filter(|path| !traces.places.contains_key(path.as_str()));
-    untouched.for_each(|path| kinds.entry(kind(path)).or_default().1 += 1.0);
-    for (path, trace) in &traces.list {
-        let (edited, all) = kinds.entry(kind(path)).or_default();
-        *edited += if trace.sessions_edited > 0 { 1.0 } else { 0.0 };
-        *all += 1.0;
-    }
-    // Smoothed, as if three more files were known with half an edit among them: one file proves nothing.
-    let shares: Vec<f64> = traces
-        .list
-        .iter()
-        .map(|(path, _)| kinds.get(kind(path)).map_or(0.0, |(edited, all)| (edited + 0.5) / (all + 3.0)))
-        .collect();
-    traces.list.iter_mut().zip(shares).for_each(|((_, trace), share)| trace.add(Feature::OfAKind, share));
-}
-
-fn kind(path: &str) -> &str {
+pub(super) fn kind(path: &str) -> &str {
     let name = base(path);
     memchr::memrchr(b'.', name.as_bytes()).map_or(name, |dot| &name[dot + 1..])
 }
@@ -233,6 +132,29 @@ impl Trace {
     }
 }
 
-fn sessions(count: usize) -> String {
+pub(super) fn sessions(count: usize) -> String {
     if count == 1 { "1 session".to_string() } else { format!("{count} sessions") }
+}
+
+/// The traces of every file, in the order in which the files were found.
+#[derive(Debug, Default)]
+pub(super) struct Traces<'a> {
+    pub(super) list: Vec<(&'a str, Trace)>,
+    pub(super) places: FastMap<&'a str, usize>,
+}
+
+impl<'a> Traces<'a> {
+    /// A trace is large, so the list should not have to grow.
+    pub(super) fn for_files(count: usize) -> Traces<'a> {
+        let places = FastMap::with_capacity_and_hasher(count, Default::default());
+        Traces { list: Vec::with_capacity(count), places }
+    }
+
+    pub(super) fn of(&mut self, path: &'a str) -> &mut Trace {
+        let place = *self.places.entry(path).or_insert(self.list.len());
+        if place == self.list.len() {
+            self.list.push((path, Trace::default()));
+        }
+        &mut self.list[place].1
+    }
 }

@@ -1,4 +1,6 @@
 use super::*;
+use cerberus_record::id::SessionId;
+use cerberus_record::source::MemorySource;
 
 fn turn(session: &str, minute: i64, request: &str, reply: &str) -> Quotable {
     let at = Timestamp::from_millis(minute * 60_000);

@@ -3,6 +3,7 @@
 //! Sees one line and its container, nothing else. A definition that begins in the middle of a line is missed. No
 //! regex, and only a few passes over each line.
 
+use super::definition::{Around, DefinitionHeader, is_name_char};
 use super::patterns::{DefinitionShape, Extent, Patterns};
 use super::shapes::shaped;
 use super::{Role, normalized};
@@ -11,23 +12,6 @@ use super::{Role, normalized};
 const WORDS_MAX: usize = 10;
 /// Longer lines are data or generated.
 const LINE_BYTES_MAX: usize = 2000;
-
-pub(super) struct DefinitionHeader {
-    /// Its parts, separated by dots.
-    pub name: String,
-    pub role: Role,
-}
-
-/// What surrounds the line.
-#[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
-    pub role: Option<Role>,
-    /// The last part of the enclosing definition's name.
-    pub name: &'a str,
-    /// The text of the next non-empty line.
-    pub next: &'a str,
-    pub is_indented: bool,
-}
 
 /// The definition that begins on `line`, which is given without indentation.
 pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<DefinitionHeader> {
@@ -223,8 +207,4 @@ fn skip_generics(text: &str) -> &str {
         }
     }
     text
-}
-
-pub(super) fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$')
 }

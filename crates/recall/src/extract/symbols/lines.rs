@@ -3,7 +3,8 @@
 //! Indentation is robust against missing braces, so this also reads broken code. It expects conventionally
 //! formatted code and misses the rest. It never reads a line twice.
 
-use super::headers::{self, Around};
+use super::definition::Around;
+use super::headers;
 use super::patterns::{self, DefinitionShape, Extent, Patterns};
 use super::{DEFINITIONS_MAX, Definition, Language, NESTING_MAX, Role, qualified};
 

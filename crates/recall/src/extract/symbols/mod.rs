@@ -4,6 +4,7 @@
 //! at most `NAMES_MAX` names are returned. Never opens a file, never interprets a name, never fails: an unreadable source
 //! has no names.
 
+mod definition;
 mod headers;
 mod language;
 mod lines;
@@ -12,62 +13,12 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+use definition::{DEFINITIONS_MAX, Definition, NESTING_MAX, PART_CHARS_MAX, PARTS_MAX, Role, normalized, qualified};
 
 pub use language::Language;
 
-use cerberus_record::clean::text;
-
 /// More names than this are not informative.
 pub const NAMES_MAX: usize = 64;
-/// Anything longer is not a name that somebody wrote.
-const PART_CHARS_MAX: usize = 80;
-/// `Outer.Inner.method`.
-const PARTS_MAX: usize = 3;
-/// A source with more is generated or data.
-const DEFINITIONS_MAX: usize = 20_000;
-/// The maximum nesting of definitions; deeper ones count as part of the innermost allowed.
-const NESTING_MAX: usize = 24;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Type,
-    Function,
-    /// Extends an existing type (`impl`, `extension`). Its name is used for changes outside its members.
-    Extension,
-    /// An object literal that contains functions.
-    Object,
-}
-
-/// One definition, its lines 1-based and inclusive.
-#[derive(Clone, Debug)]
-struct Definition {
-    /// Qualified.
-    name: String,
-    role: Role,
-    /// The first line that belongs to it: the comment or attribute directly above.
-    first: u32,
-    start: u32,
-    end: u32,
-    /// How many definitions enclose it.
-    depth: usize,
-    has_members: bool,
-}
-
-impl Definition {
-    /// Does its name add something to the names of its members?
-    fn is_worth_naming(&self) -> bool {
-        match self.role {
-            Role::Type | Role::Function => true,
-            Role::Extension => !self.has_members,
-            Role::Object => false,
-        }
-    }
-
-    fn own_name(&self) -> &str {
-        self.name.rsplit('.').next().unwrap_or_default()
-    }
-}
 
 /// The names of the definitions around the changed lines (`ranges`, 1-based, inclusive) of `source`: the innermost
 /// that enclose them, and all that lie entirely inside a range. Each once, in source order, at most `NAMES_MAX`.
@@ -179,60 +130,4 @@ fn merged(ranges: &[(u32, u32)], lines: usize) -> Vec<(u32, u32)> {
 fn gaps(ranges: &[(u32, u32)], lines: usize) -> impl Iterator<Item = (u32, u32)> {
     let last = u32::try_from(lines).unwrap_or(u32::MAX);
     ranges.iter().filter(move |(from, to)| to < from && *from <= last).map(|(from, to)| ((*to).max(1), *from))
-}
-
-/// `name` as a member of `container`; only the innermost `PARTS_MAX` parts are kept.
-fn qualified(container: Option<&str>, name: &str) -> String {
-    let whole = match container {
-        Some(container) => Cow::Owned(format!("{container}.{name}")),
-        None => Cow::Borrowed(name),
-    };
-    match whole.rmatch_indices('.').nth(PARTS_MAX - 1) {
-        Some((at, _)) => whole[at + 1..].to_string(),
-        None => whole.into_owned(),
-    }
-}
-
-/// The normalized form of a name: `::`, `:` and `\` between its parts become dots, quotes and generics are removed.
-/// `None` if it is not a name.
-fn normalized(name: &str) -> Option<String> {
-    let name = without_generics(name.split(['\n', '\r']).next()?.trim());
-    // `[Symbol.iterator]` is one part.
-    let name = if name.starts_with('[') { name.rsplit('.').next()? } else { &name };
-    let mut out = String::with_capacity(name.len());
-    for part in name.split([':', '.', '\\']) {
-        let part = part.trim_matches(['"', '\'', '`', '[', ']', ' ']);
-        let part = part.split_whitespace().next().unwrap_or_default();
-        if part.is_empty() {
-            continue;
-        }
-        let is_plain = matches!(text::name(part), Cow::Borrowed(_)) && part.chars().nth(PART_CHARS_MAX).is_none();
-        if !is_plain || !part.contains(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$')) {
-            return None;
-        }
-        if !out.is_empty() {
-            out.push('.');
-        }
-        out.push_str(part);
-    }
-    (!out.is_empty()).then_some(out)
-}
-
-/// `Store<T>::open(` as `Store::open`.
-fn without_generics(name: &str) -> Cow<'_, str> {
-    let name = name.split('(').next().unwrap_or_default();
-    if !name.contains('<') || name.contains("operator") {
-        return Cow::Borrowed(name.split('<').next().unwrap_or_default());
-    }
-    let mut open = 0usize;
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        match c {
-            '<' => open += 1,
-            '>' => open = open.saturating_sub(1),
-            c if open == 0 => out.push(c),
-            _ => {}
-        }
-    }
-    Cow::Owned(out)
 }

@@ -3,7 +3,7 @@
 //! This is the weakest evidence, so each shape checks its surroundings: none is accepted inside a function body where
 //! it could also be a call. No regex.
 
-use super::headers::{Around, DefinitionHeader, is_name_char};
+use super::definition::{Around, DefinitionHeader, is_name_char};
 use super::patterns::DefinitionShape;
 use super::{Role, normalized};
 

@@ -4,17 +4,18 @@
 //! therefore linear in the text.
 
 use super::Cut;
+use super::announced::{Announced, RequiredLook, ValuePlace};
 use super::call;
 use super::indirect::{default_at, fallback, next_line, wrapped};
-use super::key::{Announced, KEY, KEY_BYTES, PASSWORD, ValuePlace, announces, may_end_name};
+use super::key::{KEY, KEY_BYTES, PASSWORD, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
-use super::sentence::is_ordinary;
 use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{JUDGED_BYTES, RequiredLook, ValueForm, is_placeholder, is_random, is_secret, names_itself};
+use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_random, names_itself};
+use super::words::is_ordinary;
+use super::written::{Value, is_quote, value_at};
 
-const QUOTED_BYTES: usize = 256;
 const SCHEME_BYTES: usize = 16;
 /// How far the ends of a map on one line are looked for.
 const MAP_BYTES: usize = 96;
@@ -42,77 +43,6 @@ const OPENERS: [&[u8]; 20] = [
     b"import",
     b"case",
 ];
-
-/// A value: its range and how it was written.
-pub(super) struct Value {
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) written: ValueForm,
-}
-
-impl Value {
-    pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
-        if self.written != ValueForm::Quoted
-            && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
-        {
-            return None;
-        }
-        if text.holds_cut(self.start, self.end)
-            || !is_secret(text.slice(self.start, self.end), announced.bar, self.written)
-        {
-            return None;
-        }
-        let end = match self.written {
-            ValueForm::Quoted => joined_end(text, self.end),
-            _ => text.until_stop(self.end, usize::MAX),
-        };
-        // A known format is more specific than a key name.
-        let name = key_at(text, self.start).map_or(announced.name, |cut| cut.name);
-        Some(Cut { name, start: self.start, end })
-    }
-}
-
-/// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
-pub(super) fn value_at(text: &Text, from: usize, bare: ValueForm) -> Value {
-    let prefix =
-        usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
-    // A string inside a string, perhaps inside another: `\\\"x\\\"`.
-    let escape = text.scan(from, 3, |byte| byte == b'\\') - from;
-    let open = from + prefix + escape;
-    let quote = text.at(open);
-    if !is_quote(quote) {
-        return Value { start: from, end: text.until_stop(from, JUDGED_BYTES), written: bare };
-    }
-    // A string over several lines: `"""x"""`.
-    let is_triple = text.at(open + 1) == quote && text.at(open + 2) == quote;
-    let start = open + if is_triple { 3 } else { 1 };
-    let window = text.slice(start, start + QUOTED_BYTES);
-    let mut escaped = false;
-    let close = window.iter().position(|&byte| {
-        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape > 0 && byte == b'\\');
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    let end = start + close.unwrap_or(window.len());
-    Value { start, end, written: ValueForm::Quoted }
-}
-
-/// Where a string that is joined from several ends: `"x" + "y"`. `end` is where the first one ends.
-fn joined_end(text: &Text, mut end: usize) -> usize {
-    loop {
-        let operator = text.skip_spaces(end + 1);
-        let next = text.scan(operator, 2, |byte| matches!(byte, b'+' | b'.' | b'&'));
-        let open = text.scan(next, 32, |byte| matches!(byte, b' ' | b'\n' | b'\t'));
-        if next == operator || !is_quote(text.at(end)) || text.at(open) != text.at(end) {
-            return end;
-        }
-        end = value_at(text, open, ValueForm::Bare).end;
-    }
-}
-
-pub(super) fn is_quote(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\'' | b'`')
-}
 
 /// Does a name that may announce a secret end before the operator at `at`? A cheap filter for the many names in code
 /// that do not. No false negatives.

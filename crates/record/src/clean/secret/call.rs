@@ -1,14 +1,14 @@
 //! Secrets in the arguments of calls, in elements of XML, in codes for scanners and in password files.
 
 use super::Cut;
-use super::assign::{Value, is_quote, value_at};
-use super::key::{Announced, KEY_BYTES, PASSWORD, announces};
+use super::announced::{Announced, RequiredLook};
+use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode};
 use super::position;
-use super::sentence::ends_line;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
-use super::value::{JUDGED_BYTES, RequiredLook, ValueForm, is_phrase, is_placeholder, is_secret};
+use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
+use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;

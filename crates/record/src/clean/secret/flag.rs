@@ -1,11 +1,12 @@
 //! Secrets on command lines and in sentences, where a blank separates the name from the value.
 
 use super::Cut;
-use super::assign::{is_quote, value_at};
-use super::key::{Announced, KEY_BYTES, PASSWORD, ValuePlace, announces};
-use super::sentence::is_ordinary;
+use super::announced::{Announced, RequiredLook, ValuePlace};
+use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::text::{ALNUM, DASH, DIGIT, Text, URL64, is};
-use super::value::{JUDGED_BYTES, RequiredLook, ValueForm, is_placeholder};
+use super::value::{JUDGED_BYTES, ValueForm, is_placeholder};
+use super::words::is_ordinary;
+use super::written::{is_quote, value_at};
 
 /// How many words before `-p` are looked at.
 const FLAGS_MAX: usize = 8;

@@ -1,12 +1,12 @@
 //! Secrets in columns and lists: rows of a table below a heading, values of SQL, forms, lists of recovery codes.
 
 use super::Cut;
-use super::assign::{Value, value_at};
 use super::key::{KEY_BYTES, announces};
 use super::position;
-use super::sentence::{ends_line, is_ordinary};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOTTED, Text, URL64, is};
 use super::value::{ValueForm, is_phrase, is_placeholder};
+use super::words::is_ordinary;
+use super::written::{Value, ends_line, value_at};
 
 /// How much of a line and a cell and how many rows are read.
 const LINE_BYTES: usize = 256;

@@ -2,11 +2,12 @@
 //! of a variable, inside a constructor or a list, or as what replaces a missing value.
 
 use super::Cut;
-use super::assign::{is_quote, value_at};
-use super::key::{Announced, KEY_BYTES};
-use super::sentence::is_ordinary;
+use super::announced::Announced;
+use super::key::KEY_BYTES;
 use super::text::{DOTTED, LOWER, Text, UPPER, WORD, is};
 use super::value::ValueForm;
+use super::words::is_ordinary;
+use super::written::{is_quote, value_at};
 
 /// How far the literal is looked for that replaces a missing value.
 const FALLBACK_BYTES: usize = 96;

@@ -3,35 +3,10 @@
 //! Names are compared from their end (`stripe_api_key` and `key_id` differ there), so an ordinary name costs only a
 //! few comparisons.
 
+use super::announced::{Announced, RequiredLook, ValuePlace};
 use super::places::URL_PARAMS;
 use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, PASSING, SECRET_KEYS, TAILS, index, indexed, last_byte};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
-use super::value::RequiredLook;
-
-/// What a key name announces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Announced {
-    pub(super) name: &'static str,
-    pub(super) bar: RequiredLook,
-    pub(super) place: ValuePlace,
-}
-
-impl Announced {
-    /// Does the name alone tell, whatever the value looks like?
-    pub(super) fn is_sure(self) -> bool {
-        matches!(self.bar, RequiredLook::Password | RequiredLook::Token)
-    }
-}
-
-/// Where the value is found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ValuePlace {
-    Anywhere,
-    /// `Authorization`: a scheme may precede the value.
-    AfterScheme,
-    /// A session is a secret in a cookie; elsewhere it is an id that must stay readable.
-    Cookie,
-}
 
 const fn announced(name: &'static str, bar: RequiredLook) -> Announced {
     Announced { name, bar, place: ValuePlace::Anywhere }

@@ -12,8 +12,10 @@
 //! name of a secret and everything around it are kept. Never reads a clock, a file or the environment, and keeps
 //! nothing of what it removed.
 
+mod announced;
 mod assign;
 mod call;
+mod cut;
 mod flag;
 mod grid;
 mod indirect;
@@ -36,23 +38,15 @@ mod table;
 mod tests;
 mod text;
 mod value;
+mod words;
+mod written;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use cut::{Cut, MARK, covered, replaced};
 pub use own::UserRules;
 use text::{ALNUM, DIGIT, LOWER, TRIGGER, Text, WIDE, is};
-
-/// A secret: the rule that found it and its byte range.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Cut {
-    name: &'static str,
-    start: usize,
-    end: usize,
-}
-
-/// What replaces a secret, up to its kind.
-const MARK: &str = "[redacted:";
 
 /// A cut can expose another secret beside it, so the text around cuts is checked again. Ordinary text needs one more
 /// pass; the limit keeps hostile text linear.
@@ -139,30 +133,6 @@ fn pass(text: &str, own: Option<&UserRules>, cuts: impl Iterator<Item = Cut>) ->
     let mut cuts = cuts.filter(|cut| own.is_none_or(|own| !own.allows(covered(text, cut))));
     let first = cuts.next()?;
     Some(replaced(text, std::iter::once(first).chain(cuts)))
-}
-
-fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
-    &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
-}
-
-/// The text with every cut replaced by a mark.
-fn replaced(text: &str, cuts: impl Iterator<Item = Cut>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut kept = 0;
-    for cut in cuts {
-        // A cut that extends beyond its range may overlap the next.
-        if cut.start < kept {
-            continue;
-        }
-        // Cuts end at ASCII bytes, except where a limit ended the look ahead.
-        out.push_str(&text[kept..text.floor_char_boundary(cut.start).max(kept)]);
-        out.push_str(MARK);
-        out.push_str(cut.name);
-        out.push(']');
-        kept = text.ceil_char_boundary(cut.end);
-    }
-    out.push_str(&text[kept..]);
-    out
 }
 
 /// The cuts of a text, from left to right, none overlapping.

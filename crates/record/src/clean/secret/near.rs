@@ -2,16 +2,14 @@
 //! word that leads to it. Reads on from the cue to the end of the sentence, and back to a few words before the cue.
 
 use super::Cut;
-use super::assign::{is_quote, value_at};
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
-use super::sentence::{Ends, OWNERS, PASSWORD_SAID, TOLD, is_link, is_ordinary, said_word};
-use super::spoken::is_letter;
+use super::sentence::{Ends, OWNERS, PASSWORD_SAID, SENTENCE_BYTES, TOLD, said_word};
 use super::text::{DIGIT, LOWER, Text, is};
 use super::value::{ValueForm, is_placeholder};
+use super::words::{is_letter, is_link, is_ordinary};
+use super::written::{is_quote, value_at};
 
-/// How far a sentence is read, in bytes and words, and the shortest word that is taken for a password.
-const SENTENCE_BYTES: usize = 96;
 const WORDS_MAX: usize = 12;
 const MIXED_BYTES: usize = 6;
 /// How many words may stand between `as` and the cue: `use x as the new root password`.
@@ -171,12 +169,4 @@ fn is_mixed(word: &[u8]) -> bool {
         && !is_hash
         && !is_ordinary(word)
         && !is_placeholder(word)
-}
-
-/// Where a note of a program that asks ends: `Password [shown]: x`. Otherwise `end`.
-pub(super) fn noted_end(text: &Text, end: usize) -> usize {
-    let open = text.skip_spaces(end);
-    let close = text.scan(open, SENTENCE_BYTES, |byte| !matches!(byte, b']' | b')' | b'\n' | b':'));
-    let is_note = matches!((text.at(open), text.at(close)), (b'[', b']') | (b'(', b')'));
-    if open > end && is_note && text.at(close + 1) == b':' { close + 1 } else { end }
 }

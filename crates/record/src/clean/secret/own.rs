@@ -2,8 +2,9 @@
 //!
 //! A [`Cleaner`](crate::clean::Cleaner) holds them. Without any, there is no extra cost.
 
+use super::announced::Announced;
 use super::assign::assignment_by;
-use super::key::{Announced, starts_word, strip_end};
+use super::key::{starts_word, strip_end};
 use super::table::{KeyRule, TableWords, announced, key_rule};
 use super::text::{Text, WORD, is};
 use super::{Cut, covered, replaced};

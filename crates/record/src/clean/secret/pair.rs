@@ -2,12 +2,13 @@
 //! `password <- "x"`, `{password, "x"}`, and what a shell reads from a string: `sudo -S <<< x`.
 
 use super::Cut;
-use super::assign::{is_quote, value_at};
-use super::key::{KEY_BYTES, ValuePlace, announces, may_end_name};
+use super::announced::ValuePlace;
+use super::key::{KEY_BYTES, announces, may_end_name};
 use super::position;
-use super::sentence::{ends_line, is_ordinary};
 use super::text::{DIGIT, DOTTED, Text, UPPER, WORD, is};
 use super::value::ValueForm;
+use super::words::is_ordinary;
+use super::written::{ends_line, is_quote, value_at};
 
 /// May the word at `at` be such a literal? Most words are no first word of a string. No false negatives.
 #[inline]

@@ -4,12 +4,13 @@
 //! end of the command, so the work is linear however many programs are named.
 
 use super::Cut;
-use super::assign::{Value, is_quote, value_at};
-use super::key::{self, KEY_BYTES, PASSWORD, announces};
+use super::announced::{RequiredLook, ValuePlace};
+use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::places::{self, READERS, SecretPlace};
-use super::sentence::is_ordinary;
 use super::text::{ALNUM, DIGIT, LOWER, Text, is};
-use super::value::{RequiredLook, ValueForm, is_secret};
+use super::value::{ValueForm, is_secret};
+use super::words::is_ordinary;
+use super::written::{Value, is_quote, value_at};
 
 /// How much of a command is read after the name of its program.
 const COMMAND_BYTES: usize = 1024;
@@ -220,7 +221,7 @@ fn names_a_secret(word: &[u8]) -> bool {
     is_name
         && !is_plain
         && announces(&word[word.len().saturating_sub(KEY_BYTES)..])
-            .is_some_and(|found| found.is_sure() && found.place == key::ValuePlace::Anywhere)
+            .is_some_and(|found| found.is_sure() && found.place == ValuePlace::Anywhere)
 }
 
 /// The secret that is joined to a flag: `-px`.

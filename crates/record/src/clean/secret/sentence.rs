@@ -2,21 +2,19 @@
 //! password. Everything that is looked at is bounded.
 
 use super::Cut;
-use super::assign::{Value, is_quote, value_at};
+use super::announced::RequiredLook;
 use super::grid;
 use super::key::{PASSWORD, announces};
-use super::near::noted_end;
-use super::places::{USERS, links, ordinary, said};
-use super::spoken::{is_letter, is_said};
+use super::places::{USERS, links};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
-use super::value::{self, RequiredLook, ValueForm, is_placeholder};
+use super::value::{self, ValueForm, is_placeholder};
+use super::words::{is_letter, is_ordinary, is_said};
+use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How many linking words there may be between a cue and the secret.
 const LINKS_MAX: usize = 2;
 /// How far away a link may be: `the password for the database is x`.
 const AWAY_BYTES: usize = 48;
-/// No word that reveals nothing is longer.
-const ORDINARY_BYTES: usize = 40;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
 /// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
@@ -279,12 +277,6 @@ fn is_given(text: &Text, at: usize) -> bool {
     is_login || GIVEN.contains(&link) || TOLD.iter().any(|verb| link.eq_ignore_ascii_case(verb))
 }
 
-/// Is this word a link?
-pub(super) fn is_link(word: &[u8]) -> bool {
-    let first = word.first().map_or(0, u8::to_ascii_lowercase);
-    links(first).iter().any(|link| word.eq_ignore_ascii_case(link.as_bytes()))
-}
-
 /// The length of the linking word at `from`.
 fn link_at(text: &Text, from: usize) -> Option<usize> {
     // A dash between blanks; in a name it joins.
@@ -380,17 +372,6 @@ fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     is_word && !is_participle && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
 }
 
-/// Is this a word that follows `the password is` in sentences that reveal nothing?
-pub(super) fn is_ordinary(word: &[u8]) -> bool {
-    // No word of the tables is longer.
-    if word.len() > ORDINARY_BYTES {
-        return false;
-    }
-    let first = word.first().map_or(0, u8::to_ascii_lowercase);
-    ordinary(first).iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-        || said(first).iter().any(|(known, _)| is_said(word, known))
-}
-
 /// What may follow a secret in its sentence.
 const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
 
@@ -413,10 +394,6 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
 /// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
 fn is_parted(text: &Text, end: usize) -> bool {
     [&b" an"[..], b" ein"].iter().any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
-}
-
-pub(super) fn ends_line(text: &Text, end: usize) -> bool {
-    matches!(text.at(text.skip_spaces(text.scan(end, 2, |byte| matches!(byte, b'`' | b'*' | b'.')))), b'\n' | b'\r')
 }
 
 /// Code, a path or an address rather than a key.
@@ -497,4 +474,15 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
     }
     let has_letter = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, ALPHA));
     (has_letter && cut.end - cut.start >= 6).then_some(cut)
+}
+
+/// How far a sentence is read, in bytes and words, and the shortest word that is taken for a password.
+pub(super) const SENTENCE_BYTES: usize = 96;
+
+/// Where a note of a program that asks ends: `Password [shown]: x`. Otherwise `end`.
+pub(super) fn noted_end(text: &Text, end: usize) -> usize {
+    let open = text.skip_spaces(end);
+    let close = text.scan(open, SENTENCE_BYTES, |byte| !matches!(byte, b']' | b')' | b'\n' | b':'));
+    let is_note = matches!((text.at(open), text.at(close)), (b'[', b']') | (b'(', b')'));
+    if open > end && is_note && text.at(close + 1) == b':' { close + 1 } else { end }
 }

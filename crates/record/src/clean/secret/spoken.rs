@@ -3,11 +3,12 @@
 //! Looks at the beginning of every word once; what follows is bounded.
 
 use super::Cut;
-use super::assign::is_quote;
-use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins, said};
+use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins};
 use super::position::{CommandReading, command_at, next_password};
 use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, login};
 use super::text::{ALNUM, DIGIT, Text, is};
+use super::words::{cue_at, is_letter};
+use super::written::is_quote;
 use super::{call, grid, near, numbers, pair, shape};
 use crate::clean::code::code_end;
 
@@ -215,39 +216,6 @@ fn next_word(text: &Text, from: usize) -> Option<usize> {
         }
         at = if text.back(at, 2).first() == Some(&b'%') { at + 1 } else { text.run(at, ALNUM, usize::MAX) };
     }
-}
-
-pub(super) const fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80
-}
-
-/// The longest cue that begins at `at`, and its end.
-fn cue_at(text: &Text, at: usize) -> Option<(usize, SecretCue)> {
-    let second = text.at(at + 1).to_ascii_lowercase();
-    let known =
-        |(cue, _): &&(&str, SecretCue)| cue.as_bytes()[1] == second && is_said(text.slice(at, at + cue.len()), cue);
-    let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
-    let end = at + cue.len();
-    let is_whole = cue.as_bytes()[0] >= 0xe0 || !is_letter(text.at(end));
-    is_whole.then_some((end, *sort))
-}
-
-/// Is this the word of the table, in which `_` is a blank or a dash?
-pub(super) fn is_said(said: &[u8], word: &str) -> bool {
-    let same = |(byte, wanted): (&u8, u8)| match wanted {
-        b'_' => matches!(byte, b' ' | b'-' | b'_'),
-        _ => byte.to_ascii_lowercase() == wanted,
-    };
-    said.len() == word.len() && (said.iter().zip(word.bytes()).all(same) || said == word.as_bytes())
-}
-
-/// Is this the word for a secret in some language?
-pub(super) fn names_secret(word: &[u8]) -> bool {
-    let first = word.first().map_or(0, u8::to_ascii_lowercase);
-    let is_kind = |cue: &SecretCue| {
-        matches!(cue, SecretCue::Password | SecretCue::Pass | SecretCue::Pin | SecretCue::Key | SecretCue::Seed)
-    };
-    said(first).iter().any(|(known, cue)| is_kind(cue) && is_said(word, known))
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! `rules.txt`, parsed at compile time: a mistake in it is a compile error, and it costs nothing at run time. Rules
 //! from the user's settings are parsed by the same functions.
 
-use super::key::{Announced, ValuePlace};
+use super::announced::{Announced, RequiredLook, ValuePlace};
 use super::text::{
     ALNUM, BASE64, DASH, DIGIT, DOT, DOTTED, HEX, HEX_UPPER, LOWER, UNDERSCORE, UPPER, URL64, WIDE, WORD,
 };
-use super::value::RequiredLook;
 
 const FILE: &str = include_str!("rules.txt");
 

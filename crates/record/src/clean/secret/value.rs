@@ -3,11 +3,11 @@
 //! There are three thresholds. A password is nearly any literal that is not a placeholder or code; a token must look
 //! random; a value under a vague key must look very random. Never judges more than [`JUDGED_BYTES`].
 
+use super::announced::RequiredLook;
 use super::key::{PASSWORD, announces, starts_word};
-use super::sentence::is_ordinary;
-use super::spoken::{is_letter, names_secret};
 use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_TERMS, PLACEHOLDER_WORDS, first_byte, index, indexed};
 use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
+use super::words::{is_letter, is_ordinary, names_secret};
 
 pub(super) const JUDGED_BYTES: usize = 64;
 /// The most words of a phrase.
@@ -113,16 +113,6 @@ pub(super) enum ValueForm {
     Literal,
     /// Bare, where code is possible.
     Bare,
-}
-
-/// How strongly a value must look like a secret.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum RequiredLook {
-    Password,
-    Token,
-    Strong,
-    /// Four to twelve digits.
-    Pin,
 }
 
 pub(super) fn is_secret(value: &[u8], bar: RequiredLook, written: ValueForm) -> bool {

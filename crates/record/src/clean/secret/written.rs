@@ -1,0 +1,84 @@
+//! A value as it is written: quoted, joined from several texts, or bare up to a byte that ends it.
+
+use super::Cut;
+use super::announced::Announced;
+use super::rules::key_at;
+use super::text::Text;
+use super::value::{JUDGED_BYTES, ValueForm, is_secret};
+
+const QUOTED_BYTES: usize = 256;
+
+/// A value: its range and how it was written.
+pub(super) struct Value {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) written: ValueForm,
+}
+
+impl Value {
+    pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
+        if self.written != ValueForm::Quoted
+            && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
+        {
+            return None;
+        }
+        if text.holds_cut(self.start, self.end)
+            || !is_secret(text.slice(self.start, self.end), announced.bar, self.written)
+        {
+            return None;
+        }
+        let end = match self.written {
+            ValueForm::Quoted => joined_end(text, self.end),
+            _ => text.until_stop(self.end, usize::MAX),
+        };
+        // A known format is more specific than a key name.
+        let name = key_at(text, self.start).map_or(announced.name, |cut| cut.name);
+        Some(Cut { name, start: self.start, end })
+    }
+}
+
+/// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
+pub(super) fn value_at(text: &Text, from: usize, bare: ValueForm) -> Value {
+    let prefix =
+        usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
+    // A string inside a string, perhaps inside another: `\\\"x\\\"`.
+    let escape = text.scan(from, 3, |byte| byte == b'\\') - from;
+    let open = from + prefix + escape;
+    let quote = text.at(open);
+    if !is_quote(quote) {
+        return Value { start: from, end: text.until_stop(from, JUDGED_BYTES), written: bare };
+    }
+    // A string over several lines: `"""x"""`.
+    let is_triple = text.at(open + 1) == quote && text.at(open + 2) == quote;
+    let start = open + if is_triple { 3 } else { 1 };
+    let window = text.slice(start, start + QUOTED_BYTES);
+    let mut escaped = false;
+    let close = window.iter().position(|&byte| {
+        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape > 0 && byte == b'\\');
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    let end = start + close.unwrap_or(window.len());
+    Value { start, end, written: ValueForm::Quoted }
+}
+
+/// Where a string that is joined from several ends: `"x" + "y"`. `end` is where the first one ends.
+fn joined_end(text: &Text, mut end: usize) -> usize {
+    loop {
+        let operator = text.skip_spaces(end + 1);
+        let next = text.scan(operator, 2, |byte| matches!(byte, b'+' | b'.' | b'&'));
+        let open = text.scan(next, 32, |byte| matches!(byte, b' ' | b'\n' | b'\t'));
+        if next == operator || !is_quote(text.at(end)) || text.at(open) != text.at(end) {
+            return end;
+        }
+        end = value_at(text, open, ValueForm::Bare).end;
+    }
+}
+
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+pub(super) fn ends_line(text: &Text, end: usize) -> bool {
+    matches!(text.at(text.skip_spaces(text.scan(end, 2, |byte| matches!(byte, b'`' | b'*' | b'.')))), b'\n' | b'\r')
+}
