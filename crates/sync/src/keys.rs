@@ -13,25 +13,19 @@ pub const NAMES_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 64;
 
 pub fn public(secrets: &Secrets) -> Result<Keys> {
-    Ok(Keys { sign: secrets.sign_public().ok_or(SyncError::NoRandomBytes)?, agree: secrets.agree_public() })
-}
-
-fn wrapping(space: &str, epoch: u32) -> [Vec<u8>; 3] {
-    [b"space key".to_vec(), space.as_bytes().to_vec(), epoch.to_be_bytes().to_vec()]
+    Ok(Keys { sign: secrets.sign_public().ok_or(SyncError::NoRandomBytes)?, agree: secrets.agree_public().ok_or(SyncError::NoRandomBytes)? })
 }
 
 /// A key of the space, wrapped for somebody.
 pub fn wrapped(space: &str, key: &SpaceKey, to: &Keys) -> Result<String> {
-    let context = wrapping(space, key.epoch);
-    let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
-    let wrapped = crypto::wrap(&to.agree, random()?, &context, &key.key);
+    let context: [&[u8]; 3] = [b"space key", space.as_bytes(), &key.epoch.to_be_bytes()];
+    let wrapped = crypto::wrap(&to.agree, &context, &key.key);
     let invalid = || SyncError::Unreadable("the key of a device is invalid".to_string());
     Ok(hex::text(&wrapped.ok_or_else(invalid)?))
 }
 
 fn unwrapped(space: &str, epoch: u32, secrets: &Secrets, wrapped: &str) -> Option<SpaceKey> {
-    let context = wrapping(space, epoch);
-    let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
+    let context: [&[u8]; 3] = [b"space key", space.as_bytes(), &epoch.to_be_bytes()];
     let key = crypto::unwrap(secrets, &context, &hex::bytes(wrapped)?)?.try_into().ok()?;
     Some(SpaceKey { epoch, key })
 }

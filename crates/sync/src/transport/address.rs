@@ -1,7 +1,7 @@
 //! The address of a hub, as the user typed it. It can carry a password: errors and messages only ever show
 //! [`Address::redacted`].
 
-use super::{Place, Stream, TransportError, is_name};
+use super::{Place, Result, Stream, TransportError, is_name};
 
 /// The user of everybody who reaches a git host over ssh.
 const SHARED_USER: &str = "git";
@@ -183,7 +183,7 @@ pub fn encoded(text: &str) -> String {
 }
 
 /// Refuses names that could lead elsewhere.
-pub fn check_names(hub: &str, names: &[&str]) -> Result<(), TransportError> {
+pub fn check_names(hub: &str, names: &[&str]) -> Result<()> {
     match names.iter().find(|name| !is_name(name)) {
         None => Ok(()),
         Some(name) => {
@@ -192,11 +192,11 @@ pub fn check_names(hub: &str, names: &[&str]) -> Result<(), TransportError> {
     }
 }
 
-pub fn check_place(hub: &str, place: &Place) -> Result<(), TransportError> {
+pub fn check_place(hub: &str, place: &Place) -> Result<()> {
     check_names(hub, &[&place.space, &place.project])
 }
 
-pub fn check_stream(hub: &str, stream: &Stream) -> Result<(), TransportError> {
+pub fn check_stream(hub: &str, stream: &Stream) -> Result<()> {
     check_names(hub, &[&stream.place.space, &stream.place.project, &stream.device])
 }
 

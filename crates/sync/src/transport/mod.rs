@@ -116,6 +116,8 @@ pub enum Put {
     Other,
 }
 
+pub type Result<T, E = TransportError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// Nothing is wrong here; later it may work.
@@ -137,44 +139,27 @@ pub enum TransportError {
 pub trait Transport {
     /// Answers several questions in as few round trips as the hub allows. There is one answer for each question, of its
     /// kind and in its place.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError>;
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>>;
 
     /// All documents of a place. The cost depends on this place alone.
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
+    fn heads(&mut self, place: &Place) -> Result<Vec<Document>> {
         let answers = self.ask(&[Question::Heads(place.clone())])?;
         Ok(answers.into_iter().flat_map(Answer::documents).collect())
     }
 
     /// The batches of one generation after a sequence number, in order, at most `limit`, perhaps fewer. A gap ends the
     /// answer.
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
+    fn after(&mut self, stream: &Stream, generation: u64, sequence: u64, limit: usize) -> Result<Vec<Sealed>> {
         let answers = self.ask(&[Question::After(Range { stream: stream.clone(), generation, sequence, limit })])?;
         Ok(answers.into_iter().flat_map(Answer::batches).collect())
     }
 
     /// Stores batches under names that are new, in order. Returns one result for each; after `Put::Other` none follow.
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError>;
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>>;
 
     /// Replaces a document. The head of a device has the device's name: with `generation`, batches of that device in
     /// earlier generations are removed, where the transport can remove anything.
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError>;
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()>;
 
     /// Whether batches of earlier generations are gone from the hub after [`Transport::replace`]. If not, their sealed
     /// bytes stay until the hub collects its garbage.

@@ -8,7 +8,7 @@ use super::folder::Folder;
 use super::git::Git;
 use super::postgres::Postgres;
 use super::s3::S3;
-use super::{Transport, TransportError};
+use super::{Result, Transport, TransportError};
 
 /// What a transport needs of this machine.
 pub struct LocalMachine<'a> {

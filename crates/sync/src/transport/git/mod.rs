@@ -33,7 +33,7 @@ use self::names::{beginning, lines, of_device, of_document, of_stream, of_stream
 use self::plan::PushPlan;
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::object::{HubObject, answers};
-use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
+use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, until_repeated};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
@@ -107,7 +107,7 @@ impl Git {
     }
 
     /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
-    fn lock(&mut self) -> Result<File, TransportError> {
+    fn lock(&mut self) -> Result<File> {
         let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
         create_dir(&self.dir).map_err(io)?;
         let lock = File::options().create(true).append(true).open(self.dir.join("cerberus.lock")).map_err(io)?;
@@ -121,7 +121,7 @@ impl Git {
     }
 
     /// Gets the references that begin like one of these, and the objects that are new, with one git.
-    fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<(), TransportError> {
+    fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<()> {
         let streams: Vec<&String> = beginnings.iter().filter(|one| one.contains("/streams/")).collect();
         let is_first = self.is_new && !streams.iter().any(|one| self.is_fetched(one));
         let before = if is_first { BTreeMap::new() } else { self.references(&streams)? };
@@ -154,7 +154,7 @@ impl Git {
     }
 
     /// What must be fetched before these questions can be answered.
-    fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>, TransportError> {
+    fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>> {
         let mut stale: BTreeSet<String> = questions.iter().map(beginning).collect();
         stale.retain(|one| !self.is_fetched(one));
         if self.is_new && self.fetched.is_empty() {
@@ -174,7 +174,7 @@ impl Git {
     }
 
     /// Answers questions from the mirror.
-    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>> {
         let beginnings: BTreeSet<String> = questions.iter().map(beginning).collect();
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
@@ -208,12 +208,12 @@ impl Git {
     }
 
     /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key.
-    fn collect(&self) -> Result<(), TransportError> {
+    fn collect(&self) -> Result<()> {
         let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
         self.succeeded(collected).map(drop)
     }
 
-    fn push(&self, updates: &[Update]) -> Result<Pushed, TransportError> {
+    fn push(&self, updates: &[Update]) -> Result<Pushed> {
         let refspec = |update: &Update| {
             let force = if update.is_forced { "+" } else { "" };
             format!("{force}{}:{}", update.commit.as_deref().unwrap_or_default(), update.reference)
@@ -227,7 +227,7 @@ impl Git {
     }
 
     /// Makes the mirror say what the remote has.
-    fn note(&mut self, updates: &[Update]) -> Result<(), TransportError> {
+    fn note(&mut self, updates: &[Update]) -> Result<()> {
         self.is_new = false;
         let mut input = String::new();
         for update in updates {
@@ -241,7 +241,7 @@ impl Git {
     }
 
     /// The references that begin like one of these, with their commits.
-    fn references(&self, beginnings: &[&String]) -> Result<BTreeMap<String, String>, TransportError> {
+    fn references(&self, beginnings: &[&String]) -> Result<BTreeMap<String, String>> {
         if beginnings.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -255,7 +255,7 @@ impl Git {
     }
 
     /// The commits that lead to these.
-    fn history(&self, tips: &[&String]) -> Result<History, TransportError> {
+    fn history(&self, tips: &[&String]) -> Result<History> {
         if tips.is_empty() {
             return Ok(History::default());
         }
@@ -266,7 +266,7 @@ impl Git {
         Ok(History::read(&self.succeeded(listed)?.output))
     }
 
-    fn known(&self, stream: &Stream, generation: u64) -> Result<KnownBatches, TransportError> {
+    fn known(&self, stream: &Stream, generation: u64) -> Result<KnownBatches> {
         let reference = of_stream(stream, generation);
         let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(KnownBatches::default()) };
         let commits = self.history(&[&tip])?.line(&tip);
@@ -274,7 +274,7 @@ impl Git {
     }
 
     /// Which of these batches the mirror has, and commits that add the others.
-    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<PushPlan, TransportError> {
+    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<PushPlan> {
         let known = self.known(stream, generation)?;
         let there = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence));
         let there: Vec<String> = there.map(|commit| format!("{commit}:{}", objects::BATCH)).collect();
@@ -301,12 +301,7 @@ impl Git {
     }
 
     /// Writes commits into the repository, each on the one before, and returns their ids.
-    fn import(
-        &self,
-        parent: Option<&str>,
-        file: &str,
-        commits: &[(String, &[u8])],
-    ) -> Result<Vec<String>, TransportError> {
+    fn import(&self, parent: Option<&str>, file: &str, commits: &[(String, &[u8])]) -> Result<Vec<String>> {
         let stream = objects::import_stream(parent, file, commits);
         let imported = self.door.run(&["fast-import", "--quiet", "--force", "--done"], stream);
         let imported = self.succeeded(imported)?;
@@ -319,7 +314,7 @@ impl Git {
     }
 
     /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large.
-    fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+    fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
@@ -330,7 +325,7 @@ impl Git {
     }
 
     /// The same with a look at the sizes first: a remote can hold anything under these names.
-    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
         let sizes = objects::sizes(&self.succeeded(sizes)?.output);
         let mut all = Vec::new();
@@ -346,7 +341,7 @@ impl Git {
         Ok(all)
     }
 
-    fn succeeded(&self, done: Result<Done, GitFailure>) -> Result<Done, TransportError> {
+    fn succeeded(&self, done: Result<Done, GitFailure>) -> Result<Done> {
         let done = done.map_err(|failure| self.failed(failure))?;
         if done.is_success { Ok(done) } else { Err(problem(&self.hub, &done.messages)) }
     }
@@ -366,7 +361,7 @@ impl Git {
 }
 
 impl Transport for Git {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         for question in questions {
             match question {
                 Question::Heads(place) | Question::Few(place, _) => check_place(&self.hub, place)?,
@@ -392,12 +387,7 @@ impl Transport for Git {
         self.mirrored(questions)
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_stream(&self.hub, stream)?;
         let _lock = self.lock()?;
         let (mut results, mut rest) = (Vec::new(), batches);
@@ -409,13 +399,7 @@ impl Transport for Git {
         Ok(results)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         check_place(&self.hub, place)?;
         check_names(&self.hub, &[name])?;
         let _lock = self.lock()?;
@@ -442,7 +426,7 @@ impl Transport for Git {
 
 impl Git {
     /// Puts batches of which no two have the same sequence number.
-    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         let reference = of_stream(stream, generation);
         for attempt in 0..ATTEMPTS_MAX {
             let plan = self.plan(stream, generation, batches)?;
@@ -464,7 +448,7 @@ impl Git {
     }
 
     /// Streams of a device that a new generation replaces.
-    fn outdated(&mut self, place: &Place, device: &str, generation: u64) -> Result<Vec<Update>, TransportError> {
+    fn outdated(&mut self, place: &Place, device: &str, generation: u64) -> Result<Vec<Update>> {
         let below = of_device(&Stream { place: place.clone(), device: device.to_string() });
         // The mirror may have been deleted since.
         if generation > 1 && !self.is_fetched(&below) {

@@ -18,7 +18,8 @@ use super::super::document::{CHAIN, REQUEST, SPACE_PLACE};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
 use super::{
-    Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, roots, until_repeated,
+    Answer, Document, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, roots,
+    until_repeated,
 };
 
 /// What an administrator applies to the database once.
@@ -115,7 +116,7 @@ impl Postgres {
     }
 
     /// Runs statements together. After a failure of the connection the next call makes a new one.
-    fn run(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>, TransportError> {
+    fn run(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let connection = match self.connection.take() {
             Some(connection) => Ok(connection),
             None => Connection::open(&self.login),
@@ -165,7 +166,7 @@ impl Postgres {
         )
     }
 
-    fn number(&self, number: u64) -> Result<Option<Vec<u8>>, TransportError> {
+    fn number(&self, number: u64) -> Result<Option<Vec<u8>>> {
         let number = i64::try_from(number);
         let number = number.map_err(|_| self.unexpected("a number is too large"))?;
         Ok(Some(number.to_be_bytes().to_vec()))
@@ -175,7 +176,7 @@ impl Postgres {
         TransportError::Unexpected { hub: self.hub.clone(), reason: reason.to_string() }
     }
 
-    fn statement(&self, question: &Question) -> Result<Statement, TransportError> {
+    fn statement(&self, question: &Question) -> Result<Statement> {
         match question {
             Question::Heads(place) => {
                 check_place(&self.hub, place)?;
@@ -203,7 +204,7 @@ impl Postgres {
         }
     }
 
-    fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer, TransportError> {
+    fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer> {
         let document = |mut row: Row| {
             let bytes = row.pop().flatten()?;
             Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
@@ -225,10 +226,9 @@ impl Postgres {
     }
 
     /// Puts batches of which no two have the same sequence number.
-    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         let Stream { place, device } = stream;
-        let numbers: Result<Vec<Option<Vec<u8>>>, TransportError> =
-            batches.iter().map(|batch| self.number(batch.sequence)).collect();
+        let numbers: Result<Vec<Option<Vec<u8>>>> = batches.iter().map(|batch| self.number(batch.sequence)).collect();
         let numbers = array(BIGINT, numbers?.iter().flatten().map(Vec::as_slice));
         let bytes = array(BYTEA, batches.iter().map(|batch| batch.bytes.as_slice()));
         let parameters = vec![
@@ -271,7 +271,7 @@ impl Postgres {
 }
 
 impl Transport for Postgres {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let statements: Vec<Statement> =
             questions.iter().map(|question| self.statement(question)).collect::<Result<_, _>>()?;
         let answers = self.run(&statements)?;
@@ -281,12 +281,7 @@ impl Transport for Postgres {
         questions.iter().zip(answers).map(|(question, rows)| self.answer(question, rows)).collect()
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_stream(&self.hub, stream)?;
         let (mut results, mut rest) = (Vec::new(), batches);
         while !rest.is_empty() && results.last() != Some(&Put::Other) {
@@ -297,13 +292,7 @@ impl Transport for Postgres {
         Ok(results)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         check_place(&self.hub, place)?;
         check_names(&self.hub, &[name])?;
         let number = generation.map(|generation| self.number(generation)).transpose()?.flatten();

@@ -6,9 +6,9 @@ use cerberus_os::clock::Clock;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy, http};
 
-use super::super::TransportError;
 use super::super::at_once::AT_ONCE_MAX;
 use super::super::reason::first_line;
+use super::super::{Result, TransportError};
 use super::sign::{Credentials, SignedRequest, amazon_date, authorization, sha256};
 
 /// A page of a listing, or a batch or document.
@@ -57,14 +57,7 @@ pub fn agent(is_https: bool, roots: Option<RootCerts>, time_max: Duration) -> Ag
 impl Bucket {
     /// Sends one request. `path` and `query` are encoded; the query's names are in order. With `is_new`, nothing that
     /// exists is replaced.
-    pub fn send(
-        &self,
-        method: &'static str,
-        path: &str,
-        query: &str,
-        body: &[u8],
-        is_new: bool,
-    ) -> Result<HttpAnswer, TransportError> {
+    pub fn send(&self, method: &'static str, path: &str, query: &str, body: &[u8], is_new: bool) -> Result<HttpAnswer> {
         let date = amazon_date(Clock::new(None).wall);
         let payload_hash = sha256(body);
         let mut headers = vec![

@@ -15,7 +15,7 @@ use super::address::{Address, AddressError, check_names, check_place, check_stre
 use super::at_once;
 use super::object::{HubObject, answers};
 use super::roots;
-use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
+use super::{Answer, Place, Put, Question, Result, Sealed, Stream, Transport, TransportError};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -75,7 +75,7 @@ impl S3 {
     }
 
     /// Keys below a prefix that come after another key, in order.
-    fn list(&self, below: &str, after: &str, limit: usize) -> Result<Vec<String>, TransportError> {
+    fn list(&self, below: &str, after: &str, limit: usize) -> Result<Vec<String>> {
         let (mut keys, mut start): (Vec<String>, String) = (Vec::new(), after.to_string());
         while keys.len() < limit {
             let of_query = |text: &str| encoded(text).replace('/', "%2F");
@@ -103,7 +103,7 @@ impl S3 {
     }
 
     /// The objects that may answer a question, in order.
-    fn objects(&self, question: &Question) -> Result<Vec<HubObject<String>>, TransportError> {
+    fn objects(&self, question: &Question) -> Result<Vec<HubObject<String>>> {
         let (place, max) = match question {
             Question::Heads(place) => (place, usize::MAX),
             Question::Few(place, max) => (place, *max),
@@ -132,7 +132,7 @@ impl S3 {
     }
 
     /// An object; `None` if there is none.
-    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, TransportError> {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>> {
         let answer = self.bucket.send("GET", &self.path_of(key), "", &[], false)?;
         match answer.status {
             200 => Ok(Some(answer.body)),
@@ -142,7 +142,7 @@ impl S3 {
     }
 
     /// Stores an object under a name that must be new. `None` if there is one already.
-    fn put_new(&self, key: &str, bytes: &[u8]) -> Result<Option<()>, TransportError> {
+    fn put_new(&self, key: &str, bytes: &[u8]) -> Result<Option<()>> {
         for _ in 0..ATTEMPTS_MAX {
             let answer = self.bucket.send("PUT", &self.path_of(key), "", bytes, true)?;
             match answer.status {
@@ -158,7 +158,7 @@ impl S3 {
 
     /// Storage that ignores `If-None-Match` would replace batches without a word: a probe that may be stored twice
     /// tells.
-    fn check_conditional(&mut self) -> Result<(), TransportError> {
+    fn check_conditional(&mut self) -> Result<()> {
         if self.is_conditional {
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl S3 {
         Ok(())
     }
 
-    fn remove_before(&self, place: &Place, device: &str, generation: u64) -> Result<(), TransportError> {
+    fn remove_before(&self, place: &Place, device: &str, generation: u64) -> Result<()> {
         let below = self.key(place, &format!("streams/{device}/"));
         let first = format!("{below}{generation:020}/");
         // Earlier generations come first, and mostly there are none.
@@ -219,7 +219,7 @@ fn credentials(address: &Address, variable: &dyn Fn(&str) -> Option<String>) -> 
 
 impl Transport for S3 {
     /// Lists documents first, then reads all objects together. Batches are asked for by name.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let named = at_once::each(questions, |question| self.objects(question))?;
         let all: Vec<_> = named.iter().flatten().collect();
         let contents = at_once::each(&all, |object| self.get(&object.at))?;
@@ -227,12 +227,7 @@ impl Transport for S3 {
     }
 
     /// One after another: a batch that follows another writer's must not be stored.
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_stream(&self.bucket.hub, stream)?;
         self.check_conditional()?;
         let below = self.generation(stream, generation);
@@ -252,13 +247,7 @@ impl Transport for S3 {
         Ok(results)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         check_place(&self.bucket.hub, place)?;
         check_names(&self.bucket.hub, &[name])?;
         let path = self.path_of(&self.key(place, &format!("documents/{name}")));
