@@ -22,7 +22,8 @@ use cerberus_store::journal::own_record;
 use cerberus_store::project::identity::{Located, locate};
 use cerberus_store::view::fold;
 use cerberus_sync::exchange::Exchange;
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::transport::at_once::AT_ONCE_MAX;
 use cerberus_sync::transport::{
     self, Answer, LocalMachine, Place, Put, Question, Sealed, Stream, Transport, TransportError,

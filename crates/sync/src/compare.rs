@@ -1,17 +1,16 @@
 //! What the hub shows, compared with what was seen before: here, and by other devices.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::document::{Head, Proof, Reach};
 use super::local::StreamState;
-use super::pull::{CLOCK_MAX, PullProblem, PullReading};
+use super::reading::{CLOCK_MAX, Heads, PullProblem, PullReading};
 
 impl PullReading<'_> {
     /// Whether somebody else wrote our own stream: another home with our key. What counts is what our key has signed; others
     /// may claim anything. A stream that is not begun here, but is on the hub, begins again: it was shared before, or its
     /// state was lost.
-    pub(super) fn is_forked(&self, heads: &BTreeMap<String, Head>, state: &mut StreamState) -> bool {
+    pub(super) fn is_forked(&self, heads: &Heads, state: &mut StreamState) -> bool {
         let own = self.device.id.to_string();
         let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
         let is_other = |reach: &&Reach| {
@@ -19,7 +18,7 @@ impl PullReading<'_> {
                 || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
         };
         let sign = self.device.secrets.sign_public();
-        let is_proven = |proof: &&Proof| sign.is_some_and(|sign| proof.holds(&sign, &self.place(), &own));
+        let is_proven = |proof: &&Proof| sign.is_some_and(|sign| proof.holds(&sign, &self.project.place(), &own));
         let proven = heads.values().filter_map(|head| head.proofs.get(&own)).filter(is_proven);
         let signed = heads.get(&own).map(|head| &head.reach).into_iter().chain(proven.map(|proof| &proof.reach));
         let Some(other) = signed.filter(is_other).map(|reach| reach.generation).max() else { return false };
@@ -31,7 +30,7 @@ impl PullReading<'_> {
     }
 
     /// If the hub has lost something of our own stream, all of it is sent again.
-    pub(super) fn repair(&self, heads: &BTreeMap<String, Head>, is_whole: bool, state: &mut StreamState) {
+    pub(super) fn repair(&self, heads: &Heads, is_whole: bool, state: &mut StreamState) {
         let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
         if shown.map_or(is_whole, |shown| shown < (state.generation, state.published)) {
             state.head.clear();
@@ -42,7 +41,7 @@ impl PullReading<'_> {
     /// Compares what the hub shows with what was seen before, here and by others.
     pub(super) fn compare(
         &self,
-        heads: &BTreeMap<String, Head>,
+        heads: &Heads,
         is_whole: bool,
         state: &mut StreamState,
         problems: &mut Vec<PullProblem>,
@@ -81,7 +80,7 @@ impl PullReading<'_> {
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<PullProblem> {
+    fn clock(&self, device: &str, head: &Head, heads: &Heads) -> Option<PullProblem> {
         let problem = |difference: Duration, direction| {
             let difference = format!("{} days", difference.as_secs() / 86_400);
             Some(PullProblem::Clock { device: self.name(device), difference, direction })

@@ -10,12 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::chain::ChainChange;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::VERSION;
-use super::links::{self, Signer};
-use super::listing::Listing;
-use super::local::{Device, Files, Granted, Shared, Space, SpaceKey, random};
-use super::spaces::{self, unreadable};
+use super::files::Files;
+use super::links::{self, ChainHub};
+use super::local::{Device, Granted, Listing, Shared, Space, SpaceKey};
 use super::transport::Transport;
-use super::{Result, SyncError, keys};
+use super::{Result, SyncError, keys, random, spaces, unreadable};
 
 /// By this a key is recognized and redacted in any text.
 const PREFIX: &str = "cerberus1.";
@@ -49,11 +48,9 @@ pub fn make(
     let sign = keys::public(&Secrets::of(&secret))?.sign;
     let mut chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
     let own = device.id.to_string();
-    let signer = Signer { id: &own, secrets: &device.secrets };
     let name = format!("containers of {}", shared.name);
-    links::append(hub, files, space, &mut chain, &signer, |_| {
-        Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?)))
-    })?;
+    let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
+    at.append(&mut chain, |_, _| Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?))))?;
     let keys = space.project_keys(&shared.id).into_iter().map(|key| SpaceKey { epoch: key.epoch, key: key.key });
     let token = Token {
         v: VERSION,

@@ -8,10 +8,9 @@ use cerberus_record::id::{MemoryId, ProjectId, fnv1a};
 use cerberus_record::memory::{Background, Memory, MemoryStatus, Scope};
 use cerberus_record::source::MemorySource;
 
-use super::{Arrival, HERE, OutgoingText, event};
+use super::event;
+use super::outgoing::{Arrival, FACTS_MAX, HERE, OutgoingText};
 
-/// The most that one list may hold, and what of it counts.
-pub const FACTS_MAX: usize = 50;
 /// A name is told in every line, so it is short.
 const AUTHOR_CHARS_MAX: usize = 24;
 /// Nobody but a teammate said it.

@@ -20,6 +20,13 @@ pub use open::{LocalMachine, OpenError, handed_on, open, redacted};
 /// The length of a name.
 pub const NAME_CHARS_MAX: usize = 64;
 
+/// The place of the documents of the space itself.
+pub const SPACE_PLACE: &str = "space";
+/// The name of the document with all links of the chain, and of the stream in which links are written one by one.
+pub const CHAIN: &str = "chain";
+/// Begins the name of a request to be let in.
+pub const REQUEST: &str = "request-";
+
 /// Whether a text may be the name of a space, project, device or document.
 pub fn is_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

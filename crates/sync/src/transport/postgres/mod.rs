@@ -14,12 +14,11 @@ use postgres_protocol::types::{ArrayDimension, array_to_sql};
 use rustls::{ClientConfig, RootCertStore};
 
 use self::connection::{Connection, DatabaseError, Login, Row, Statement};
-use super::super::document::{CHAIN, REQUEST, SPACE_PLACE};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
 use super::{
-    Answer, Document, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, roots,
-    until_repeated,
+    Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, Transport,
+    TransportError, roots, until_repeated,
 };
 
 /// What an administrator applies to the database once.
