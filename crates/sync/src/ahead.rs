@@ -63,13 +63,7 @@ impl<'h> Ahead<'h> {
 
 impl Transport for Ahead<'_> {
     fn ask(&mut self, questions: &[Question]) -> transport::Result<Vec<Answer>> {
-        let mut answer = |question: &Question| match question {
-            Question::Heads(place) | Question::Few(place, _) => self.heads(place).map(Answer::Heads),
-            Question::After(Range { stream, generation, sequence, limit }) => {
-                self.after(stream, *generation, *sequence, *limit).map(Answer::After)
-            }
-        };
-        questions.iter().map(&mut answer).collect()
+        self.hub.ask(questions)
     }
 
     fn heads(&mut self, place: &Place) -> transport::Result<Vec<Document>> {

@@ -159,19 +159,23 @@ pub fn signed<T: Serialize>(secrets: &Secrets, place: &Place, name: &str, body: 
     Some([body.as_slice(), &signature].concat())
 }
 
-/// Reads a document without believing it.
-pub fn claimed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unusable> {
+/// The version that a document, or a key of containers, says it has.
+pub fn version(json: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Version {
         v: u32,
     }
+    serde_json::from_slice(json).map(|Version { v }| v).ok()
+}
+
+/// Reads a document without believing it.
+pub fn claimed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unusable> {
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(Unusable::NotADocument);
     }
     let length = bytes.len().checked_sub(SIGNATURE_BYTES).ok_or(Unusable::NotADocument)?;
     let body = &bytes[..length];
-    let version: Version = serde_json::from_slice(body).map_err(|_| Unusable::NotADocument)?;
-    if version.v > VERSION {
+    if version(body).ok_or(Unusable::NotADocument)? > VERSION {
         return Err(Unusable::Newer);
     }
     serde_json::from_slice(body).map_err(|_| Unusable::NotADocument)

@@ -135,7 +135,7 @@ pub fn send(project: SharedProject, hub: &mut dyn Transport, device: &Device, st
         let results = hub.put_if_absent(&stream, state.generation, batches)?;
         for (batch, put) in batches.iter().zip(&results) {
             match put {
-                Put::Stored | Put::Same => state.sent = batch.sequence,
+                Put::Stored => state.sent = batch.sequence,
                 Put::Other => return Ok(Sent::Occupied),
             }
         }

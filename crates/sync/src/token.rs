@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::ChainChange;
 use super::crypto::{self, Key, Secrets, hex};
-use super::document::VERSION;
+use super::document::{self, VERSION};
 use super::files::Files;
 use super::links::{self, ChainHub};
 use super::local::{Device, Granted, Listing, Shared, Space, SpaceKey};
@@ -69,17 +69,12 @@ pub fn make(
 
 /// The space that a token opens, for the project in this folder. Made once for a home; later calls find it again.
 pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result<Space> {
-    #[derive(Deserialize)]
-    struct Version {
-        v: u32,
-    }
     let hex = token.trim().strip_prefix(PREFIX).filter(|hex| hex.len() <= TOKEN_CHARS_MAX);
     let bytes = hex.and_then(hex::bytes).ok_or(SyncError::WrongCode)?;
-    let version: Version = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
-    let token: Token = match version.v.cmp(&VERSION) {
-        std::cmp::Ordering::Less => return Err(SyncError::FirstFormat),
-        _ => serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?,
-    };
+    if document::version(&bytes).ok_or(SyncError::WrongCode)? < VERSION {
+        return Err(SyncError::FirstFormat);
+    }
+    let token: Token = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
     if let Some(known) = spaces.spaces.iter_mut().find(|known| known.id == token.space) {

@@ -2,7 +2,8 @@
 //!
 //! The user's own devices get sessions and memories, without processes, receipts and anything that names a place on this
 //! machine. A team gets approved project memories and the list of what is open; never a prompt, an agent's words, a
-//! command or its output. Every kind of event is decided in `event.rs` and `team.rs`; a new kind does not compile before it is.
+//! command or its output. A new kind of event does not compile before `event.rs` decides about it; a team gets
+//! what `team.rs` names.
 //!
 //! What arrives is not trusted: it goes through the same rules again, and says nothing about where it comes from. The
 //! device and the teammate are those whose signature was verified.

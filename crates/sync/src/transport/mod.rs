@@ -15,7 +15,7 @@ mod reason;
 mod roots;
 pub mod s3;
 
-pub use open::{LocalMachine, OpenError, handed_on, open, redacted};
+pub use open::{LocalMachine, OpenError, TimeLimit, handed_on, open, redacted};
 
 /// The length of a name.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -116,9 +116,8 @@ impl Answer {
 /// The result of writing a name that must be new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
+    /// These bytes are there now, perhaps by an earlier attempt.
     Stored,
-    /// The same bytes are there already: an earlier attempt succeeded.
-    Same,
     /// Other bytes are there: somebody else writes this stream.
     Other,
 }

@@ -161,6 +161,7 @@ impl Folder {
             }
         }
         inside.sync()?;
+        inside.tidy()?;
         Ok(results)
     }
 }
@@ -189,7 +190,8 @@ impl Transport for Folder {
 
     fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         let (steps, name) = (self.heads_of(place)?, self.name(name)?);
-        let written = self.walk(&steps, Inside::make).and_then(|heads| heads.replace(&name, bytes));
+        let heads = self.walk(&steps, Inside::make);
+        let written = heads.and_then(|heads| heads.replace(&name, bytes).and_then(|()| Ok(heads.tidy()?)));
         written.map_err(|failure| self.unwritten(failure))?;
         let Some(generation) = generation else { return Ok(()) };
         let [space, project, _] = steps;

@@ -15,12 +15,10 @@ mod door;
 mod history;
 mod names;
 mod objects;
-mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cerberus_os::home::create_dir;
 use ring::digest::{SHA256, digest};
@@ -30,7 +28,7 @@ pub use self::door::end_all;
 use self::door::{Done, Door, GitFailure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
-use self::plan::PushPlan;
+use super::TimeLimit;
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::object::{HubObject, answers};
 use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, until_repeated};
@@ -53,13 +51,6 @@ pub struct Git {
     door: Door,
 }
 
-/// Batches of one generation that are known here, by sequence number, and the newest commit.
-#[derive(Debug, Default)]
-struct KnownBatches {
-    tip: Option<String>,
-    commits: BTreeMap<u64, String>,
-}
-
 /// A reference to move on the remote. Without a commit it is deleted.
 struct Update {
     commit: Option<String>,
@@ -69,7 +60,7 @@ struct Update {
 
 impl Git {
     /// `dir` is a folder of the home in which the repository is kept.
-    pub fn open(address: &Address, dir: &Path, time_max: Duration) -> Result<Git, AddressError> {
+    pub fn open(address: &Address, dir: &Path, time: TimeLimit) -> Result<Git, AddressError> {
         address.only_settings(&[], "git")?;
         if address.password.is_some() {
             return Err(AddressError::Insecure(
@@ -102,7 +93,7 @@ impl Git {
         let name: String =
             digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let dir = dir.join(format!("{name}.git"));
-        let door = Door::new(&dir, protocol, time_max);
+        let door = Door::new(&dir, protocol, time);
         Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
 
@@ -130,7 +121,7 @@ impl Git {
             // Nothing here is part of these, so git need not ask the remote about it. They become one file.
             args.extend(["-c", "fetch.negotiationAlgorithm=noop", "-c", "fetch.unpackLimit=1"]);
         }
-        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head"]);
+        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", objects::FILTER]);
         // There is nothing to tidy up yet.
         args.extend(is_first.then_some("--no-auto-maintenance"));
         args.push(&self.url);
@@ -209,8 +200,19 @@ impl Git {
 
     /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key.
     fn collect(&self) -> Result<()> {
+        let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
+        // Git keeps everything that came through a filter, unless it does not know that it did.
+        for file in std::fs::read_dir(self.dir.join("objects/pack")).map_err(io)?.flatten() {
+            if file.path().extension().is_some_and(|end| end == "promisor") {
+                std::fs::remove_file(file.path()).map_err(io)?;
+            }
+        }
         let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
-        self.succeeded(collected).map(drop)
+        match self.succeeded(collected) {
+            Ok(_) => Ok(()),
+            // It cannot, if something was too large to be fetched. Then everything else is fetched again.
+            Err(_) => std::fs::remove_dir_all(&self.dir).map_err(io),
+        }
     }
 
     fn push(&self, updates: &[Update]) -> Result<Pushed> {
@@ -266,38 +268,35 @@ impl Git {
         Ok(History::read(&self.succeeded(listed)?.output))
     }
 
-    fn known(&self, stream: &Stream, generation: u64) -> Result<KnownBatches> {
+    /// The newest commit of a generation that is known here, and all of them by the sequence number of their batch.
+    fn known(&self, stream: &Stream, generation: u64) -> Result<(Option<String>, BTreeMap<u64, String>)> {
         let reference = of_stream(stream, generation);
-        let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(KnownBatches::default()) };
-        let commits = self.history(&[&tip])?.line(&tip);
-        Ok(KnownBatches { tip: Some(tip), commits })
+        let tip = self.references(&[&reference])?.remove(&reference);
+        let commits = match &tip {
+            Some(tip) => self.history(&[tip])?.line(tip),
+            None => BTreeMap::new(),
+        };
+        Ok((tip, commits))
     }
 
-    /// Which of these batches the mirror has, and commits that add the others.
-    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<PushPlan> {
-        let known = self.known(stream, generation)?;
-        let there = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence));
+    /// Whether these batches will be on the remote when this commit is, which adds those that the mirror does not have.
+    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<(Vec<Put>, Option<String>)> {
+        let (tip, known) = self.known(stream, generation)?;
+        let there = batches.iter().filter_map(|batch| known.get(&batch.sequence));
         let there: Vec<String> = there.map(|commit| format!("{commit}:{}", objects::BATCH)).collect();
         let mut there = self.contents(&there.iter().map(String::as_str).collect::<Vec<_>>())?.into_iter();
         let (mut results, mut new) = (Vec::new(), Vec::new());
         for batch in batches {
-            if !known.commits.contains_key(&batch.sequence) {
-                new.push(batch);
-                results.push(Put::Stored);
-            } else if there.next() == Some(Some(batch.bytes.clone())) {
-                results.push(Put::Same);
-            } else {
+            if !known.contains_key(&batch.sequence) {
+                new.push((batch.sequence.to_string(), batch.bytes.as_slice()));
+            } else if there.next() != Some(Some(batch.bytes.clone())) {
                 results.push(Put::Other);
                 break;
             }
+            results.push(Put::Stored);
         }
-        if new.is_empty() {
-            return Ok(PushPlan { results, new: Vec::new(), tip: known.tip });
-        }
-        let commits: Vec<(String, &[u8])> =
-            new.iter().map(|batch| (batch.sequence.to_string(), batch.bytes.as_slice())).collect();
-        let new = self.import(known.tip.as_deref(), objects::BATCH, &commits)?;
-        Ok(PushPlan { results, tip: new.last().cloned(), new })
+        let added = if new.is_empty() { Vec::new() } else { self.import(tip.as_deref(), objects::BATCH, &new)? };
+        Ok((results, added.into_iter().next_back().or(tip)))
     }
 
     /// Writes commits into the repository, each on the one before, and returns their ids.
@@ -410,7 +409,7 @@ impl Transport for Git {
             updates.extend(self.outdated(place, name, generation)?);
         }
         for _ in 0..ATTEMPTS_MAX {
-            if let Pushed::Done(_) = self.push(&updates)? {
+            if self.push(&updates)? == Pushed::Done {
                 self.note(&updates)?;
                 return if updates.len() > 1 { self.collect() } else { Ok(()) };
             }
@@ -429,17 +428,17 @@ impl Git {
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         let reference = of_stream(stream, generation);
         for attempt in 0..ATTEMPTS_MAX {
-            let plan = self.plan(stream, generation, batches)?;
-            if plan.tip.is_none() {
-                return Ok(plan.results);
+            let (results, commit) = self.plan(stream, generation, batches)?;
+            if commit.is_none() {
+                return Ok(results);
             }
             // What the mirror has is not what the remote has: the remote decides whether another writer was here, and it
             // is sent what it should have already.
-            let is_certain = attempt > 0 || !plan.results.contains(&Put::Other);
-            let updates = [Update { commit: plan.tip.clone(), reference: reference.clone(), is_forced: false }];
-            if is_certain && let Pushed::Done(before) = self.push(&updates)? {
+            let is_certain = attempt > 0 || !results.contains(&Put::Other);
+            let updates = [Update { commit, reference: reference.clone(), is_forced: false }];
+            if is_certain && self.push(&updates)? == Pushed::Done {
                 self.note(&updates)?;
-                return Ok(plan.results(before.as_deref()));
+                return Ok(results);
             }
             self.fetch(&[of_device(stream)].into())?;
         }

@@ -6,7 +6,6 @@
 mod connection;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
@@ -17,8 +16,8 @@ use self::connection::{Connection, DatabaseError, Login, Row, Statement};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
 use super::{
-    Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, Transport,
-    TransportError, roots, until_repeated,
+    Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, TimeLimit,
+    Transport, TransportError, roots, until_repeated,
 };
 
 /// What an administrator applies to the database once.
@@ -54,7 +53,7 @@ const PUT: &str = "WITH given AS (SELECT * FROM unnest($5::bigint[], $6::bytea[]
         AND stored.project = $2::text AND stored.device = $3::text AND stored.generation = $4::bigint \
         AND stored.sequence = earlier.sequence AND stored.bytes <> earlier.bytes \
         WHERE earlier.position <= given.position) \
-    ON CONFLICT DO NOTHING RETURNING sequence";
+    ON CONFLICT DO NOTHING";
 
 /// Which of the batches are stored, and whether with these bytes.
 const COMPARE: &str = "SELECT given.sequence, stored.bytes = given.bytes \
@@ -87,7 +86,7 @@ impl Postgres {
     pub fn open(
         address: &Address,
         variable: &dyn Fn(&str) -> Option<String>,
-        time_max: Duration,
+        time: TimeLimit,
     ) -> Result<Postgres, AddressError> {
         address.only_settings(&["sslmode", "sslrootcert"], "PostgreSQL")?;
         if address.host.is_empty() {
@@ -109,7 +108,7 @@ impl Postgres {
             password: address.password.clone().or_else(|| variable("PGPASSWORD")),
             database,
             tls,
-            time_max,
+            time,
         };
         Ok(Postgres { hub: address.redacted(), login, connection: None })
     }
@@ -249,19 +248,13 @@ impl Postgres {
             statements.insert(2, Statement { sql: DEVICE, parameters: vec![text(&place.space), text(device)] });
         }
         let answers = self.run(&statements)?;
-        let [.., stored, compared] = answers.as_slice() else { return Err(self.unexpected("too few results")) };
-        let stored: Vec<u64> = stored.iter().filter_map(|row| as_number(row, 0)).collect();
-        let is_same = |sequence| {
-            compared.iter().any(|row| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1])))
-        };
+        let compared = answers.last().ok_or_else(|| self.unexpected("too few results"))?;
+        let is_same = |row: &Row, sequence| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1]));
         let mut results = Vec::new();
         for Sealed { sequence, .. } in batches {
-            if stored.contains(sequence) {
-                results.push(Put::Stored);
-            } else if is_same(*sequence) {
-                results.push(Put::Same);
-            } else {
-                results.push(Put::Other);
+            let is_there = compared.iter().any(|row| is_same(row, *sequence));
+            results.push(if is_there { Put::Stored } else { Put::Other });
+            if !is_there {
                 break;
             }
         }

@@ -7,15 +7,13 @@
 mod http;
 mod sign;
 
-use std::time::Duration;
-
 use self::http::{Bucket, agent, values};
 use self::sign::Credentials;
 use super::address::{Address, AddressError, check_names, check_place, check_stream, encoded};
 use super::at_once;
 use super::object::{HubObject, answers};
 use super::roots;
-use super::{Answer, Place, Put, Question, Result, Sealed, Stream, Transport, TransportError};
+use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -39,7 +37,7 @@ impl S3 {
     pub fn open(
         address: &Address,
         variable: &dyn Fn(&str) -> Option<String>,
-        time_max: Duration,
+        time: TimeLimit,
     ) -> Result<S3, AddressError> {
         address.only_settings(&["region", "sslrootcert"], "S3")?;
         let region = address.setting("region").map(str::to_string).or_else(|| variable("AWS_REGION"));
@@ -60,7 +58,8 @@ impl S3 {
             host,
             region,
             credentials: credentials(address, variable)?,
-            agent: agent(is_https, roots, time_max),
+            agent: agent(is_https, roots),
+            time,
         };
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         Ok(S3 { bucket: bucket_address, path: format!("/{}/", encoded(bucket)), prefix, is_conditional: false })
@@ -234,11 +233,9 @@ impl Transport for S3 {
         let mut results = Vec::new();
         for batch in batches {
             let key = format!("{below}{:020}", batch.sequence);
-            let put = match self.put_new(&key, &batch.bytes)? {
-                Some(()) => Put::Stored,
-                None if self.get(&key)?.as_ref() == Some(&batch.bytes) => Put::Same,
-                None => Put::Other,
-            };
+            let is_there =
+                self.put_new(&key, &batch.bytes)?.is_some() || self.get(&key)?.as_ref() == Some(&batch.bytes);
+            let put = if is_there { Put::Stored } else { Put::Other };
             results.push(put);
             if put == Put::Other {
                 break;
