@@ -74,7 +74,7 @@ fn covers(reading: &PullReading, stream: &StreamState) -> BTreeMap<String, Reach
     let mut seen: Vec<(&String, &Seen)> = stream.seen.iter().collect();
     seen.sort_by_key(|(device, seen)| (std::cmp::Reverse(seen.at), *device));
     let others = seen.into_iter().take(COVERED_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone()));
-    let own = Reach { generation: stream.generation, sequence: stream.sent, hash: stream.hash };
+    let own = Reach { sequence: stream.sent, ..stream.sealed.clone() };
     others.chain([(reading.device.id.to_string(), own)]).collect()
 }
 

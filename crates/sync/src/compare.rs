@@ -12,7 +12,7 @@ impl PullReading<'_> {
     /// state was lost.
     pub(super) fn is_forked(&self, heads: &Heads, state: &mut StreamState) -> bool {
         let own = self.device.id.to_string();
-        let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
+        let ours = state.sealed.clone();
         let is_other = |reach: &&Reach| {
             reach.is_after(&ours)
                 || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
@@ -22,9 +22,9 @@ impl PullReading<'_> {
         let proven = heads.values().filter_map(|head| head.proofs.get(&own)).filter(is_proven);
         let signed = heads.get(&own).map(|head| &head.reach).into_iter().chain(proven.map(|proof| &proof.reach));
         let Some(other) = signed.filter(is_other).map(|reach| reach.generation).max() else { return false };
-        let is_begun = (state.generation, state.sealed) != (1, 0);
+        let is_begun = ours != Reach::default();
         if !is_begun {
-            state.generation = other.saturating_add(1);
+            state.sealed.generation = other.saturating_add(1);
         }
         is_begun
     }
@@ -32,7 +32,7 @@ impl PullReading<'_> {
     /// If the hub has lost something of our own stream, all of it is sent again.
     pub(super) fn repair(&self, heads: &Heads, is_whole: bool, state: &mut StreamState) {
         let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
-        if shown.map_or(is_whole, |shown| shown < (state.generation, state.published)) {
+        if shown.map_or(is_whole, |shown| shown < (state.sealed.generation, state.published)) {
             state.head.clear();
             state.is_to_rewrite |= state.published > 0;
         }
@@ -66,8 +66,7 @@ impl PullReading<'_> {
         }
         let own = self.device.id.to_string();
         for (by, head) in heads.iter().filter(|(by, _)| **by != own) {
-            let written = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
-            if head.seen.get(&own).is_some_and(|reach| reach.is_after(&written)) {
+            if head.seen.get(&own).is_some_and(|reach| reach.is_after(&state.sealed)) {
                 problems.push(PullProblem::Claimed(self.name(by)));
             }
             for (device, reach) in head.seen.iter().filter(|(device, _)| **device != own) {

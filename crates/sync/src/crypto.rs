@@ -10,6 +10,7 @@ use ring::digest;
 use ring::hkdf;
 use ring::hmac;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
 
 pub const KEY_BYTES: usize = 32;
 pub const SALT_BYTES: usize = 16;
@@ -94,12 +95,14 @@ pub fn open_with(key: &Key, purpose: &[&[u8]], sealed: &[u8]) -> Option<Vec<u8>>
     open(&derive(key, salt, purpose), &joined(purpose), sealed.to_vec())
 }
 
-/// The secret keys of a device.
-#[derive(Clone)]
+/// The secret keys of a device, also as its home stores them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
     /// Ed25519: signs.
+    #[serde(with = "hex")]
     pub sign: Key,
     /// X25519: others wrap keys for it.
+    #[serde(with = "hex")]
     pub agree: Key,
 }
 

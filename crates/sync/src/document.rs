@@ -30,6 +30,13 @@ pub struct Reach {
     pub hash: Key,
 }
 
+/// The beginning of a stream.
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach { generation: 1, sequence: 0, hash: [0; 32] }
+    }
+}
+
 impl Reach {
     fn bytes(&self) -> Vec<u8> {
         [self.generation.to_be_bytes().as_slice(), &self.sequence.to_be_bytes(), &self.hash].concat()

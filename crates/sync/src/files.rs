@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::chain::Chain;
 use super::crypto::{Secrets, hex};
-use super::local::{Device, DeviceFile, Shared, Space, SpaceState, Spaces, StreamState};
+use super::local::{Device, Shared, Space, SpaceState, Spaces, StreamState};
 use super::{Result, SyncError, at, random};
 
 pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -116,7 +116,7 @@ impl<'h> Files<'h> {
     /// This device; makes its keys on first use.
     pub fn device(&self) -> Result<Device> {
         match self.read("device.json")? {
-            Some(DeviceFile { sign, agree }) => self.named(Secrets { sign, agree }),
+            Some(secrets) => self.named(secrets),
             None => self.new_device(),
         }
     }
@@ -124,7 +124,7 @@ impl<'h> Files<'h> {
     /// Makes new keys, and with them another device.
     pub fn new_device(&self) -> Result<Device> {
         let secrets = Secrets { sign: random()?, agree: random()? };
-        self.write("device.json", &DeviceFile { sign: secrets.sign, agree: secrets.agree })?;
+        self.write("device.json", &secrets)?;
         self.named(secrets)
     }
 

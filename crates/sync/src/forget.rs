@@ -23,7 +23,9 @@ pub fn drop_unsent(home: &Home) -> Result<()> {
         let mut state = files.state(&space)?;
         let before = state.clone();
         for shared in &space.projects {
-            if let Some(stream) = state.streams.get_mut(&shared.number).filter(|stream| stream.sealed > stream.sent) {
+            if let Some(stream) =
+                state.streams.get_mut(&shared.number).filter(|stream| stream.sealed.sequence > stream.sent)
+            {
                 stream.is_to_rewrite = true;
                 SharedProject { home, space: &space, shared }.drop_kept(|_, _| true)?;
             }

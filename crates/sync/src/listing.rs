@@ -97,13 +97,13 @@ pub fn list(hub: &mut Ahead, reading: &PullReading, listing: &mut Listing) -> Re
 pub fn publish_head(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamState) -> Result<()> {
     let (PullReading { device, .. }, SharedProject { space, shared, .. }) = (reading, reading.project);
     // Nobody needs to know of a container before it has something to say.
-    if space.is_container() && stream.sealed == 0 && stream.generation == 1 {
+    if space.is_container() && stream.sealed == Reach::default() {
         return Ok(());
     }
     let mut seen: Vec<(&String, &Seen)> = stream.seen.iter().collect();
     seen.sort_by_key(|(device, seen)| (std::cmp::Reverse(seen.read_at), *device));
     let seen = seen.into_iter().take(SEEN_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone()));
-    let reach = Reach { generation: stream.generation, sequence: stream.sent, hash: stream.hash };
+    let reach = Reach { sequence: stream.sent, ..stream.sealed.clone() };
     let (place, name, era) = (reading.project.place(), device.id.to_string(), stream.listing.era);
     let head = Head::of(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
     let (pass, is_kept) = (space.pass(device, &shared.id), shared.is_ending && shared.is_kept);
@@ -114,7 +114,7 @@ pub fn publish_head(hub: &mut dyn Transport, reading: &PullReading, stream: &mut
     }
     head.at = reading.wall;
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
-    hub.replace(&place, &name, &bytes, Some(stream.generation))?;
+    hub.replace(&place, &name, &bytes, Some(stream.sealed.generation))?;
     if era > 0 {
         hub.replace(&recent(&place, era), &name, &bytes, None)?;
     }

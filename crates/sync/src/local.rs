@@ -30,15 +30,6 @@ impl Device {
     }
 }
 
-/// The secret keys of a device, as this home stores them.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceFile {
-    #[serde(with = "hex")]
-    pub sign: Key,
-    #[serde(with = "hex")]
-    pub agree: Key,
-}
-
 /// A key of the space in one epoch.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceKey {
@@ -134,7 +125,7 @@ pub struct Space {
     /// The project had few heads when the key of this container was printed.
     pub is_small: bool,
     /// The keys of the device that this home was before, until they have let in the new one.
-    pub former: Option<DeviceFile>,
+    pub former: Option<Secrets>,
     /// Devices and grants that must be removed whenever they are in the chain: the recovery key has signed one without
     /// their removal.
     pub removals_due: BTreeSet<String>,
@@ -282,14 +273,11 @@ pub struct Listing {
 }
 
 /// What is known about one stream of this device, and about those of the others in the same place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StreamState {
-    pub generation: u64,
-    /// The last batch that was sealed, and its hash.
-    pub sealed: u64,
-    #[serde(with = "hex")]
-    pub hash: Key,
+    /// The generation, and the last batch that was sealed.
+    pub sealed: Reach,
     /// The last batch that the hub has.
     pub sent: u64,
     /// The last batch that a head of ours names.
@@ -315,30 +303,6 @@ pub struct StreamState {
     pub proofs: BTreeMap<String, Proof>,
     pub listing: Listing,
     pub base: BaseState,
-}
-
-impl Default for StreamState {
-    fn default() -> StreamState {
-        StreamState {
-            generation: 1,
-            sealed: 0,
-            hash: [0; 32],
-            sent: 0,
-            published: 0,
-            packed: 0,
-            records: 0,
-            folded: BTreeMap::new(),
-            lists: String::new(),
-            is_to_rewrite: false,
-            forgotten_in: None,
-            seen: BTreeMap::new(),
-            replica_bytes: 0,
-            head: String::new(),
-            proofs: BTreeMap::new(),
-            listing: Listing::default(),
-            base: BaseState::default(),
-        }
-    }
 }
 
 /// What is known about a space between two exchanges.

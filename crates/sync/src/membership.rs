@@ -7,7 +7,7 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::journal::forgotten;
 
 use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, ShownLink, id_of};
-use super::crypto::{self, Key, Secrets, hex};
+use super::crypto::{self, Key, hex};
 use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
 use super::files::Files;
 use super::links::{self, ChainHub};
@@ -141,7 +141,7 @@ impl<'a> Membership<'a> {
     /// After this home became another device: its former keys let the new one in.
     fn replace_former(&mut self, space: &mut Space, chain: &mut Chain) -> Result<()> {
         let Some(former) = space.former.take() else { return Ok(()) };
-        let former = Device::of(Secrets { sign: former.sign, agree: former.agree })?;
+        let former = Device::of(former)?;
         let id = former.id.to_string();
         if space.is_container() || !chain.state.members.contains_key(&id) {
             return Ok(());

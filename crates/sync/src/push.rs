@@ -31,7 +31,7 @@ pub enum Sent {
 /// Seals what is new into the outbox. Begins a new generation if something that was sent is not here any more.
 /// Returns how many records were sealed. The state is changed; the caller saves it when this returns.
 pub fn seal_new(project: SharedProject, store: &Store, device: &Device, state: &mut StreamState) -> Result<usize> {
-    let (generation, sealed, is_ending) = (state.generation, state.sealed, project.shared.is_ending);
+    let (Reach { generation, sequence: sealed, .. }, is_ending) = (state.sealed.clone(), project.shared.is_ending);
     // What an interrupted process sealed was never sent.
     project.drop_kept(|kept, sequence| kept != generation || sequence > sealed)?;
     let mark = store.forgotten_mark()?;
@@ -43,10 +43,10 @@ pub fn seal_new(project: SharedProject, store: &Store, device: &Device, state: &
         false => project.gather(store, &BTreeMap::new())?,
     };
     let entries = if is_checked { entries } else { unsent(project, state, entries)? };
-    let is_new = state.sealed == 0;
+    let is_new = state.sealed.sequence == 0;
     let count = seal_all(project, device, state, &entries)?;
     if is_new {
-        state.packed = state.sealed;
+        state.packed = state.sealed.sequence;
     }
     (state.folded, state.lists, state.is_to_rewrite) = (read, mark, false);
     Ok(count)
@@ -54,8 +54,8 @@ pub fn seal_new(project: SharedProject, store: &Store, device: &Device, state: &
 
 /// Whether the records of a stream are in so many small batches that sealing them anew is worth reading it again.
 fn is_scattered(state: &StreamState) -> bool {
-    let (loose, needed) = (state.sealed.saturating_sub(state.packed), state.records / RECORDS_MAX as u64 + 1);
-    loose >= LOOSE_MAX.max(4 * state.packed) && state.sealed > 2 * needed
+    let (sealed, needed) = (state.sealed.sequence, state.records / RECORDS_MAX as u64 + 1);
+    sealed.saturating_sub(state.packed) >= LOOSE_MAX.max(4 * state.packed) && sealed > 2 * needed
 }
 
 /// Which of all records are not in the stream yet. If the stream holds others, it begins again.
@@ -69,12 +69,13 @@ fn unsent(project: SharedProject, state: &mut StreamState, mut entries: Vec<Entr
     if is_kept && !state.is_to_rewrite {
         return Ok(entries.into_iter().filter(|entry| !sent.contains(&identity(entry))).collect());
     }
-    if state.sealed > 0 {
+    if state.sealed.sequence > 0 {
         let seen = std::mem::take(&mut state.seen);
         let (listing, base, replica_bytes) = (state.listing.clone(), state.base.clone(), state.replica_bytes);
-        let generation = state.generation + 1;
+        let generation = state.sealed.generation + 1;
         let forgotten_in = if is_kept { state.forgotten_in } else { Some(generation) };
-        *state = StreamState { generation, seen, replica_bytes, forgotten_in, listing, base, ..StreamState::default() };
+        let sealed = Reach { generation, ..Reach::default() };
+        *state = StreamState { sealed, seen, replica_bytes, forgotten_in, listing, base, ..StreamState::default() };
         project.drop_kept(|_, _| true)?;
         project.clear_sent()?;
     }
@@ -89,15 +90,13 @@ fn seal_all(project: SharedProject, device: &Device, state: &mut StreamState, en
     let keys = project.keys();
     let Some(key) = keys.first().filter(|_| !entries.is_empty()) else { return Ok(0) };
     let stream = project.space.stream(&project.shared.id, device.id);
-    let (before, generation) = (state.records, state.generation);
-    let mut reach = Reach { generation, sequence: state.sealed, hash: state.hash };
-    seal_each(key, &stream, &mut reach, entries, |batch, sealed| {
+    let (before, generation) = (state.records, state.sealed.generation);
+    seal_each(key, &stream, &mut state.sealed, entries, |batch, sealed| {
         project.keep(generation, &batch)?;
         project.add_sent(state.records, &sealed.iter().map(identity).collect::<Vec<_>>())?;
         state.records += sealed.len() as u64;
         Ok(true)
     })?;
-    (state.sealed, state.hash) = (reach.sequence, reach.hash);
     Ok((state.records - before) as usize)
 }
 
@@ -126,13 +125,13 @@ pub fn seal_each(
 /// Sends what waits in the outbox. The caller saves the state after each call, whatever it returns.
 pub fn send(project: SharedProject, hub: &mut dyn Transport, device: &Device, state: &mut StreamState) -> Result<Sent> {
     let waits = |(generation, batch): &(u64, Sealed)| {
-        *generation == state.generation && batch.sequence > state.sent && batch.sequence <= state.sealed
+        *generation == state.sealed.generation && batch.sequence > state.sent && batch.sequence <= state.sealed.sequence
     };
     let waiting: Vec<Sealed> = project.kept()?.into_iter().filter(waits).map(|(_, batch)| batch).collect();
     let stream = project.space.stream(&project.shared.id, device.id);
     for batches in waiting.chunks(AT_ONCE_MAX) {
         pass(project.home, "sync-send")?;
-        let results = hub.put_if_absent(&stream, state.generation, batches)?;
+        let results = hub.put_if_absent(&stream, state.sealed.generation, batches)?;
         for (batch, put) in batches.iter().zip(&results) {
             match put {
                 Put::Stored => state.sent = batch.sequence,
@@ -146,7 +145,7 @@ pub fn send(project: SharedProject, hub: &mut dyn Transport, device: &Device, st
 
 /// Removes from the outbox what the hub has.
 pub fn forget_sent(project: SharedProject, state: &StreamState) -> Result<()> {
-    let (generation, sent) = (state.generation, state.sent);
+    let (generation, sent) = (state.sealed.generation, state.sent);
     project.drop_kept(|kept, sequence| kept != generation || sequence <= sent)
 }
 
@@ -161,8 +160,10 @@ mod tests {
 
     #[test]
     fn a_stream_is_sealed_anew_when_it_is_mostly_small_batches_and_less_often_the_longer_it_is() {
-        let is =
-            |sealed, packed, records| is_scattered(&StreamState { sealed, packed, records, ..StreamState::default() });
+        let is = |sequence, packed, records| {
+            let sealed = Reach { sequence, ..Reach::default() };
+            is_scattered(&StreamState { sealed, packed, records, ..StreamState::default() })
+        };
         assert!(is(101, 1, 200) && !is(100, 1, 200));
         assert!(!is(400, 0, 400 * RECORDS_MAX as u64), "they are full");
         assert!(!is(350, 100, 51_000) && is(500, 100, 51_000));
@@ -181,7 +182,7 @@ mod tests {
         for (sequence, bytes) in [(1, b"1"), (2, b"2"), (3, b"3")] {
             project.keep(1, &batch(sequence, bytes)).unwrap();
         }
-        let mut state = StreamState { sealed: 3, ..StreamState::default() };
+        let mut state = StreamState { sealed: Reach { sequence: 3, ..Reach::default() }, ..StreamState::default() };
         std::fs::create_dir(dir.path().join("hub")).unwrap();
         let mut hub = Folder::open(dir.path().join("hub")).unwrap();
         let stream = space.stream(&shared.id, device.id);

@@ -16,7 +16,7 @@ use super::crypto::{self, Secrets, hex};
 use super::document::{REQUEST, SPACE_PLACE, Secret};
 use super::files::Files;
 use super::links::{self, ChainHub};
-use super::local::{Device, DeviceFile, Pending, Shared, Space, SpaceKey, Spaces, StreamState};
+use super::local::{Device, Pending, Shared, Space, SpaceKey, Spaces, StreamState};
 use super::project::SharedProject;
 use super::transport::Transport;
 use super::{Result, SyncError, keys, random, unreadable};
@@ -147,8 +147,7 @@ fn unused(files: &Files, spaces: &mut Spaces, state: &ChainState) -> Result<Devi
 pub fn become_another(files: &Files, spaces: &mut Spaces) -> Result<Device> {
     let old = files.device()?;
     for space in &mut spaces.spaces {
-        let former = DeviceFile { sign: old.secrets.sign, agree: old.secrets.agree };
-        space.former.get_or_insert(former);
+        space.former.get_or_insert_with(|| old.secrets.clone());
         space.codes.clear();
         let mut state = files.state(space)?;
         for (number, stream) in &mut state.streams {

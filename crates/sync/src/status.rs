@@ -89,7 +89,7 @@ fn one(
         let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
         let project = SharedProject { home, space, shared };
         unsent += project.gather(store, &stream.folded)?.entries.len();
-        if stream.sealed > stream.sent {
+        if stream.sealed.sequence > stream.sent {
             let sealed = project.kept()?;
             let counts = sealed.iter().filter_map(|(_, batch)| batch::header(&batch.bytes).ok());
             unsent += counts.map(|header| header.count as usize).sum::<usize>();
@@ -110,7 +110,7 @@ fn one(
             None => consent::pause(home, now, store, shared)?.map(|block| block.to_string()),
             Some(_) => None,
         };
-        Ok(ProjectStatus { name, root, generation: stream.generation, batches: stream.sent, ended, paused })
+        Ok(ProjectStatus { name, root, generation: stream.sealed.generation, batches: stream.sent, ended, paused })
     });
     Ok(SpaceStatus {
         space: space.id.clone(),

@@ -233,7 +233,7 @@ fn a_stream_of_many_small_batches_is_sealed_anew_and_everybody_still_has_it_once
     let home = Home::new(a.home());
     let batches = || {
         let stream = Files::new(&home).state(&Files::new(&home).spaces().unwrap().spaces[0]).unwrap().streams;
-        stream.values().map(|stream| (stream.sealed, stream.generation)).max().unwrap()
+        stream.values().map(|stream| (stream.sealed.sequence, stream.sealed.generation)).max().unwrap()
     };
     decide(&a, "made of glass");
     let mut most = 0;

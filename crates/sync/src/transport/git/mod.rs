@@ -36,6 +36,9 @@ use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transpo
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
 
+/// The file that is locked while the repository is used.
+const LOCK: &str = "cerberus.lock";
+
 /// Other devices may push at the same moment.
 const ATTEMPTS_MAX: usize = 5;
 
@@ -99,16 +102,37 @@ impl Git {
 
     /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
     fn lock(&mut self) -> Result<File> {
-        let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
-        create_dir(&self.dir).map_err(io)?;
-        let lock = File::options().create(true).append(true).open(self.dir.join("cerberus.lock")).map_err(io)?;
-        lock.lock().map_err(io)?;
-        if !self.dir.join("HEAD").exists() {
-            let made = self.door.create();
-            self.succeeded(made)?;
-            self.is_new = true;
+        let lock = || -> std::io::Result<File> {
+            create_dir(&self.dir)?;
+            let lock = File::options().create(true).append(true).open(self.dir.join(LOCK))?;
+            lock.lock()?;
+            Ok(lock)
+        };
+        let lock = lock().map_err(|error| self.io(error))?;
+        // A fetch that was killed leaves what only came through a filter.
+        let settings = std::fs::read_to_string(self.dir.join("config")).unwrap_or_default();
+        if !self.dir.join("HEAD").exists() || settings.contains("promisor") {
+            self.begin()?;
         }
         Ok(lock)
+    }
+
+    /// Makes an empty mirror.
+    fn begin(&mut self) -> Result<()> {
+        self.clear().map_err(|error| self.io(error))?;
+        self.fetched.clear();
+        let made = self.door.create();
+        self.succeeded(made)?;
+        self.is_new = true;
+        Ok(())
+    }
+
+    fn clear(&self) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(&self.dir)?.flatten().filter(|entry| entry.file_name() != LOCK) {
+            let is_folder = entry.file_type()?.is_dir();
+            if is_folder { std::fs::remove_dir_all(entry.path())? } else { std::fs::remove_file(entry.path())? }
+        }
+        Ok(())
     }
 
     /// Gets the references that begin like one of these, and the objects that are new, with one git.
@@ -127,12 +151,15 @@ impl Git {
         args.push(&self.url);
         let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
         args.extend(refspecs.iter().map(String::as_str));
+        let settings = std::fs::read(self.dir.join("config")).map_err(|error| self.io(error))?;
         let fetched = self.door.run(&args, Vec::new());
+        self.unfilter(&settings).map_err(|error| self.io(error))?;
         self.succeeded(fetched)?;
         if !before.is_empty() {
             let after = self.references(&streams)?;
-            if before.keys().any(|reference| !after.contains_key(reference)) {
-                self.collect()?;
+            let is_less = before.keys().any(|reference| !after.contains_key(reference));
+            if is_less && !self.collect()? {
+                return self.fetch(beginnings);
             }
         }
         let streams: Vec<String> = streams.into_iter().cloned().collect();
@@ -198,21 +225,22 @@ impl Git {
         Ok(answers(questions, named, contents))
     }
 
-    /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key.
-    fn collect(&self) -> Result<()> {
-        let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
-        // Git keeps everything that came through a filter, unless it does not know that it did.
-        for file in std::fs::read_dir(self.dir.join("objects/pack")).map_err(io)?.flatten() {
-            if file.path().extension().is_some_and(|end| end == "promisor") {
-                std::fs::remove_file(file.path()).map_err(io)?;
-            }
-        }
+    /// Makes git forget that objects came through a filter: it would keep all of them for ever.
+    fn unfilter(&self, settings: &[u8]) -> std::io::Result<()> {
+        std::fs::write(self.dir.join("config"), settings)?;
+        let packs = std::fs::read_dir(self.dir.join("objects/pack"))?.flatten().map(|entry| entry.path());
+        let mut marks = packs.filter(|path| path.extension().is_some_and(|end| end == "promisor"));
+        marks.try_for_each(std::fs::remove_file)
+    }
+
+    /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key. Git refuses if
+    /// something was too large to be fetched; then the mirror begins again, which is `false`.
+    fn collect(&mut self) -> Result<bool> {
         let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
-        match self.succeeded(collected) {
-            Ok(_) => Ok(()),
-            // It cannot, if something was too large to be fetched. Then everything else is fetched again.
-            Err(_) => std::fs::remove_dir_all(&self.dir).map_err(io),
+        if self.succeeded(collected).is_ok() {
+            return Ok(true);
         }
+        self.begin().map(|()| false)
     }
 
     fn push(&self, updates: &[Update]) -> Result<Pushed> {
@@ -312,23 +340,16 @@ impl Git {
         Err(self.unexpected("git fast-import names too few commits".to_string()))
     }
 
-    /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large.
+    /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large: a remote can hold anything under
+    /// these names, so sizes are looked at first.
     fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        match self.door.run(&["cat-file", "--batch"], lines(files)) {
-            Err(GitFailure::TooLong) => self.contents_by_size(files),
-            read => Ok(objects::blobs(&self.succeeded(read)?.output)),
-        }
-    }
-
-    /// The same with a look at the sizes first: a remote can hold anything under these names.
-    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
         let sizes = objects::sizes(&self.succeeded(sizes)?.output);
-        let mut all = Vec::new();
-        let mut rest: &[(&str, Option<usize>)] = &files.iter().copied().zip(sizes).collect::<Vec<_>>();
+        let sized: Vec<(&str, Option<usize>)> = files.iter().copied().zip(sizes).collect();
+        let (mut all, mut rest) = (Vec::new(), sized.as_slice());
         while !rest.is_empty() {
             let (some, following) = rest.split_at(objects::fitting(rest.iter().map(|(_, size)| size.unwrap_or(0))));
             let wanted: Vec<&str> = some.iter().filter(|(_, size)| size.is_some()).map(|(file, _)| *file).collect();
@@ -356,6 +377,10 @@ impl Git {
 
     fn unexpected(&self, reason: String) -> TransportError {
         TransportError::Unexpected { hub: self.hub.clone(), reason }
+    }
+
+    fn io(&self, error: std::io::Error) -> TransportError {
+        self.unexpected(format!("{}: {error}", self.dir.display()))
     }
 }
 
@@ -411,7 +436,7 @@ impl Transport for Git {
         for _ in 0..ATTEMPTS_MAX {
             if self.push(&updates)? == Pushed::Done {
                 self.note(&updates)?;
-                return if updates.len() > 1 { self.collect() } else { Ok(()) };
+                return if updates.len() > 1 { self.collect().map(drop) } else { Ok(()) };
             }
         }
         let reason = "another device writes the same document".to_string();

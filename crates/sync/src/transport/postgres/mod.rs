@@ -23,10 +23,7 @@ use super::{
 /// What an administrator applies to the database once.
 pub const HUB_SQL: &str = include_str!("hub.sql");
 
-const HEADS: &str =
-    "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text ORDER BY name";
-
-/// The same, if there are at most `$3`. No more than that are counted.
+/// The documents of a place, if there are at most `$3`. No more than that are counted.
 const FEW: &str = "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text \
     AND $3::bigint >= (SELECT count(*) FROM (SELECT 1 FROM cerberus.document \
         WHERE space = $1::text AND project = $2::text LIMIT $3::bigint + 1) AS counted) ORDER BY name";
@@ -69,6 +66,9 @@ const REPLACE: &str = "INSERT INTO cerberus.document (space, project, name, gene
 
 const REMOVE: &str = "DELETE FROM cerberus.batch WHERE space = $1::text AND project = $2::text AND device = $3::text \
     AND generation < $4::bigint";
+
+/// More documents than any place has.
+const MANY: u64 = 1 << 40;
 
 /// The types of array elements, by PostgreSQL's fixed numbers.
 const BIGINT: u32 = 20;
@@ -176,15 +176,8 @@ impl Postgres {
 
     fn statement(&self, question: &Question) -> Result<Statement> {
         match question {
-            Question::Heads(place) => {
-                check_place(&self.hub, place)?;
-                Ok(Statement { sql: HEADS, parameters: vec![text(&place.space), text(&place.project)] })
-            }
-            Question::Few(place, max) => {
-                check_place(&self.hub, place)?;
-                let max = self.number(u64::try_from(*max).unwrap_or(u64::MAX))?;
-                Ok(Statement { sql: FEW, parameters: vec![text(&place.space), text(&place.project), max] })
-            }
+            Question::Heads(place) => self.documents(place, MANY),
+            Question::Few(place, max) => self.documents(place, u64::try_from(*max).unwrap_or(MANY).min(MANY)),
             Question::After(Range { stream, generation, sequence, limit }) => {
                 check_stream(&self.hub, stream)?;
                 let Stream { place, device } = stream;
@@ -200,6 +193,11 @@ impl Postgres {
                 Ok(Statement { sql: AFTER, parameters })
             }
         }
+    }
+
+    fn documents(&self, place: &Place, max: u64) -> Result<Statement> {
+        check_place(&self.hub, place)?;
+        Ok(Statement { sql: FEW, parameters: vec![text(&place.space), text(&place.project), self.number(max)?] })
     }
 
     fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer> {

@@ -73,9 +73,9 @@ impl S3 {
         format!("{}{}", self.path, encoded(key))
     }
 
-    /// Keys below a prefix that come after another key, in order.
-    fn list(&self, below: &str, after: &str, limit: usize) -> Result<Vec<String>> {
-        let (mut keys, mut start): (Vec<String>, String) = (Vec::new(), after.to_string());
+    /// Keys below a prefix, in order.
+    fn list(&self, below: &str, limit: usize) -> Result<Vec<String>> {
+        let (mut keys, mut start): (Vec<String>, String) = (Vec::new(), String::new());
         while keys.len() < limit {
             let of_query = |text: &str| encoded(text).replace('/', "%2F");
             let count = (limit - keys.len()).min(PAGE_MAX);
@@ -117,7 +117,7 @@ impl S3 {
         };
         check_place(&self.bucket.hub, place)?;
         let below = self.key(place, "documents/");
-        let keys = self.list(&below, "", max.saturating_add(1))?;
+        let keys = self.list(&below, max.saturating_add(1))?;
         if keys.len() > max {
             return Ok(Vec::new());
         }
@@ -174,8 +174,8 @@ impl S3 {
         let below = self.key(place, &format!("streams/{device}/"));
         let first = format!("{below}{generation:020}/");
         // Earlier generations come first, and mostly there are none.
-        while self.list(&below, "", 1)?.iter().any(|key| *key < first) {
-            let mut keys = self.list(&below, "", PAGE_MAX)?;
+        while self.list(&below, 1)?.iter().any(|key| *key < first) {
+            let mut keys = self.list(&below, PAGE_MAX)?;
             keys.retain(|key| *key < first);
             at_once::each(&keys, |key| {
                 let answer = self.bucket.send("DELETE", &self.path_of(key), "", &[], false)?;
