@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::document::{Head, Proof, Reach};
 use super::local::StreamState;
-use super::reading::{CLOCK_MAX, Heads, PullProblem, PullReading};
+use super::reading::{CLOCK_MAX, PullProblem, PullReading, StreamHeads};
 
 impl PullReading<'_> {
     /// Whether somebody else wrote our own stream: another home with our key. What counts is what our key has signed; others
     /// may claim anything. A stream that is not begun here, but is on the hub, begins again: it was shared before, or its
     /// state was lost.
-    pub(super) fn is_forked(&self, heads: &Heads, state: &mut StreamState) -> bool {
+    pub(super) fn is_forked(&self, heads: &StreamHeads, state: &mut StreamState) -> bool {
         let own = self.device.id.to_string();
         let ours = state.sealed.clone();
         let is_other = |reach: &&Reach| {
@@ -30,7 +30,7 @@ impl PullReading<'_> {
     }
 
     /// If the hub has lost something of our own stream, all of it is sent again.
-    pub(super) fn repair(&self, heads: &Heads, is_whole: bool, state: &mut StreamState) {
+    pub(super) fn repair(&self, heads: &StreamHeads, is_whole: bool, state: &mut StreamState) {
         let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
         if shown.map_or(is_whole, |shown| shown < (state.sealed.generation, state.published)) {
             state.head.clear();
@@ -41,7 +41,7 @@ impl PullReading<'_> {
     /// Compares what the hub shows with what was seen before, here and by others.
     pub(super) fn compare(
         &self,
-        heads: &Heads,
+        heads: &StreamHeads,
         is_whole: bool,
         state: &mut StreamState,
         problems: &mut Vec<PullProblem>,
@@ -79,7 +79,7 @@ impl PullReading<'_> {
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &Heads) -> Option<PullProblem> {
+    fn clock(&self, device: &str, head: &Head, heads: &StreamHeads) -> Option<PullProblem> {
         let problem = |difference: Duration, direction| {
             let difference = format!("{} days", difference.as_secs() / 86_400);
             Some(PullProblem::Clock { device: self.name(device), difference, direction })

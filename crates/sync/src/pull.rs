@@ -13,7 +13,7 @@ use super::document::{Head, Reach};
 use super::incoming::IncomingRecords;
 use super::listing::{self, Listed};
 use super::local::{Listing, Seen, Space, StreamState};
-use super::reading::{Heads, NewStream, PullProblem, PullReading, start, wanted};
+use super::reading::{NewStream, PullProblem, PullReading, StreamHeads, start, wanted};
 use super::replica::{Held, LeftOut};
 use super::transport::{BATCHES_AT_ONCE_MAX, Question, Range, Stream};
 
@@ -137,7 +137,7 @@ impl PullReading<'_> {
     /// The streams that have something new, those written last first. Notes what the others say.
     fn new_streams<'h>(
         &self,
-        heads: &'h Heads,
+        heads: &'h StreamHeads,
         covered: &BTreeMap<String, Reach>,
         state: &mut StreamState,
     ) -> Vec<NewStream<'h>> {
@@ -223,7 +223,12 @@ impl PullReading<'_> {
 
     /// What counts of the streams that a base covers: those that are still as they were. A stream that began again is
     /// read itself: what was forgotten in it must not come back.
-    fn covered(&self, covers: &BTreeMap<String, Reach>, heads: &Heads, is_whole: bool) -> BTreeMap<String, Reach> {
+    fn covered(
+        &self,
+        covers: &BTreeMap<String, Reach>,
+        heads: &StreamHeads,
+        is_whole: bool,
+    ) -> BTreeMap<String, Reach> {
         let counts = |(device, reach): &(&String, &Reach)| {
             let is_valid = match heads.get(*device) {
                 Some(head) => head.reach.generation == reach.generation && !reach.is_after(&head.reach),

@@ -17,7 +17,7 @@ use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place};
 use super::{Result, unreadable};
 
 /// Device to its head.
-pub type Heads = BTreeMap<String, Head>;
+pub type StreamHeads = BTreeMap<String, Head>;
 
 /// A clock that differs by more is wrong.
 pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -107,7 +107,7 @@ impl PullReading<'_> {
     }
 
     /// The heads that devices of this space signed.
-    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<PullProblem>) -> Heads {
+    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<PullProblem>) -> StreamHeads {
         let (space, project) = (&self.project.space.id, &self.project.shared.id);
         let mut heads = BTreeMap::new();
         for Document { name, bytes } in documents {
