@@ -22,10 +22,11 @@ use cerberus_store::journal::own_record;
 use cerberus_store::project::identity::{Located, locate};
 use cerberus_store::view::fold;
 use cerberus_sync::exchange::Exchange;
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::transport::at_once::AT_ONCE_MAX;
 use cerberus_sync::transport::{
-    self, Answer, LocalMachine, Place, Put, Question, Sealed, Stream, Transport, TransportError,
+    self, Answer, LocalMachine, Place, Put, Question, Sealed, Stream, TimeLimit, Transport, TransportError,
 };
 use cerberus_sync::{spaces, token};
 use cerberus_testkit::hubs::delay::Delay;
@@ -373,7 +374,11 @@ impl Machine {
 
     fn open(&self, address: &str) -> Result<Box<dyn Transport>> {
         let variable = |name: &str| std::env::var(name).ok();
-        let local = LocalMachine { dir: Path::new(&self.dir), variable: &variable, time_max: REQUEST_MAX };
+        let local = LocalMachine {
+            dir: Path::new(&self.dir),
+            variable: &variable,
+            time: TimeLimit::of(REQUEST_MAX, REQUEST_MAX * 60),
+        };
         Ok(transport::open(address, &local)?)
     }
 

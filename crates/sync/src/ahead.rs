@@ -7,7 +7,9 @@
 use std::collections::HashMap;
 
 use super::Result;
-use super::transport::{Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError};
+use super::transport::{
+    self, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError,
+};
 
 pub struct Ahead<'h> {
     hub: &'h mut dyn Transport,
@@ -60,17 +62,11 @@ impl<'h> Ahead<'h> {
 }
 
 impl Transport for Ahead<'_> {
-    fn ask(&mut self, questions: &[Question]) -> std::result::Result<Vec<Answer>, TransportError> {
-        let mut answer = |question: &Question| match question {
-            Question::Heads(place) | Question::Few(place, _) => self.heads(place).map(Answer::Heads),
-            Question::After(Range { stream, generation, sequence, limit }) => {
-                self.after(stream, *generation, *sequence, *limit).map(Answer::After)
-            }
-        };
-        questions.iter().map(&mut answer).collect()
+    fn ask(&mut self, questions: &[Question]) -> transport::Result<Vec<Answer>> {
+        self.hub.ask(questions)
     }
 
-    fn heads(&mut self, place: &Place) -> std::result::Result<Vec<Document>, TransportError> {
+    fn heads(&mut self, place: &Place) -> transport::Result<Vec<Document>> {
         self.documents.remove(place).map_or_else(|| self.hub.heads(place), Ok)
     }
 
@@ -80,7 +76,7 @@ impl Transport for Ahead<'_> {
         generation: u64,
         sequence: u64,
         limit: usize,
-    ) -> std::result::Result<Vec<Sealed>, TransportError> {
+    ) -> transport::Result<Vec<Sealed>> {
         let Some((asked, known)) = self.batches.remove(&(stream.clone(), generation)) else {
             return self.hub.after(stream, generation, sequence, limit);
         };
@@ -93,23 +89,12 @@ impl Transport for Ahead<'_> {
         }
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> std::result::Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> transport::Result<Vec<Put>> {
         self.batches.remove(&(stream.clone(), generation));
         self.hub.put_if_absent(stream, generation, batches)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> std::result::Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> transport::Result<()> {
         self.documents.remove(place);
         self.hub.replace(place, name, bytes, generation)
     }

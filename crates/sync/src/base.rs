@@ -12,17 +12,17 @@ use std::collections::{BTreeMap, BinaryHeap};
 use cerberus_record::event::{Event, Record};
 use cerberus_record::order::DeviceId;
 use cerberus_record::time::Timestamp;
-use cerberus_store::journal::{self, JournalLine};
+use cerberus_store::journal::JournalLine;
 use cerberus_store::view::Store;
-use serde::{Deserialize, Serialize};
 
-use super::batch::{self, Entry, Position};
-use super::document::{self, Head, Proof, Reach, VERSION};
-use super::exchange::save_stream;
-use super::local::{Files, Seen, Shared, Space, StreamState, random};
-use super::pull::{NewStream, PullProblem, PullReading};
-use super::transport::{Place, Put, Question, Range, Sealed, Stream, Transport};
-use super::{Result, SyncError, crypto, gather};
+use super::batch::Entry;
+use super::document::{self, Head, Reach};
+use super::local::{BaseState, Seen, StreamState};
+use super::project::SharedProject;
+use super::push::seal_each;
+use super::reading::{NewStream, PullProblem, PullReading};
+use super::transport::{Place, Put, Question, Range, Stream, Transport};
+use super::{Result, SyncError};
 use crate::share::base::{BASE_RECORDS_MAX, Need, kept};
 use crate::share::{self, Sharing};
 
@@ -33,22 +33,6 @@ const BATCHES_MAX: u64 = 16;
 /// Streams that a base covers: those written last.
 const COVERED_MAX: usize = 1_000;
 
-/// What this device knows about bases of a place.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BaseState {
-    /// Of the last base that this device wrote; 0 if there is none.
-    #[serde(default)]
-    pub generation: u64,
-    /// Records that came and went since `since_at`.
-    #[serde(default)]
-    pub since: u64,
-    #[serde(default)]
-    pub since_at: Option<Timestamp>,
-    /// Something of it was forgotten, or the project is not shared any more.
-    #[serde(default)]
-    pub is_outdated: bool,
-}
-
 /// A base as it was read.
 pub struct Base {
     pub at: Timestamp,
@@ -58,13 +42,13 @@ pub struct Base {
     pub entries: BTreeMap<String, Vec<Entry>>,
 }
 
-pub fn place(space: &Space, shared: &Shared) -> Place {
-    space.place(&format!("{}-base", shared.id))
+pub fn place(project: SharedProject) -> Place {
+    project.space.place(&format!("{}-base", project.shared.id))
 }
 
 /// Writes a base if it is time for one.
 pub fn keep_up(hub: &mut dyn Transport, reading: &PullReading, store: &Store, stream: &mut StreamState) -> Result<()> {
-    let PullReading { space, shared, wall, .. } = *reading;
+    let (wall, SharedProject { space, shared, .. }) = (reading.wall, reading.project);
     if space.team.is_some() || space.is_container() || shared.is_space() {
         return Ok(());
     }
@@ -90,7 +74,7 @@ fn covers(reading: &PullReading, stream: &StreamState) -> BTreeMap<String, Reach
     let mut seen: Vec<(&String, &Seen)> = stream.seen.iter().collect();
     seen.sort_by_key(|(device, seen)| (std::cmp::Reverse(seen.at), *device));
     let others = seen.into_iter().take(COVERED_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone()));
-    let own = Reach { generation: stream.generation, sequence: stream.sent, hash: stream.hash };
+    let own = Reach { sequence: stream.sent, ..stream.sealed.clone() };
     others.chain([(reading.device.id.to_string(), own)]).collect()
 }
 
@@ -128,25 +112,22 @@ impl Newest {
 
 /// The records that a container needs, each after the device that it comes from.
 fn entries(reading: &PullReading, store: &Store, stream: &StreamState) -> Result<Vec<Entry>> {
-    let PullReading { home, device, space, shared, .. } = *reading;
-    let ids = gather::project_ids(store, shared)?;
+    let (project, device) = (reading.project, reading.device);
+    let ids = project.ids(store)?;
     let stated = store.stated(&ids)?;
     let covered = covers(reading, stream);
     let mut newest = Newest::default();
-    gather::each_own(home, store, space, shared, &BTreeMap::new(), |seq, record| {
+    project.each_own(store, &BTreeMap::new(), |seq, record| {
         newest.add(need(&record, &stated), seq, device.id, &record);
     })?;
-    journal::each_line(home, |position, line| {
+    project.each_line(|_, line| {
         let JournalLine::Whole(sealed) = line else { return };
-        if !journal::is_replica_of(&position.segment, space.number, shared.number) {
-            return;
-        }
         let (Some(order), Some(record)) = (sealed.order, sealed.record()) else { return };
         if covered.contains_key(&order.device.to_string()) {
             newest.add(need(&record, &stated), order.seq, order.device, &Record { origin: None, ..record });
         }
     })?;
-    let sharing = Sharing { space: share::ShareAudience::Me, ids: &ids, names: &[], cleaner: home.cleaner() };
+    let sharing = Sharing { space: share::ShareAudience::Me, ids: &ids, names: &[], cleaner: project.home.cleaner() };
     let entry = |(seq, device, json): CandidateRecord| {
         let record = Record::read_json(json.as_bytes()).ok()?;
         let json = serde_json::to_string(&share::shared(&record, &sharing)?).ok()?;
@@ -168,34 +149,26 @@ fn need(record: &Record, stated: &Stated) -> Need {
 }
 
 fn write(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamState, entries: &[Entry]) -> Result<()> {
-    let PullReading { home, device, space, shared, wall, .. } = *reading;
-    let keys = space.project_keys(&shared.id);
+    let PullReading { project, device, wall, .. } = *reading;
+    let keys = project.keys();
     let Some(key) = keys.first() else { return Ok(()) };
     // An attempt that was cut off has used its generation up.
     let generation = wall.millis().unsigned_abs().max(stream.base.generation + 1);
     stream.base.generation = generation;
-    save_stream(&Files::new(home), space, shared, stream)?;
-    let (place, name) = (place(space, shared), device.id.to_string());
+    project.files().save_stream(project.space, project.shared, stream)?;
+    let (place, name) = (place(project), device.id.to_string());
     let target = Stream { place: place.clone(), device: name.clone() };
-    let mut reach = Reach { generation, sequence: 0, hash: [0; 32] };
-    let (mut batches, mut rest) = (Vec::new(), entries);
-    while !rest.is_empty() && reach.sequence < BATCHES_MAX {
-        let position = Position { generation, sequence: reach.sequence + 1, previous: reach.hash };
-        let Some((bytes, taken)) = batch::seal(key, &target, position, random()?, rest) else {
-            rest = &rest[1..];
-            continue;
-        };
-        reach = Reach { generation, sequence: position.sequence, hash: crypto::hash(&bytes) };
-        batches.push(Sealed { sequence: position.sequence, bytes });
-        rest = &rest[taken..];
-    }
+    let (mut reach, mut batches) = (Reach { generation, sequence: 0, hash: [0; 32] }, Vec::new());
+    seal_each(key, &target, &mut reach, entries, |batch, _| {
+        let is_last = batch.sequence >= BATCHES_MAX;
+        batches.push(batch);
+        Ok(!is_last)
+    })?;
     if hub.put_if_absent(&target, generation, &batches)?.contains(&Put::Other) {
         return Ok(());
     }
-    let (seen, era) = (covers(reading, stream), stream.listing.era);
-    let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
-    let (Proof { reach, signature }, proofs) = (signed, BTreeMap::new());
-    let head = Head { v: VERSION, reach, signature, at: wall, seen, era, proofs, pass: None, is_kept: false };
+    let head = Head::of(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
+    let head = Head { at: wall, seen: covers(reading, stream), era: stream.listing.era, ..head };
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
     hub.replace(&place, &name, &bytes, Some(generation))?;
     stream.base = BaseState { generation, since: 0, since_at: Some(wall), is_outdated: false };
@@ -221,7 +194,7 @@ impl Found {
 
     /// What is asked to read it.
     pub fn question(&self, reading: &PullReading) -> Question {
-        let stream = Stream { place: place(reading.space, reading.shared), device: self.author.clone() };
+        let stream = Stream { place: place(reading.project), device: self.author.clone() };
         let Reach { generation, sequence, .. } = self.head.reach;
         let limit = usize::try_from(sequence.min(BATCHES_MAX)).unwrap_or(0);
         Question::After(Range { stream, generation, sequence: 0, limit })
@@ -234,7 +207,7 @@ pub fn newest(
     reading: &PullReading,
     problems: &mut Vec<PullProblem>,
 ) -> Result<Option<Found>> {
-    let place = place(reading.space, reading.shared);
+    let place = place(reading.project);
     let documents = hub.heads(&place)?;
     let heads = reading.heads(&place, &documents, problems).into_iter();
     let is_member = |device: &str| reading.trust.members.contains_key(device);
@@ -256,7 +229,7 @@ pub fn read(
         problems.push(PullProblem::Broken { device: reading.name(&author), reason });
         return Ok(None);
     }
-    let place = place(reading.space, reading.shared);
+    let place = place(reading.project);
     let stream = NewStream { device: &author, head: &head, seen: None, is_again: false, bytes: 0 };
     let lines = match reading.verified(hub, &place, &stream, &mut None)? {
         Ok(verified) => verified.all(hub)?,

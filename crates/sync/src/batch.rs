@@ -127,19 +127,12 @@ pub fn seal(
     while count > 0 {
         let body = deflated(&entries[..count])?;
         if HEADER_BYTES + body.len() + TAG_BYTES <= SEALED_BYTES_MAX {
-            let header = Header {
-                epoch: key.epoch,
-                key: key.id(),
-                generation: position.generation,
-                sequence: position.sequence,
-                first: entries[0].seq,
-                count: count as u32,
-                previous: position.previous,
-                salt,
-            };
+            let (Position { generation, sequence, previous }, first) = (position, entries[0].seq);
+            let (epoch, key_id, count) = (key.epoch, key.id(), count as u32);
+            let header = Header { epoch, key: key_id, generation, sequence, first, count, previous, salt };
             let header_bytes = header.bytes();
             let sealed = crypto::seal(&body_key(key, stream, &header), &header_bytes, body)?;
-            return Some(([header_bytes, sealed].concat(), count));
+            return Some(([header_bytes, sealed].concat(), count as usize));
         }
         count /= 2;
     }
@@ -201,18 +194,11 @@ fn body_key(key: &ProjectKey, stream: &Stream, header: &Header) -> Key {
 
 impl Header {
     fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEADER_BYTES);
-        bytes.extend_from_slice(MAGIC);
-        bytes.push(VERSION);
-        bytes.extend_from_slice(&self.epoch.to_be_bytes());
-        bytes.extend_from_slice(&self.key);
-        bytes.extend_from_slice(&self.generation.to_be_bytes());
-        bytes.extend_from_slice(&self.sequence.to_be_bytes());
-        bytes.extend_from_slice(&self.first.to_be_bytes());
-        bytes.extend_from_slice(&self.count.to_be_bytes());
-        bytes.extend_from_slice(&self.previous);
-        bytes.extend_from_slice(&self.salt);
-        bytes
+        let (generation, sequence) = (self.generation.to_be_bytes(), self.sequence.to_be_bytes());
+        let (epoch, first, count) = (self.epoch.to_be_bytes(), self.first.to_be_bytes(), self.count.to_be_bytes());
+        let fields: [&[u8]; 8] =
+            [&epoch, &self.key, &generation, &sequence, &first, &count, &self.previous, &self.salt];
+        [MAGIC, &[VERSION], &fields.concat()].concat()
     }
 }
 

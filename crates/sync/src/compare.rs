@@ -1,39 +1,38 @@
 //! What the hub shows, compared with what was seen before: here, and by other devices.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::document::{Head, Proof, Reach};
 use super::local::StreamState;
-use super::pull::{CLOCK_MAX, PullProblem, PullReading};
+use super::reading::{CLOCK_MAX, PullProblem, PullReading, StreamHeads};
 
 impl PullReading<'_> {
     /// Whether somebody else wrote our own stream: another home with our key. What counts is what our key has signed; others
     /// may claim anything. A stream that is not begun here, but is on the hub, begins again: it was shared before, or its
     /// state was lost.
-    pub(super) fn is_forked(&self, heads: &BTreeMap<String, Head>, state: &mut StreamState) -> bool {
+    pub(super) fn is_forked(&self, heads: &StreamHeads, state: &mut StreamState) -> bool {
         let own = self.device.id.to_string();
-        let ours = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
+        let ours = state.sealed.clone();
         let is_other = |reach: &&Reach| {
             reach.is_after(&ours)
                 || (reach.generation, reach.sequence) == (ours.generation, ours.sequence) && reach.hash != ours.hash
         };
         let sign = self.device.secrets.sign_public();
-        let is_proven = |proof: &&Proof| sign.is_some_and(|sign| proof.holds(&sign, &self.place(), &own));
+        let is_proven = |proof: &&Proof| sign.is_some_and(|sign| proof.holds(&sign, &self.project.place(), &own));
         let proven = heads.values().filter_map(|head| head.proofs.get(&own)).filter(is_proven);
         let signed = heads.get(&own).map(|head| &head.reach).into_iter().chain(proven.map(|proof| &proof.reach));
         let Some(other) = signed.filter(is_other).map(|reach| reach.generation).max() else { return false };
-        let is_begun = (state.generation, state.sealed) != (1, 0);
+        let is_begun = ours != Reach::default();
         if !is_begun {
-            state.generation = other.saturating_add(1);
+            state.sealed.generation = other.saturating_add(1);
         }
         is_begun
     }
 
     /// If the hub has lost something of our own stream, all of it is sent again.
-    pub(super) fn repair(&self, heads: &BTreeMap<String, Head>, is_whole: bool, state: &mut StreamState) {
+    pub(super) fn repair(&self, heads: &StreamHeads, is_whole: bool, state: &mut StreamState) {
         let shown = heads.get(&self.device.id.to_string()).map(|head| (head.reach.generation, head.reach.sequence));
-        if shown.map_or(is_whole, |shown| shown < (state.generation, state.published)) {
+        if shown.map_or(is_whole, |shown| shown < (state.sealed.generation, state.published)) {
             state.head.clear();
             state.is_to_rewrite |= state.published > 0;
         }
@@ -42,7 +41,7 @@ impl PullReading<'_> {
     /// Compares what the hub shows with what was seen before, here and by others.
     pub(super) fn compare(
         &self,
-        heads: &BTreeMap<String, Head>,
+        heads: &StreamHeads,
         is_whole: bool,
         state: &mut StreamState,
         problems: &mut Vec<PullProblem>,
@@ -67,8 +66,7 @@ impl PullReading<'_> {
         }
         let own = self.device.id.to_string();
         for (by, head) in heads.iter().filter(|(by, _)| **by != own) {
-            let written = Reach { generation: state.generation, sequence: state.sealed, hash: state.hash };
-            if head.seen.get(&own).is_some_and(|reach| reach.is_after(&written)) {
+            if head.seen.get(&own).is_some_and(|reach| reach.is_after(&state.sealed)) {
                 problems.push(PullProblem::Claimed(self.name(by)));
             }
             for (device, reach) in head.seen.iter().filter(|(device, _)| **device != own) {
@@ -81,7 +79,7 @@ impl PullReading<'_> {
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &BTreeMap<String, Head>) -> Option<PullProblem> {
+    fn clock(&self, device: &str, head: &Head, heads: &StreamHeads) -> Option<PullProblem> {
         let problem = |difference: Duration, direction| {
             let difference = format!("{} days", difference.as_secs() / 86_400);
             Some(PullProblem::Clock { device: self.name(device), difference, direction })

@@ -11,13 +11,13 @@ use cerberus_store::same_project::joined::Projects;
 use cerberus_store::view::Store;
 
 use super::Result;
-use super::local::{Files, Shared, Space, Spaces};
+use super::files::Files;
+use super::local::{Shared, Space, Spaces};
 
 /// Ends the sharing of projects of which the user wants nothing stored any more. What was stored before stays.
 pub fn end_sharing(home: &Home, now: Timestamp, store: &Store, spaces: &mut Spaces, number: u32) -> Result<()> {
     let mut has_ended = false;
-    for shared in spaces.spaces.iter_mut().filter(|space| space.number == number).flat_map(|space| &mut space.projects)
-    {
+    for shared in &mut spaces.numbered(number)?.projects {
         if shared.is_space() || shared.is_ending || shared.ended.is_some() {
             continue;
         }

@@ -1,12 +1,16 @@
-//! The primitives: derived keys, sealed bytes, signatures, and keys wrapped for one device. Pure: random bytes are
-//! arguments.
+//! The primitives: derived keys, sealed bytes, signatures, and keys wrapped for one device (HPKE, RFC 9180). Pure: random
+//! bytes are arguments, except to wrapping.
 
+use hpke::aead::ChaCha20Poly1305;
+use hpke::kdf::HkdfSha256;
+use hpke::kem::X25519HkdfSha256;
+use hpke::{Deserializable, Kem, OpModeR, OpModeS, Serializable};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::digest;
 use ring::hkdf;
 use ring::hmac;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
-use x25519_dalek::{PublicKey, StaticSecret};
+use serde::{Deserialize, Serialize};
 
 pub const KEY_BYTES: usize = 32;
 pub const SALT_BYTES: usize = 16;
@@ -18,7 +22,7 @@ pub type Key = [u8; KEY_BYTES];
 pub type Salt = [u8; SALT_BYTES];
 
 /// Joins parts so that no two lists of parts give the same bytes.
-fn joined(parts: &[&[u8]]) -> Vec<u8> {
+pub fn joined(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in parts {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
@@ -28,9 +32,7 @@ fn joined(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 pub fn sha256(parts: &[&[u8]]) -> Key {
-    let mut hash = [0; KEY_BYTES];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, &joined(parts)).as_ref());
-    hash
+    hash(&joined(parts))
 }
 
 /// The plain SHA-256 of bytes.
@@ -93,12 +95,14 @@ pub fn open_with(key: &Key, purpose: &[&[u8]], sealed: &[u8]) -> Option<Vec<u8>>
     open(&derive(key, salt, purpose), &joined(purpose), sealed.to_vec())
 }
 
-/// The secret keys of a device.
-#[derive(Clone)]
+/// The secret keys of a device, also as its home stores them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secrets {
     /// Ed25519: signs.
+    #[serde(with = "hex")]
     pub sign: Key,
     /// X25519: others wrap keys for it.
+    #[serde(with = "hex")]
     pub agree: Key,
 }
 
@@ -119,8 +123,9 @@ impl Secrets {
         pair.public_key().as_ref().try_into().ok()
     }
 
-    pub fn agree_public(&self) -> Key {
-        PublicKey::from(&StaticSecret::from(self.agree)).to_bytes()
+    pub fn agree_public(&self) -> Option<Key> {
+        let secret = <X25519HkdfSha256 as Kem>::PrivateKey::from_bytes(&self.agree).ok()?;
+        Some(X25519HkdfSha256::sk_to_pk(&secret).to_bytes().into())
     }
 
     /// Signs bytes for one purpose.
@@ -138,28 +143,27 @@ pub fn is_signed(public: &Key, purpose: &[&[u8]], bytes: &[u8], signature: &[u8]
     UnparsedPublicKey::new(&ED25519, public).verify(&message(purpose, bytes), signature).is_ok()
 }
 
-/// Wraps a few bytes for the owner of an X25519 key. `secret` must be random and used once; `context` must be known to
-/// both sides.
-pub fn wrap(recipient: &Key, secret: Key, context: &[&[u8]], plain: &[u8]) -> Option<Vec<u8>> {
-    let secret = StaticSecret::from(secret);
-    let public = PublicKey::from(&secret).to_bytes();
-    let shared = secret.diffie_hellman(&PublicKey::from(*recipient));
-    if !shared.was_contributory() {
-        return None;
-    }
-    let key = derive(shared.as_bytes(), &[public, *recipient].concat(), context);
-    Some([public.as_slice(), &seal(&key, b"wrapped", plain.to_vec())?].concat())
+/// Wraps a few bytes for the owner of an X25519 key. `context` must be known to both sides.
+pub fn wrap(recipient: &Key, context: &[&[u8]], plain: &[u8]) -> Option<Vec<u8>> {
+    let (mode, to) = (OpModeS::Base, <X25519HkdfSha256 as Kem>::PublicKey::from_bytes(recipient).ok()?);
+    let (public, sealed) = hpke::single_shot_seal::<ChaCha20Poly1305, HkdfSha256, X25519HkdfSha256>(
+        &mode,
+        &to,
+        &joined(context),
+        plain,
+        b"",
+    )
+    .ok()?;
+    Some([public.to_bytes().as_slice(), &sealed].concat())
 }
 
 pub fn unwrap(secrets: &Secrets, context: &[&[u8]], wrapped: &[u8]) -> Option<Vec<u8>> {
     let (public, sealed) = wrapped.split_at_checked(KEY_BYTES)?;
-    let public: Key = public.try_into().ok()?;
-    let shared = StaticSecret::from(secrets.agree).diffie_hellman(&PublicKey::from(public));
-    if !shared.was_contributory() {
-        return None;
-    }
-    let key = derive(shared.as_bytes(), &[public, secrets.agree_public()].concat(), context);
-    open(&key, b"wrapped", sealed.to_vec())
+    let secret = <X25519HkdfSha256 as Kem>::PrivateKey::from_bytes(&secrets.agree).ok()?;
+    let public = <X25519HkdfSha256 as Kem>::EncappedKey::from_bytes(public).ok()?;
+    let (mode, context) = (OpModeR::Base, joined(context));
+    type Aead = ChaCha20Poly1305;
+    hpke::single_shot_open::<Aead, HkdfSha256, X25519HkdfSha256>(&mode, &secret, &public, &context, sealed, b"").ok()
 }
 
 /// Bytes in hexadecimal digits, as documents and files of the home hold them.
@@ -215,13 +219,13 @@ mod tests {
     #[test]
     fn a_wrapped_key_is_for_one_device_and_one_context() {
         let (one, other) = (Secrets::of(b"one"), Secrets::of(b"other"));
-        let wrapped = wrap(&one.agree_public(), [9; 32], &[b"key", b"space"], &[5; 32]).unwrap();
+        let wrapped = wrap(&one.agree_public().unwrap(), &[b"key", b"space"], &[5; 32]).unwrap();
         assert_eq!(unwrap(&one, &[b"key", b"space"], &wrapped).as_deref(), Some([5; 32].as_slice()));
         assert_eq!(unwrap(&other, &[b"key", b"space"], &wrapped), None);
         assert_eq!(unwrap(&one, &[b"key", b"spaces"], &wrapped), None);
         assert_eq!(unwrap(&one, &[b"key", b"space"], &wrapped[..40]), None);
         // A key that makes every shared secret zero is refused.
-        assert_eq!(wrap(&[0; 32], [9; 32], &[], b"x"), None);
+        assert_eq!(wrap(&[0; 32], &[], b"x"), None);
     }
 
     #[test]

@@ -12,18 +12,13 @@ use serde::{Deserialize, Serialize};
 use super::chain::{ChainState, id_of};
 use super::crypto::{self, Key, SIGNATURE_BYTES, Secrets, hex};
 use super::transport::Place;
+pub use super::transport::{CHAIN, REQUEST, SPACE_PLACE};
 
 /// The version of all documents.
 pub const VERSION: u32 = 2;
 const DOCUMENT_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// The place of the documents of the space itself.
-pub const SPACE_PLACE: &str = "space";
-/// The name of the document with all links of the chain, and of the stream in which links are written one by one.
-pub const CHAIN: &str = "chain";
 /// The name of a document that spaces of the first format have.
 pub const FIRST_FORMAT: &str = "space";
-/// Begins the name of a request to be let in.
-pub const REQUEST: &str = "request-";
 
 /// How far a stream goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +28,13 @@ pub struct Reach {
     /// Of the last batch; zeros if there is none.
     #[serde(with = "hex")]
     pub hash: Key,
+}
+
+/// The beginning of a stream.
+impl Default for Reach {
+    fn default() -> Reach {
+        Reach { generation: 1, sequence: 0, hash: [0; 32] }
+    }
 }
 
 impl Reach {
@@ -73,6 +75,13 @@ pub struct Head {
 }
 
 impl Head {
+    /// A head that says how far a stream of the device with these keys goes, and nothing else yet.
+    pub fn of(secrets: &Secrets, place: &Place, device: &str, reach: Reach) -> Option<Head> {
+        let Proof { reach, signature } = Proof::new(secrets, place, device, reach)?;
+        let (at, seen, proofs) = (Timestamp::EPOCH, BTreeMap::new(), BTreeMap::new());
+        Some(Head { v: VERSION, reach, signature, at, seen, era: 0, proofs, pass: None, is_kept: false })
+    }
+
     /// The grant, if a container wrote it.
     pub fn by(&self) -> Option<&String> {
         self.pass.as_ref().map(|pass| &pass.by)
@@ -157,19 +166,23 @@ pub fn signed<T: Serialize>(secrets: &Secrets, place: &Place, name: &str, body: 
     Some([body.as_slice(), &signature].concat())
 }
 
-/// Reads a document without believing it.
-pub fn claimed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unusable> {
+/// The version that a document, or a key of containers, says it has.
+pub fn version(json: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Version {
         v: u32,
     }
+    serde_json::from_slice(json).map(|Version { v }| v).ok()
+}
+
+/// Reads a document without believing it.
+pub fn claimed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unusable> {
     if bytes.len() > DOCUMENT_BYTES_MAX {
         return Err(Unusable::NotADocument);
     }
     let length = bytes.len().checked_sub(SIGNATURE_BYTES).ok_or(Unusable::NotADocument)?;
     let body = &bytes[..length];
-    let version: Version = serde_json::from_slice(body).map_err(|_| Unusable::NotADocument)?;
-    if version.v > VERSION {
+    if version(body).ok_or(Unusable::NotADocument)? > VERSION {
         return Err(Unusable::Newer);
     }
     serde_json::from_slice(body).map_err(|_| Unusable::NotADocument)

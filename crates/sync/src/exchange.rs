@@ -9,19 +9,18 @@ use cerberus_store::project::{identity, privacy};
 use cerberus_store::view::Store;
 
 use super::ahead::Ahead;
-use super::base;
 use super::chain::{Chain, ChainState};
-use super::consent;
 use super::document::SPACE_PLACE;
+use super::files::Files;
 use super::links;
 use super::listing::{self, RECENT_MAX};
-use super::local::{Device, Files, Shared, Space, SpaceState, Spaces, StreamState};
-use super::pull::{self, PullProblem, PullReading};
-use super::push::{self, Sent, pass};
-use super::replica;
-use super::spaces;
+use super::local::{Device, Shared, Space, SpaceState, StreamState};
+use super::membership::Membership;
+use super::project::SharedProject;
+use super::push::{self, Sent};
+use super::reading::{PullProblem, PullReading};
 use super::transport::{Question, Transport, TransportError};
-use super::{CONTAINER_RECORDS_MAX, Result, SyncError};
+use super::{CONTAINER_RECORDS_MAX, Result, SyncError, base, consent, pass, pull, spaces, unreadable};
 use crate::open;
 
 /// How many projects' heads are asked for together with the documents of the space.
@@ -75,14 +74,14 @@ impl Exchange<'_> {
         let mut report = ExchangeReport::default();
         consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
-        let known = links::known(&files, find(&spaces, number)?)?;
-        hub.prepare(self.first_questions(&files, find(&spaces, number)?, known.as_ref())?)?;
-        let mut chain = self.membership(hub, &mut spaces, number, known, &mut report)?;
+        let known = links::known(&files, spaces.numbered(number)?)?;
+        hub.prepare(self.first_questions(&files, spaces.numbered(number)?, known.as_ref())?)?;
+        let mut chain = self.membership(hub, number, known, &mut report)?;
         // Another round as another device, if this home turns out to be a copy; or with a new generation, if something else
         // stands where this device writes.
         for round in 0..ROUNDS_MAX {
             let device = files.device()?;
-            let space = find(&files.spaces()?, number)?.clone();
+            let space = files.spaces()?.numbered(number)?.clone();
             let mut state = files.state(&space)?;
             state.names = links::names(&space, &chain.state);
             let skipped = self.skipped(&files, &space)?;
@@ -98,12 +97,26 @@ impl Exchange<'_> {
                 Sent::Forked => {
                     spaces = files.spaces()?;
                     spaces::become_another(&files, &mut spaces)?;
-                    chain = self.membership(hub, &mut spaces, number, Some(chain), &mut report)?;
+                    chain = self.membership(hub, number, Some(chain), &mut report)?;
                     report.is_new_device = true;
                 }
             }
         }
-        Err(SyncError::Unreadable("somebody else writes on the hub where this device writes".to_string()))
+        Err(unreadable("somebody else writes on the hub where this device writes"))
+    }
+
+    fn membership(
+        &self,
+        hub: &mut dyn Transport,
+        number: u32,
+        known: Option<Chain>,
+        report: &mut ExchangeReport,
+    ) -> Result<Chain> {
+        let mut membership = Membership::open(self.home, self.clock.wall, hub, number)?;
+        let chain = membership.settle(known)?;
+        report.problems.append(&mut membership.problems);
+        report.let_in.append(&mut membership.let_in);
+        Ok(chain)
     }
 
     /// What is asked before anything is known: who belongs to the space, and the heads of the first projects. A container
@@ -118,7 +131,7 @@ impl Exchange<'_> {
             let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
             let place = space.place(&shared.id);
             if pull::needs_base(space, &stream) {
-                questions.push(Question::Heads(base::place(space, shared)));
+                questions.push(Question::Heads(base::place(SharedProject { home: self.home, space, shared })));
                 questions.extend(space.is_small.then_some(Question::Few(place, RECENT_MAX)));
             } else {
                 let places = listing::first_places(&place, &stream.listing, self.clock.wall);
@@ -162,6 +175,7 @@ impl Exchange<'_> {
             if !self.is_wanted(&shared) || shared.is_over() {
                 continue;
             }
+            let project = SharedProject { home: self.home, space, shared: &shared };
             if !shared.is_ending
                 && let Some(line) = self.paused(&shared)?
             {
@@ -169,17 +183,9 @@ impl Exchange<'_> {
                 continue;
             }
             let mut stream = state.streams.remove(&shared.number).unwrap_or_default();
-            let reading = PullReading {
-                home: self.home,
-                wall: self.clock.wall,
-                device,
-                space,
-                shared: &shared,
-                trust,
-                names: &names,
-                skipped,
-                records_max: self.records_max.or(space.is_container().then_some(CONTAINER_RECORDS_MAX)),
-            };
+            let records_max = self.records_max.or(space.is_container().then_some(CONTAINER_RECORDS_MAX));
+            let wall = self.clock.wall;
+            let reading = PullReading { project, wall, device, trust, names: &names, skipped, records_max };
             let exchanged = self.project(hub, &reading, &mut stream, report);
             state.streams.insert(shared.number, stream);
             files.save_state(space, state)?;
@@ -194,10 +200,10 @@ impl Exchange<'_> {
                 Err(error) => return Err(error),
             }
             if let Some(stream) = state.streams.get(&shared.number) {
-                push::forget_sent(self.home, space, &shared, stream)?;
+                push::forget_sent(project, stream)?;
             }
             if shared.is_ending {
-                self.end(&files, space, &shared, state)?;
+                self.end(project, state)?;
                 report.ended.extend(consent::ended_line(space, &shared));
             }
         }
@@ -215,8 +221,8 @@ impl Exchange<'_> {
         stream: &mut StreamState,
         report: &mut ExchangeReport,
     ) -> Result<Sent> {
-        let PullReading { home, device, space, shared, .. } = *reading;
-        let files = Files::new(home);
+        let (project, device) = (reading.project, reading.device);
+        let SharedProject { home, space, shared } = project;
         if !shared.is_ending {
             let pulled = reading.pull(hub, self.store, stream)?;
             report.received += pulled.records;
@@ -229,12 +235,12 @@ impl Exchange<'_> {
             }
         }
         stream.base.is_outdated |= stream.lists != self.store.forgotten_mark()? || shared.is_ending;
-        let sealed = push::seal_new(home, self.store, device, space, shared, stream)?;
+        let sealed = push::seal_new(project, self.store, device, stream)?;
         report.sent += sealed;
         stream.base.since += sealed as u64;
-        save_stream(&files, space, shared, stream)?;
+        project.files().save_stream(space, shared, stream)?;
         pass(home, "sync-sealed")?;
-        if push::send(home, hub, device, space, shared, stream)? == Sent::Occupied {
+        if push::send(project, hub, device, stream)? == Sent::Occupied {
             // Nothing signed says that another home writes as this device. The stream begins again elsewhere.
             stream.is_to_rewrite = true;
             return Ok(Sent::Occupied);
@@ -260,22 +266,22 @@ impl Exchange<'_> {
 
     /// The stream of a project that is no longer shared is empty now. After `unshare`, nothing of it is kept here either;
     /// of a project that was opted out or made private, what was stored before stays.
-    fn end(&mut self, files: &Files, space: &Space, shared: &Shared, state: &mut SpaceState) -> Result<()> {
+    fn end(&mut self, project: SharedProject, state: &mut SpaceState) -> Result<()> {
+        let (files, SharedProject { space, shared, .. }) = (project.files(), project);
         let is_kept = shared.ended.is_some();
         if !is_kept {
-            replica::drop_all(self.home, self.store, space, shared)?;
+            project.drop_all(self.store)?;
             state.streams.remove(&shared.number);
         } else if let Some(stream) = state.streams.get_mut(&shared.number) {
             stream.forgotten_in = None;
         }
         files.save_state(space, state)?;
-        files.clear_sent(space, shared)?;
+        project.clear_sent()?;
         let mut spaces = files.spaces()?;
-        if let Some(space) = spaces.spaces.iter_mut().find(|one| one.number == space.number) {
-            space.projects.retain(|one| one.number != shared.number || is_kept);
-            let over = space.projects.iter_mut().filter(|one| one.number == shared.number);
-            over.for_each(|one| one.is_ending = false);
-        }
+        let projects = &mut spaces.numbered(space.number)?.projects;
+        projects.retain(|one| one.number != shared.number || is_kept);
+        let over = projects.iter_mut().filter(|one| one.number == shared.number);
+        over.for_each(|one| one.is_ending = false);
         files.save_spaces(&spaces)
     }
 }
@@ -286,26 +292,11 @@ pub fn note_refusal(home: &Home, number: u32, error: &SyncError) {
     let SyncError::Transport(error @ (Full { .. } | Refused { .. } | InTheWay { .. })) = error else { return };
     let note = || -> Result<()> {
         let files = Files::new(home);
-        let space = find(&files.spaces()?, number)?.clone();
+        let space = files.spaces()?.numbered(number)?.clone();
         let mut state = files.state(&space)?;
         state.refused = Some(error.to_string());
         files.save_state(&space, &state)
     };
     // Whoever exchanges is told in any case.
     let _ = note();
-}
-
-fn find(spaces: &Spaces, number: u32) -> Result<&Space> {
-    spaces
-        .spaces
-        .iter()
-        .find(|space| space.number == number)
-        .ok_or_else(|| SyncError::NoSpace("such space".to_string()))
-}
-
-/// Saves the state of one stream before anything of it is sent.
-pub(super) fn save_stream(files: &Files, space: &Space, shared: &Shared, stream: &StreamState) -> Result<()> {
-    let mut state = files.state(space)?;
-    state.streams.insert(shared.number, stream.clone());
-    files.save_state(space, &state)
 }

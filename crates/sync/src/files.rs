@@ -9,13 +9,14 @@ use std::path::PathBuf;
 use cerberus_os::device;
 use cerberus_os::fault;
 use cerberus_os::home::{Home, create_dir};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::chain::Chain;
 use super::crypto::{Secrets, hex};
-use super::local::{Device, DeviceFile, Space, SpaceState, Spaces, random};
-use super::{Result, SyncError};
+use super::local::{Device, Shared, Space, SpaceState, Spaces, StreamState};
+use super::{Result, SyncError, at, random};
 
 pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -34,7 +35,7 @@ impl<'h> Files<'h> {
     /// Waits until no other process of this home exchanges anything.
     pub fn lock(&self) -> Result<File> {
         let path = self.path("lock");
-        self.home.lock(&path).map_err(|source| SyncError::Local { path, source })
+        at(&path, self.home.lock(&path))
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -43,14 +44,12 @@ impl<'h> Files<'h> {
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let path = self.path(name);
-        match self.home.text(&path, FILE_BYTES_MAX) {
-            Ok(text) => match serde_json::from_slice(text.as_bytes()) {
-                Ok(read) => Ok(Some(read)),
-                Err(error) => Err(SyncError::Damaged { path, reason: error.to_string() }),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(SyncError::Local { path, source }),
-        }
+        let text = match self.home.text(&path, FILE_BYTES_MAX) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => at(&path, text)?,
+        };
+        let read = serde_json::from_slice(text.as_bytes()).map(Some);
+        read.map_err(|error| SyncError::Damaged { path, reason: error.to_string() })
     }
 
     fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
@@ -60,19 +59,13 @@ impl<'h> Files<'h> {
             fault::point("sync-state")?;
             self.home.replace(&path, &bytes)
         });
-        written.map_err(|source| SyncError::Local { path, source })
+        at(&path, written)
     }
 
     pub fn spaces(&self) -> Result<Spaces> {
-        #[derive(Deserialize)]
-        struct Version {
-            #[serde(default)]
-            v: u32,
-            #[serde(default)]
-            spaces: Vec<serde_json::Value>,
-        }
-        let version: Option<Version> = self.read("spaces.json")?;
-        if version.is_some_and(|file| file.v < SPACES_VERSION && !file.spaces.is_empty()) {
+        let file: Value = self.read("spaces.json")?.unwrap_or_default();
+        let has_any = file["spaces"].as_array().is_some_and(|spaces| !spaces.is_empty());
+        if has_any && file["v"].as_u64() < Some(SPACES_VERSION.into()) {
             return Err(SyncError::FirstFormat);
         }
         Ok(self.read("spaces.json")?.unwrap_or_default())
@@ -82,12 +75,8 @@ impl<'h> Files<'h> {
     pub fn spaces_to_extend(&self) -> Result<Spaces> {
         match self.spaces() {
             Err(SyncError::FirstFormat) => {
-                #[derive(Deserialize)]
-                struct Next {
-                    #[serde(default)]
-                    next: u32,
-                }
-                let next = self.read::<Next>("spaces.json")?.map_or(0, |file| file.next);
+                let next = self.read::<Value>("spaces.json")?.and_then(|file| file["next"].as_u64());
+                let next = next.and_then(|next| u32::try_from(next).ok()).unwrap_or_default();
                 Ok(Spaces { next, ..Spaces::default() })
             }
             spaces => spaces,
@@ -117,10 +106,17 @@ impl<'h> Files<'h> {
         self.write(&format!("state-{}.json", space.number), state)
     }
 
+    /// Saves the state of one stream before anything of it is sent.
+    pub fn save_stream(&self, space: &Space, shared: &Shared, stream: &StreamState) -> Result<()> {
+        let mut state = self.state(space)?;
+        state.streams.insert(shared.number, stream.clone());
+        self.save_state(space, &state)
+    }
+
     /// This device; makes its keys on first use.
     pub fn device(&self) -> Result<Device> {
         match self.read("device.json")? {
-            Some(DeviceFile { sign, agree }) => self.named(Secrets { sign, agree }),
+            Some(secrets) => self.named(secrets),
             None => self.new_device(),
         }
     }
@@ -128,7 +124,7 @@ impl<'h> Files<'h> {
     /// Makes new keys, and with them another device.
     pub fn new_device(&self) -> Result<Device> {
         let secrets = Secrets { sign: random()?, agree: random()? };
-        self.write("device.json", &DeviceFile { sign: secrets.sign, agree: secrets.agree })?;
+        self.write("device.json", &secrets)?;
         self.named(secrets)
     }
 
@@ -140,7 +136,7 @@ impl<'h> Files<'h> {
             true => Ok(()),
             false => self.home.replace(&path, id.to_string().as_bytes()),
         });
-        named.map_err(|source| SyncError::Local { path, source })?;
+        at(&path, named)?;
         Ok(made)
     }
 }

@@ -3,7 +3,9 @@
 use cerberus_os::home::Home;
 
 use super::Result;
-use super::local::{Files, Space, SpaceState};
+use super::files::Files;
+use super::local::{Space, SpaceState};
+use super::project::SharedProject;
 
 /// Devices that have confirmed that something is gone, of those that had it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,9 +23,11 @@ pub fn drop_unsent(home: &Home) -> Result<()> {
         let mut state = files.state(&space)?;
         let before = state.clone();
         for shared in &space.projects {
-            if let Some(stream) = state.streams.get_mut(&shared.number).filter(|stream| stream.sealed > stream.sent) {
+            if let Some(stream) =
+                state.streams.get_mut(&shared.number).filter(|stream| stream.sealed.sequence > stream.sent)
+            {
                 stream.is_to_rewrite = true;
-                files.drop_kept(&space, shared, |_, _| true)?;
+                SharedProject { home, space: &space, shared }.drop_kept(|_, _| true)?;
             }
         }
         if state != before {

@@ -4,12 +4,12 @@ use cerberus_store::journal::rewrite;
 use cerberus_store::view::Store;
 use cerberus_store::view::fold;
 
-use super::Result;
-use super::pull::PullReading;
-use super::push::pass;
+use super::project::SharedProject;
+use super::reading::PullReading;
 use super::replica::{self, Held, LeftOut};
 use super::transport::Transport;
 use super::verified::VerifiedStream;
+use super::{Result, pass};
 
 /// How much may wait until it is written.
 const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -63,14 +63,14 @@ impl<'p> IncomingRecords<'p> {
     }
 
     fn write(&mut self) -> Result<()> {
-        let PullReading { home, wall, space, shared, .. } = *self.reading;
+        let SharedProject { home, shared, .. } = self.reading.project;
         // What other devices forgot must leave the view and its free pages here too, even if this process is killed.
         if shared.is_space() && !self.is_forgetting && self.lines.iter().any(|line| replica::is_list(line)) {
             rewrite::begin(home)?;
             self.is_forgetting = true;
         }
         pass(home, "sync-append")?;
-        replica::append(home, wall, space, shared, &self.lines)?;
+        self.reading.project.append(self.reading.wall, &self.lines)?;
         pass(home, "sync-appended")?;
         self.is_any |= !self.lines.is_empty();
         self.lines.clear();
@@ -81,7 +81,7 @@ impl<'p> IncomingRecords<'p> {
     /// Stores the rest, and folds it.
     pub fn finish(mut self, store: &mut Store, is_any_read: bool) -> Result<()> {
         self.write()?;
-        let home = self.reading.home;
+        let home = self.reading.project.home;
         if self.is_forgetting {
             fold::finish_rewrite(home, store)?;
         } else if is_any_read || self.is_any {

@@ -5,46 +5,53 @@ use std::collections::BTreeSet;
 use super::chain::{ChainState, Epoch, Grant, Keys, MemberDevice as Added, RECOVERY, id_of};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::Secret;
-use super::local::{Granted, Space, SpaceKey, random};
-use super::{Result, SyncError};
+use super::local::{Granted, Space, SpaceKey};
+use super::transport::redacted;
+use super::{Result, SyncError, random, unreadable};
 
 /// How many earlier keys for names of forgotten records a device may bring along.
 pub const NAMES_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 64;
 
 pub fn public(secrets: &Secrets) -> Result<Keys> {
-    Ok(Keys { sign: secrets.sign_public().ok_or(SyncError::NoRandomBytes)?, agree: secrets.agree_public() })
-}
-
-fn wrapping(space: &str, epoch: u32) -> [Vec<u8>; 3] {
-    [b"space key".to_vec(), space.as_bytes().to_vec(), epoch.to_be_bytes().to_vec()]
+    Ok(Keys {
+        sign: secrets.sign_public().ok_or(SyncError::NoRandomBytes)?,
+        agree: secrets.agree_public().ok_or(SyncError::NoRandomBytes)?,
+    })
 }
 
 /// A key of the space, wrapped for somebody.
 pub fn wrapped(space: &str, key: &SpaceKey, to: &Keys) -> Result<String> {
-    let context = wrapping(space, key.epoch);
-    let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
-    let wrapped = crypto::wrap(&to.agree, random()?, &context, &key.key);
-    let invalid = || SyncError::Unreadable("the key of a device is invalid".to_string());
-    Ok(hex::text(&wrapped.ok_or_else(invalid)?))
+    let context: [&[u8]; 3] = [b"space key", space.as_bytes(), &key.epoch.to_be_bytes()];
+    let wrapped = crypto::wrap(&to.agree, &context, &key.key);
+    Ok(hex::text(&wrapped.ok_or_else(|| unreadable("the key of a device is invalid"))?))
 }
 
 fn unwrapped(space: &str, epoch: u32, secrets: &Secrets, wrapped: &str) -> Option<SpaceKey> {
-    let context = wrapping(space, epoch);
-    let context: Vec<&[u8]> = context.iter().map(Vec::as_slice).collect();
+    let context: [&[u8]; 3] = [b"space key", space.as_bytes(), &epoch.to_be_bytes()];
     let key = crypto::unwrap(secrets, &context, &hex::bytes(wrapped)?)?.try_into().ok()?;
     Some(SpaceKey { epoch, key })
 }
 
+pub fn wrong_key(space: &Space) -> SyncError {
+    SyncError::WrongKey { hub: redacted(&space.hub) }
+}
+
+/// The newest of the keys that somebody has.
+pub fn newest<'k>(space: &Space, keys: &'k [SpaceKey]) -> Result<&'k SpaceKey> {
+    keys.last().ok_or_else(|| wrong_key(space))
+}
+
 /// The next epoch, for those who are left when some are gone.
 pub fn next_epoch(
-    space: &str,
+    space: &Space,
     state: &ChainState,
-    last: &SpaceKey,
+    keys: &[SpaceKey],
     key: Key,
     gone: &BTreeSet<String>,
 ) -> Result<Epoch> {
-    let number = last.epoch.checked_add(1).ok_or_else(|| SyncError::Unreadable("no key is left".to_string()))?;
+    let (last, space) = (newest(space, keys)?, &space.id);
+    let number = last.epoch.checked_add(1).ok_or_else(|| unreadable("no key is left"))?;
     let left = state.members.iter().filter(|(id, _)| !gone.contains(*id));
     let left = left.map(|(id, member)| (id.as_str(), &member.device.keys)).chain([(RECOVERY, &state.recovery)]);
     let before = sealed(&key, &[b"before", space.as_bytes(), &number.to_be_bytes()], &last.key)?;
@@ -140,7 +147,7 @@ pub fn opened_names(space: &Space, state: &ChainState) -> Vec<Key> {
 }
 
 pub fn sealed_secret(space: &str, key: &Key, secret: &Secret) -> Result<String> {
-    let plain = serde_json::to_vec(secret).map_err(|error| SyncError::Unreadable(error.to_string()))?;
+    let plain = serde_json::to_vec(secret).map_err(unreadable)?;
     sealed(key, &[b"founding", space.as_bytes()], &plain)
 }
 

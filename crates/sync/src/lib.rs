@@ -15,7 +15,7 @@ pub mod crypto;
 pub mod detached;
 pub mod document;
 pub mod exchange;
-mod files;
+pub mod files;
 pub mod forget;
 mod gather;
 mod incoming;
@@ -27,8 +27,10 @@ mod membership;
 pub mod open;
 mod outbox;
 pub mod preview;
+mod project;
 pub mod pull;
 pub mod push;
+mod reading;
 mod replica;
 pub mod share;
 pub mod spaces;
@@ -38,13 +40,16 @@ pub mod transport;
 mod verified;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use cerberus_os::fault;
+use cerberus_os::home::Home;
 pub use cerberus_record::clean::code;
 
 use cerberus_store::journal::JournalError;
 use cerberus_store::view::StoreError;
 use cerberus_store::view::fold::FoldError;
+use ring::rand::{SecureRandom, SystemRandom};
 use transport::address::AddressError;
 use transport::{OpenError, TransportError};
 
@@ -121,3 +126,23 @@ impl From<OpenError> for SyncError {
 pub const CONTAINER_RECORDS_MAX: usize = 2_000;
 
 pub type Result<T> = std::result::Result<T, SyncError>;
+
+fn random<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| SyncError::NoRandomBytes)?;
+    Ok(bytes)
+}
+
+fn unreadable(error: impl std::fmt::Display) -> SyncError {
+    SyncError::Unreadable(error.to_string())
+}
+
+/// What was done with a file of this home.
+fn at<T>(path: &Path, done: io::Result<T>) -> Result<T> {
+    done.map_err(|source| SyncError::Local { path: path.to_path_buf(), source })
+}
+
+/// A point at which a test kills this process.
+fn pass(home: &Home, label: &str) -> Result<()> {
+    at(&home.sync_dir(), fault::point(label).map(drop))
+}

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
-use super::local::{self, Device, Files, Space};
-use super::spaces::unreadable;
+use super::files::Files;
+use super::local::{Device, Space, SpaceKey};
 use super::transport::{Document, Put, Range, Sealed, Stream, Transport, redacted};
-use super::{Result, SyncError, keys};
+use super::{Result, SyncError, keys, random, unreadable};
 
 /// How often somebody else may be faster.
 const ATTEMPTS_MAX: usize = 16;
@@ -78,7 +78,7 @@ pub(super) fn links(documents: &[Document]) -> Result<Vec<ShownLink>> {
             Ok(shown) => links.push(shown),
             Err(Unusable::Newer) => {
                 let newer = "who belongs to this space was written by a newer version of Cerberus; update this one";
-                return Err(SyncError::Unreadable(newer.to_string()));
+                return Err(unreadable(newer));
             }
             Err(_) => break,
         }
@@ -138,7 +138,7 @@ pub fn found(space: &Space, recovery: &Secrets, change: ChainChange) -> Result<C
     let link = Link { v: VERSION, number: 1, previous: [0; 32], by: RECOVERY.to_string(), change };
     let first = signed(space, recovery, &link)?;
     let begun = believing(space, |is_signed| Chain::begin(first, is_signed));
-    begun.map_err(|refusal| SyncError::Unreadable(refusal.to_string()))
+    begun.map_err(unreadable)
 }
 
 fn signed(space: &Space, secrets: &Secrets, link: &Link) -> Result<ShownLink> {
@@ -213,45 +213,49 @@ pub(super) fn with_newer(space: &Space, chain: &Chain, there: &[Sealed]) -> Chai
     longer
 }
 
-/// Who adds a link.
-pub struct Signer<'a> {
-    pub id: &'a str,
+/// Where links are added, and who signs them.
+pub struct ChainHub<'a> {
+    pub hub: &'a mut dyn Transport,
+    pub files: &'a Files<'a>,
+    pub space: &'a Space,
+    pub by: &'a str,
     pub secrets: &'a Secrets,
 }
 
-/// Adds a link. If somebody else was faster, the change is made anew on top of theirs. `change` says what to do; `None` if
-/// there is nothing to do any more.
-pub fn append(
-    hub: &mut dyn Transport,
-    files: &Files,
-    space: &Space,
-    chain: &mut Chain,
-    signer: &Signer,
-    change: impl Fn(&ChainState) -> Result<Option<ChainChange>>,
-) -> Result<bool> {
-    for _ in 0..ATTEMPTS_MAX {
-        let Some(change) = change(&chain.state)? else { return Ok(false) };
-        let link = signed(space, signer.secrets, &chain.next(VERSION, signer.id, change))?;
-        let sealed = Sealed { sequence: link.link.number, bytes: link.bytes.clone() };
-        let mut next = chain.clone();
-        let pushed = believing(space, |is_signed| next.push(link, is_signed));
-        pushed.map_err(|refusal| SyncError::Unreadable(format!("this device may not do that: {refusal}")))?;
-        match placed(hub, space, chain, sealed)? {
-            Placed::Here => {}
-            Placed::After(longer) => {
-                *chain = *longer;
-                continue;
+impl ChainHub<'_> {
+    /// Adds a link. If somebody else was faster, the change is made anew on top of theirs. `change` gets the keys that the
+    /// signer has, and says what to do; `None` if there is nothing to do any more.
+    pub fn append(
+        &mut self,
+        chain: &mut Chain,
+        change: impl Fn(&ChainState, &[SpaceKey]) -> Result<Option<ChainChange>>,
+    ) -> Result<bool> {
+        let ChainHub { files, space, by, secrets, .. } = *self;
+        for _ in 0..ATTEMPTS_MAX {
+            let keys = keys::all(&space.id, &chain.state, by, secrets).unwrap_or_default();
+            let Some(change) = change(&chain.state, &keys)? else { return Ok(false) };
+            let link = signed(space, secrets, &chain.next(VERSION, by, change))?;
+            let sealed = Sealed { sequence: link.link.number, bytes: link.bytes.clone() };
+            let mut next = chain.clone();
+            let pushed = believing(space, |is_signed| next.push(link, is_signed));
+            pushed.map_err(|refusal| unreadable(format!("this device may not do that: {refusal}")))?;
+            match placed(self.hub, space, chain, sealed)? {
+                Placed::Here => {}
+                Placed::After(longer) => {
+                    *chain = *longer;
+                    continue;
+                }
+                // The word of the recovery key counts, whatever stands in its way.
+                Placed::Nowhere if by == RECOVERY => {}
+                Placed::Nowhere => break,
             }
-            // The word of the recovery key counts, whatever stands in its way.
-            Placed::Nowhere if signer.id == RECOVERY => {}
-            Placed::Nowhere => break,
+            *chain = next;
+            files.save_chain(space, chain)?;
+            publish(self.hub, space, chain)?;
+            return Ok(true);
         }
-        *chain = next;
-        files.save_chain(space, chain)?;
-        publish(hub, space, chain)?;
-        return Ok(true);
+        Err(SyncError::Obstructed { hub: redacted(&space.hub) })
     }
-    Err(SyncError::Obstructed { hub: redacted(&space.hub) })
 }
 
 /// Removes devices and grants, and begins a key that they do not get. Says who was let in by them and stays.
@@ -260,37 +264,34 @@ pub fn remove(
     files: &Files,
     space: &mut Space,
     chain: &mut Chain,
-    signer: &Signer,
+    device: &Device,
     gone: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>> {
-    let (key, device) = (local::random()?, files.device()?);
-    let let_in = std::cell::RefCell::new(BTreeSet::new());
-    let at = &*space;
-    append(hub, files, at, chain, signer, |state| {
+    let (key, own, before) = (random()?, device.id.to_string(), chain.state.number);
+    let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
+    at.append(chain, |state, keys| {
         let is_here = |id: &&String| state.members.contains_key(*id) || state.grants.contains_key(*id);
         let gone: BTreeSet<String> = gone.iter().filter(is_here).cloned().collect();
         if gone.is_empty() {
             return Ok(None);
         }
-        let keys = keys::all(&at.id, state, &device.id.to_string(), &device.secrets).unwrap_or_default();
-        let last = keys.last().ok_or_else(|| wrong_key(at))?;
-        let epoch = keys::next_epoch(&at.id, state, last, key, &gone)?;
-        *let_in.borrow_mut() = state.let_in_by(&gone);
+        let epoch = keys::next_epoch(space, state, keys, key, &gone)?;
         Ok(Some(ChainChange::Remove { let_in: state.let_in_by(&gone), gone, epoch }))
     })?;
-    take_keys(space, &chain.state, &device)?;
-    Ok(let_in.into_inner())
-}
-
-pub(super) fn wrong_key(space: &Space) -> SyncError {
-    SyncError::WrongKey { hub: redacted(&space.hub) }
+    take_keys(space, &chain.state, device)?;
+    let removed = chain.links.iter().rev().take_while(|shown| shown.link.number > before);
+    let let_in = removed.filter(|shown| shown.link.by == own).find_map(|shown| match &shown.link.change {
+        ChainChange::Remove { let_in, .. } => Some(let_in.clone()),
+        _ => None,
+    });
+    Ok(let_in.unwrap_or_default())
 }
 
 /// Takes the keys that the chain has for this device. Those that it has already must be among them.
 pub fn take_keys(space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
     let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
     let keys = keys.filter(|keys| keys.last().is_some_and(|last| last.epoch == state.epoch()));
-    space.keys = keys.ok_or_else(|| wrong_key(space))?;
+    space.keys = keys.ok_or_else(|| keys::wrong_key(space))?;
     Ok(())
 }
 

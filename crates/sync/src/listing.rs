@@ -9,16 +9,15 @@
 use std::time::Duration;
 
 use cerberus_record::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::ahead::Ahead;
 use super::crypto::{self, hex};
-use super::document::{self, Head, Proof, Reach, VERSION};
-use super::local::{Seen, StreamState};
-use super::pull::PullReading;
-use super::spaces::unreadable;
+use super::document::{self, Head, Reach};
+use super::local::{Listing, Seen, StreamState};
+use super::project::SharedProject;
+use super::reading::PullReading;
 use super::transport::{Document, Place, Question, Transport};
-use super::{Result, SyncError};
+use super::{Result, SyncError, unreadable};
 
 /// How many heads a list of recent ones takes, and how many a place may have before there are lists.
 pub const RECENT_MAX: usize = 100;
@@ -28,17 +27,6 @@ const WHOLE_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 const ERAS_MAX: u64 = 20;
 /// Heads of other devices that a head names: those with something new, read last.
 const SEEN_MAX: usize = 100;
-
-/// What this device knows about the lists of a place.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listing {
-    /// 0 while the place has no lists.
-    #[serde(default)]
-    pub era: u64,
-    /// When the whole place was listed.
-    #[serde(default)]
-    pub whole_at: Option<Timestamp>,
-}
 
 impl Listing {
     /// The whole place was listed: it has so many documents, and heads of these eras.
@@ -80,7 +68,7 @@ pub fn first_places(place: &Place, listing: &Listing, wall: Timestamp) -> Vec<Pl
 }
 
 pub fn list(hub: &mut Ahead, reading: &PullReading, listing: &mut Listing) -> Result<Listed> {
-    let place = reading.place();
+    let place = reading.project.place();
     hub.prepare(first_places(&place, listing, reading.wall).into_iter().map(Question::Heads))?;
     if listing.era > 0 && !listing.is_due(reading.wall) {
         let mut documents = match listing.era {
@@ -107,28 +95,26 @@ pub fn list(hub: &mut Ahead, reading: &PullReading, listing: &mut Listing) -> Re
 
 /// Publishes how far this device's stream goes, and how far it has read the others.
 pub fn publish_head(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamState) -> Result<()> {
-    let PullReading { device, space, .. } = *reading;
+    let (PullReading { device, .. }, SharedProject { space, shared, .. }) = (reading, reading.project);
     // Nobody needs to know of a container before it has something to say.
-    if space.is_container() && stream.sealed == 0 && stream.generation == 1 {
+    if space.is_container() && stream.sealed == Reach::default() {
         return Ok(());
     }
     let mut seen: Vec<(&String, &Seen)> = stream.seen.iter().collect();
     seen.sort_by_key(|(device, seen)| (std::cmp::Reverse(seen.read_at), *device));
-    let seen = seen.into_iter().take(SEEN_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone())).collect();
-    let reach = Reach { generation: stream.generation, sequence: stream.sent, hash: stream.hash };
-    let (place, name) = (reading.place(), device.id.to_string());
-    let signed = Proof::new(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
-    let (Proof { reach, signature }, proofs) = (signed, stream.proofs.clone());
-    let (era, pass) = (stream.listing.era, space.pass(device, &reading.shared.id));
-    let is_kept = reading.shared.is_ending && reading.shared.is_kept;
-    let mut head = Head { v: VERSION, reach, signature, at: Timestamp::EPOCH, seen, era, proofs, pass, is_kept };
+    let seen = seen.into_iter().take(SEEN_MAX).map(|(device, seen)| (device.clone(), seen.reach.clone()));
+    let reach = Reach { sequence: stream.sent, ..stream.sealed.clone() };
+    let (place, name, era) = (reading.project.place(), device.id.to_string(), stream.listing.era);
+    let head = Head::of(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
+    let (pass, is_kept) = (space.pass(device, &shared.id), shared.is_ending && shared.is_kept);
+    let mut head = Head { seen: seen.collect(), era, proofs: stream.proofs.clone(), pass, is_kept, ..head };
     let content = hex::text(&crypto::hash(&serde_json::to_vec(&compared(&head)).map_err(unreadable)?));
     if content == stream.head {
         return Ok(());
     }
     head.at = reading.wall;
     let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
-    hub.replace(&place, &name, &bytes, Some(stream.generation))?;
+    hub.replace(&place, &name, &bytes, Some(stream.sealed.generation))?;
     if era > 0 {
         hub.replace(&recent(&place, era), &name, &bytes, None)?;
     }
@@ -158,7 +144,7 @@ mod tests {
             let seen = [("b".to_string(), reach(generation, sequence)), ("c".to_string(), reach(1, sequence))].into();
             let (reach, signature, at) = (reach(1, 1), [0; 64], Timestamp::EPOCH);
             compared(&Head {
-                v: VERSION,
+                v: document::VERSION,
                 reach,
                 signature,
                 at,

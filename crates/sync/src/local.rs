@@ -1,30 +1,18 @@
-//! What this home knows about sync: its keys, its spaces, how far it has sent and read, and what waits to be sent. Pure,
-//! but for random numbers.
+//! What this home knows about sync: its keys, its spaces, how far it has sent and read, and what waits to be sent. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cerberus_record::id::ProjectId;
 use cerberus_record::order::DeviceId;
 use cerberus_record::time::Timestamp;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
-use super::base::BaseState;
 use super::batch::ProjectKey;
 use super::chain;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
-use super::listing::Listing;
 use super::transport::{Place, Stream};
 use super::{Result, SyncError};
-
-pub use super::files::Files;
-
-pub fn random<const N: usize>() -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| SyncError::NoRandomBytes)?;
-    Ok(bytes)
-}
 
 /// This device: its id and its secret keys.
 #[derive(Clone, Debug)]
@@ -40,15 +28,6 @@ impl Device {
         let id = DeviceId::parse(&chain::id_of(&sign)).ok_or(SyncError::NoRandomBytes)?;
         Ok(Device { id, secrets })
     }
-}
-
-/// The secret keys of a device, as this home stores them.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceFile {
-    #[serde(with = "hex")]
-    pub sign: Key,
-    #[serde(with = "hex")]
-    pub agree: Key,
 }
 
 /// A key of the space in one epoch.
@@ -77,7 +56,8 @@ pub struct Granted {
 }
 
 /// A project that this home shares in a space.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Shared {
     /// This home's number for it, used in names of files.
     pub number: u32,
@@ -89,16 +69,12 @@ pub struct Shared {
     pub root: String,
     /// What this machine and its user were called when the project was shared. Kept, because whoever exchanges later must
     /// leave out the same names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// The user stopped sharing it: its stream is to be emptied.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ending: bool,
     /// While it ends: other devices keep what they have read.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_kept: bool,
     /// Why its sharing ended here without `unshare`: the project was opted out or made private. `share` begins it again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
 }
 
@@ -132,50 +108,37 @@ pub struct Pending {
 
 /// A space of this home.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Space {
     pub number: u32,
     pub id: String,
     /// The name of the team; `None` for the user's own devices.
-    #[serde(default)]
     pub team: Option<String>,
     pub hub: String,
     /// What this device, or its user in a team, is called.
     pub name: String,
     /// The keys of the space, as the chain says.
-    #[serde(default)]
     pub keys: Vec<SpaceKey>,
     /// Keys of one project only: this home is a container.
-    #[serde(default)]
     pub scoped: Vec<SpaceKey>,
-    #[serde(default)]
     pub granted: Option<Granted>,
     /// The project had few heads when the key of this container was printed.
-    #[serde(default)]
     pub is_small: bool,
     /// The keys of the device that this home was before, until they have let in the new one.
-    #[serde(default)]
-    pub former: Option<DeviceFile>,
+    pub former: Option<Secrets>,
     /// Devices and grants that must be removed whenever they are in the chain: the recovery key has signed one without
     /// their removal.
-    #[serde(default)]
     pub removals_due: BTreeSet<String>,
-    #[serde(default)]
     pub codes: Vec<Pending>,
     /// The secret of the code with which this home asked to be let in.
-    #[serde(default)]
     pub asked_with: Option<String>,
-    #[serde(default)]
     pub projects: Vec<Shared>,
-    #[serde(default)]
     pub next_project: u32,
 }
 
 impl Space {
     pub fn label(&self) -> String {
-        match &self.team {
-            Some(team) => format!("team {team}"),
-            None => "own devices".to_string(),
-        }
+        label(self.team.as_deref())
     }
 
     /// Whether this home still waits to be let in.
@@ -224,34 +187,33 @@ impl Space {
         let number = self.next_project;
         self.next_project += 1;
         let [id, project, name, root] = [id, project.as_str(), name, root].map(str::to_string);
-        self.projects.push(Shared {
-            number,
-            id,
-            project,
-            name,
-            root,
-            names: Vec::new(),
-            is_ending: false,
-            is_kept: false,
-            ended: None,
-        });
+        self.projects.push(Shared { number, id, project, name, root, ..Shared::default() });
         let last = self.projects.len() - 1;
         &mut self.projects[last]
     }
 }
 
+/// Who a space is shared with, for people.
+pub fn label(team: Option<&str>) -> String {
+    team.map_or_else(|| "own devices".to_string(), |team| format!("team {team}"))
+}
+
 /// All spaces of this home.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Spaces {
-    #[serde(default)]
     pub(super) v: u32,
-    #[serde(default)]
     pub spaces: Vec<Space>,
-    #[serde(default)]
     pub next: u32,
 }
 
 impl Spaces {
+    /// The space with this number, as this home gave it.
+    pub fn numbered(&mut self, number: u32) -> Result<&mut Space> {
+        let found = self.spaces.iter_mut().find(|space| space.number == number);
+        found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))
+    }
+
     /// The space with this team name, or the user's own.
     pub fn named(&mut self, team: Option<&str>) -> Option<&mut Space> {
         self.spaces.iter_mut().find(|space| space.team.as_deref() == team)
@@ -287,97 +249,75 @@ impl Seen {
     }
 }
 
-/// What is known about one stream of this device, and about those of the others in the same place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamState {
+/// What this device knows about bases of a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BaseState {
+    /// Of the last base that this device wrote; 0 if there is none.
     pub generation: u64,
-    /// The last batch that was sealed, and its hash.
-    pub sealed: u64,
-    #[serde(with = "hex")]
-    pub hash: Key,
+    /// Records that came and went since `since_at`.
+    pub since: u64,
+    pub since_at: Option<Timestamp>,
+    /// Something of it was forgotten, or the project is not shared any more.
+    pub is_outdated: bool,
+}
+
+/// What this device knows about the lists of a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Listing {
+    /// 0 while the place has no lists.
+    pub era: u64,
+    /// When the whole place was listed.
+    pub whole_at: Option<Timestamp>,
+}
+
+/// What is known about one stream of this device, and about those of the others in the same place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StreamState {
+    /// The generation, and the last batch that was sealed.
+    pub sealed: Reach,
     /// The last batch that the hub has.
     pub sent: u64,
     /// The last batch that a head of ours names.
-    #[serde(default)]
     pub published: u64,
     /// How many batches it had when everything was sealed anew.
-    #[serde(default)]
     pub packed: u64,
     /// How many records the sealed batches of this generation hold.
-    #[serde(default)]
     pub records: u64,
     /// Segment to the offset up to which its records are sealed.
-    #[serde(default)]
     pub folded: BTreeMap<String, u64>,
     /// Says whether anything was forgotten since.
-    #[serde(default)]
     pub lists: String,
     /// The next push begins a new generation.
-    #[serde(default)]
     pub is_to_rewrite: bool,
     /// The generation that a request to forget began, until every device has confirmed it.
-    #[serde(default)]
     pub forgotten_in: Option<u64>,
-    #[serde(default)]
     pub seen: BTreeMap<String, Seen>,
     /// How long the replicas were when `seen` was noted. If they are longer, a process was killed in between.
-    #[serde(default)]
     pub replica_bytes: u64,
     /// The last head that was written, without its time.
-    #[serde(default)]
     pub head: String,
     /// What others signed that the hub does not show any more.
-    #[serde(default)]
     pub proofs: BTreeMap<String, Proof>,
-    #[serde(default)]
     pub listing: Listing,
-    #[serde(default)]
     pub base: BaseState,
-}
-
-impl Default for StreamState {
-    fn default() -> StreamState {
-        StreamState {
-            generation: 1,
-            sealed: 0,
-            hash: [0; 32],
-            sent: 0,
-            published: 0,
-            packed: 0,
-            records: 0,
-            folded: BTreeMap::new(),
-            lists: String::new(),
-            is_to_rewrite: false,
-            forgotten_in: None,
-            seen: BTreeMap::new(),
-            replica_bytes: 0,
-            head: String::new(),
-            proofs: BTreeMap::new(),
-            listing: Listing::default(),
-            base: BaseState::default(),
-        }
-    }
 }
 
 /// What is known about a space between two exchanges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SpaceState {
-    #[serde(default)]
     pub streams: BTreeMap<u32, StreamState>,
-    #[serde(default)]
     pub pushed_at: Option<Timestamp>,
-    #[serde(default)]
     pub pulled_at: Option<Timestamp>,
     /// What was wrong in the last exchange, for people.
-    #[serde(default)]
     pub problems: Vec<String>,
     /// Why the hub did not take or give anything the last time: it is full, or it refused.
-    #[serde(default)]
     pub refused: Option<String>,
     /// Names of devices, as the chain says.
-    #[serde(default)]
     pub names: BTreeMap<String, String>,
     /// Whether the hub keeps sealed bytes after they were removed.
-    #[serde(default)]
     pub hub_keeps: bool,
 }

@@ -2,48 +2,64 @@
 
 use std::collections::BTreeSet;
 
+use cerberus_os::home::Home;
+use cerberus_record::time::Timestamp;
 use cerberus_store::journal::forgotten;
 
 use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, ShownLink, id_of};
-use super::crypto::{self, Key, Secrets, hex};
+use super::crypto::{self, Key, hex};
 use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
-use super::exchange::{Exchange, ExchangeReport};
-use super::links::{self, Signer};
-use super::local::{self, Device, Files, Pending, Space, Spaces};
+use super::files::Files;
+use super::links::{self, ChainHub};
+use super::local::{Device, Pending, Space, Spaces};
 use super::spaces::{self, JoinRequest};
 use super::transport::{Document, Range, Transport, redacted};
-use super::{Result, SyncError, keys};
+use super::{Result, SyncError, keys, random};
 
-impl Exchange<'_> {
+/// What is found out, and done, about the members of one space.
+pub struct Membership<'a> {
+    home: &'a Home,
+    files: Files<'a>,
+    wall: Timestamp,
+    hub: &'a mut dyn Transport,
+    device: Device,
+    spaces: Spaces,
+    number: u32,
+    documents: Vec<Document>,
+    pub problems: Vec<String>,
+    /// Names of devices that were let in.
+    pub let_in: Vec<String>,
+}
+
+impl<'a> Membership<'a> {
+    /// Asks the hub.
+    pub fn open(home: &'a Home, wall: Timestamp, hub: &'a mut dyn Transport, number: u32) -> Result<Membership<'a>> {
+        let files = Files::new(home);
+        let (device, mut spaces) = (files.device()?, files.spaces()?);
+        let documents = hub.heads(&spaces.numbered(number)?.place(SPACE_PLACE))?;
+        let (problems, let_in) = (Vec::new(), Vec::new());
+        Ok(Membership { home, files, wall, hub, device, spaces, number, documents, problems, let_in })
+    }
+
+    fn space(&mut self) -> Result<&mut Space> {
+        self.spaces.numbered(self.number)
+    }
+
     /// Finds out who belongs to the space, lets others in, and takes new keys. Nothing was sent before.
-    pub(super) fn membership(
-        &mut self,
-        hub: &mut dyn Transport,
-        spaces: &mut Spaces,
-        number: u32,
-        known: Option<Chain>,
-        report: &mut ExchangeReport,
-    ) -> Result<Chain> {
-        let files = Files::new(self.home);
-        let device = files.device()?;
-        let at = spaces.spaces.iter().position(|space| space.number == number);
-        let at = at.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
-        let before = spaces.spaces[at].clone();
-        let documents = hub.heads(&before.place(SPACE_PLACE))?;
+    pub fn settle(&mut self, known: Option<Chain>) -> Result<Chain> {
+        let mut space = self.space()?.clone();
+        let before = space.clone();
         let mut chain = match &known {
-            None => first_of(&before, &device, links::first(&before, &documents)?)?,
-            Some(known) => self.compared(hub, &mut spaces.spaces[at], known, &documents, report)?,
+            None => first_of(&space, &self.device, links::first(&space, &self.documents)?)?,
+            Some(known) => self.compared(&mut space, known)?,
         };
         // Before the chain: keys that it does not know would be taken for wrong ones.
-        if spaces.spaces[at] != before {
-            files.save_spaces(spaces)?;
-        }
+        self.save(&space)?;
         if known.as_ref() != Some(&chain) {
-            files.save_chain(&before, &chain)?;
+            self.files.save_chain(&space, &chain)?;
         }
-        let space = &mut spaces.spaces[at];
-        self.replace_former(hub, space, &mut chain, &device)?;
-        let own = device.id.to_string();
+        self.replace_former(&mut space, &mut chain)?;
+        let own = self.device.id.to_string();
         let is_in = match &space.granted {
             Some(granted) => chain.state.grants.contains_key(&keys::grant_id(granted)?),
             None => chain.state.members.contains_key(&own),
@@ -52,37 +68,38 @@ impl Exchange<'_> {
             return Err(SyncError::Removed(space.label()));
         }
         if !space.is_container() {
-            self.learn(space, &chain.state, &device)?;
+            self.learn(&mut space, &chain.state)?;
         }
         let is_welcomed = space.asked_with.take().is_some();
-        if before != *space {
-            files.save_spaces(spaces)?;
-        }
-        if !spaces.spaces[at].is_container() {
+        self.save(&space)?;
+        if !space.is_container() {
             let count = chain.links.len();
-            self.tend(hub, spaces, at, &mut chain, &device, &documents, report)?;
-            let published = documents.iter().find(|document| document.name == CHAIN).map(|document| &document.bytes);
+            self.tend(&mut chain)?;
+            let published = self.documents.iter().find(|document| document.name == CHAIN);
             // Whoever adds a link writes the document, too.
-            if chain.links.len() == count && published != Some(&links::document(&chain)?) {
-                links::publish(hub, &spaces.spaces[at], &chain)?;
+            if chain.links.len() == count && published.map(|one| &one.bytes) != Some(&links::document(&chain)?) {
+                links::publish(self.hub, &space, &chain)?;
             }
         }
         if is_welcomed {
-            hub.replace(&before.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
+            self.hub.replace(&before.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
         }
         Ok(chain)
     }
 
+    /// Saves what changed about the space.
+    fn save(&mut self, space: &Space) -> Result<()> {
+        let known = self.space()?;
+        if known == space {
+            return Ok(());
+        }
+        *known = space.clone();
+        self.files.save_spaces(&self.spaces)
+    }
+
     /// The chain that counts from now on: the one that is known, with what the hub has more.
-    fn compared(
-        &self,
-        hub: &mut dyn Transport,
-        space: &mut Space,
-        known: &Chain,
-        documents: &[Document],
-        report: &mut ExchangeReport,
-    ) -> Result<Chain> {
-        let shown = links::links(documents)?;
+    fn compared(&mut self, space: &mut Space, known: &Chain) -> Result<Chain> {
+        let shown = links::links(&self.documents)?;
         let count = shown.len();
         let verdict = links::believing(space, |is_signed| known.judged(shown, is_signed));
         let Range { stream, generation, sequence, limit } = links::newer(space, known);
@@ -93,22 +110,22 @@ impl Exchange<'_> {
                 space.removals_due.extend(known.removals_missing_in(&chain.state));
                 space.keys.clear();
                 self.send_again(space)?;
-                report.problems.push("who belongs to this space was decided with the recovery code".to_string());
+                self.problems.push("who belongs to this space was decided with the recovery code".to_string());
                 return Ok(chain);
             }
             ChainVerdict::Older => true,
             ChainVerdict::Same => false,
         };
-        let chain = links::with_newer(space, known, &hub.after(&stream, generation, sequence, limit)?);
+        let chain = links::with_newer(space, known, &self.hub.after(&stream, generation, sequence, limit)?);
         if count > chain.links.len() {
-            report.problems.push("somebody wrote a link that cannot be believed; it was ignored".to_string());
+            self.problems.push("somebody wrote a link that cannot be believed; it was ignored".to_string());
         }
         // The document alone may be old because two devices wrote it at once.
-        if is_older && !links::has_newest(hub, space, &chain)? {
+        if is_older && !links::has_newest(self.hub, space, &chain)? {
             let older = "the hub shows an older state of who belongs to this space than before (rollback)";
-            report.problems.push(older.to_string());
+            self.problems.push(older.to_string());
             if !space.is_container() {
-                links::put_back(hub, space, &chain)?;
+                links::put_back(self.hub, space, &chain)?;
             }
         }
         Ok(chain)
@@ -116,46 +133,38 @@ impl Exchange<'_> {
 
     /// Keys that were used count no more, so everything is sealed and sent once more.
     fn send_again(&self, space: &Space) -> Result<()> {
-        let files = Files::new(self.home);
-        let mut state = files.state(space)?;
+        let mut state = self.files.state(space)?;
         state.streams.values_mut().for_each(|stream| stream.is_to_rewrite = true);
-        files.save_state(space, &state)
+        self.files.save_state(space, &state)
     }
 
     /// After this home became another device: its former keys let the new one in.
-    fn replace_former(
-        &self,
-        hub: &mut dyn Transport,
-        space: &mut Space,
-        chain: &mut Chain,
-        device: &Device,
-    ) -> Result<()> {
+    fn replace_former(&mut self, space: &mut Space, chain: &mut Chain) -> Result<()> {
         let Some(former) = space.former.take() else { return Ok(()) };
-        let former = Device::of(Secrets { sign: former.sign, agree: former.agree })?;
+        let former = Device::of(former)?;
         let id = former.id.to_string();
         if space.is_container() || !chain.state.members.contains_key(&id) {
             return Ok(());
         }
         links::take_keys(space, &chain.state, &former)?;
-        let space = &*space;
-        let signer = Signer { id: &id, secrets: &former.secrets };
-        links::append(hub, &Files::new(self.home), space, chain, &signer, |state| {
-            let own = keys::public(&device.secrets)?;
-            let is_in = state.members.contains_key(&device.id.to_string());
-            if is_in { Ok(None) } else { spaces::add(space, own, &space.name, &[], String::new()).map(Some) }
+        let (own, own_id) = (keys::public(&self.device.secrets)?, self.device.id.to_string());
+        let mut hub = ChainHub { hub: self.hub, files: &self.files, space, by: &id, secrets: &former.secrets };
+        hub.append(chain, |state, keys| match state.members.contains_key(&own_id) {
+            true => Ok(None),
+            false => spaces::add(space, keys, own.clone(), &space.name, &[], String::new()).map(Some),
         })?;
         Ok(())
     }
 
     /// Takes from the chain what this device needs to know.
-    fn learn(&self, space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
+    fn learn(&self, space: &mut Space, state: &ChainState) -> Result<()> {
         let checks: Vec<&Key> = state.epochs.iter().map(|epoch| &epoch.check).collect();
         let is_right = space.keys.iter().all(|key| checks.contains(&&key.check(&space.id)));
         if !is_right {
-            return Err(links::wrong_key(space));
+            return Err(keys::wrong_key(space));
         }
-        links::take_keys(space, state, device)?;
-        let Secret { team, names } = keys::opened_secret(space, state).ok_or_else(|| links::wrong_key(space))?;
+        links::take_keys(space, state, &self.device)?;
+        let Secret { team, names } = keys::opened_secret(space, state).ok_or_else(|| keys::wrong_key(space))?;
         space.team = team;
         if space.team.is_none() {
             forgotten::adopt(self.home, names)?;
@@ -165,82 +174,51 @@ impl Exchange<'_> {
     }
 
     /// What a member does for the space: it lets in whoever has a code, and begins a new key if one is due.
-    #[expect(clippy::too_many_arguments, reason = "one call; each is used by every part")]
-    fn tend(
-        &self,
-        hub: &mut dyn Transport,
-        spaces: &mut Spaces,
-        at: usize,
-        chain: &mut Chain,
-        device: &Device,
-        documents: &[Document],
-        report: &mut ExchangeReport,
-    ) -> Result<()> {
-        let files = Files::new(self.home);
-        let own = device.id.to_string();
-        let signer = Signer { id: &own, secrets: &device.secrets };
-        self.let_in(hub, spaces, at, chain, &signer, documents, report)?;
-        let space = &mut spaces.spaces[at];
-        let (due, before) = (space.removals_due.clone(), space.keys.clone());
+    fn tend(&mut self, chain: &mut Chain) -> Result<()> {
+        self.admit(chain)?;
+        let mut space = self.space()?.clone();
+        let (own, due) = (self.device.id.to_string(), space.removals_due.clone());
+        let secrets = &self.device.secrets;
         if due.iter().any(|id| chain.state.members.contains_key(id) || chain.state.grants.contains_key(id)) {
-            links::remove(hub, &files, space, chain, &signer, &due)?;
+            links::remove(self.hub, &self.files, &mut space, chain, &self.device, &due)?;
         }
         if chain.state.is_rotation_due {
-            let key = local::random()?;
-            let at = &*space;
-            links::append(hub, &files, at, chain, &signer, |state| {
-                let keys = keys::all(&at.id, state, &own, &device.secrets).unwrap_or_default();
-                let last = keys.last().ok_or_else(|| links::wrong_key(at))?;
-                let epoch = || keys::next_epoch(&at.id, state, last, key, &BTreeSet::new());
-                if state.is_rotation_due { Ok(Some(ChainChange::Rotate(epoch()?))) } else { Ok(None) }
+            let key = random()?;
+            let mut hub = ChainHub { hub: self.hub, files: &self.files, space: &space, by: &own, secrets };
+            hub.append(chain, |state, keys| match state.is_rotation_due {
+                true => Ok(Some(ChainChange::Rotate(keys::next_epoch(&space, state, keys, key, &BTreeSet::new())?))),
+                false => Ok(None),
             })?;
-            links::take_keys(space, &chain.state, device)?;
+            links::take_keys(&mut space, &chain.state, &self.device)?;
         }
-        if space.keys != before {
-            files.save_spaces(spaces)?;
-        }
-        Ok(())
+        self.save(&space)
     }
 
     /// Lets in whoever asks with a code that this device printed. A code lets in one device.
-    #[expect(clippy::too_many_arguments, reason = "one call; each is used by every part")]
-    fn let_in(
-        &self,
-        hub: &mut dyn Transport,
-        spaces: &mut Spaces,
-        at: usize,
-        chain: &mut Chain,
-        signer: &Signer,
-        documents: &[Document],
-        report: &mut ExchangeReport,
-    ) -> Result<()> {
-        let files = Files::new(self.home);
-        let codes = spaces.spaces[at].codes.len();
-        spaces.spaces[at].codes.retain(|code| code.until > self.clock.wall);
-        if spaces.spaces[at].codes.len() != codes {
-            files.save_spaces(spaces)?;
-        }
-        for (asking, bytes) in documents.iter().filter_map(|one| Some((one.name.strip_prefix(REQUEST)?, &one.bytes))) {
-            let space = &mut spaces.spaces[at];
-            let found = space.codes.iter().position(|code| request(&space.id, code, asking, bytes).is_some());
-            let Some(code) = found.filter(|_| !chain.state.is_known(asking)).map(|at| space.codes.remove(at)) else {
+    fn admit(&mut self, chain: &mut Chain) -> Result<()> {
+        let (mut space, wall) = (self.space()?.clone(), self.wall);
+        space.codes.retain(|code| code.until > wall);
+        self.save(&space)?;
+        for Document { name, bytes } in self.documents.clone() {
+            let Some(asking) = name.strip_prefix(REQUEST).filter(|asking| !chain.state.is_known(asking)) else {
                 continue;
             };
-            let Some((secret, request)) = request(&space.id, &code, asking, bytes) else { continue };
+            let read = |code: &Pending| request(&space.id, code, asking, &bytes);
+            let found = space.codes.iter().enumerate().find_map(|(at, code)| Some((at, read(code)?)));
+            let Some((at, (secret, request))) = found else { continue };
             // Whatever happens, a code is used once.
-            files.save_spaces(spaces)?;
-            let space = &mut spaces.spaces[at];
-            let device = files.device()?;
-            links::take_keys(space, &chain.state, &device)?;
+            space.codes.remove(at);
+            self.save(&space)?;
+            links::take_keys(&mut space, &chain.state, &self.device)?;
+            self.save(&space)?;
             let names: &[String] = if space.team.is_none() { &request.names } else { &[] };
-            let space = &*space;
-            links::append(hub, &files, space, chain, signer, |state| {
-                let keys = keys::all(&space.id, state, signer.id, signer.secrets).unwrap_or_default();
+            let (own, secrets) = (self.device.id.to_string(), &self.device.secrets);
+            let mut hub = ChainHub { hub: self.hub, files: &self.files, space: &space, by: &own, secrets };
+            hub.append(chain, |state, keys| {
                 let welcome = keys::welcome(&space.id, &secret, &state.head, &request.keys);
-                let with = Space { keys, ..space.clone() };
-                spaces::add(&with, request.keys.clone(), &request.name, names, welcome).map(Some)
+                spaces::add(&space, keys, request.keys.clone(), &request.name, names, welcome).map(Some)
             })?;
-            report.let_in.push(keys::shown_name(&request.name));
+            self.let_in.push(keys::shown_name(&request.name));
         }
         Ok(())
     }

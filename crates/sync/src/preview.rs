@@ -10,9 +10,10 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
 use serde_json::Value;
 
+use super::Result;
 use super::batch::Entry;
 use super::local::{Shared, Space};
-use super::{Result, gather};
+use super::project::SharedProject;
 
 /// More records are counted, and not shown.
 const LINES_MAX: usize = 10_000;
@@ -38,8 +39,8 @@ pub struct PreviewItem {
 
 pub fn preview(home: &Home, store: &Store, space: &Space, shared: &Shared) -> Result<Preview> {
     let mut entries: Vec<Entry> = Vec::new();
-    for one in space.projects.iter().filter(|one| one.is_space()).chain([shared]) {
-        entries.extend(gather::gather(home, store, space, one, &BTreeMap::new())?.entries);
+    for shared in space.projects.iter().filter(|one| one.is_space()).chain([shared]) {
+        entries.extend(SharedProject { home, space, shared }.gather(store, &BTreeMap::new())?.entries);
     }
     let mut kinds: BTreeMap<&'static str, usize> = BTreeMap::new();
     for entry in &entries {

@@ -1,28 +1,22 @@
 //! Reads what the other devices of a place wrote. Nothing is stored before its whole way to a signed head was verified.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use cerberus_os::home::Home;
 use cerberus_record::order::DeviceId;
-use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
 
+use super::Result;
 use super::ahead::Ahead;
 use super::base::{self, Base};
-use super::batch;
-use super::chain::ChainState;
-use super::crypto::{Key, hex};
-use super::document::{self, Head, Reach, Unusable};
+use super::crypto::hex;
+use super::document::{Head, Reach};
 use super::incoming::IncomingRecords;
-use super::listing::{self, Listed, Listing};
-use super::local::{Device, Seen, Shared, Space, StreamState};
-use super::replica::{self, Arriving, Held, LeftOut};
-use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Question, Range, Stream};
-use super::{Result, SyncError};
+use super::listing::{self, Listed};
+use super::local::{Listing, Seen, Space, StreamState};
+use super::reading::{NewStream, PullProblem, PullReading, StreamHeads, start, wanted};
+use super::replica::{Held, LeftOut};
+use super::transport::{BATCHES_AT_ONCE_MAX, Question, Range, Stream};
 
-/// A clock that differs by more is wrong.
-pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many streams a container reads.
 const CONTAINER_STREAMS_MAX: usize = 8;
 /// After so much text, the rest is read by the next exchange.
@@ -32,35 +26,6 @@ const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 /// How many batches a container asks for at once. It reads fewer, if they are full.
 const CONTAINER_AT_ONCE: usize = 16;
 
-/// Something about another device that is not as it should be. Nothing of what it concerns was stored.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PullProblem {
-    #[error("{0}: the hub shows an older state than before (rollback)")]
-    Rollback(String),
-    #[error("{device}: the hub withholds records that {by} has seen")]
-    Withheld { device: String, by: String },
-    #[error("{0} says that it has read more of this device than it wrote; ignored")]
-    Claimed(String),
-    #[error("{0}: not signed by a device of this space; ignored")]
-    Stranger(String),
-    #[error("{0}: the signature is wrong; ignored")]
-    Forged(String),
-    #[error("{device}: {reason}; nothing of it was read")]
-    Broken { device: String, reason: String },
-    #[error("{0}: written by a newer version of Cerberus; left until this one is updated")]
-    Newer(String),
-    #[error("{device}: its clock is {difference} {direction}")]
-    Clock { device: String, difference: String, direction: &'static str },
-    #[error("{device}: {count} records of it are of a kind that this version does not know; an update reads them")]
-    Unknown { device: String, count: usize },
-    #[error("{device}: {count} records of it are too large; they were left out")]
-    Large { device: String, count: usize },
-    #[error("{0}: it sends more than anybody may; nothing new of it was read")]
-    TooMuch(String),
-    #[error("more waits on the hub; run `cerberus sync` again")]
-    More,
-}
-
 #[derive(Debug, Default)]
 pub struct Pulled {
     pub records: usize,
@@ -69,50 +34,9 @@ pub struct Pulled {
     pub is_forked: bool,
 }
 
-/// What a pull needs to know.
-pub struct PullReading<'a> {
-    pub home: &'a Home,
-    pub wall: Timestamp,
-    pub device: &'a Device,
-    pub space: &'a Space,
-    pub shared: &'a Shared,
-    /// Who belongs to the space.
-    pub trust: &'a ChainState,
-    /// Device to name.
-    pub names: &'a BTreeMap<String, String>,
-    /// Devices whose streams are read in another space.
-    pub skipped: &'a BTreeSet<String>,
-    /// Read at most about so many records: the newest.
-    pub records_max: Option<usize>,
-}
-
-/// A stream that has something new.
-pub struct NewStream<'a> {
-    pub device: &'a str,
-    pub head: &'a Head,
-    /// How far it was read.
-    pub seen: Option<Reach>,
-    /// It is read once more, because another version left something of it out.
-    pub is_again: bool,
-    /// How much of it was read before.
-    pub bytes: u64,
-}
-
 /// Whether a base is read: by a container that has read nothing yet.
 pub fn needs_base(space: &Space, state: &StreamState) -> bool {
     space.is_container() && state.seen.is_empty()
-}
-
-/// The batch after which a stream is read, and its hash, if it is known.
-pub fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Option<Key>) {
-    let seen = seen.filter(|seen| seen.generation == head.reach.generation);
-    let (at, last) = seen.map_or((0, [0; 32]), |seen| (seen.sequence, seen.hash));
-    // With a budget, only the end of the stream is read. The chain still leads to the signed head.
-    let first = budget.map(|records| head.reach.sequence.saturating_sub(records.div_ceil(batch::RECORDS_MAX) as u64));
-    match first {
-        Some(first) if first > at => (first, None),
-        _ => (at, Some(last)),
-    }
 }
 
 /// The generation of a device's stream that a head confirms.
@@ -120,18 +44,13 @@ fn confirms(head: &Head, device: &str) -> u64 {
     head.seen.get(device).map_or(0, |reach| reach.generation)
 }
 
-/// How many batches after this one are asked for.
-pub fn wanted(head: &Head, at: u64) -> usize {
-    usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
-}
-
 impl PullReading<'_> {
     pub fn pull(&self, hub: &mut Ahead, store: &mut Store, state: &mut StreamState) -> Result<Pulled> {
         let mut pulled = Pulled::default();
         let base = self.base(hub, state, &mut pulled.problems)?;
         let Listed { documents, is_whole } = listing::list(hub, self, &mut state.listing)?;
-        let heads = self.heads(&self.place(), &documents, &mut pulled.problems);
-        if is_whole && !self.shared.is_space() {
+        let heads = self.heads(&self.project.place(), &documents, &mut pulled.problems);
+        if is_whole && !self.project.shared.is_space() {
             state.listing.found(heads.values().map(|head| head.era), documents.len());
         }
         pulled.is_forked = self.is_forked(&heads, state);
@@ -143,7 +62,7 @@ impl PullReading<'_> {
         let new = self.new_streams(&heads, &covered, state);
         let is_new = !new.is_empty() || base.is_some();
         let held = match is_new {
-            true => Held::unless(state.replica_bytes, self.home, self.space, self.shared)?,
+            true => Held::unless(state.replica_bytes, self.project)?,
             false => None,
         };
         let (mut incoming, mut read) = (IncomingRecords::new(self, held), Vec::new());
@@ -160,7 +79,7 @@ impl PullReading<'_> {
                 pulled.problems.push(PullProblem::More);
                 break;
             }
-            let verified = match self.verified(hub, &self.place(), one, &mut budget)? {
+            let verified = match self.verified(hub, &self.project.place(), one, &mut budget)? {
                 Ok(verified) => verified,
                 Err(problem) => {
                     pulled.problems.push(problem);
@@ -182,7 +101,7 @@ impl PullReading<'_> {
         state.seen.extend(based);
         state.seen.extend(read);
         if is_new {
-            state.replica_bytes = replica::length(self.home, self.space, self.shared)?;
+            state.replica_bytes = self.project.replica_bytes()?;
         }
         Ok(pulled)
     }
@@ -198,16 +117,9 @@ impl PullReading<'_> {
     }
 
     fn seen(&self, head: &Head, own: &str) -> Seen {
-        Seen {
-            reach: head.reach.clone(),
-            at: head.at,
-            read_at: self.wall,
-            confirmed: confirms(head, own),
-            by: head.by().cloned(),
-            bytes: 0,
-            unknown_to: None,
-            signature: hex::text(&head.signature),
-        }
+        let (reach, by, signature) = (head.reach.clone(), head.by().cloned(), hex::text(&head.signature));
+        let (confirmed, read_at) = (confirms(head, own), self.wall);
+        Seen { reach, at: head.at, read_at, confirmed, by, bytes: 0, unknown_to: None, signature }
     }
 
     /// Whether what is stored of a stream is replaced by what was read of it: it began again, because something was
@@ -225,7 +137,7 @@ impl PullReading<'_> {
     /// The streams that have something new, those written last first. Notes what the others say.
     fn new_streams<'h>(
         &self,
-        heads: &'h BTreeMap<String, Head>,
+        heads: &'h StreamHeads,
         covered: &BTreeMap<String, Reach>,
         state: &mut StreamState,
     ) -> Vec<NewStream<'h>> {
@@ -249,14 +161,10 @@ impl PullReading<'_> {
         new
     }
 
-    pub fn place(&self) -> Place {
-        self.space.place(&self.shared.id)
-    }
-
     /// The base of this project, for a container that has read nothing yet. The heads are asked for with it, or, if they
     /// are here, what is newer than the base.
     fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<PullProblem>) -> Result<Option<Base>> {
-        if !needs_base(self.space, state) {
+        if !needs_base(self.project.space, state) {
             return Ok(None);
         }
         let Some(found) = base::newest(hub, self, problems)? else { return Ok(None) };
@@ -265,15 +173,15 @@ impl PullReading<'_> {
             era => Listing { era, whole_at: Some(self.wall) },
         };
         let mut questions = vec![found.question(self)];
-        match hub.documents(&self.place()) {
+        match hub.documents(&self.project.place()) {
             Some(documents) => {
-                let heads = self.heads(&self.place(), documents, &mut Vec::new());
+                let heads = self.heads(&self.project.place(), documents, &mut Vec::new());
                 let covered = self.covered(found.covers(), &heads, true);
                 let new = self.new_streams(&heads, &covered, state);
                 questions.extend(self.questions(&new[..new.len().min(CONTAINER_STREAMS_MAX)], self.records_max));
             }
             None => {
-                let places = listing::first_places(&self.place(), &listing, self.wall);
+                let places = listing::first_places(&self.project.place(), &listing, self.wall);
                 questions.extend(places.into_iter().map(Question::Heads));
             }
         }
@@ -288,7 +196,7 @@ impl PullReading<'_> {
     /// Asks for what is new in the first of these streams and, in the same turn, in those that follow.
     fn prepare(&self, hub: &mut Ahead, new: &[NewStream], budget: Option<usize>) -> Result<()> {
         let is_here = |NewStream { device, head, .. }: &NewStream| {
-            let stream = Stream { place: self.place(), device: device.to_string() };
+            let stream = Stream { place: self.project.place(), device: device.to_string() };
             hub.has(&stream, head.reach.generation)
         };
         match new.first() {
@@ -301,7 +209,7 @@ impl PullReading<'_> {
     fn questions(&self, new: &[NewStream], budget: Option<usize>) -> Vec<Question> {
         let range = |NewStream { device, head, seen, .. }: &NewStream| {
             let (sequence, _) = start(head, seen.as_ref(), budget);
-            let stream = Stream { place: self.place(), device: device.to_string() };
+            let stream = Stream { place: self.project.place(), device: device.to_string() };
             Range { stream, generation: head.reach.generation, sequence, limit: wanted(head, sequence) }
         };
         let mut room = if budget.is_some() { CONTAINER_AT_ONCE } else { BATCHES_AT_ONCE_MAX };
@@ -318,7 +226,7 @@ impl PullReading<'_> {
     fn covered(
         &self,
         covers: &BTreeMap<String, Reach>,
-        heads: &BTreeMap<String, Head>,
+        heads: &StreamHeads,
         is_whole: bool,
     ) -> BTreeMap<String, Reach> {
         let counts = |(device, reach): &(&String, &Reach)| {
@@ -355,66 +263,6 @@ impl PullReading<'_> {
             read.insert(device, Seen { reach, at, read_at, confirmed: 0, by: None, bytes, unknown_to, signature });
         }
         Ok(read)
-    }
-
-    pub fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
-        let wrong = || SyncError::Unreadable(format!("{device:?} is not a device id"));
-        Ok(Arriving {
-            home: self.home,
-            space: self.space,
-            shared: self.shared,
-            device: DeviceId::parse(device).ok_or_else(wrong)?,
-            author: self.names.get(device).map_or("", String::as_str),
-            received: self.wall,
-        })
-    }
-
-    pub fn name(&self, device: &str) -> String {
-        self.names.get(device).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| device.to_string())
-    }
-
-    /// The heads that devices of this space signed.
-    pub fn heads(
-        &self,
-        place: &Place,
-        documents: &[Document],
-        problems: &mut Vec<PullProblem>,
-    ) -> BTreeMap<String, Head> {
-        let mut heads = BTreeMap::new();
-        for Document { name, bytes } in documents {
-            let is_device = DeviceId::parse(name).is_some_and(|device| device.to_string() == *name);
-            if !is_device || self.skipped.contains(name) || self.trust.gone.contains_key(name) {
-                continue;
-            }
-            let head = match document::claimed::<Head>(bytes) {
-                Ok(head) => head,
-                Err(Unusable::Newer) => {
-                    problems.push(PullProblem::Newer(self.name(name)));
-                    continue;
-                }
-                Err(_) => {
-                    problems.push(PullProblem::Forged(self.name(name)));
-                    continue;
-                }
-            };
-            // A container whose key was removed.
-            if head.by().is_some_and(|by| self.trust.gone.contains_key(by)) {
-                continue;
-            }
-            let sign = match self.trust.members.get(name) {
-                Some(member) => Some(member.device.keys.sign),
-                None => head.pass.as_ref().and_then(|pass| pass.key(self.trust, &self.space.id, &self.shared.id, name)),
-            };
-            let Some(sign) = sign else {
-                problems.push(PullProblem::Stranger(self.name(name)));
-                continue;
-            };
-            match document::verified::<Head>(&sign, place, name, bytes) {
-                Ok(head) => drop(heads.insert(name.clone(), head)),
-                Err(_) => problems.push(PullProblem::Forged(self.name(name))),
-            }
-        }
-        heads
     }
 
     fn note_unchanged(&self, device: &str, head: &Head, confirmed: u64, state: &mut StreamState) {

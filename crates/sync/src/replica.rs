@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Record, RecordOrigin};
 use cerberus_record::id::{Agent, ProjectId};
@@ -16,9 +15,8 @@ use cerberus_store::view::fold;
 use super::Result;
 use super::batch::Entry;
 use super::crypto::{self, Key};
-use super::gather;
-use super::local::{Shared, Space};
-use crate::share::{self, Arrival};
+use super::project::SharedProject;
+use crate::share::{self, Arrival, ShareAudience};
 
 /// A name of something forgotten has this many characters at most.
 const NAME_CHARS_MAX: usize = 64;
@@ -35,9 +33,7 @@ pub struct LeftOut {
 
 /// A stream whose records arrive.
 pub struct Arriving<'a> {
-    pub home: &'a Home,
-    pub space: &'a Space,
-    pub shared: &'a Shared,
+    pub project: SharedProject<'a>,
     pub device: DeviceId,
     pub author: &'a str,
     pub received: Timestamp,
@@ -47,10 +43,10 @@ impl Arriving<'_> {
     /// The lines to store. `last` is the place of the record before them, or 0.
     pub fn lines(&self, entries: &[Entry], last: &mut u64, left_out: &mut LeftOut) -> Result<Vec<Vec<u8>>> {
         let mut lines = Vec::new();
-        let opted_out = OptedOut::new(self.home);
+        let opted_out = OptedOut::new(self.project.home);
         let newest = journal::micros(self.received);
         for entry in entries {
-            if entry.json.len() > gather::record_bytes_max(self.shared) {
+            if entry.json.len() > self.project.record_bytes_max() {
                 left_out.large += 1;
                 continue;
             }
@@ -73,38 +69,27 @@ impl Arriving<'_> {
     }
 
     fn cleaned(&self, record: &Record) -> Option<Record<'static>> {
-        let cleaner = self.home.cleaner();
+        let SharedProject { home, shared, .. } = self.project;
+        let (cleaner, nowhere, space) = (home.cleaner(), shared.is_space(), self.project.audience());
         let text = |text: &str| cleaner.clean(text.to_string(), Keep::NAME);
-        let nowhere = self.shared.is_space();
-        let location = Location {
-            project: if nowhere { ProjectId::of_anchor(b"") } else { self.shared.project() },
-            name: text(&self.shared.name),
-            root: text(&self.shared.root),
-            cwd: text(&self.shared.root),
-            branch: None,
-        };
-        let kind = gather::kind(self.space);
+        let project = if nowhere { ProjectId::of_anchor(b"") } else { shared.project() };
+        let (name, root, cwd) = (text(&shared.name), text(&shared.root), text(&shared.root));
+        let location = Location { project, name, root, cwd, branch: None };
         if let Event::Forgotten(names) = &record.event {
-            let is_allowed = nowhere && kind == share::ShareAudience::Me;
+            let is_allowed = nowhere && space == ShareAudience::Me;
             return is_allowed.then(|| self.tombstones(record, names, location)).flatten();
         }
-        let arrival = Arrival {
-            space: kind,
-            device: self.device,
-            author: self.author,
-            location: &location,
-            received: self.received,
-            cleaner,
-        };
-        share::arrived(record, &arrival)
+        let Arriving { device, author, received, .. } = *self;
+        share::arrived(record, &Arrival { space, device, author, location: &location, received, cleaner })
     }
 
     /// A list of forgotten records: names only, nothing else.
     fn tombstones(&self, record: &Record, names: &Forgotten, location: Location<'static>) -> Option<Record<'static>> {
+        let cleaner = self.project.home.cleaner();
         let name = |name: &str| -> Option<Clean<'static>> {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
             let is_name = name.len() <= NAME_CHARS_MAX && name.bytes().all(is_plain);
-            is_name.then(|| self.home.cleaner().clean(name.to_string(), Keep::NAME)).filter(|clean| **clean == *name)
+            is_name.then(|| cleaner.clean(name.to_string(), Keep::NAME)).filter(|clean| **clean == *name)
         };
         let one = |one: &ForgottenRecord| {
             let kept = one.kept.as_ref().map(|kept| name(kept).ok_or(())).transpose().ok()?;
@@ -114,8 +99,8 @@ impl Arriving<'_> {
         let session = |(session, until): &(Clean, Timestamp)| Some((name(session)?, *until));
         let sessions = names.sessions.iter().take(NAMES_MAX).filter_map(session).collect();
         let key = crypto::sha256(&[self.device.to_string().as_bytes(), record.key.as_bytes()]);
-        let key = self.home.cleaner().clean(format!("forgotten-{}", crypto::hex::text(&key[..8])), Keep::NAME);
-        let device = self.home.cleaner().clean(self.device.to_string(), Keep::NAME);
+        let key = cleaner.clean(format!("forgotten-{}", crypto::hex::text(&key[..8])), Keep::NAME);
+        let device = cleaner.clean(self.device.to_string(), Keep::NAME);
         Some(Record {
             at: record.at.min(self.received),
             key,
@@ -130,45 +115,25 @@ impl Arriving<'_> {
         })
     }
 
-    fn append(&self, lines: &[Vec<u8>]) -> Result<()> {
-        append(self.home, self.received, self.space, self.shared, lines)
-    }
-
     /// Replaces all lines of this device by these: the stream began again, because something was forgotten.
     pub fn replace(&self, store: &mut Store, lines: Vec<Vec<u8>>) -> Result<()> {
         let trimmed = |line: &[u8]| line.trim_ascii().to_vec();
         let wanted: HashSet<Vec<u8>> = lines.iter().map(|line| trimmed(line)).collect();
         let mut kept: HashSet<Vec<u8>> = HashSet::new();
         let mut gone: Vec<LinePosition> = Vec::new();
-        self.each_line(|position, json| match wanted.contains(json) && kept.insert(json.to_vec()) {
-            true => {}
-            false => gone.push(position),
+        self.project.each_line(|position, line| {
+            if let JournalLine::Whole(sealed) = line
+                && sealed.order.is_some_and(|order| order.device == self.device)
+                && !(wanted.contains(sealed.json) && kept.insert(sealed.json.to_vec()))
+            {
+                gone.push(position);
+            }
         })?;
         let new: Vec<Vec<u8>> = lines.into_iter().filter(|line| !kept.contains(&trimmed(line))).collect();
         if gone.is_empty() {
-            return self.append(&new);
+            return self.project.append(self.received, &new);
         }
-        let transaction = store.begin_fold()?;
-        self.append(&new)?;
-        rewrite::remove(self.home, &gone)?;
-        fold::rebuild_within(self.home, &transaction)?;
-        transaction.forget_terms()?;
-        transaction.commit()?;
-        store.wipe_deleted()?;
-        Ok(rewrite::done(self.home)?)
-    }
-
-    fn each_line(&self, mut look: impl FnMut(LinePosition, &[u8])) -> Result<()> {
-        let (space, project) = (self.space.number, self.shared.number);
-        journal::each_line(self.home, |position, line| {
-            if journal::is_replica_of(&position.segment, space, project)
-                && let JournalLine::Whole(sealed) = line
-                && sealed.order.is_some_and(|order| order.device == self.device)
-            {
-                look(position, sealed.json);
-            }
-        })?;
-        Ok(())
+        self.project.rewrite(store, &gone, || self.project.append(self.received, &new))
     }
 }
 
@@ -182,13 +147,13 @@ pub struct Held {
 impl Held {
     /// `None` if the replicas are as long as they were when it was last noted how far streams were read: then nothing
     /// that arrives is there yet.
-    pub fn unless(bytes: u64, home: &Home, space: &Space, shared: &Shared) -> Result<Option<Held>> {
-        if length(home, space, shared)? == bytes {
+    pub fn unless(bytes: u64, project: SharedProject) -> Result<Option<Held>> {
+        if project.replica_bytes()? == bytes {
             return Ok(None);
         }
         let mut held = Held::default();
-        for segment in segments(home, space, shared)? {
-            for stretch in journal::stretches(home, &segment.name) {
+        for segment in project.segments()? {
+            for stretch in journal::stretches(project.home, &segment.name) {
                 for (_, line) in stretch?.lines() {
                     let Some((device, record)) = identity(line) else { continue };
                     held.devices.insert(device);
@@ -219,53 +184,67 @@ fn identity(line: &[u8]) -> Option<(DeviceId, Key)> {
     Some((device, crypto::sha256(&[names.as_bytes(), &event])))
 }
 
-fn segments(home: &Home, space: &Space, shared: &Shared) -> Result<impl Iterator<Item = Segment> + use<>> {
-    let (space, project) = (space.number, shared.number);
-    Ok(journal::segments(home)?.into_iter().filter(move |one| journal::is_replica_of(&one.name, space, project)))
-}
-
-/// How long the replicas of a project are together.
-pub fn length(home: &Home, space: &Space, shared: &Shared) -> Result<u64> {
-    Ok(segments(home, space, shared)?.map(|segment| segment.bytes).sum())
-}
-
 /// Whether a line lists what was forgotten.
 pub fn is_list(line: &[u8]) -> bool {
     let record = journal::decode(line.trim_ascii()).and_then(|sealed| sealed.record());
     record.is_some_and(|record| matches!(record.event, Event::Forgotten(_)))
 }
 
-/// Adds lines to what arrived on this day.
-pub fn append(home: &Home, wall: Timestamp, space: &Space, shared: &Shared, lines: &[Vec<u8>]) -> Result<()> {
-    let segment = journal::replica_of(wall, space.number, shared.number);
-    Ok(journal::append_to(home, &segment, lines)?)
-}
-
-/// Removes everything that arrived in a project of a space.
-pub fn drop_all(home: &Home, store: &mut Store, space: &Space, shared: &Shared) -> Result<()> {
-    let mut gone = Vec::new();
-    journal::each_line(home, |position, _| {
-        if journal::is_replica_of(&position.segment, space.number, shared.number) {
-            gone.push(position);
-        }
-    })?;
-    if gone.is_empty() {
-        return Ok(());
+impl SharedProject<'_> {
+    fn is_replica(&self, segment: &str) -> bool {
+        journal::is_replica_of(segment, self.space.number, self.shared.number)
     }
-    let transaction = store.begin_fold()?;
-    rewrite::remove(home, &gone)?;
-    fold::rebuild_within(home, &transaction)?;
-    transaction.forget_terms()?;
-    transaction.commit()?;
-    store.wipe_deleted()?;
-    Ok(rewrite::done(home)?)
+
+    fn segments(&self) -> Result<impl Iterator<Item = Segment>> {
+        Ok(journal::segments(self.home)?.into_iter().filter(|one| self.is_replica(&one.name)))
+    }
+
+    /// How long the replicas are together.
+    pub fn replica_bytes(&self) -> Result<u64> {
+        Ok(self.segments()?.map(|segment| segment.bytes).sum())
+    }
+
+    /// Looks at every line of the replicas.
+    pub fn each_line(&self, mut look: impl FnMut(LinePosition, JournalLine)) -> Result<()> {
+        Ok(journal::each_line(self.home, |position, line| {
+            if self.is_replica(&position.segment) {
+                look(position, line);
+            }
+        })?)
+    }
+
+    /// Adds lines to what arrived on this day.
+    pub fn append(&self, wall: Timestamp, lines: &[Vec<u8>]) -> Result<()> {
+        let segment = journal::replica_of(wall, self.space.number, self.shared.number);
+        Ok(journal::append_to(self.home, &segment, lines)?)
+    }
+
+    /// Removes everything that arrived.
+    pub fn drop_all(&self, store: &mut Store) -> Result<()> {
+        let mut gone = Vec::new();
+        self.each_line(|position, _| gone.push(position))?;
+        if gone.is_empty() { Ok(()) } else { self.rewrite(store, &gone, || Ok(())) }
+    }
+
+    /// Removes lines after something was added, in one step of the view.
+    fn rewrite(&self, store: &mut Store, gone: &[LinePosition], add: impl FnOnce() -> Result<()>) -> Result<()> {
+        let transaction = store.begin_fold()?;
+        add()?;
+        rewrite::remove(self.home, gone)?;
+        fold::rebuild_within(self.home, &transaction)?;
+        transaction.forget_terms()?;
+        transaction.commit()?;
+        store.wipe_deleted()?;
+        Ok(rewrite::done(self.home)?)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use cerberus_os::home::Home;
 
     use super::super::document::SPACE_PLACE;
+    use super::super::local::{Shared, Space};
     use super::*;
 
     #[test]
@@ -300,14 +279,10 @@ mod tests {
             event: Event::Forgotten(Forgotten { records, ..Forgotten::default() }),
         };
         let taken = |team: Option<&str>, place: &str| {
-            let space: Space = serde_json::from_value(json!({
-                "number": 0, "id": "", "team": team, "hub": "", "name": "",
-            }))
-            .unwrap();
-            let shared = json!({"number": 0, "id": place, "project": "p", "name": "", "root": ""});
-            let shared: Shared = serde_json::from_value(shared).unwrap();
-            let device = DeviceId::from_bytes([7; 8]);
-            Arriving { home: &home, space: &space, shared: &shared, device, author: "", received }.cleaned(&sent)
+            let space = Space { team: team.map(str::to_string), ..Space::default() };
+            let shared = Shared { id: place.to_string(), project: "p".to_string(), ..Shared::default() };
+            let (project, device) = (SharedProject { home: &home, space: &space, shared: &shared }, [7; 8]);
+            Arriving { project, device: DeviceId::from_bytes(device), author: "", received }.cleaned(&sent)
         };
         assert_eq!(taken(Some("acme"), SPACE_PLACE), None, "a teammate forgets nothing here");
         assert_eq!(taken(None, "p"), None, "it belongs to the space, not to a project");

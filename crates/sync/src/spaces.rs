@@ -14,10 +14,12 @@ use super::chain::{ChainChange, ChainState, Keys, RECOVERY};
 use super::code::{Code, SECRET_BYTES};
 use super::crypto::{self, Secrets, hex};
 use super::document::{REQUEST, SPACE_PLACE, Secret};
-use super::links::{self, Signer};
-use super::local::{Device, DeviceFile, Files, Pending, Shared, Space, SpaceKey, Spaces, StreamState, random};
+use super::files::Files;
+use super::links::{self, ChainHub};
+use super::local::{Device, Pending, Shared, Space, SpaceKey, Spaces, StreamState};
+use super::project::SharedProject;
 use super::transport::Transport;
-use super::{Result, SyncError, keys};
+use super::{Result, SyncError, keys, random, unreadable};
 
 /// How long a code can be used.
 pub const CODE_MAX: Duration = Duration::from_secs(15 * 60);
@@ -38,9 +40,16 @@ fn names(home: &Home) -> Result<Vec<String>> {
     Ok(all.take(keys::NAMES_MAX).map(|key| hex::text(&key)).collect())
 }
 
-/// The change that lets a device in.
-pub fn add(space: &Space, keys: Keys, name: &str, names: &[String], welcome: String) -> Result<ChainChange> {
-    let newest = space.key().ok_or(SyncError::Waiting)?;
+/// The change that lets a device in. The newest of `known` is wrapped for it.
+pub fn add(
+    space: &Space,
+    known: &[SpaceKey],
+    keys: Keys,
+    name: &str,
+    names: &[String],
+    welcome: String,
+) -> Result<ChainChange> {
+    let newest = keys::newest(space, known)?;
     let key = keys::wrapped(&space.id, newest, &keys)?;
     Ok(ChainChange::Add { device: keys::added(&space.id, &newest.key, keys, name, names)?, key, welcome })
 }
@@ -89,16 +98,9 @@ pub fn init(
 
 /// A space without keys. Everything that belongs to the space itself has a stream of its own among own devices.
 pub fn new_space(spaces: &mut Spaces, id: &str, team: Option<&str>, hub: &str, name: &str) -> Space {
-    let number = spaces.next;
+    let (number, team, [id, hub, name]) = (spaces.next, team.map(str::to_string), [id, hub, name].map(str::to_string));
     spaces.next += 1;
-    Space {
-        number,
-        id: id.to_string(),
-        team: team.map(str::to_string),
-        hub: hub.to_string(),
-        name: name.to_string(),
-        ..Space::default()
-    }
+    Space { number, id, team, hub, name, ..Space::default() }
 }
 
 /// The stream of what belongs to no project: memories that apply everywhere, and names of what was forgotten.
@@ -106,10 +108,6 @@ pub fn add_space_stream(space: &mut Space) {
     if space.team.is_none() && !space.is_container() {
         space.add_project(SPACE_PLACE, &ProjectId::from_stored(String::new()), "", "");
     }
-}
-
-pub fn unreadable(error: impl std::fmt::Display) -> SyncError {
-    SyncError::Unreadable(error.to_string())
 }
 
 /// Asks to be let into a space, with a code that one of its devices printed.
@@ -149,8 +147,7 @@ fn unused(files: &Files, spaces: &mut Spaces, state: &ChainState) -> Result<Devi
 pub fn become_another(files: &Files, spaces: &mut Spaces) -> Result<Device> {
     let old = files.device()?;
     for space in &mut spaces.spaces {
-        let former = DeviceFile { sign: old.secrets.sign, agree: old.secrets.agree };
-        space.former.get_or_insert(former);
+        space.former.get_or_insert_with(|| old.secrets.clone());
         space.codes.clear();
         let mut state = files.state(space)?;
         for (number, stream) in &mut state.streams {
@@ -158,8 +155,9 @@ pub fn become_another(files: &Files, spaces: &mut Spaces) -> Result<Device> {
             let (listing, replica_bytes) = (std::mem::take(&mut stream.listing), stream.replica_bytes);
             *stream = StreamState { seen, replica_bytes, listing, ..StreamState::default() };
             if let Some(shared) = space.projects.iter().find(|shared| shared.number == *number) {
-                files.drop_kept(space, shared, |_, _| true)?;
-                files.clear_sent(space, shared)?;
+                let project = SharedProject { home: files.home, space, shared };
+                project.drop_kept(|_, _| true)?;
+                project.clear_sent()?;
             }
         }
         files.save_state(space, &state)?;
@@ -189,11 +187,9 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
         return Err(SyncError::SpaceExists(known.label()));
     }
     let names = if space.team.is_none() { names(home)? } else { Vec::new() };
-    let signer = Signer { id: RECOVERY, secrets: &secrets };
-    let at = space.clone();
-    links::append(hub, &files, &at, &mut chain, &signer, |state| {
-        let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
-        add(&Space { keys, ..at.clone() }, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
+    let mut at = ChainHub { hub, files: &files, space: &space, by: RECOVERY, secrets: &secrets };
+    at.append(&mut chain, |_, keys| {
+        add(&space, keys, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
     })?;
     links::take_keys(&mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
@@ -214,13 +210,11 @@ pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, ol
     let mut chain = links::current(hub, files, space, &device, true)?;
     let old = recovery(space, &chain.state, old)?;
     let secret = random::<SECRET_BYTES>()?;
-    let (new, signer) = (Secrets::of(&secret), Signer { id: RECOVERY, secrets: &old });
-    links::append(hub, files, space, &mut chain, &signer, |state| {
-        let keys = keys::all(&space.id, state, RECOVERY, &old).unwrap_or_default();
-        let newest = keys.last().ok_or(SyncError::WrongCode)?;
+    let (new, mut at) = (Secrets::of(&secret), ChainHub { hub, files, space, by: RECOVERY, secrets: &old });
+    at.append(&mut chain, |state, keys| {
+        let (recovery, newest) = (keys::public(&new)?, keys::newest(space, keys)?);
         let confirmed = new.signature(&links::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
-        let key = keys::wrapped(&space.id, newest, &keys::public(&new)?)?;
-        Ok(Some(ChainChange::Recovery { recovery: keys::public(&new)?, key, confirmed }))
+        Ok(Some(ChainChange::Recovery { key: keys::wrapped(&space.id, newest, &recovery)?, recovery, confirmed }))
     })?;
     Code { space: space.id.clone(), secret }.written().ok_or(SyncError::WrongCode)
 }
@@ -228,16 +222,12 @@ pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, ol
 /// Ends a fork: the chain that this device knows counts, by the word of the recovery key. A new key begins.
 pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -> Result<()> {
     let (device, mut spaces) = (files.device()?, files.spaces()?);
-    let found = spaces.spaces.iter_mut().find(|space| space.number == number);
-    let space = found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
+    let space = spaces.numbered(number)?;
     let mut chain = links::current(hub, files, space, &device, true)?;
     let (secrets, key) = (recovery(space, &chain.state, code)?, random()?);
-    let signer = Signer { id: RECOVERY, secrets: &secrets };
-    let at = &*space;
-    links::append(hub, files, at, &mut chain, &signer, |state| {
-        let keys = keys::all(&at.id, state, RECOVERY, &secrets).unwrap_or_default();
-        let last = keys.last().ok_or(SyncError::WrongCode)?;
-        Ok(Some(ChainChange::Rotate(keys::next_epoch(&at.id, state, last, key, &BTreeSet::new())?)))
+    let mut at = ChainHub { hub, files, space, by: RECOVERY, secrets: &secrets };
+    at.append(&mut chain, |state, keys| {
+        Ok(Some(ChainChange::Rotate(keys::next_epoch(space, state, keys, key, &BTreeSet::new())?)))
     })?;
     links::take_keys(space, &chain.state, &device)?;
     files.save_spaces(&spaces)
@@ -248,10 +238,10 @@ pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> 
     let (device, mut spaces) = (files.device()?, files.spaces()?);
     if let Some(space) = spaces.spaces.iter().find(|space| space.number == number && !space.is_waiting()) {
         let own = device.id.to_string();
-        let signer = Signer { id: &own, secrets: &device.secrets };
         match links::current(hub, files, space, &device, false) {
             Ok(mut chain) => {
-                links::append(hub, files, space, &mut chain, &signer, |_| Ok(Some(ChainChange::Leave)))?;
+                let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
+                at.append(&mut chain, |_, _| Ok(Some(ChainChange::Leave)))?;
             }
             // A container is not a member, whoever was removed has left already, and nobody is kept by a fork.
             Err(SyncError::Removed(_) | SyncError::Forked { .. } | SyncError::NotBelieved { .. }) => {}
@@ -265,8 +255,7 @@ pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> 
 /// From now on, a space is exchanged at another address. What the new hub does not have is sent there.
 pub fn relocate(files: &Files, hub: &mut dyn Transport, number: u32, address: &str) -> Result<()> {
     let mut spaces = files.spaces()?;
-    let found = spaces.spaces.iter_mut().find(|space| space.number == number);
-    let space = found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))?;
+    let space = spaces.numbered(number)?;
     let chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
     space.hub = address.to_string();
     links::put_back(hub, space, &chain)?;

@@ -5,9 +5,11 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
 use serde::{Serialize, Serializer};
 
-use super::local::{Files, Space, SpaceState};
+use super::files::Files;
+use super::local::{Space, SpaceState};
+use super::project::SharedProject;
 use super::transport::redacted;
-use super::{Result, consent, forget, gather};
+use super::{Result, batch, consent, forget};
 
 #[derive(Debug, Serialize)]
 pub struct SpaceStatus {
@@ -63,10 +65,6 @@ fn written<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> std::result:
     at.map(|at| at.to_string()).serialize(serializer)
 }
 
-pub fn label(team: Option<&str>) -> String {
-    team.map_or_else(|| "own devices".to_string(), |team| format!("team {team}"))
-}
-
 /// Everything about the spaces of this home.
 pub fn status(home: &Home, store: &Store, now: Timestamp) -> Result<Vec<SpaceStatus>> {
     let files = Files::new(home);
@@ -89,10 +87,11 @@ fn one(
     let mut unsent = 0;
     for shared in space.projects.iter().filter(|shared| !shared.is_over()) {
         let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
-        unsent += gather::gather(home, store, space, shared, &stream.folded)?.entries.len();
-        if stream.sealed > stream.sent {
-            let sealed = Files::new(home).kept(space, shared)?;
-            let counts = sealed.iter().filter_map(|(_, batch)| super::batch::header(&batch.bytes).ok());
+        let project = SharedProject { home, space, shared };
+        unsent += project.gather(store, &stream.folded)?.entries.len();
+        if stream.sealed.sequence > stream.sent {
+            let sealed = project.kept()?;
+            let counts = sealed.iter().filter_map(|(_, batch)| batch::header(&batch.bytes).ok());
             unsent += counts.map(|header| header.count as usize).sum::<usize>();
         }
     }
@@ -111,7 +110,7 @@ fn one(
             None => consent::pause(home, now, store, shared)?.map(|block| block.to_string()),
             Some(_) => None,
         };
-        Ok(ProjectStatus { name, root, generation: stream.generation, batches: stream.sent, ended, paused })
+        Ok(ProjectStatus { name, root, generation: stream.sealed.generation, batches: stream.sent, ended, paused })
     });
     Ok(SpaceStatus {
         space: space.id.clone(),

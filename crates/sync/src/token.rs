@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::ChainChange;
 use super::crypto::{self, Key, Secrets, hex};
-use super::document::VERSION;
-use super::links::{self, Signer};
-use super::listing::Listing;
-use super::local::{Device, Files, Granted, Shared, Space, SpaceKey, random};
-use super::spaces::{self, unreadable};
+use super::document::{self, VERSION};
+use super::files::Files;
+use super::links::{self, ChainHub};
+use super::local::{Device, Granted, Listing, Shared, Space, SpaceKey};
 use super::transport::Transport;
-use super::{Result, SyncError, keys};
+use super::{Result, SyncError, keys, random, spaces, unreadable};
 
 /// By this a key is recognized and redacted in any text.
 const PREFIX: &str = "cerberus1.";
@@ -49,11 +48,9 @@ pub fn make(
     let sign = keys::public(&Secrets::of(&secret))?.sign;
     let mut chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
     let own = device.id.to_string();
-    let signer = Signer { id: &own, secrets: &device.secrets };
     let name = format!("containers of {}", shared.name);
-    links::append(hub, files, space, &mut chain, &signer, |_| {
-        Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?)))
-    })?;
+    let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
+    at.append(&mut chain, |_, _| Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?))))?;
     let keys = space.project_keys(&shared.id).into_iter().map(|key| SpaceKey { epoch: key.epoch, key: key.key });
     let token = Token {
         v: VERSION,
@@ -72,17 +69,12 @@ pub fn make(
 
 /// The space that a token opens, for the project in this folder. Made once for a home; later calls find it again.
 pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result<Space> {
-    #[derive(Deserialize)]
-    struct Version {
-        v: u32,
-    }
     let hex = token.trim().strip_prefix(PREFIX).filter(|hex| hex.len() <= TOKEN_CHARS_MAX);
     let bytes = hex.and_then(hex::bytes).ok_or(SyncError::WrongCode)?;
-    let version: Version = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
-    let token: Token = match version.v.cmp(&VERSION) {
-        std::cmp::Ordering::Less => return Err(SyncError::FirstFormat),
-        _ => serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?,
-    };
+    if document::version(&bytes).ok_or(SyncError::WrongCode)? < VERSION {
+        return Err(SyncError::FirstFormat);
+    }
+    let token: Token = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
     if let Some(known) = spaces.spaces.iter_mut().find(|known| known.id == token.space) {

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use super::batch::{self, BatchError, Entry, Header, ProjectKey};
 use super::crypto::{self, Key};
 use super::document::{Head, Reach};
-use super::pull::{NewStream, PullProblem, PullReading, start, wanted};
+use super::reading::{NewStream, PullProblem, PullReading, start, wanted};
 use super::transport::{Place, Sealed, Stream, Transport};
-use super::{Result, SyncError};
+use super::{Result, unreadable};
 
 /// How much of a stream is kept until it is opened. The rest is asked for once more.
 const HELD_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -34,7 +34,7 @@ pub struct VerifiedStream {
 
 /// How much the stream of this head may hold. What the user's own devices record has no limit.
 fn bytes_max(reading: &PullReading, head: &Head) -> u64 {
-    match (reading.space.team.is_some(), head.by().is_some()) {
+    match (reading.project.space.team.is_some(), head.by().is_some()) {
         (true, _) => TEAMMATE_BYTES_MAX,
         (false, true) => CONTAINER_BYTES_MAX,
         (false, false) => u64::MAX,
@@ -58,7 +58,7 @@ impl PullReading<'_> {
         let mut found = VerifiedStream {
             stream: Stream { place: place.clone(), device: device.to_string() },
             generation: *generation,
-            keys: self.space.project_keys(&self.shared.id),
+            keys: self.project.keys(),
             at,
             hashes: VecDeque::new(),
             held: VecDeque::new(),
@@ -118,7 +118,7 @@ impl VerifiedStream {
     /// The records of the next batch; `None` after the last.
     pub fn next(&mut self, hub: &mut dyn Transport) -> Result<Option<Vec<Entry>>> {
         let Some(hash) = self.hashes.pop_front() else { return Ok(None) };
-        let changed = || SyncError::Unreadable("the hub shows another batch than a moment ago".to_string());
+        let changed = || unreadable("the hub shows another batch than a moment ago");
         let bytes = match self.held.pop_front() {
             Some(bytes) => bytes,
             None => hub.after(&self.stream, self.generation, self.at, 1)?.pop().ok_or_else(changed)?.bytes,

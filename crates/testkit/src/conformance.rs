@@ -45,11 +45,11 @@ pub fn batches(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     assert_eq!(hub.after(&a, 1, 2, 10).unwrap(), []);
     // A retry sends the same bytes, perhaps with more.
     let again = [batch(1, "one"), batch(2, "two"), batch(3, "three")];
-    assert_eq!(hub.put_if_absent(&a, 1, &again).unwrap(), [Put::Same, Put::Same, Put::Stored]);
+    assert_eq!(hub.put_if_absent(&a, 1, &again).unwrap(), [Put::Stored, Put::Stored, Put::Stored]);
     // Another writer of the same stream.
     let mut hub = open();
     let forked = [batch(3, "three"), batch(4, "four"), batch(3, "forked"), batch(5, "five")];
-    assert_eq!(hub.put_if_absent(&a, 1, &forked).unwrap(), [Put::Same, Put::Stored, Put::Other]);
+    assert_eq!(hub.put_if_absent(&a, 1, &forked).unwrap(), [Put::Stored, Put::Stored, Put::Other]);
     assert_eq!(open().after(&a, 1, 2, 10).unwrap(), [batch(3, "three"), batch(4, "four")]);
     assert_eq!(open().after(&b, 1, 0, 10).unwrap(), [batch(1, "other")], "streams do not mix");
     assert_eq!(hub.put_if_absent(&a, 1, &[]).unwrap(), []);
@@ -154,7 +154,7 @@ fn large(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     let sealed = Sealed { sequence: 1, bytes: vec![0xa5; 1024 * 1024] };
     let mut hub = open();
     assert_eq!(hub.put_if_absent(&stream, 1, std::slice::from_ref(&sealed)).unwrap(), [Put::Stored]);
-    assert_eq!(hub.put_if_absent(&stream, 1, std::slice::from_ref(&sealed)).unwrap(), [Put::Same]);
+    assert_eq!(hub.put_if_absent(&stream, 1, std::slice::from_ref(&sealed)).unwrap(), [Put::Stored]);
     assert_eq!(open().after(&stream, 1, 0, 10).unwrap(), [sealed]);
     // Many at once, in order, more than one page of any listing.
     let many: Vec<Sealed> = (2..=40).map(|sequence| batch(sequence, &format!("batch {sequence}"))).collect();

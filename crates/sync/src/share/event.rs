@@ -9,7 +9,7 @@ use cerberus_record::event::{
 use cerberus_record::id::ProjectId;
 use cerberus_record::memory::{Background, Evidence, Memory, Scope};
 
-use super::{Arrival, HERE, OutgoingText};
+use super::outgoing::{Arrival, HERE, OutgoingText};
 
 /// The event without what belongs to this machine; `None` if nothing of it is for others.
 pub fn for_me(event: &Event, words: &OutgoingText) -> Option<Event<'static>> {

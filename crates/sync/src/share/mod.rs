@@ -2,7 +2,8 @@
 //!
 //! The user's own devices get sessions and memories, without processes, receipts and anything that names a place on this
 //! machine. A team gets approved project memories and the list of what is open; never a prompt, an agent's words, a
-//! command or its output. Every kind of event is decided in `event.rs` and `team.rs`; a new kind does not compile before it is.
+//! command or its output. A new kind of event does not compile before `event.rs` decides about it; a team gets
+//! what `team.rs` names.
 //!
 //! What arrives is not trusted: it goes through the same rules again, and says nothing about where it comes from. The
 //! device and the teammate are those whose signature was verified.
@@ -11,42 +12,18 @@ pub mod base;
 mod event;
 mod names;
 mod open;
+mod outgoing;
 mod paths;
 mod team;
 mod windows;
 
-use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Location, Record, RecordOrigin};
 use cerberus_record::id::{Agent, ProjectId};
-use cerberus_record::order::DeviceId;
-use cerberus_record::path::below;
-use cerberus_record::time::Timestamp;
 
 pub use self::open::open_list;
-use self::paths::{Outside, relative};
-
-/// Who may see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ShareAudience {
-    /// The user's own devices.
-    Me,
-    Team,
-}
-
-/// What is shared with whom.
-#[derive(Clone, Copy, Debug)]
-pub struct Sharing<'a> {
-    pub space: ShareAudience,
-    /// All ids that the project has on this device.
-    pub ids: &'a [ProjectId],
-    /// What this machine and its user are called. A team does not learn it.
-    pub names: &'a [String],
-    pub cleaner: &'a Cleaner,
-}
-
-/// The project of a record that is on its way: the stream says which it is.
-const HERE: &str = "here";
+pub use self::outgoing::{Arrival, ShareAudience, Sharing};
+use self::outgoing::{HERE, OutgoingText};
 
 /// The part of a record that this space may see; `None` if there is none. A record of another device is never passed
 /// on: its owner shares it. Sharing what was shared changes nothing.
@@ -86,20 +63,6 @@ fn location(location: &Location, words: &OutgoingText) -> Location<'static> {
     }
 }
 
-/// What is known about a record that arrives, from whoever verified it.
-#[derive(Debug)]
-pub struct Arrival<'a> {
-    pub space: ShareAudience,
-    pub device: DeviceId,
-    /// The name of the teammate, as the list of members says it. Not needed for the user's own devices.
-    pub author: &'a str,
-    /// The project here that the stream belongs to.
-    pub location: &'a Location<'a>,
-    /// When it arrived. Nothing can have happened later: the clock of its device is wrong then.
-    pub received: Timestamp,
-    pub cleaner: &'a Cleaner,
-}
-
 /// The record as it is kept here; `None` if it is of a kind that does not belong in its space.
 pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
     let own = Record { origin: None, ..record.clone() };
@@ -128,53 +91,6 @@ pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
             let (key, event) = team::arrived(&shared, &location, &author, arrival)?;
             Some(Record { at, key, location, event, origin: origin(Some(author)), by_agent: true, ..shared })
         }
-    }
-}
-
-/// Makes text ready for other devices: it names no place on this machine, and secrets are removed once more.
-struct OutgoingText<'a> {
-    root: &'a str,
-    sharing: &'a Sharing<'a>,
-}
-
-impl OutgoingText<'_> {
-    /// Something that somebody said or printed.
-    fn text(&self, text: &str) -> Clean<'static> {
-        let told = match self.sharing.space {
-            ShareAudience::Me => relative(text, self.root, Outside::Kept).into_owned(),
-            ShareAudience::Team => {
-                let told = relative(text, self.root, Outside::Shortened);
-                names::without(&told, self.sharing.names).into_owned()
-            }
-        };
-        self.sharing.cleaner.clean(told, Keep::METADATA)
-    }
-
-    /// A name, a key or an id.
-    fn name(&self, text: &str) -> Clean<'static> {
-        self.sharing.cleaner.clean(relative(text, self.root, Outside::Kept).into_owned(), Keep::NAME)
-    }
-
-    fn texts(&self, texts: &[Clean]) -> Vec<Clean<'static>> {
-        texts.iter().map(|text| self.text(text)).collect()
-    }
-
-    fn option(&self, text: &Option<Clean>) -> Option<Clean<'static>> {
-        text.as_ref().map(|text| self.text(text))
-    }
-
-    /// The path of a file of the project; `None` for any other file.
-    fn path(&self, path: &str) -> Option<Clean<'static>> {
-        if self.root.is_empty() && path.starts_with('/') {
-            return None;
-        }
-        let inside = below(self.root, path).filter(|path| !path.starts_with(['/', '~']) && !path.starts_with("../"))?;
-        Some(self.name(&inside))
-    }
-
-    /// Whether a memory belongs to the project whose records are shared.
-    fn is_here(&self, project: Option<&ProjectId>) -> bool {
-        project.is_some_and(|project| project.as_str() == HERE || self.sharing.ids.contains(project))
     }
 }
 

@@ -7,8 +7,9 @@ use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{OpenFact, OpenFacts};
 use cerberus_record::id::fnv1a;
 
-use super::paths::{Outside, relative};
-use super::team::FACTS_MAX;
+use super::outgoing::FACTS_MAX;
+use super::paths::relative;
+use super::windows::Outside;
 
 /// The decisions, blockers and next steps among these items, the newest first. An interrupted request is a quote of the
 /// user, and what a run printed is output: neither is part of it.

@@ -4,16 +4,7 @@ use std::borrow::Cow;
 
 use cerberus_record::path::below;
 
-use super::windows;
-
-/// What becomes of an absolute path that is neither in the project nor in a home.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
-    /// `/etc/hosts` is the same on every machine.
-    Kept,
-    /// `…/hosts`.
-    Shortened,
-}
+use super::windows::{self, Outside};
 
 /// Homes of users: the parts before the name, and whether a name follows.
 const HOMES: [(&str, bool); 5] =

@@ -8,10 +8,9 @@ use cerberus_record::id::{MemoryId, ProjectId, fnv1a};
 use cerberus_record::memory::{Background, Memory, MemoryStatus, Scope};
 use cerberus_record::source::MemorySource;
 
-use super::{Arrival, HERE, OutgoingText, event};
+use super::event;
+use super::outgoing::{Arrival, FACTS_MAX, HERE, OutgoingText};
 
-/// The most that one list may hold, and what of it counts.
-pub const FACTS_MAX: usize = 50;
 /// A name is told in every line, so it is short.
 const AUTHOR_CHARS_MAX: usize = 24;
 /// Nobody but a teammate said it.
@@ -41,42 +40,8 @@ pub fn event(event: &Event, words: &OutgoingText) -> Option<Event<'static>> {
             };
             Some(Event::Open(OpenFacts { facts: facts.map(fact).collect() }))
         }
-        // Words of the user and of agents, commands, output, files, and what is only about this device.
-        Event::Start { .. }
-        | Event::Pulse
-        | Event::Prompt { .. }
-        | Event::Tool(_)
-        | Event::Stop { .. }
-        | Event::SubagentStop { .. }
-        | Event::StopFailure { .. }
-        | Event::Compact { .. }
-        | Event::Task(_)
-        | Event::End { .. }
-        | Event::Note(_)
-        | Event::Named(_)
-        | Event::Receipt { .. }
-        | Event::Memory(_)
-        | Event::Used { .. }
-        | Event::Forgotten(_)
-        | Event::Crash { .. }
-        | Event::Recover(_)
-        | Event::Summary(_)
-        | Event::Title { .. }
-        | Event::Lesson(_)
-        | Event::Untyped(_)
-        | Event::Undone { .. }
-        | Event::Quote(_)
-        | Event::AgentNotes { .. }
-        | Event::Complete
-        | Event::Reopen
-        | Event::Archive
-        | Event::Seed(_)
-        | Event::Repository(_)
-        | Event::SameProject { .. }
-        | Event::SeparateProject { .. }
-        | Event::Check(_)
-        | Event::Pause(_)
-        | Event::Decision(_) => None,
+        // Words of the user and of agents, commands, output, files, what is only about this device, and what is new.
+        _ => None,
     }
 }
 

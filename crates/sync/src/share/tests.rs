@@ -11,9 +11,11 @@ use cerberus_record::fact::FactKind;
 use cerberus_record::failure::FailedCommand;
 use cerberus_record::kind::EventKind;
 use cerberus_record::memory::{Background, Evidence, Memory, MemoryStatus, Uses};
+use cerberus_record::order::DeviceId;
 use cerberus_record::repository::Repository;
 use cerberus_record::source::MemorySource;
 use cerberus_record::summary::{ItemSort, Summary, SummaryItem};
+use cerberus_record::time::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -385,7 +387,7 @@ fn only_what_a_space_may_contain_is_taken_from_it() {
     else {
         panic!()
     };
-    assert_eq!(kept.facts.len(), team::FACTS_MAX);
+    assert_eq!(kept.facts.len(), outgoing::FACTS_MAX);
 }
 
 #[test]

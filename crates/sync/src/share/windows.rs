@@ -3,7 +3,14 @@
 
 use std::borrow::Cow;
 
-use super::paths::Outside;
+/// What becomes of an absolute path that is neither in the project nor in a home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// `/etc/hosts` is the same on every machine.
+    Kept,
+    /// `…/hosts`.
+    Shortened,
+}
 
 /// The text with its Windows paths made relative to `root`, to the home (`~`), or shortened.
 pub fn relative<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str> {

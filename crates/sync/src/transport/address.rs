@@ -1,7 +1,11 @@
 //! The address of a hub, as the user typed it. It can carry a password: errors and messages only ever show
 //! [`Address::redacted`].
 
-use super::{Place, Stream, TransportError, is_name};
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::{Place, Result, Stream, TransportError, is_name};
 
 /// The user of everybody who reaches a git host over ssh.
 const SHARED_USER: &str = "git";
@@ -151,39 +155,22 @@ fn host_and_port(server: &str) -> Result<(String, Option<u16>), AddressError> {
 }
 
 fn decoded(text: &str, what: &'static str) -> Result<String, AddressError> {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((&first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match (first, digits) {
-            (b'%', Some(digits)) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
-                bytes.push(u8::from_str_radix(digits, 16).map_err(|_| AddressError::Bad(what))?);
-                rest = &after[2..];
-            }
-            (b'%', _) => return Err(AddressError::Bad(what)),
-            _ => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    let text = String::from_utf8(bytes).map_err(|_| AddressError::Bad(what))?;
-    if text.contains(char::is_control) { Err(AddressError::Bad(what)) } else { Ok(text) }
+    let is_byte = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    let is_right = text.split('%').skip(1).all(is_byte);
+    let text = percent_decode_str(text).decode_utf8().ok().filter(|text| is_right && !text.contains(char::is_control));
+    text.map(Cow::into_owned).ok_or(AddressError::Bad(what))
 }
 
-/// Everything but letters, digits, `-._~` and `/` as `%XX`.
+/// What stands for itself in an address, besides letters and digits.
+const OTHERS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// Everything else as `%XX`.
 pub fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => encoded.push(byte as char),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    utf8_percent_encode(text, OTHERS).to_string()
 }
 
 /// Refuses names that could lead elsewhere.
-pub fn check_names(hub: &str, names: &[&str]) -> Result<(), TransportError> {
+pub fn check_names(hub: &str, names: &[&str]) -> Result<()> {
     match names.iter().find(|name| !is_name(name)) {
         None => Ok(()),
         Some(name) => {
@@ -192,11 +179,11 @@ pub fn check_names(hub: &str, names: &[&str]) -> Result<(), TransportError> {
     }
 }
 
-pub fn check_place(hub: &str, place: &Place) -> Result<(), TransportError> {
+pub fn check_place(hub: &str, place: &Place) -> Result<()> {
     check_names(hub, &[&place.space, &place.project])
 }
 
-pub fn check_stream(hub: &str, stream: &Stream) -> Result<(), TransportError> {
+pub fn check_stream(hub: &str, stream: &Stream) -> Result<()> {
     check_names(hub, &[&stream.place.space, &stream.place.project, &stream.device])
 }
 

@@ -15,10 +15,17 @@ mod reason;
 mod roots;
 pub mod s3;
 
-pub use open::{LocalMachine, OpenError, handed_on, open, redacted};
+pub use open::{LocalMachine, OpenError, TimeLimit, handed_on, open, redacted};
 
 /// The length of a name.
 pub const NAME_CHARS_MAX: usize = 64;
+
+/// The place of the documents of the space itself.
+pub const SPACE_PLACE: &str = "space";
+/// The name of the document with all links of the chain, and of the stream in which links are written one by one.
+pub const CHAIN: &str = "chain";
+/// Begins the name of a request to be let in.
+pub const REQUEST: &str = "request-";
 
 /// Whether a text may be the name of a space, project, device or document.
 pub fn is_name(text: &str) -> bool {
@@ -109,12 +116,13 @@ impl Answer {
 /// The result of writing a name that must be new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
+    /// These bytes are there now, perhaps by an earlier attempt.
     Stored,
-    /// The same bytes are there already: an earlier attempt succeeded.
-    Same,
     /// Other bytes are there: somebody else writes this stream.
     Other,
 }
+
+pub type Result<T, E = TransportError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
@@ -137,44 +145,27 @@ pub enum TransportError {
 pub trait Transport {
     /// Answers several questions in as few round trips as the hub allows. There is one answer for each question, of its
     /// kind and in its place.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError>;
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>>;
 
     /// All documents of a place. The cost depends on this place alone.
-    fn heads(&mut self, place: &Place) -> Result<Vec<Document>, TransportError> {
+    fn heads(&mut self, place: &Place) -> Result<Vec<Document>> {
         let answers = self.ask(&[Question::Heads(place.clone())])?;
         Ok(answers.into_iter().flat_map(Answer::documents).collect())
     }
 
     /// The batches of one generation after a sequence number, in order, at most `limit`, perhaps fewer. A gap ends the
     /// answer.
-    fn after(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        sequence: u64,
-        limit: usize,
-    ) -> Result<Vec<Sealed>, TransportError> {
+    fn after(&mut self, stream: &Stream, generation: u64, sequence: u64, limit: usize) -> Result<Vec<Sealed>> {
         let answers = self.ask(&[Question::After(Range { stream: stream.clone(), generation, sequence, limit })])?;
         Ok(answers.into_iter().flat_map(Answer::batches).collect())
     }
 
     /// Stores batches under names that are new, in order. Returns one result for each; after `Put::Other` none follow.
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError>;
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>>;
 
     /// Replaces a document. The head of a device has the device's name: with `generation`, batches of that device in
     /// earlier generations are removed, where the transport can remove anything.
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError>;
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()>;
 
     /// Whether batches of earlier generations are gone from the hub after [`Transport::replace`]. If not, their sealed
     /// bytes stay until the hub collects its garbage.

@@ -1,14 +1,14 @@
 //! Which transport an address names.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::address::{Address, AddressError};
 use super::folder::Folder;
 use super::git::Git;
 use super::postgres::Postgres;
 use super::s3::S3;
-use super::{Transport, TransportError};
+use super::{Result, Transport, TransportError};
 
 /// What a transport needs of this machine.
 pub struct LocalMachine<'a> {
@@ -16,8 +16,26 @@ pub struct LocalMachine<'a> {
     pub dir: &'a Path,
     /// Reads a variable of the environment: credentials that are not part of the address.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// How long one request may take.
-    pub time_max: Duration,
+    pub time: TimeLimit,
+}
+
+/// How long one request may take, and when everything must be done.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLimit {
+    pub each: Duration,
+    pub until: Instant,
+}
+
+impl TimeLimit {
+    /// So long for everything from now on.
+    pub fn of(each: Duration, all: Duration) -> TimeLimit {
+        TimeLimit { each, until: Instant::now() + all }
+    }
+
+    /// How long the next request may take.
+    pub fn left(&self) -> Duration {
+        self.each.min(self.until.saturating_duration_since(Instant::now()))
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -35,11 +53,9 @@ pub fn open(hub: &str, local: &LocalMachine) -> Result<Box<dyn Transport>, OpenE
     }
     let address = Address::parse(hub)?;
     match address.scheme.as_str() {
-        "git+ssh" | "git+https" | "git+http" | "git+file" => {
-            Ok(Box::new(Git::open(&address, local.dir, local.time_max)?))
-        }
-        "postgres" | "postgresql" => Ok(Box::new(Postgres::open(&address, local.variable, local.time_max)?)),
-        "s3" | "s3+https" | "s3+http" => Ok(Box::new(S3::open(&address, local.variable, local.time_max)?)),
+        "git+ssh" | "git+https" | "git+http" | "git+file" => Ok(Box::new(Git::open(&address, local.dir, local.time)?)),
+        "postgres" | "postgresql" => Ok(Box::new(Postgres::open(&address, local.variable, local.time)?)),
+        "s3" | "s3+https" | "s3+http" => Ok(Box::new(S3::open(&address, local.variable, local.time)?)),
         other => Err(AddressError::Scheme(other.to_string()).into()),
     }
 }
@@ -79,12 +95,37 @@ fn folder(hub: &str) -> Result<Option<PathBuf>, AddressError> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
+    use super::super::Place;
     use super::*;
+
+    #[test]
+    fn when_the_time_for_everything_is_over_no_hub_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = silent.local_addr().unwrap();
+        let time = TimeLimit::of(Duration::from_secs(24 * 60 * 60), Duration::ZERO);
+        let local = LocalMachine { dir: dir.path(), variable: &|_| None, time };
+        for address in [
+            format!("git+http://{at}/x.git"),
+            format!("s3+http://key:secret@{at}/bucket"),
+            format!("postgres://ann:secret@{at}/hub?sslmode=disable"),
+        ] {
+            let place = Place { space: "s".to_string(), project: "p".to_string() };
+            let asked = open(&address, &local).unwrap().heads(&place);
+            assert!(matches!(asked, Err(TransportError::Unreachable { .. })), "{address}: {asked:?}");
+        }
+    }
 
     fn opened(hub: &str) -> Result<(), String> {
         let dir = tempfile::tempdir().unwrap();
         let variable = |name: &str| (name == "PGPASSWORD").then(|| "hunter2".to_string());
-        let local = LocalMachine { dir: dir.path(), variable: &variable, time_max: Duration::from_secs(1) };
+        let local = LocalMachine {
+            dir: dir.path(),
+            variable: &variable,
+            time: TimeLimit::of(Duration::from_secs(1), Duration::from_secs(1)),
+        };
         open(hub, &local).map(drop).map_err(|error| error.to_string())
     }
 

@@ -168,7 +168,14 @@ fn a_remote_that_lost_its_data_gets_it_again() {
 
 #[test]
 fn what_was_forgotten_is_in_no_mirror() {
+    for filters in ["false", "true"] {
+        forgotten_in_no_mirror(filters);
+    }
+}
+
+fn forgotten_in_no_mirror(filters: &str) {
     let repositories = Repositories::new();
+    repositories.git(&["--git-dir=app.git", "config", "uploadpack.allowFilter", filters]);
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (mut owner, mut reader) = (hub(&repositories.file(), dir.path()), hub(&repositories.file(), other.path()));
     owner.put_if_absent(&stream("p", "de1"), 1, &[batch(1, "forgotten")]).unwrap();
@@ -185,6 +192,42 @@ fn what_was_forgotten_is_in_no_mirror() {
     owner.replace(&place("p"), "de1", b"head", Some(2)).unwrap();
     reader.heads(&place("p")).unwrap();
     assert!(!has_it(dir.path()) && !has_it(other.path()));
+    assert_eq!(reader.after(&stream("p", "de1"), 2, 0, 10).unwrap(), [batch(1, "kept")]);
+}
+
+#[test]
+fn what_is_far_too_large_is_not_even_fetched() {
+    let repositories = Repositories::new();
+    repositories.git(&["--git-dir=app.git", "config", "uploadpack.allowFilter", "true"]);
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut owner = hub(&repositories.file(), dir.path());
+    owner.put_if_absent(&stream("p", "de1"), 1, &[batch(1, "one")]).unwrap();
+    // Somebody who can push has put something else into a stream of the same place.
+    let large: Vec<u8> = large_push().into_iter().flat_map(|one| one.bytes).cycle().take(8 << 20).collect();
+    let file = repositories.dir().join("large");
+    std::fs::write(&file, large).unwrap();
+    let of = |args: &[&str]| repositories.git(&[&["--git-dir=app.git"], args].concat()).trim().to_string();
+    let blob = of(&["hash-object", "-w", "large"]);
+    of(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},batch")]);
+    let tree = of(&["write-tree"]);
+    let commit = of(&["-c", "user.name=a", "-c", "user.email=a@b", "commit-tree", &tree, "-m", "1"]);
+    of(&["update-ref", "refs/cerberus/5pace/p/streams/de2/1", &commit]);
+    let mut reader = hub(&repositories.file(), other.path());
+    let mirror = || std::fs::read_dir(other.path()).unwrap().flatten().next().unwrap().path();
+    assert_eq!(reader.after(&stream("p", "de2"), 1, 0, 10).unwrap(), []);
+    let mirrored = Command::new("git").arg("--git-dir").arg(mirror()).args(["count-objects", "-v"]).output().unwrap();
+    let mirrored = String::from_utf8(mirrored.stdout).unwrap();
+    let kib: Vec<u64> = mirrored
+        .lines()
+        .filter_map(|line| line.strip_prefix("size: ").or(line.strip_prefix("size-pack: "))?.parse().ok())
+        .collect();
+    assert!(kib.iter().sum::<u64>() < 1024, "{mirrored}");
+    assert_eq!(reader.after(&stream("p", "de1"), 1, 0, 10).unwrap(), [batch(1, "one")], "the others are read");
+    // What is forgotten leaves the mirror all the same.
+    owner.put_if_absent(&stream("p", "de1"), 2, &[batch(1, "kept")]).unwrap();
+    owner.replace(&place("p"), "de1", b"head", Some(2)).unwrap();
+    reader.heads(&place("p")).unwrap();
+    assert_eq!(reader.after(&stream("p", "de1"), 1, 0, 10).unwrap(), []);
     assert_eq!(reader.after(&stream("p", "de1"), 2, 0, 10).unwrap(), [batch(1, "kept")]);
 }
 

@@ -11,7 +11,7 @@ mod s3;
 use std::path::Path;
 use std::process::Command;
 
-use cerberus_sync::transport::{LocalMachine, Place, Put, Sealed, Stream, Transport, TransportError, open};
+use cerberus_sync::transport::{LocalMachine, Place, Put, Sealed, Stream, TimeLimit, Transport, TransportError, open};
 use cerberus_testkit::conformance;
 use cerberus_testkit::hubs::delay::Delay;
 use cerberus_testkit::process::{LIMIT, Running, kill_group, wait_until};
@@ -22,7 +22,8 @@ const HUB: &str = "CERBERUS_HUB_TEST_ADDRESS";
 const DIR: &str = "CERBERUS_HUB_TEST_DIR";
 
 fn hub(address: &str, dir: &Path) -> Box<dyn Transport> {
-    open(address, &LocalMachine { dir, variable: &|_| None, time_max: LIMIT }).unwrap_or_else(|error| panic!("{error}"))
+    open(address, &LocalMachine { dir, variable: &|_| None, time: TimeLimit::of(LIMIT, LIMIT) })
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn place(project: &str) -> Place {
@@ -127,7 +128,7 @@ fn cut_off(port: u16, address: &dyn Fn(u16) -> String) -> Vec<usize> {
     let mut direct = hub(&address(port), dir.path());
     let again = direct.put_if_absent(&stream("cut", "de1"), 1, &large_push()).unwrap();
     assert!(again.len() == 20 && !again.contains(&Put::Other), "{again:?}");
-    assert_eq!(direct.put_if_absent(&stream("cut", "de1"), 1, &large_push()).unwrap(), [Put::Same; 20]);
+    assert_eq!(direct.put_if_absent(&stream("cut", "de1"), 1, &large_push()).unwrap(), [Put::Stored; 20]);
     assert_eq!(direct.after(&stream("cut", "de1"), 1, 0, 100).unwrap(), large_push());
     counts
 }

@@ -53,7 +53,7 @@ fn credentials_come_from_the_environment_too_and_must_be_right() {
         "AWS_SECRET_ACCESS_KEY" => Some(secret.to_string()),
         _ => None,
     };
-    let local = LocalMachine { dir: dir.path(), variable: &variable, time_max: LIMIT };
+    let local = LocalMachine { dir: dir.path(), variable: &variable, time: TimeLimit::of(LIMIT, LIMIT) };
     let Ok(mut right) = open(&address, &local) else { panic!("it opens") };
     right.replace(&place("p"), "de1", b"x", None).unwrap();
     assert_eq!(right.heads(&place("p")).unwrap().len(), 1);

@@ -1,5 +1,6 @@
 use cerberus_sync::SyncError;
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::spaces;
 use cerberus_sync::transport::redacted;
 use serde_json::json;

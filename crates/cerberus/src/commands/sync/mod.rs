@@ -6,14 +6,16 @@ mod review;
 mod share;
 mod status;
 
+use std::sync::Once;
 use std::time::Duration;
 
 use cerberus_os::failures;
 use cerberus_os::platform::processes::computer_name;
 use cerberus_sync::exchange::{Exchange, ExchangeReport, note_refusal};
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::transport::postgres::HUB_SQL;
-use cerberus_sync::transport::{self, Transport};
+use cerberus_sync::transport::{self, TimeLimit, Transport};
 use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
@@ -23,6 +25,7 @@ pub use self::status::{checks, destinations, json_of, lines};
 use crate::capabilities;
 use crate::context::Context;
 use crate::failure::{self, CommandFailure, Hint, Result};
+use crate::platform::{Signals, die};
 use crate::render;
 
 /// Exchange what is new with your other devices and your teams
@@ -65,6 +68,8 @@ pub(in crate::commands) struct SyncHubSqlArgs {}
 const DETACHED_MAX: Duration = Duration::from_secs(30);
 /// How long one request to a hub may take.
 const REQUEST_MAX: Duration = Duration::from_secs(30);
+/// How long everything that one command does may take. The next one goes on from there.
+const COMMAND_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// The variable with the key of a container.
 const VARIABLE: &str = "CERBERUS_SYNC";
@@ -98,7 +103,7 @@ impl SyncArgs {
 
 /// Exchanges everything with every hub. One that cannot be reached does not keep the others waiting.
 fn now(context: &Context) -> Result<()> {
-    let done = exchange_all(context)?;
+    let done = exchange_all(context, TimeLimit::of(REQUEST_MAX, COMMAND_MAX))?;
     if done.is_empty() {
         return Err(anyhow::anyhow!("sync is not set up"))
             .hint("start with `cerberus sync init URL`; `cerberus sync init --help` shows the addresses of hubs");
@@ -112,13 +117,13 @@ struct SyncedSpace {
     result: std::result::Result<ExchangeReport, SyncError>,
 }
 
-fn exchange_all(context: &Context) -> Result<Vec<SyncedSpace>> {
+fn exchange_all(context: &Context, time: TimeLimit) -> Result<Vec<SyncedSpace>> {
     let files = Files::new(&context.home);
     let _lock = files.lock()?;
     let spaces = files.spaces()?.spaces;
     let mut done = Vec::new();
     for space in spaces {
-        let result = exchange(context, &space, None);
+        let result = exchange_within(context, &space, None, time);
         // A welcome may say what the space is.
         let space = files.spaces()?.spaces.into_iter().find(|one| one.number == space.number).unwrap_or(space);
         done.push(SyncedSpace { space, result });
@@ -132,7 +137,16 @@ fn exchange(
     space: &Space,
     records_max: Option<usize>,
 ) -> std::result::Result<ExchangeReport, SyncError> {
-    let opened = open(context, &space.hub);
+    exchange_within(context, space, records_max, TimeLimit::of(REQUEST_MAX, COMMAND_MAX))
+}
+
+fn exchange_within(
+    context: &Context,
+    space: &Space,
+    records_max: Option<usize>,
+    time: TimeLimit,
+) -> std::result::Result<ExchangeReport, SyncError> {
+    let opened = open_within(context, &space.hub, time);
     let mut hub = opened.inspect_err(|error| note_refusal(&context.home, space.number, error))?;
     let mut store = context.view().map_err(|failure| SyncError::Unreadable(format!("{:#}", failure.error)))?;
     let (home, clock) = (&context.home, &context.clock);
@@ -148,12 +162,30 @@ fn exchange(
 
 /// Opens a hub. Nothing is sent yet.
 fn open(context: &Context, address: &str) -> std::result::Result<Box<dyn Transport>, SyncError> {
-    let local = transport::LocalMachine {
-        dir: &context.home.sync_dir().join("hub"),
-        variable: &|name| std::env::var(name).ok(),
-        time_max: REQUEST_MAX,
-    };
-    Ok(transport::open(address, &local)?)
+    open_within(context, address, TimeLimit::of(REQUEST_MAX, COMMAND_MAX))
+}
+
+fn open_within(
+    context: &Context,
+    address: &str,
+    time: TimeLimit,
+) -> std::result::Result<Box<dyn Transport>, SyncError> {
+    static WATCH: Once = Once::new();
+    WATCH.call_once(end_children_too);
+    let (dir, variable) = (context.home.sync_dir().join("hub"), |name: &str| std::env::var(name).ok());
+    Ok(transport::open(address, &transport::LocalMachine { dir: &dir, variable: &variable, time })?)
+}
+
+/// If somebody ends this process, the programs that it has started end with it.
+fn end_children_too() {
+    if let Ok(signals) = Signals::catch() {
+        std::thread::spawn(|| {
+            signals.each(|signal| {
+                transport::git::end_all();
+                die(signal)
+            });
+        });
+    }
 }
 
 fn in_background(context: &Context) -> Result<()> {
@@ -163,7 +195,7 @@ fn in_background(context: &Context) -> Result<()> {
         std::process::exit(1);
     });
     let note = |detail: &str| failures::note(&context.home, context.clock.now, FAILURE, &detail);
-    match exchange_all(context) {
+    match exchange_all(context, TimeLimit::of(REQUEST_MAX, DETACHED_MAX)) {
         Err(failure) => note(&format!("{:#}", failure.error)),
         // That a hub cannot be reached now is shown by `sync status`; it is no failure.
         Ok(done) => done.iter().for_each(|one| match &one.result {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use cerberus_sync::SyncError;
 use cerberus_sync::chain::ChainState;
-use cerberus_sync::links::{self, Signer};
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::links;
+use cerberus_sync::local::Space;
 use cerberus_sync::transport::{handed_on, redacted};
 use cerberus_sync::{keys, spaces, token};
 use serde_json::json;
@@ -304,9 +305,7 @@ impl SyncRemoveArgs {
         let gone = self.meant(&chain.state, &names)?;
         let ids = gone.iter().cloned().collect::<Vec<_>>().join(", ");
         render::confirm(&format!("Remove {} ({ids}) from {}?", self.device, space.label()), self.yes)?;
-        let own = device.id.to_string();
-        let signer = Signer { id: &own, secrets: &device.secrets };
-        let let_in = links::remove(hub.as_mut(), &files, space, &mut chain, &signer, &gone).map_err(failed)?;
+        let let_in = links::remove(hub.as_mut(), &files, space, &mut chain, &device, &gone).map_err(failed)?;
         let let_in: Vec<String> = let_in.iter().map(|id| format!("{} ({id})", names[id])).collect();
         let label = space.label();
         files.save_spaces(&all).map_err(failed)?;

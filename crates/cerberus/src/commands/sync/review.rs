@@ -6,7 +6,8 @@ use cerberus_os::home::Home;
 use cerberus_recall::brief::BriefLine;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::Note;
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::open::{self, OpenHere};
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 use cerberus_store::same_project::repository::Effort;
 use cerberus_sync::SyncError;
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::{preview, spaces};
 use serde_json::json;
 

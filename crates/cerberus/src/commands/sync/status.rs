@@ -1,7 +1,8 @@
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
+use cerberus_sync::files::Files;
 use cerberus_sync::forget;
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::local::{Space, label};
 use cerberus_sync::status::{self, ProjectStatus, SpaceStatus};
 use cerberus_sync::transport::redacted;
 use serde_json::{Value, json};
@@ -36,7 +37,7 @@ impl SyncStatusArgs {
 
 fn print(context: &Context, space: &SpaceStatus) {
     let local = LocalTime::new(context.clock.now);
-    render::line(&format!("{}  ({})", status::label(space.team.as_deref()), space.hub));
+    render::line(&format!("{}  ({})", label(space.team.as_deref()), space.hub));
     if space.waiting {
         render::line("  waiting to be let in");
         return;
@@ -102,7 +103,7 @@ fn confirmed_line(confirmed: usize, devices: usize, hub_keeps: bool) -> String {
 pub fn lines(context: &Context, store: &Store) -> Vec<(&'static str, String)> {
     let local = LocalTime::new(context.clock.now);
     let one = |space: &SpaceStatus| -> Vec<(&'static str, String)> {
-        let label = status::label(space.team.as_deref());
+        let label = label(space.team.as_deref());
         if space.waiting {
             return vec![("sync", format!("{label}: waiting to be let in"))];
         }
@@ -153,7 +154,7 @@ pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static s
     };
     let local = LocalTime::new(context.clock.now);
     let one = |space: &SpaceStatus| {
-        let label = status::label(space.team.as_deref());
+        let label = label(space.team.as_deref());
         let last = |at: Option<Timestamp>| at.map_or_else(|| "never".to_string(), |at| local.ago(at));
         let mut detail = format!(
             "{label}: {}, pushed {}, pulled {}, {}, key of epoch {}",

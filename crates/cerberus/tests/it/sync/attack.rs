@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cerberus_os::home::Home;
 use cerberus_sync::batch::{self, Position};
-use cerberus_sync::local::Files;
+use cerberus_sync::files::Files;
 use cerberus_testkit::env::TestEnv;
 
 use super::containers::{printed_key, started};

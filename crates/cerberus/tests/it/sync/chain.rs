@@ -8,7 +8,8 @@ use cerberus_os::home::Home;
 use cerberus_sync::chain::{Chain, ChainChange, Keys};
 use cerberus_sync::crypto::{Secrets, hex};
 use cerberus_sync::document::{self, Head, Proof, SPACE_PLACE, VERSION};
-use cerberus_sync::local::{Files, Space, SpaceKey};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::{Space, SpaceKey};
 use cerberus_sync::{keys, links, spaces};
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
@@ -138,7 +139,7 @@ fn a_member_cannot_speak_as_another_device() {
     let (space_here, chain) = known(&b);
     let victim = chain.state.members[&id(&a)].device.keys.clone();
     let device = Keys { agree: keys::public(&secrets(&b)).unwrap().agree, ..victim };
-    let change = spaces::add(&space_here, device, "laptop", &[], String::new()).unwrap();
+    let change = spaces::add(&space_here, &space_here.keys, device, "laptop", &[], String::new()).unwrap();
     plant(&hub, &b, &id(&b), &secrets(&b), change);
     // And it signs the head of a stream of a.
     let head = hub.paths(&format!("/heads/{}", id(&a)));

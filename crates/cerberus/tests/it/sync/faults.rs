@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use cerberus_os::fault::{FORGETTING_POINTS, POINTS, SYNC_POINTS};
 use cerberus_os::home::Home;
+use cerberus_os::platform::{ProcessEnd, end_process};
 use cerberus_store::journal::{self, JournalLine};
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::harness::Dice;
 use cerberus_testkit::hubs::git::Repositories;
+use cerberus_testkit::process::wait_until;
 use serde_json::{Value, json};
 
 use super::interleave::record_at;
@@ -179,18 +181,40 @@ fn processes_naming(text: &str) -> Vec<String> {
     lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).filter(|line| line.contains(text)).collect()
 }
 
-#[test]
-fn a_hub_that_says_nothing_leaves_no_process_behind() {
-    let (_hub, a, _b) = pair();
+/// From now on, the hub of this home accepts connections and says nothing.
+fn silence(env: &TestEnv) -> TcpListener {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("git+http://{}/x.git", silent.local_addr().unwrap());
-    let file = a.home().join("sync/spaces.json");
+    let file = env.home().join("sync/spaces.json");
     let mut spaces: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     spaces["spaces"][0]["hub"] = address.into();
     fs::write(&file, serde_json::to_vec(&spaces).unwrap()).unwrap();
+    silent
+}
+
+#[test]
+fn a_hub_that_says_nothing_leaves_no_process_behind() {
+    let (_hub, a, _b) = pair();
+    let _silent = silence(&a);
     // As after the end of a session, until its time is over.
     a.run(&["sync", "--detached"]);
     assert_eq!(processes_naming(&a.home().to_string_lossy()), [""; 0]);
+}
+
+#[test]
+fn whoever_ends_sync_ends_what_it_started() {
+    let (_hub, a, _b) = pair();
+    let silent = silence(&a);
+    let mut sync = a.command().args(["sync"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let connection = silent.accept().unwrap();
+    let home = a.home().to_string_lossy().into_owned();
+    assert!(!processes_naming(&home).is_empty(), "git waits for an answer");
+    end_process(sync.id(), ProcessEnd::Ask);
+    assert!(!sync.wait().unwrap().success());
+    // By itself it would give up after half a minute.
+    let is_over = || processes_naming(&home).is_empty().then_some(());
+    wait_until("git has ended", Duration::from_secs(15), is_over).unwrap();
+    drop(connection);
 }
 
 /// Whether `sync status`, `status` and `doctor` say this.

@@ -10,7 +10,7 @@ use cerberus_store::journal;
 use cerberus_sync::batch::{self, Entry, Position};
 use cerberus_sync::crypto;
 use cerberus_sync::document::{self, Head, Proof, Reach, VERSION};
-use cerberus_sync::local::Files;
+use cerberus_sync::files::Files;
 use cerberus_sync::transport::folder::Folder;
 use cerberus_sync::transport::{Sealed, Transport};
 use cerberus_testkit::env::TestEnv;

@@ -18,8 +18,9 @@ use cerberus_sync::chain::id_of;
 use cerberus_sync::crypto::{self, Secrets, hex};
 use cerberus_sync::document::{self, Head, Pass, Proof, Reach, VERSION};
 use cerberus_sync::exchange::{Exchange, ExchangeReport};
-use cerberus_sync::listing::{Listing, RECENT_MAX, recent};
-use cerberus_sync::local::{Files, Shared, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::listing::{RECENT_MAX, recent};
+use cerberus_sync::local::{Listing, Shared, Space};
 use cerberus_sync::share::{self, Sharing};
 use cerberus_sync::transport::folder::Folder;
 use cerberus_sync::transport::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
@@ -232,7 +233,7 @@ fn a_stream_of_many_small_batches_is_sealed_anew_and_everybody_still_has_it_once
     let home = Home::new(a.home());
     let batches = || {
         let stream = Files::new(&home).state(&Files::new(&home).spaces().unwrap().spaces[0]).unwrap().streams;
-        stream.values().map(|stream| (stream.sealed, stream.generation)).max().unwrap()
+        stream.values().map(|stream| (stream.sealed.sequence, stream.sealed.generation)).max().unwrap()
     };
     decide(&a, "made of glass");
     let mut most = 0;

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
+use std::time::Duration;
 
 use cerberus_os::home::Access;
 use cerberus_os::platform::{self, EntryKind, OpenFolder};
@@ -17,6 +18,8 @@ const NAMES_MAX: usize = 100_000;
 /// Others of a team read these files; what they hold is sealed.
 const FILE_MODE: u32 = 0o644;
 const NUMBER_CHARS: usize = 16;
+/// Nobody writes one file for so long.
+const DRAFT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -127,7 +130,7 @@ impl Inside {
             Ok(()) => Ok(Put::Stored),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let found = self.read(name, bytes_max)?;
-                Ok(if found == bytes { Put::Same } else { Put::Other })
+                Ok(if found == bytes { Put::Stored } else { Put::Other })
             }
             Err(error) => Err(error.into()),
         }
@@ -166,6 +169,18 @@ impl Inside {
         };
         write().inspect_err(|_| drop(self.folder.remove_file(&draft)))?;
         Ok(draft)
+    }
+
+    /// Removes what killed processes left of files that they wrote. What is not old may still be written.
+    pub fn tidy(&self) -> io::Result<()> {
+        for name in self.names()?.into_iter().filter(|name| is_draft(name)) {
+            let file = self.folder.file(&name, Access::Read).and_then(outside::regular);
+            let written_at = file.and_then(|file| file.metadata()?.modified());
+            if written_at.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > DRAFT_MAX)) {
+                self.folder.remove_file(&name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes the names in it as durable as the contents of its files.

@@ -19,7 +19,7 @@ use cerberus_os::platform::OpenFolder;
 use self::inside::{FolderFailure, Inside, number};
 use super::at_once;
 use super::object::{HubObject, answers};
-use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError, is_name};
+use super::{Answer, Place, Put, Question, Result, Sealed, Stream, Transport, TransportError, is_name};
 
 const DOCUMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const BATCH_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -35,7 +35,7 @@ pub struct Folder {
 
 impl Folder {
     /// The folder must exist: one that does not may be a drive that is not mounted.
-    pub fn open(root: PathBuf) -> Result<Folder, TransportError> {
+    pub fn open(root: PathBuf) -> Result<Folder> {
         let hub = root.display().to_string();
         match OpenFolder::open(&root) {
             Ok(folder) => Ok(Folder { root, top: Inside::top(folder), odd: Mutex::default() }),
@@ -50,17 +50,17 @@ impl Folder {
         self.root.display().to_string()
     }
 
-    fn heads_of(&self, place: &Place) -> Result<[String; 3], TransportError> {
+    fn heads_of(&self, place: &Place) -> Result<[String; 3]> {
         Ok([self.name(&place.space)?, self.name(&place.project)?, HEADS.to_string()])
     }
 
-    fn generation_of(&self, stream: &Stream, generation: u64) -> Result<[String; 4], TransportError> {
+    fn generation_of(&self, stream: &Stream, generation: u64) -> Result<[String; 4]> {
         let Stream { place, device } = stream;
         let generation = number(generation);
         Ok([self.name(&place.space)?, self.name(&place.project)?, self.name(device)?, generation])
     }
 
-    fn name(&self, name: &str) -> Result<String, TransportError> {
+    fn name(&self, name: &str) -> Result<String> {
         match is_name(name) {
             true => Ok(name.to_string()),
             false => Err(TransportError::Unexpected { hub: self.hub(), reason: format!("{name:?} is not a name") }),
@@ -78,7 +78,7 @@ impl Folder {
     }
 
     /// The files that may answer a question, in order.
-    fn files(&self, question: &Question) -> Result<Vec<HubObject<BoundedFile>>, TransportError> {
+    fn files(&self, question: &Question) -> Result<Vec<HubObject<BoundedFile>>> {
         let (place, max) = match question {
             Question::Heads(place) => (place, usize::MAX),
             Question::Few(place, max) => (place, *max),
@@ -112,7 +112,7 @@ impl Folder {
     }
 
     /// What was read; `None` if it is not there, or is something else.
-    fn found<T>(&self, read: Result<T, FolderFailure>) -> Result<Option<T>, TransportError> {
+    fn found<T>(&self, read: Result<T, FolderFailure>) -> Result<Option<T>> {
         match read {
             Ok(found) => Ok(Some(found)),
             Err(FolderFailure::Missing) => Ok(None),
@@ -161,6 +161,7 @@ impl Folder {
             }
         }
         inside.sync()?;
+        inside.tidy()?;
         Ok(results)
     }
 }
@@ -174,7 +175,7 @@ struct BoundedFile {
 
 impl Transport for Folder {
     /// Lists folders first, then reads all files together.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let named = at_once::each(questions, |question| self.files(question))?;
         let all: Vec<_> = named.iter().flatten().collect();
         let read = |file: &BoundedFile| self.found(file.inside.read(&file.name, file.bytes_max));
@@ -182,25 +183,15 @@ impl Transport for Folder {
         Ok(answers(questions, named, contents))
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         let steps = self.generation_of(stream, generation)?;
         self.put_all(&steps, batches).map_err(|failure| self.unwritten(failure))
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         let (steps, name) = (self.heads_of(place)?, self.name(name)?);
-        let written = self.walk(&steps, Inside::make).and_then(|heads| heads.replace(&name, bytes));
+        let heads = self.walk(&steps, Inside::make);
+        let written = heads.and_then(|heads| heads.replace(&name, bytes).and_then(|()| Ok(heads.tidy()?)));
         written.map_err(|failure| self.unwritten(failure))?;
         let Some(generation) = generation else { return Ok(()) };
         let [space, project, _] = steps;

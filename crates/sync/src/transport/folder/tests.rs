@@ -43,6 +43,38 @@ fn what_others_put_into_the_folder_is_left_alone() {
 }
 
 #[test]
+fn what_killed_processes_left_is_removed_when_it_is_old_and_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(dir.path().to_path_buf()).unwrap();
+    let mut exchange = || {
+        folder.put_if_absent(&stream(OWN), 1, &[sealed(1)]).unwrap();
+        folder.replace(&place(), OWN, b"head", Some(1)).unwrap();
+    };
+    exchange();
+    let (batches, heads) = (dir.path().join(format!("s/p/{OWN}/{:016x}", 1)), dir.path().join("s/p/heads"));
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 60 * 60);
+    let mut kept = Vec::new();
+    for (folder, name, is_old, is_ours) in [
+        (&batches, format!(".{:016x}.5eed.tmp", 7), true, true),
+        (&heads, format!(".{OTHER}.00000000c0ffee00.tmp"), true, true),
+        (&heads, format!(".{OWN}.00000000c0ffee00.tmp"), false, true),
+        (&heads, ".syncthing.head.tmp".to_string(), true, false),
+        (&heads, "notes.txt".to_string(), true, false),
+    ] {
+        let path = folder.join(name);
+        let file = fs::File::create(&path).unwrap();
+        if is_old {
+            file.set_modified(long_ago).unwrap();
+        }
+        kept.push((path, !(is_old && is_ours)));
+    }
+    exchange();
+    for (path, is_kept) in kept {
+        assert_eq!(path.exists(), is_kept, "{}", path.display());
+    }
+}
+
+#[test]
 fn whoever_may_write_into_the_hub_may_write_everywhere_in_it() {
     let dir = tempfile::tempdir().unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

@@ -6,8 +6,7 @@ use super::super::reason::first_line;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pushed {
-    /// With the beginning of the id of the commit that the remote had before.
-    Done(Option<String>),
+    Done,
     /// The remote has commits that are not known here.
     Behind,
 }
@@ -17,7 +16,7 @@ pub fn pushed(printed: &[u8], is_success: bool) -> Option<Pushed> {
     let printed = String::from_utf8_lossy(printed);
     let rejected: Vec<&str> = printed.lines().filter(|line| line.starts_with("!\t")).collect();
     if rejected.is_empty() {
-        return is_success.then(|| Pushed::Done(before(&printed)));
+        return is_success.then_some(Pushed::Done);
     }
     const BEHIND: [&str; 7] = [
         "(fetch first)",
@@ -31,7 +30,7 @@ pub fn pushed(printed: &[u8], is_success: bool) -> Option<Pushed> {
     let is_behind = |line: &&str| BEHIND.iter().any(|phrase| line.contains(phrase));
     match rejected.iter().filter(|line| !line.starts_with("!\t:")).collect::<Vec<_>>().as_slice() {
         // A host may keep what should be deleted. It would keep the objects anyway.
-        [] => Some(Pushed::Done(before(&printed))),
+        [] => Some(Pushed::Done),
         rejected if rejected.iter().all(|line| is_behind(line)) => Some(Pushed::Behind),
         _ => None,
     }
@@ -42,18 +41,6 @@ pub fn rejected(printed: &[u8]) -> String {
     let printed = String::from_utf8_lossy(printed);
     let lines = printed.lines().filter(|line| line.starts_with("!\t"));
     lines.filter_map(|line| line.rsplit('\t').next()).collect::<Vec<_>>().join("\n")
-}
-
-/// Lines are `FLAG<tab>FROM:TO<tab>SUMMARY`: a reference moved (` `, `OLD..NEW`), or was there already (`=`).
-fn before(printed: &str) -> Option<String> {
-    printed.lines().find_map(|line| {
-        let (commit, rest) = line.get(2..)?.split_once(':')?;
-        match line.get(..2)? {
-            "=\t" => Some(commit.to_string()),
-            " \t" => Some(rest.split_once('\t')?.1.split_once("..")?.0.to_string()),
-            _ => None,
-        }
-    })
 }
 
 /// Why git failed.
@@ -142,15 +129,14 @@ mod tests {
 
     #[test]
     fn rejected_references_are_told_apart() {
-        let done = |before: &str| Some(Pushed::Done((!before.is_empty()).then(|| before.to_string())));
         for (printed, is_success, expected) in [
-            ("To h\n*\tabc:refs/x\t[new reference]\nDone\n", true, done("")),
-            ("To h\n=\tabcdef:refs/x\t[up to date]\nDone\n", true, done("abcdef")),
-            ("To h\n \tabc:refs/x\t1234567..89abcde\nDone\n", true, done("1234567")),
+            ("To h\n*\tabc:refs/x\t[new reference]\nDone\n", true, Some(Pushed::Done)),
+            ("To h\n=\tabcdef:refs/x\t[up to date]\nDone\n", true, Some(Pushed::Done)),
+            ("To h\n \tabc:refs/x\t1234567..89abcde\nDone\n", true, Some(Pushed::Done)),
             ("To h\n!\ta:refs/x\t[rejected] (fetch first)\nDone\n", false, Some(Pushed::Behind)),
             ("!\ta:refs/x\t[rejected] (non-fast-forward)\n", false, Some(Pushed::Behind)),
             ("!\ta:refs/x\t[remote rejected] (failed to update ref)\n", false, Some(Pushed::Behind)),
-            ("!\t:refs/y\t[remote rejected] (hook declined)\n+\ta:refs/x\tforced\n", false, done("")),
+            ("!\t:refs/y\t[remote rejected] (hook declined)\n+\ta:refs/x\tforced\n", false, Some(Pushed::Done)),
             ("!\t:refs/y\t[remote rejected] (x)\n!\ta:refs/x\t[rejected] (fetch first)\n", false, Some(Pushed::Behind)),
             ("!\ta:refs/x\t[remote rejected] (pre-receive hook declined)\n", false, None),
             ("", false, None),

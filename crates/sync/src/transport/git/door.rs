@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use cerberus_os::output::{OutputError, read_until};
 use cerberus_os::platform::{self, ProcessEnd};
 
+use super::super::TimeLimit;
+
 /// The largest answer that is read from git at once.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -60,35 +62,19 @@ const VARIABLES: [(&str, &str); 8] = [
     ("LANGUAGE", ""),
 ];
 
-const NOT_INHERITED: [&str; 20] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_EXEC_PATH",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_PROXY_COMMAND",
-    "GIT_QUARANTINE_PATH",
-    "GIT_SSH",
-    "GIT_SSH_VARIANT",
-    "GIT_TEMPLATE_DIR",
-    "GIT_TRACE",
-    "GIT_TRACE_CURL",
-    "GIT_WORK_TREE",
-    "SSH_ASKPASS",
-];
+/// Whether git may get a variable of this process: of its own, only those that say where its settings and certificates are.
+fn is_inherited(name: &str) -> bool {
+    let is_of_git = name.starts_with("GIT_") || name == "SSH_ASKPASS";
+    let is_of_settings = matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG_NOSYSTEM");
+    !is_of_git || is_of_settings || name.starts_with("GIT_SSL_")
+}
 
 /// Git in one bare repository of our own, allowed to use one protocol.
 #[derive(Debug)]
 pub struct Door {
     dir: PathBuf,
     protocol: &'static str,
-    time_max: Duration,
+    time: TimeLimit,
 }
 
 /// The git processes that run now. Each leads a group of its own.
@@ -136,8 +122,8 @@ pub enum GitFailure {
 
 impl Door {
     /// `dir` need not exist yet.
-    pub fn new(dir: &Path, protocol: &'static str, time_max: Duration) -> Door {
-        Door { dir: dir.to_path_buf(), protocol, time_max }
+    pub fn new(dir: &Path, protocol: &'static str, time: TimeLimit) -> Door {
+        Door { dir: dir.to_path_buf(), protocol, time }
     }
 
     /// Creates the repository, unless it exists. It has no hooks and no configuration but git's own.
@@ -149,13 +135,16 @@ impl Door {
     /// Runs git to its end. `input` is its standard input.
     pub fn run(&self, args: &[&str], input: Vec<u8>) -> Result<Done, GitFailure> {
         let mut command = self.command();
+        // Nothing but these may reach the remote, whatever is missing here.
+        let is_remote = args.iter().any(|arg| matches!(*arg, "fetch" | "push"));
+        command.env("GIT_ALLOW_PROTOCOL", if is_remote { self.protocol } else { "none" });
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Git starts further programs, which must end with it.
         let mut child = platform::in_own_group(&mut command)
             .spawn()
             .map_err(|error| GitFailure::NoGit(format!("git does not start: {error}")))?;
         let _running = Running::new(child.id());
-        let deadline = Instant::now() + self.time_max;
+        let deadline = Instant::now() + self.time.left();
         if let Some(mut stdin) = child.stdin.take() {
             std::thread::spawn(move || stdin.write_all(&input));
         }
@@ -181,7 +170,6 @@ impl Door {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        command.env("GIT_ALLOW_PROTOCOL", self.protocol);
         if self.protocol == "ssh" {
             command.env("GIT_SSH_COMMAND", self.ssh());
         }
@@ -191,7 +179,7 @@ impl Door {
     fn plain(&self) -> Command {
         let mut command = Command::new("git");
         command.current_dir("/");
-        for name in NOT_INHERITED {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| !is_inherited(&name.to_string_lossy())) {
             command.env_remove(name);
         }
         command.envs(VARIABLES);

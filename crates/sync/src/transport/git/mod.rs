@@ -15,12 +15,10 @@ mod door;
 mod history;
 mod names;
 mod objects;
-mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cerberus_os::home::create_dir;
 use ring::digest::{SHA256, digest};
@@ -30,13 +28,16 @@ pub use self::door::end_all;
 use self::door::{Done, Door, GitFailure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
-use self::plan::PushPlan;
+use super::TimeLimit;
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::object::{HubObject, answers};
-use super::{Answer, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, until_repeated};
+use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, until_repeated};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
+
+/// The file that is locked while the repository is used.
+const LOCK: &str = "cerberus.lock";
 
 /// Other devices may push at the same moment.
 const ATTEMPTS_MAX: usize = 5;
@@ -53,13 +54,6 @@ pub struct Git {
     door: Door,
 }
 
-/// Batches of one generation that are known here, by sequence number, and the newest commit.
-#[derive(Debug, Default)]
-struct KnownBatches {
-    tip: Option<String>,
-    commits: BTreeMap<u64, String>,
-}
-
 /// A reference to move on the remote. Without a commit it is deleted.
 struct Update {
     commit: Option<String>,
@@ -69,7 +63,7 @@ struct Update {
 
 impl Git {
     /// `dir` is a folder of the home in which the repository is kept.
-    pub fn open(address: &Address, dir: &Path, time_max: Duration) -> Result<Git, AddressError> {
+    pub fn open(address: &Address, dir: &Path, time: TimeLimit) -> Result<Git, AddressError> {
         address.only_settings(&[], "git")?;
         if address.password.is_some() {
             return Err(AddressError::Insecure(
@@ -102,26 +96,47 @@ impl Git {
         let name: String =
             digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let dir = dir.join(format!("{name}.git"));
-        let door = Door::new(&dir, protocol, time_max);
+        let door = Door::new(&dir, protocol, time);
         Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
 
     /// One process at a time uses the repository. Every use is limited in time, so waiting is too.
-    fn lock(&mut self) -> Result<File, TransportError> {
-        let io = |error: std::io::Error| self.unexpected(format!("{}: {error}", self.dir.display()));
-        create_dir(&self.dir).map_err(io)?;
-        let lock = File::options().create(true).append(true).open(self.dir.join("cerberus.lock")).map_err(io)?;
-        lock.lock().map_err(io)?;
-        if !self.dir.join("HEAD").exists() {
-            let made = self.door.create();
-            self.succeeded(made)?;
-            self.is_new = true;
+    fn lock(&mut self) -> Result<File> {
+        let lock = || -> std::io::Result<File> {
+            create_dir(&self.dir)?;
+            let lock = File::options().create(true).append(true).open(self.dir.join(LOCK))?;
+            lock.lock()?;
+            Ok(lock)
+        };
+        let lock = lock().map_err(|error| self.io(error))?;
+        // A fetch that was killed leaves what only came through a filter.
+        let settings = std::fs::read_to_string(self.dir.join("config")).unwrap_or_default();
+        if !self.dir.join("HEAD").exists() || settings.contains("promisor") {
+            self.begin()?;
         }
         Ok(lock)
     }
 
+    /// Makes an empty mirror.
+    fn begin(&mut self) -> Result<()> {
+        self.clear().map_err(|error| self.io(error))?;
+        self.fetched.clear();
+        let made = self.door.create();
+        self.succeeded(made)?;
+        self.is_new = true;
+        Ok(())
+    }
+
+    fn clear(&self) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(&self.dir)?.flatten().filter(|entry| entry.file_name() != LOCK) {
+            let is_folder = entry.file_type()?.is_dir();
+            if is_folder { std::fs::remove_dir_all(entry.path())? } else { std::fs::remove_file(entry.path())? }
+        }
+        Ok(())
+    }
+
     /// Gets the references that begin like one of these, and the objects that are new, with one git.
-    fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<(), TransportError> {
+    fn fetch(&mut self, beginnings: &BTreeSet<String>) -> Result<()> {
         let streams: Vec<&String> = beginnings.iter().filter(|one| one.contains("/streams/")).collect();
         let is_first = self.is_new && !streams.iter().any(|one| self.is_fetched(one));
         let before = if is_first { BTreeMap::new() } else { self.references(&streams)? };
@@ -130,18 +145,21 @@ impl Git {
             // Nothing here is part of these, so git need not ask the remote about it. They become one file.
             args.extend(["-c", "fetch.negotiationAlgorithm=noop", "-c", "fetch.unpackLimit=1"]);
         }
-        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head"]);
+        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", objects::FILTER]);
         // There is nothing to tidy up yet.
         args.extend(is_first.then_some("--no-auto-maintenance"));
         args.push(&self.url);
         let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
         args.extend(refspecs.iter().map(String::as_str));
+        let settings = std::fs::read(self.dir.join("config")).map_err(|error| self.io(error))?;
         let fetched = self.door.run(&args, Vec::new());
+        self.unfilter(&settings).map_err(|error| self.io(error))?;
         self.succeeded(fetched)?;
         if !before.is_empty() {
             let after = self.references(&streams)?;
-            if before.keys().any(|reference| !after.contains_key(reference)) {
-                self.collect()?;
+            let is_less = before.keys().any(|reference| !after.contains_key(reference));
+            if is_less && !self.collect()? {
+                return self.fetch(beginnings);
             }
         }
         let streams: Vec<String> = streams.into_iter().cloned().collect();
@@ -154,7 +172,7 @@ impl Git {
     }
 
     /// What must be fetched before these questions can be answered.
-    fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>, TransportError> {
+    fn stale(&self, questions: &[Question]) -> Result<BTreeSet<String>> {
         let mut stale: BTreeSet<String> = questions.iter().map(beginning).collect();
         stale.retain(|one| !self.is_fetched(one));
         if self.is_new && self.fetched.is_empty() {
@@ -174,7 +192,7 @@ impl Git {
     }
 
     /// Answers questions from the mirror.
-    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>> {
         let beginnings: BTreeSet<String> = questions.iter().map(beginning).collect();
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
@@ -207,13 +225,25 @@ impl Git {
         Ok(answers(questions, named, contents))
     }
 
-    /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key.
-    fn collect(&self) -> Result<(), TransportError> {
-        let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
-        self.succeeded(collected).map(drop)
+    /// Makes git forget that objects came through a filter: it would keep all of them for ever.
+    fn unfilter(&self, settings: &[u8]) -> std::io::Result<()> {
+        std::fs::write(self.dir.join("config"), settings)?;
+        let packs = std::fs::read_dir(self.dir.join("objects/pack"))?.flatten().map(|entry| entry.path());
+        let mut marks = packs.filter(|path| path.extension().is_some_and(|end| end == "promisor"));
+        marks.try_for_each(std::fs::remove_file)
     }
 
-    fn push(&self, updates: &[Update]) -> Result<Pushed, TransportError> {
+    /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key. Git refuses if
+    /// something was too large to be fetched; then the mirror begins again, which is `false`.
+    fn collect(&mut self) -> Result<bool> {
+        let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
+        if self.succeeded(collected).is_ok() {
+            return Ok(true);
+        }
+        self.begin().map(|()| false)
+    }
+
+    fn push(&self, updates: &[Update]) -> Result<Pushed> {
         let refspec = |update: &Update| {
             let force = if update.is_forced { "+" } else { "" };
             format!("{force}{}:{}", update.commit.as_deref().unwrap_or_default(), update.reference)
@@ -227,7 +257,7 @@ impl Git {
     }
 
     /// Makes the mirror say what the remote has.
-    fn note(&mut self, updates: &[Update]) -> Result<(), TransportError> {
+    fn note(&mut self, updates: &[Update]) -> Result<()> {
         self.is_new = false;
         let mut input = String::new();
         for update in updates {
@@ -241,7 +271,7 @@ impl Git {
     }
 
     /// The references that begin like one of these, with their commits.
-    fn references(&self, beginnings: &[&String]) -> Result<BTreeMap<String, String>, TransportError> {
+    fn references(&self, beginnings: &[&String]) -> Result<BTreeMap<String, String>> {
         if beginnings.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -255,7 +285,7 @@ impl Git {
     }
 
     /// The commits that lead to these.
-    fn history(&self, tips: &[&String]) -> Result<History, TransportError> {
+    fn history(&self, tips: &[&String]) -> Result<History> {
         if tips.is_empty() {
             return Ok(History::default());
         }
@@ -266,47 +296,39 @@ impl Git {
         Ok(History::read(&self.succeeded(listed)?.output))
     }
 
-    fn known(&self, stream: &Stream, generation: u64) -> Result<KnownBatches, TransportError> {
+    /// The newest commit of a generation that is known here, and all of them by the sequence number of their batch.
+    fn known(&self, stream: &Stream, generation: u64) -> Result<(Option<String>, BTreeMap<u64, String>)> {
         let reference = of_stream(stream, generation);
-        let Some(tip) = self.references(&[&reference])?.remove(&reference) else { return Ok(KnownBatches::default()) };
-        let commits = self.history(&[&tip])?.line(&tip);
-        Ok(KnownBatches { tip: Some(tip), commits })
+        let tip = self.references(&[&reference])?.remove(&reference);
+        let commits = match &tip {
+            Some(tip) => self.history(&[tip])?.line(tip),
+            None => BTreeMap::new(),
+        };
+        Ok((tip, commits))
     }
 
-    /// Which of these batches the mirror has, and commits that add the others.
-    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<PushPlan, TransportError> {
-        let known = self.known(stream, generation)?;
-        let there = batches.iter().filter_map(|batch| known.commits.get(&batch.sequence));
+    /// Whether these batches will be on the remote when this commit is, which adds those that the mirror does not have.
+    fn plan(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<(Vec<Put>, Option<String>)> {
+        let (tip, known) = self.known(stream, generation)?;
+        let there = batches.iter().filter_map(|batch| known.get(&batch.sequence));
         let there: Vec<String> = there.map(|commit| format!("{commit}:{}", objects::BATCH)).collect();
         let mut there = self.contents(&there.iter().map(String::as_str).collect::<Vec<_>>())?.into_iter();
         let (mut results, mut new) = (Vec::new(), Vec::new());
         for batch in batches {
-            if !known.commits.contains_key(&batch.sequence) {
-                new.push(batch);
-                results.push(Put::Stored);
-            } else if there.next() == Some(Some(batch.bytes.clone())) {
-                results.push(Put::Same);
-            } else {
+            if !known.contains_key(&batch.sequence) {
+                new.push((batch.sequence.to_string(), batch.bytes.as_slice()));
+            } else if there.next() != Some(Some(batch.bytes.clone())) {
                 results.push(Put::Other);
                 break;
             }
+            results.push(Put::Stored);
         }
-        if new.is_empty() {
-            return Ok(PushPlan { results, new: Vec::new(), tip: known.tip });
-        }
-        let commits: Vec<(String, &[u8])> =
-            new.iter().map(|batch| (batch.sequence.to_string(), batch.bytes.as_slice())).collect();
-        let new = self.import(known.tip.as_deref(), objects::BATCH, &commits)?;
-        Ok(PushPlan { results, tip: new.last().cloned(), new })
+        let added = if new.is_empty() { Vec::new() } else { self.import(tip.as_deref(), objects::BATCH, &new)? };
+        Ok((results, added.into_iter().next_back().or(tip)))
     }
 
     /// Writes commits into the repository, each on the one before, and returns their ids.
-    fn import(
-        &self,
-        parent: Option<&str>,
-        file: &str,
-        commits: &[(String, &[u8])],
-    ) -> Result<Vec<String>, TransportError> {
+    fn import(&self, parent: Option<&str>, file: &str, commits: &[(String, &[u8])]) -> Result<Vec<String>> {
         let stream = objects::import_stream(parent, file, commits);
         let imported = self.door.run(&["fast-import", "--quiet", "--force", "--done"], stream);
         let imported = self.succeeded(imported)?;
@@ -318,23 +340,16 @@ impl Git {
         Err(self.unexpected("git fast-import names too few commits".to_string()))
     }
 
-    /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large.
-    fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
+    /// The files at these places, `COMMIT:FILE`; `None` if one is missing or too large: a remote can hold anything under
+    /// these names, so sizes are looked at first.
+    fn contents(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        match self.door.run(&["cat-file", "--batch"], lines(files)) {
-            Err(GitFailure::TooLong) => self.contents_by_size(files),
-            read => Ok(objects::blobs(&self.succeeded(read)?.output)),
-        }
-    }
-
-    /// The same with a look at the sizes first: a remote can hold anything under these names.
-    fn contents_by_size(&self, files: &[&str]) -> Result<Vec<Option<Vec<u8>>>, TransportError> {
         let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
         let sizes = objects::sizes(&self.succeeded(sizes)?.output);
-        let mut all = Vec::new();
-        let mut rest: &[(&str, Option<usize>)] = &files.iter().copied().zip(sizes).collect::<Vec<_>>();
+        let sized: Vec<(&str, Option<usize>)> = files.iter().copied().zip(sizes).collect();
+        let (mut all, mut rest) = (Vec::new(), sized.as_slice());
         while !rest.is_empty() {
             let (some, following) = rest.split_at(objects::fitting(rest.iter().map(|(_, size)| size.unwrap_or(0))));
             let wanted: Vec<&str> = some.iter().filter(|(_, size)| size.is_some()).map(|(file, _)| *file).collect();
@@ -346,7 +361,7 @@ impl Git {
         Ok(all)
     }
 
-    fn succeeded(&self, done: Result<Done, GitFailure>) -> Result<Done, TransportError> {
+    fn succeeded(&self, done: Result<Done, GitFailure>) -> Result<Done> {
         let done = done.map_err(|failure| self.failed(failure))?;
         if done.is_success { Ok(done) } else { Err(problem(&self.hub, &done.messages)) }
     }
@@ -363,10 +378,14 @@ impl Git {
     fn unexpected(&self, reason: String) -> TransportError {
         TransportError::Unexpected { hub: self.hub.clone(), reason }
     }
+
+    fn io(&self, error: std::io::Error) -> TransportError {
+        self.unexpected(format!("{}: {error}", self.dir.display()))
+    }
 }
 
 impl Transport for Git {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         for question in questions {
             match question {
                 Question::Heads(place) | Question::Few(place, _) => check_place(&self.hub, place)?,
@@ -392,12 +411,7 @@ impl Transport for Git {
         self.mirrored(questions)
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_stream(&self.hub, stream)?;
         let _lock = self.lock()?;
         let (mut results, mut rest) = (Vec::new(), batches);
@@ -409,13 +423,7 @@ impl Transport for Git {
         Ok(results)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         check_place(&self.hub, place)?;
         check_names(&self.hub, &[name])?;
         let _lock = self.lock()?;
@@ -426,9 +434,9 @@ impl Transport for Git {
             updates.extend(self.outdated(place, name, generation)?);
         }
         for _ in 0..ATTEMPTS_MAX {
-            if let Pushed::Done(_) = self.push(&updates)? {
+            if self.push(&updates)? == Pushed::Done {
                 self.note(&updates)?;
-                return if updates.len() > 1 { self.collect() } else { Ok(()) };
+                return if updates.len() > 1 { self.collect().map(drop) } else { Ok(()) };
             }
         }
         let reason = "another device writes the same document".to_string();
@@ -442,20 +450,20 @@ impl Transport for Git {
 
 impl Git {
     /// Puts batches of which no two have the same sequence number.
-    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         let reference = of_stream(stream, generation);
         for attempt in 0..ATTEMPTS_MAX {
-            let plan = self.plan(stream, generation, batches)?;
-            if plan.tip.is_none() {
-                return Ok(plan.results);
+            let (results, commit) = self.plan(stream, generation, batches)?;
+            if commit.is_none() {
+                return Ok(results);
             }
             // What the mirror has is not what the remote has: the remote decides whether another writer was here, and it
             // is sent what it should have already.
-            let is_certain = attempt > 0 || !plan.results.contains(&Put::Other);
-            let updates = [Update { commit: plan.tip.clone(), reference: reference.clone(), is_forced: false }];
-            if is_certain && let Pushed::Done(before) = self.push(&updates)? {
+            let is_certain = attempt > 0 || !results.contains(&Put::Other);
+            let updates = [Update { commit, reference: reference.clone(), is_forced: false }];
+            if is_certain && self.push(&updates)? == Pushed::Done {
                 self.note(&updates)?;
-                return Ok(plan.results(before.as_deref()));
+                return Ok(results);
             }
             self.fetch(&[of_device(stream)].into())?;
         }
@@ -464,7 +472,7 @@ impl Git {
     }
 
     /// Streams of a device that a new generation replaces.
-    fn outdated(&mut self, place: &Place, device: &str, generation: u64) -> Result<Vec<Update>, TransportError> {
+    fn outdated(&mut self, place: &Place, device: &str, generation: u64) -> Result<Vec<Update>> {
         let below = of_device(&Stream { place: place.clone(), device: device.to_string() });
         // The mirror may have been deleted since.
         if generation > 1 && !self.is_fetched(&below) {

@@ -11,6 +11,9 @@ const READ_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Nothing larger is read: a batch has at most one mebibyte, a document less.
 const OBJECT_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// What is not fetched, if the host can leave something out: it is too large to be one of ours.
+pub const FILTER: &str = "--filter=blob:limit=2097153";
+
 /// Commits, each on the one before, each with its bytes in `file`. The same input always makes the same commits.
 pub fn import_stream(parent: Option<&str>, file: &str, commits: &[(String, &[u8])]) -> Vec<u8> {
     const REFERENCE: &str = "refs/outgoing";

@@ -16,6 +16,8 @@ use postgres_protocol::message::backend::{DataRowBody, ErrorResponseBody, Messag
 use postgres_protocol::message::frontend;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use super::super::TimeLimit;
+
 /// The largest row: a batch has at most one mebibyte.
 const MESSAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The largest answer to statements sent together.
@@ -30,7 +32,7 @@ pub struct Login {
     pub database: String,
     /// `None`: without TLS, on this machine only.
     pub tls: Option<Arc<ClientConfig>>,
-    pub time_max: Duration,
+    pub time: TimeLimit,
 }
 
 impl std::fmt::Debug for Login {
@@ -94,7 +96,7 @@ pub struct Connection {
     wire: Wire,
     received: BytesMut,
     received_bytes: usize,
-    time_max: Duration,
+    time: TimeLimit,
     deadline: Instant,
 }
 
@@ -114,17 +116,18 @@ impl Drop for Connection {
 
 impl Connection {
     pub fn open(login: &Login) -> Result<Connection, DatabaseError> {
-        let deadline = Instant::now() + login.time_max;
+        let deadline = Instant::now() + login.time.left();
         let socket = connect(login, deadline)?;
         socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(login.time_max))?;
-        socket.set_write_timeout(Some(login.time_max))?;
+        let left = left(deadline)?;
+        socket.set_read_timeout(Some(left))?;
+        socket.set_write_timeout(Some(left))?;
         let wire = match &login.tls {
             None => Wire::Plain(socket),
             Some(config) => secure(socket, config, &login.host)?,
         };
-        let (received, time_max) = (BytesMut::new(), login.time_max);
-        let mut connection = Connection { wire, received, received_bytes: 0, time_max, deadline };
+        let (received, time) = (BytesMut::new(), login.time);
+        let mut connection = Connection { wire, received, received_bytes: 0, time, deadline };
         connection.enter(login)?;
         Ok(connection)
     }
@@ -193,7 +196,7 @@ impl Connection {
 
     /// Runs statements in one turn and one transaction: all or none. Returns the rows of each.
     pub fn run(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>, DatabaseError> {
-        self.deadline = Instant::now() + self.time_max;
+        self.deadline = Instant::now() + self.time.left();
         self.received_bytes = 0;
         let mut out = BytesMut::new();
         for statement in statements {
@@ -239,9 +242,7 @@ impl Connection {
             if let Some(message) = Message::parse(&mut self.received)? {
                 return Ok(message);
             }
-            let left = self.deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
-            let left = left.ok_or_else(|| io::Error::from(io::ErrorKind::TimedOut))?;
-            self.wire.socket().set_read_timeout(Some(left))?;
+            self.wire.socket().set_read_timeout(Some(left(self.deadline)?))?;
             let count = self.wire.read(&mut chunk).map_err(too_late)?;
             if count == 0 {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -255,11 +256,15 @@ impl Connection {
     }
 }
 
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+    left.ok_or_else(|| io::ErrorKind::TimedOut.into())
+}
+
 fn connect(login: &Login, deadline: Instant) -> Result<TcpStream, DatabaseError> {
     let mut failed = io::Error::other("no such host");
     for address in (login.host.as_str(), login.port).to_socket_addrs()? {
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        match TcpStream::connect_timeout(&address, left) {
+        match TcpStream::connect_timeout(&address, left(deadline)?) {
             Ok(socket) => return Ok(socket),
             Err(error) => failed = error,
         }

@@ -6,7 +6,6 @@
 mod connection;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
@@ -14,20 +13,17 @@ use postgres_protocol::types::{ArrayDimension, array_to_sql};
 use rustls::{ClientConfig, RootCertStore};
 
 use self::connection::{Connection, DatabaseError, Login, Row, Statement};
-use super::super::document::{CHAIN, REQUEST, SPACE_PLACE};
 use super::address::{Address, AddressError, check_names, check_place, check_stream};
 use super::reason::first_line;
 use super::{
-    Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError, roots, until_repeated,
+    Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, TimeLimit,
+    Transport, TransportError, roots, until_repeated,
 };
 
 /// What an administrator applies to the database once.
 pub const HUB_SQL: &str = include_str!("hub.sql");
 
-const HEADS: &str =
-    "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text ORDER BY name";
-
-/// The same, if there are at most `$3`. No more than that are counted.
+/// The documents of a place, if there are at most `$3`. No more than that are counted.
 const FEW: &str = "SELECT name, bytes FROM cerberus.document WHERE space = $1::text AND project = $2::text \
     AND $3::bigint >= (SELECT count(*) FROM (SELECT 1 FROM cerberus.document \
         WHERE space = $1::text AND project = $2::text LIMIT $3::bigint + 1) AS counted) ORDER BY name";
@@ -54,7 +50,7 @@ const PUT: &str = "WITH given AS (SELECT * FROM unnest($5::bigint[], $6::bytea[]
         AND stored.project = $2::text AND stored.device = $3::text AND stored.generation = $4::bigint \
         AND stored.sequence = earlier.sequence AND stored.bytes <> earlier.bytes \
         WHERE earlier.position <= given.position) \
-    ON CONFLICT DO NOTHING RETURNING sequence";
+    ON CONFLICT DO NOTHING";
 
 /// Which of the batches are stored, and whether with these bytes.
 const COMPARE: &str = "SELECT given.sequence, stored.bytes = given.bytes \
@@ -70,6 +66,9 @@ const REPLACE: &str = "INSERT INTO cerberus.document (space, project, name, gene
 
 const REMOVE: &str = "DELETE FROM cerberus.batch WHERE space = $1::text AND project = $2::text AND device = $3::text \
     AND generation < $4::bigint";
+
+/// More documents than any place has.
+const MANY: u64 = 1 << 40;
 
 /// The types of array elements, by PostgreSQL's fixed numbers.
 const BIGINT: u32 = 20;
@@ -87,7 +86,7 @@ impl Postgres {
     pub fn open(
         address: &Address,
         variable: &dyn Fn(&str) -> Option<String>,
-        time_max: Duration,
+        time: TimeLimit,
     ) -> Result<Postgres, AddressError> {
         address.only_settings(&["sslmode", "sslrootcert"], "PostgreSQL")?;
         if address.host.is_empty() {
@@ -109,13 +108,13 @@ impl Postgres {
             password: address.password.clone().or_else(|| variable("PGPASSWORD")),
             database,
             tls,
-            time_max,
+            time,
         };
         Ok(Postgres { hub: address.redacted(), login, connection: None })
     }
 
     /// Runs statements together. After a failure of the connection the next call makes a new one.
-    fn run(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>, TransportError> {
+    fn run(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let connection = match self.connection.take() {
             Some(connection) => Ok(connection),
             None => Connection::open(&self.login),
@@ -165,7 +164,7 @@ impl Postgres {
         )
     }
 
-    fn number(&self, number: u64) -> Result<Option<Vec<u8>>, TransportError> {
+    fn number(&self, number: u64) -> Result<Option<Vec<u8>>> {
         let number = i64::try_from(number);
         let number = number.map_err(|_| self.unexpected("a number is too large"))?;
         Ok(Some(number.to_be_bytes().to_vec()))
@@ -175,17 +174,10 @@ impl Postgres {
         TransportError::Unexpected { hub: self.hub.clone(), reason: reason.to_string() }
     }
 
-    fn statement(&self, question: &Question) -> Result<Statement, TransportError> {
+    fn statement(&self, question: &Question) -> Result<Statement> {
         match question {
-            Question::Heads(place) => {
-                check_place(&self.hub, place)?;
-                Ok(Statement { sql: HEADS, parameters: vec![text(&place.space), text(&place.project)] })
-            }
-            Question::Few(place, max) => {
-                check_place(&self.hub, place)?;
-                let max = self.number(u64::try_from(*max).unwrap_or(u64::MAX))?;
-                Ok(Statement { sql: FEW, parameters: vec![text(&place.space), text(&place.project), max] })
-            }
+            Question::Heads(place) => self.documents(place, MANY),
+            Question::Few(place, max) => self.documents(place, u64::try_from(*max).unwrap_or(MANY).min(MANY)),
             Question::After(Range { stream, generation, sequence, limit }) => {
                 check_stream(&self.hub, stream)?;
                 let Stream { place, device } = stream;
@@ -203,7 +195,12 @@ impl Postgres {
         }
     }
 
-    fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer, TransportError> {
+    fn documents(&self, place: &Place, max: u64) -> Result<Statement> {
+        check_place(&self.hub, place)?;
+        Ok(Statement { sql: FEW, parameters: vec![text(&place.space), text(&place.project), self.number(max)?] })
+    }
+
+    fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer> {
         let document = |mut row: Row| {
             let bytes = row.pop().flatten()?;
             Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
@@ -225,10 +222,9 @@ impl Postgres {
     }
 
     /// Puts batches of which no two have the same sequence number.
-    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         let Stream { place, device } = stream;
-        let numbers: Result<Vec<Option<Vec<u8>>>, TransportError> =
-            batches.iter().map(|batch| self.number(batch.sequence)).collect();
+        let numbers: Result<Vec<Option<Vec<u8>>>> = batches.iter().map(|batch| self.number(batch.sequence)).collect();
         let numbers = array(BIGINT, numbers?.iter().flatten().map(Vec::as_slice));
         let bytes = array(BYTEA, batches.iter().map(|batch| batch.bytes.as_slice()));
         let parameters = vec![
@@ -250,19 +246,13 @@ impl Postgres {
             statements.insert(2, Statement { sql: DEVICE, parameters: vec![text(&place.space), text(device)] });
         }
         let answers = self.run(&statements)?;
-        let [.., stored, compared] = answers.as_slice() else { return Err(self.unexpected("too few results")) };
-        let stored: Vec<u64> = stored.iter().filter_map(|row| as_number(row, 0)).collect();
-        let is_same = |sequence| {
-            compared.iter().any(|row| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1])))
-        };
+        let compared = answers.last().ok_or_else(|| self.unexpected("too few results"))?;
+        let is_same = |row: &Row, sequence| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1]));
         let mut results = Vec::new();
         for Sealed { sequence, .. } in batches {
-            if stored.contains(sequence) {
-                results.push(Put::Stored);
-            } else if is_same(*sequence) {
-                results.push(Put::Same);
-            } else {
-                results.push(Put::Other);
+            let is_there = compared.iter().any(|row| is_same(row, *sequence));
+            results.push(if is_there { Put::Stored } else { Put::Other });
+            if !is_there {
                 break;
             }
         }
@@ -271,7 +261,7 @@ impl Postgres {
 }
 
 impl Transport for Postgres {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let statements: Vec<Statement> =
             questions.iter().map(|question| self.statement(question)).collect::<Result<_, _>>()?;
         let answers = self.run(&statements)?;
@@ -281,12 +271,7 @@ impl Transport for Postgres {
         questions.iter().zip(answers).map(|(question, rows)| self.answer(question, rows)).collect()
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_stream(&self.hub, stream)?;
         let (mut results, mut rest) = (Vec::new(), batches);
         while !rest.is_empty() && results.last() != Some(&Put::Other) {
@@ -297,13 +282,7 @@ impl Transport for Postgres {
         Ok(results)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         check_place(&self.hub, place)?;
         check_names(&self.hub, &[name])?;
         let number = generation.map(|generation| self.number(generation)).transpose()?.flatten();

@@ -1,14 +1,12 @@
 //! Requests to S3-compatible storage: signed, without redirects, limited in time and size.
 
-use std::time::Duration;
-
 use cerberus_os::clock::Clock;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy, http};
 
-use super::super::TransportError;
 use super::super::at_once::AT_ONCE_MAX;
 use super::super::reason::first_line;
+use super::super::{Result, TimeLimit, TransportError};
 use super::sign::{Credentials, SignedRequest, amazon_date, authorization, sha256};
 
 /// A page of a listing, or a batch or document.
@@ -24,6 +22,7 @@ pub struct Bucket {
     pub region: String,
     pub credentials: Credentials,
     pub agent: Agent,
+    pub time: TimeLimit,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -33,14 +32,13 @@ pub struct HttpAnswer {
 }
 
 /// An agent for one server. Certificates in `roots` replace the built-in authorities.
-pub fn agent(is_https: bool, roots: Option<RootCerts>, time_max: Duration) -> Agent {
+pub fn agent(is_https: bool, roots: Option<RootCerts>) -> Agent {
     let mut tls = TlsConfig::builder();
     if let Some(roots) = roots {
         tls = tls.root_certs(roots);
     }
     let proxy = is_https.then(Proxy::try_from_env).flatten();
     let config = Agent::config_builder()
-        .timeout_global(Some(time_max))
         .https_only(is_https)
         .max_redirects(0)
         .max_redirects_will_error(false)
@@ -57,14 +55,7 @@ pub fn agent(is_https: bool, roots: Option<RootCerts>, time_max: Duration) -> Ag
 impl Bucket {
     /// Sends one request. `path` and `query` are encoded; the query's names are in order. With `is_new`, nothing that
     /// exists is replaced.
-    pub fn send(
-        &self,
-        method: &'static str,
-        path: &str,
-        query: &str,
-        body: &[u8],
-        is_new: bool,
-    ) -> Result<HttpAnswer, TransportError> {
+    pub fn send(&self, method: &'static str, path: &str, query: &str, body: &[u8], is_new: bool) -> Result<HttpAnswer> {
         let date = amazon_date(Clock::new(None).wall);
         let payload_hash = sha256(body);
         let mut headers = vec![
@@ -88,10 +79,13 @@ impl Bucket {
         for (name, value) in &headers {
             builder = builder.header(*name, value);
         }
-        let sent = match method {
-            "PUT" => builder.body(body).map_err(Error::from).and_then(|request| self.agent.run(request)),
-            _ => builder.body(()).map_err(Error::from).and_then(|request| self.agent.run(request)),
-        };
+        let left = self.time.left();
+        if left.is_zero() {
+            return Err(self.problem(&Error::Timeout(ureq::Timeout::Global)));
+        }
+        let configured = builder.body(body).map_err(|error| self.problem(&error.into()))?;
+        let request = self.agent.configure_request(configured).timeout_global(Some(left)).build();
+        let sent = if method == "PUT" { self.agent.run(request) } else { self.agent.run(request.map(|_| ())) };
         let mut response = sent.map_err(|error| self.problem(&error))?;
         let status = response.status().as_u16();
         let read = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();

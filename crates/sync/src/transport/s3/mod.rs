@@ -7,15 +7,13 @@
 mod http;
 mod sign;
 
-use std::time::Duration;
-
 use self::http::{Bucket, agent, values};
 use self::sign::Credentials;
 use super::address::{Address, AddressError, check_names, check_place, check_stream, encoded};
 use super::at_once;
 use super::object::{HubObject, answers};
 use super::roots;
-use super::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
+use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -39,7 +37,7 @@ impl S3 {
     pub fn open(
         address: &Address,
         variable: &dyn Fn(&str) -> Option<String>,
-        time_max: Duration,
+        time: TimeLimit,
     ) -> Result<S3, AddressError> {
         address.only_settings(&["region", "sslrootcert"], "S3")?;
         let region = address.setting("region").map(str::to_string).or_else(|| variable("AWS_REGION"));
@@ -60,7 +58,8 @@ impl S3 {
             host,
             region,
             credentials: credentials(address, variable)?,
-            agent: agent(is_https, roots, time_max),
+            agent: agent(is_https, roots),
+            time,
         };
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         Ok(S3 { bucket: bucket_address, path: format!("/{}/", encoded(bucket)), prefix, is_conditional: false })
@@ -74,9 +73,9 @@ impl S3 {
         format!("{}{}", self.path, encoded(key))
     }
 
-    /// Keys below a prefix that come after another key, in order.
-    fn list(&self, below: &str, after: &str, limit: usize) -> Result<Vec<String>, TransportError> {
-        let (mut keys, mut start): (Vec<String>, String) = (Vec::new(), after.to_string());
+    /// Keys below a prefix, in order.
+    fn list(&self, below: &str, limit: usize) -> Result<Vec<String>> {
+        let (mut keys, mut start): (Vec<String>, String) = (Vec::new(), String::new());
         while keys.len() < limit {
             let of_query = |text: &str| encoded(text).replace('/', "%2F");
             let count = (limit - keys.len()).min(PAGE_MAX);
@@ -103,7 +102,7 @@ impl S3 {
     }
 
     /// The objects that may answer a question, in order.
-    fn objects(&self, question: &Question) -> Result<Vec<HubObject<String>>, TransportError> {
+    fn objects(&self, question: &Question) -> Result<Vec<HubObject<String>>> {
         let (place, max) = match question {
             Question::Heads(place) => (place, usize::MAX),
             Question::Few(place, max) => (place, *max),
@@ -118,7 +117,7 @@ impl S3 {
         };
         check_place(&self.bucket.hub, place)?;
         let below = self.key(place, "documents/");
-        let keys = self.list(&below, "", max.saturating_add(1))?;
+        let keys = self.list(&below, max.saturating_add(1))?;
         if keys.len() > max {
             return Ok(Vec::new());
         }
@@ -132,7 +131,7 @@ impl S3 {
     }
 
     /// An object; `None` if there is none.
-    fn get(&self, key: &str) -> Result<Option<Vec<u8>>, TransportError> {
+    fn get(&self, key: &str) -> Result<Option<Vec<u8>>> {
         let answer = self.bucket.send("GET", &self.path_of(key), "", &[], false)?;
         match answer.status {
             200 => Ok(Some(answer.body)),
@@ -142,7 +141,7 @@ impl S3 {
     }
 
     /// Stores an object under a name that must be new. `None` if there is one already.
-    fn put_new(&self, key: &str, bytes: &[u8]) -> Result<Option<()>, TransportError> {
+    fn put_new(&self, key: &str, bytes: &[u8]) -> Result<Option<()>> {
         for _ in 0..ATTEMPTS_MAX {
             let answer = self.bucket.send("PUT", &self.path_of(key), "", bytes, true)?;
             match answer.status {
@@ -158,7 +157,7 @@ impl S3 {
 
     /// Storage that ignores `If-None-Match` would replace batches without a word: a probe that may be stored twice
     /// tells.
-    fn check_conditional(&mut self) -> Result<(), TransportError> {
+    fn check_conditional(&mut self) -> Result<()> {
         if self.is_conditional {
             return Ok(());
         }
@@ -171,12 +170,12 @@ impl S3 {
         Ok(())
     }
 
-    fn remove_before(&self, place: &Place, device: &str, generation: u64) -> Result<(), TransportError> {
+    fn remove_before(&self, place: &Place, device: &str, generation: u64) -> Result<()> {
         let below = self.key(place, &format!("streams/{device}/"));
         let first = format!("{below}{generation:020}/");
         // Earlier generations come first, and mostly there are none.
-        while self.list(&below, "", 1)?.iter().any(|key| *key < first) {
-            let mut keys = self.list(&below, "", PAGE_MAX)?;
+        while self.list(&below, 1)?.iter().any(|key| *key < first) {
+            let mut keys = self.list(&below, PAGE_MAX)?;
             keys.retain(|key| *key < first);
             at_once::each(&keys, |key| {
                 let answer = self.bucket.send("DELETE", &self.path_of(key), "", &[], false)?;
@@ -219,7 +218,7 @@ fn credentials(address: &Address, variable: &dyn Fn(&str) -> Option<String>) -> 
 
 impl Transport for S3 {
     /// Lists documents first, then reads all objects together. Batches are asked for by name.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let named = at_once::each(questions, |question| self.objects(question))?;
         let all: Vec<_> = named.iter().flatten().collect();
         let contents = at_once::each(&all, |object| self.get(&object.at))?;
@@ -227,23 +226,16 @@ impl Transport for S3 {
     }
 
     /// One after another: a batch that follows another writer's must not be stored.
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_stream(&self.bucket.hub, stream)?;
         self.check_conditional()?;
         let below = self.generation(stream, generation);
         let mut results = Vec::new();
         for batch in batches {
             let key = format!("{below}{:020}", batch.sequence);
-            let put = match self.put_new(&key, &batch.bytes)? {
-                Some(()) => Put::Stored,
-                None if self.get(&key)?.as_ref() == Some(&batch.bytes) => Put::Same,
-                None => Put::Other,
-            };
+            let is_there =
+                self.put_new(&key, &batch.bytes)?.is_some() || self.get(&key)?.as_ref() == Some(&batch.bytes);
+            let put = if is_there { Put::Stored } else { Put::Other };
             results.push(put);
             if put == Put::Other {
                 break;
@@ -252,13 +244,7 @@ impl Transport for S3 {
         Ok(results)
     }
 
-    fn replace(
-        &mut self,
-        place: &Place,
-        name: &str,
-        bytes: &[u8],
-        generation: Option<u64>,
-    ) -> Result<(), TransportError> {
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         check_place(&self.bucket.hub, place)?;
         check_names(&self.bucket.hub, &[name])?;
         let path = self.path_of(&self.key(place, &format!("documents/{name}")));

@@ -1,0 +1,140 @@
+//! What a pull needs to know, what it finds on the hub, and what may be wrong with that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use cerberus_record::order::DeviceId;
+use cerberus_record::time::Timestamp;
+
+use super::batch;
+use super::chain::ChainState;
+use super::crypto::Key;
+use super::document::{self, Head, Reach, Unusable};
+use super::local::Device;
+use super::project::SharedProject;
+use super::replica::Arriving;
+use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place};
+use super::{Result, unreadable};
+
+/// Device to its head.
+pub type StreamHeads = BTreeMap<String, Head>;
+
+/// A clock that differs by more is wrong.
+pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// Something about another device that is not as it should be. Nothing of what it concerns was stored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PullProblem {
+    #[error("{0}: the hub shows an older state than before (rollback)")]
+    Rollback(String),
+    #[error("{device}: the hub withholds records that {by} has seen")]
+    Withheld { device: String, by: String },
+    #[error("{0} says that it has read more of this device than it wrote; ignored")]
+    Claimed(String),
+    #[error("{0}: not signed by a device of this space; ignored")]
+    Stranger(String),
+    #[error("{0}: the signature is wrong; ignored")]
+    Forged(String),
+    #[error("{device}: {reason}; nothing of it was read")]
+    Broken { device: String, reason: String },
+    #[error("{0}: written by a newer version of Cerberus; left until this one is updated")]
+    Newer(String),
+    #[error("{device}: its clock is {difference} {direction}")]
+    Clock { device: String, difference: String, direction: &'static str },
+    #[error("{device}: {count} records of it are of a kind that this version does not know; an update reads them")]
+    Unknown { device: String, count: usize },
+    #[error("{device}: {count} records of it are too large; they were left out")]
+    Large { device: String, count: usize },
+    #[error("{0}: it sends more than anybody may; nothing new of it was read")]
+    TooMuch(String),
+    #[error("more waits on the hub; run `cerberus sync` again")]
+    More,
+}
+
+/// What a pull needs to know.
+pub struct PullReading<'a> {
+    pub project: SharedProject<'a>,
+    pub wall: Timestamp,
+    pub device: &'a Device,
+    /// Who belongs to the space.
+    pub trust: &'a ChainState,
+    /// Device to name.
+    pub names: &'a BTreeMap<String, String>,
+    /// Devices whose streams are read in another space.
+    pub skipped: &'a BTreeSet<String>,
+    /// Read at most about so many records: the newest.
+    pub records_max: Option<usize>,
+}
+
+/// A stream that has something new.
+pub struct NewStream<'a> {
+    pub device: &'a str,
+    pub head: &'a Head,
+    /// How far it was read.
+    pub seen: Option<Reach>,
+    /// It is read once more, because another version left something of it out.
+    pub is_again: bool,
+    /// How much of it was read before.
+    pub bytes: u64,
+}
+
+/// The batch after which a stream is read, and its hash, if it is known.
+pub fn start(head: &Head, seen: Option<&Reach>, budget: Option<usize>) -> (u64, Option<Key>) {
+    let seen = seen.filter(|seen| seen.generation == head.reach.generation);
+    let (at, last) = seen.map_or((0, [0; 32]), |seen| (seen.sequence, seen.hash));
+    // With a budget, only the end of the stream is read. The chain still leads to the signed head.
+    let first = budget.map(|records| head.reach.sequence.saturating_sub(records.div_ceil(batch::RECORDS_MAX) as u64));
+    match first {
+        Some(first) if first > at => (first, None),
+        _ => (at, Some(last)),
+    }
+}
+
+/// How many batches after this one are asked for.
+pub fn wanted(head: &Head, at: u64) -> usize {
+    usize::try_from(head.reach.sequence.saturating_sub(at)).unwrap_or(usize::MAX).min(BATCHES_AT_ONCE_MAX)
+}
+
+impl PullReading<'_> {
+    pub fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
+        let wrong = || unreadable(format!("{device:?} is not a device id"));
+        let author = self.names.get(device).map_or("", String::as_str);
+        let device = DeviceId::parse(device).ok_or_else(wrong)?;
+        Ok(Arriving { project: self.project, device, author, received: self.wall })
+    }
+
+    pub fn name(&self, device: &str) -> String {
+        self.names.get(device).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| device.to_string())
+    }
+
+    /// The heads that devices of this space signed.
+    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<PullProblem>) -> StreamHeads {
+        let (space, project) = (&self.project.space.id, &self.project.shared.id);
+        let mut heads = BTreeMap::new();
+        for Document { name, bytes } in documents {
+            let is_device = DeviceId::parse(name).is_some_and(|device| device.to_string() == *name);
+            if !is_device || self.skipped.contains(name) || self.trust.gone.contains_key(name) {
+                continue;
+            }
+            let problem = match document::claimed::<Head>(bytes) {
+                // A container whose key was removed.
+                Ok(head) if head.by().is_some_and(|by| self.trust.gone.contains_key(by)) => continue,
+                Ok(head) => {
+                    let member = self.trust.members.get(name).map(|member| member.device.keys.sign);
+                    let container = || head.pass.as_ref()?.key(self.trust, space, project, name);
+                    match member.or_else(container).map(|sign| document::is_signed(&sign, place, name, bytes)) {
+                        Some(true) => {
+                            heads.insert(name.clone(), head);
+                            continue;
+                        }
+                        Some(false) => PullProblem::Forged(self.name(name)),
+                        None => PullProblem::Stranger(self.name(name)),
+                    }
+                }
+                Err(Unusable::Newer) => PullProblem::Newer(self.name(name)),
+                Err(_) => PullProblem::Forged(self.name(name)),
+            };
+            problems.push(problem);
+        }
+        heads
+    }
+}
