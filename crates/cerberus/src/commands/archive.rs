@@ -114,6 +114,14 @@ pub fn imported(context: &Context, store: &Store, files: &[(Agent, std::path::Pa
     Ok(())
 }
 
+/// Says that what is asked takes a while: the index of the archive is gone.
+pub fn tell_if_lost(context: &Context) -> Result<()> {
+    if archive::index::is_lost(&context.home)? {
+        render::talk("cerberus: the index of the archive is lost or damaged; it is made anew");
+    }
+    Ok(())
+}
+
 /// The conversation of a session in the archive.
 pub fn conversation(context: &Context, session: &SessionRow) -> Result<Option<archive::Conversation>> {
     let Some(agent) = Agent::from_name(&session.agent) else { return Ok(None) };

@@ -17,6 +17,16 @@ impl Store {
         Ok(self.rows(sql, [agent.name(), agent_session_id], pair)?.into_iter().collect())
     }
 
+    /// When events of a session were recorded, in order.
+    pub fn event_times(&self, agent: Agent, agent_session_id: &str) -> Result<Vec<Timestamp>> {
+        let sql = "SELECT at FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2";
+        let mut times =
+            self.rows(sql, [agent.name(), agent_session_id], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
+        times.sort_unstable();
+        Ok(times)
+    }
+
     /// Whether a hook reported the start of the session.
     pub fn has_started(&self, agent: Agent, agent_session_id: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM event JOIN session ON session.row = event.session
