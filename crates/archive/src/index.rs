@@ -337,9 +337,8 @@ impl ArchiveIndex {
         let sql = "SELECT segment, start, bytes, source, is_main FROM block WHERE conversation =
             (SELECT id FROM conversation WHERE agent = ?1 AND session = ?2) ORDER BY block.id";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![agent.name(), session], |row| {
-            Ok((block_place(row)?, row.get(3)?, row.get(4)?))
-        })?;
+        let rows = statement
+            .query_map(params![agent.name(), session], |row| Ok((block_place(row)?, row.get(3)?, row.get(4)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

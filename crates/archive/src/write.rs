@@ -156,8 +156,8 @@ impl<'h> Archive<'h> {
                 let at = time_of(&value);
                 let is_prompt = parts(&value).first().is_some_and(|part| part.kind == PartKind::Prompt);
                 let text = cleaner.line(&mut reducer, &mut value);
-                let is_known =
-                    after.is_some() && (stored.binary_search(&line_hash(&text)).is_ok() || at.is_none_or(|at| Some(at) < after));
+                let is_known = after.is_some()
+                    && (stored.binary_search(&line_hash(&text)).is_ok() || at.is_none_or(|at| Some(at) < after));
                 adding.recorded.push(at, is_prompt, (!is_known).then_some(text), to);
                 for (at, text, to) in adding.recorded.take() {
                     adding.line(self, at, text, to)?;
@@ -434,4 +434,19 @@ pub fn stored_bytes(home: &Home) -> (u64, u64) {
     let segments = segments(home).unwrap_or_default().iter().map(|(_, path)| length(path)).sum();
     let index = crate::index::index_file(home);
     (segments, length(&index) + length(&index.with_extension("db-wal")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_record_is_bounded_also_where_no_text_is_stored() {
+        let mut recorded = Recorded::new(&[]);
+        for to in 0..(2 * WAITING_BYTES_MAX / WAITING_LINE_BYTES) as u64 {
+            recorded.push(None, false, None, to);
+            recorded.take();
+        }
+        assert!(recorded.waiting.len() <= WAITING_BYTES_MAX / WAITING_LINE_BYTES, "{}", recorded.waiting.len());
+    }
 }

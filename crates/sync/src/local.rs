@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::base::BaseState;
 use super::batch::ProjectKey;
 use super::chain;
+use super::conversations::SentConversation;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::listing::Listing;
@@ -91,6 +92,9 @@ pub struct Shared {
     /// leave out the same names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// This device sends whole conversations too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_conversations: bool,
     /// The user stopped sharing it: its stream is to be emptied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ending: bool,
@@ -231,6 +235,7 @@ impl Space {
             name,
             root,
             names: Vec::new(),
+            has_conversations: false,
             is_ending: false,
             is_kept: false,
             ended: None,
@@ -380,4 +385,7 @@ pub struct SpaceState {
     /// Whether the hub keeps sealed bytes after they were removed.
     #[serde(default)]
     pub hub_keeps: bool,
+    /// By their places.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conversations: BTreeMap<String, SentConversation>,
 }
