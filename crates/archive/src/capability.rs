@@ -10,7 +10,6 @@ use cerberus_os::failures;
 use cerberus_os::home::Home;
 use cerberus_os::platform;
 use cerberus_recall::forget::ForgetRequest;
-use cerberus_record::id::Agent;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
 use cerberus_store::erase::scan::kinds_of;
 use cerberus_store::summary::detached::{FLAG, command};
@@ -32,12 +31,8 @@ impl Capability for ArchiveCapability {
     }
 
     fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
-        let names = store.session_names(cerberus_record::time::Timestamp::LAST)?;
-        let is_kept = |head: &BlockHead| {
-            names
-                .iter()
-                .any(|(_, agent, session)| *session == head.session && Agent::from_name(agent) == Some(head.agent))
-        };
+        let known = store.agent_sessions()?;
+        let is_kept = |head: &BlockHead| known.contains(&(head.agent.to_string(), head.session.clone()));
         Ok(erase::retain(home, &is_kept)?)
     }
 

@@ -87,6 +87,7 @@ fn a_conversation_is_sent_if_the_user_agreed_and_read_where_it_is_asked_for() {
     conversation(&a, SESSION, "a glockenspiel");
     a.ok(&["sync"]);
     b.ok(&["sync"]);
+    assert_eq!(a.json(&["status"])["archive"]["conversations"], 1, "an exchange takes nothing from the archive");
     let output = b.run(&["show", &id(&b, SESSION), "--full"]);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && told.contains("cerberus share --conversations"), "{told}");
@@ -127,7 +128,14 @@ fn a_session_resumes_on_another_machine() {
 fn what_is_forgotten_or_not_shared_any_more_leaves_the_hub() {
     let (hub, a, b) = sent();
     let before = objects(&hub);
-    a.ok(&["forget", "--yes", "--session", &id(&a, SESSION)]);
+    conversation(&a, "bbbb-session", "an ocarina");
+    // What one device forgets leaves the archive of the other, and nothing else does.
+    b.ok(&["forget", "--yes", "--session", &id(&b, SESSION)]);
+    b.ok(&["sync"]);
+    a.ok(&["sync"]);
+    assert_eq!(holding(&a, "glockenspiel"), [] as [String; 0]);
+    assert!(!holding(&a, "ocarina").is_empty());
+    a.ok(&["forget", "--yes", "--session", &id(&a, "bbbb-session")]);
     a.ok(&["sync"]);
     assert!(objects(&hub) < before, "its batches are gone");
     b.ok(&["sync"]);
