@@ -31,7 +31,7 @@ impl Capability for ArchiveCapability {
     }
 
     fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
-        let known = store.agent_sessions()?;
+        let known = store.known_sessions()?;
         let is_kept = |head: &BlockHead| known.contains(&(head.agent.to_string(), head.session.clone()));
         Ok(erase::retain(home, &is_kept)?)
     }

@@ -18,7 +18,7 @@ impl Store {
     }
 
     /// The agent of each session that is known, and the agent's own id for it.
-    pub fn agent_sessions(&self) -> Result<HashSet<(String, String)>> {
+    pub fn known_sessions(&self) -> Result<HashSet<(String, String)>> {
         let names =
             self.rows("SELECT agent, agent_session_id FROM session", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(names.into_iter().collect())
