@@ -1,6 +1,7 @@
 //! How the archive takes part in what the store does: it is written after a turn, by a process of its own, and
 //! forgetting and scanning reach it.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::Child;
@@ -10,7 +11,6 @@ use cerberus_os::failures;
 use cerberus_os::home::Home;
 use cerberus_os::platform;
 use cerberus_recall::forget::ForgetRequest;
-use cerberus_record::id::Agent;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
 use cerberus_store::erase::scan::kinds_of;
 use cerberus_store::summary::detached::{FLAG, command};
@@ -19,6 +19,7 @@ use cerberus_store::view::Store;
 use crate::ArchiveError;
 use crate::erase;
 use crate::segment::BlockHead;
+use crate::write::lock;
 
 pub struct ArchiveCapability;
 
@@ -27,17 +28,18 @@ impl Capability for ArchiveCapability {
         start(home, clock);
     }
 
+    fn hold(&self, home: &Home) -> io::Result<Option<File>> {
+        // A process that archives a turn may wait with what the journal said before.
+        if home.archive_dir().is_dir() { lock(home).map(Some) } else { Ok(None) }
+    }
+
     fn forget(&self, home: &Home, request: &ForgetRequest) -> io::Result<()> {
         erase::forget(home, request).map_err(io::Error::other)
     }
 
     fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
-        let names = store.session_names(cerberus_record::time::Timestamp::LAST)?;
-        let is_kept = |head: &BlockHead| {
-            names
-                .iter()
-                .any(|(_, agent, session)| *session == head.session && Agent::from_name(agent) == Some(head.agent))
-        };
+        let known = store.known_sessions()?;
+        let is_kept = |head: &BlockHead| known.contains(&(head.agent.to_string(), head.session.clone()));
         Ok(erase::retain(home, &is_kept)?)
     }
 
@@ -65,5 +67,24 @@ pub fn start(home: &Home, clock: &Clock) -> Option<Child> {
 impl From<ArchiveError> for io::Error {
     fn from(error: ArchiveError) -> io::Error {
         io::Error::other(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_archives_while_something_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        assert!(ArchiveCapability.hold(&home).unwrap().is_none(), "there is no archive");
+        drop(lock(&home).unwrap());
+        let held = ArchiveCapability.hold(&home).unwrap();
+        let writer = File::open(home.archive_dir().join("lock")).unwrap();
+        assert!(writer.try_lock().is_err());
+        erase::forget(&home, &ForgetRequest::Sessions(std::collections::HashSet::default())).unwrap();
+        drop(held);
+        assert!(writer.try_lock().is_ok());
     }
 }

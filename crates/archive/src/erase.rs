@@ -22,21 +22,21 @@ use crate::write::{lock, stored_bytes};
 /// What happens to a line: `None` removes it.
 type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> + 'c;
 
-/// Removes what a request covers.
+/// Removes what a request covers. The caller holds the lock of the archive.
 pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> {
     match request {
         ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
-            rewrite(home, &|head| names.contains(&(head.agent, head.session.clone())), &unchanged)
+            rewrite_held(home, &|head| names.contains(&(head.agent, head.session.clone())), &unchanged)
         }
-        ForgetRequest::Projects { ids, .. } => rewrite(home, &|head| ids.contains(&head.project), &unchanged),
-        ForgetRequest::Between(since, until) => rewrite(home, &|_| false, &|_, at, line| {
+        ForgetRequest::Projects { ids, .. } => rewrite_held(home, &|head| ids.contains(&head.project), &unchanged),
+        ForgetRequest::Between(since, until) => rewrite_held(home, &|_| false, &|_, at, line| {
             let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
             (!is_meant).then(|| line.to_string())
         }),
         ForgetRequest::Paths(paths) => {
             // What a call about the file answered goes with it.
             let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
-            rewrite(home, &|_| false, &|head, _, line| {
+            rewrite_held(home, &|_| false, &|head, _, line| {
                 if !paths.projects.contains(&head.project) {
                     return Some(line.to_string());
                 }
@@ -148,12 +148,19 @@ fn words(line: &str) -> String {
     line.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"")
 }
 
-/// Rewrites every segment that changes.
 fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
     if segments(home)?.is_empty() {
         return Ok(());
     }
     let _lock = lock(home)?;
+    rewrite_held(home, is_removed, change)
+}
+
+/// Rewrites every segment that changes.
+fn rewrite_held(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
+    if segments(home)?.is_empty() {
+        return Ok(());
+    }
     // What was set aside cannot be judged.
     for entry in fs::read_dir(home.archive_dir())? {
         let path = entry?.path();

@@ -15,9 +15,10 @@ use cerberus_os::platform;
 use cerberus_record::id::{Agent, ProjectId, fnv1a};
 use cerberus_record::time::Timestamp;
 use cerberus_text::terms::index_terms;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use crate::segment::{self, Block, BlockHead, BlockPlace, FoundBlock, each_block, segments};
+use crate::write::lock;
 use crate::{ArchiveError, Conversation};
 
 /// The number of the format. Another number is another file.
@@ -86,6 +87,32 @@ pub fn remove(home: &Home) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether there are segments and no index that can be read.
+pub fn is_lost(home: &Home) -> Result<bool, ArchiveError> {
+    match ArchiveIndex::existing(home) {
+        Ok(None) => Ok(!segments(home)?.is_empty()),
+        Err(error) if is_damage(&error) => Ok(true),
+        found => found.map(|_| false),
+    }
+}
+
+/// Makes the index anew from the segments.
+pub fn make_anew(home: &Home) -> Result<(), ArchiveError> {
+    let _lock = lock(home)?;
+    remove(home)?;
+    ArchiveIndex::open_writable(home).map(drop)
+}
+
+/// Whether the index itself is damaged.
+pub fn is_damage(error: &ArchiveError) -> bool {
+    let ArchiveError::Index(error) = error else { return false };
+    matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
 /// The hash by which a line is found.
 pub fn line_hash(line: &str) -> u64 {
     fnv1a(line.as_bytes())
@@ -101,8 +128,21 @@ pub fn referred(line: &str) -> Option<u64> {
 }
 
 impl ArchiveIndex {
-    /// For reading; `None` if there is none.
+    /// For reading; `None` if the archive is empty. An index that is lost or damaged is made anew, which takes a while.
     pub fn open(home: &Home) -> Result<Option<ArchiveIndex>, ArchiveError> {
+        if !is_lost(home)? {
+            return ArchiveIndex::existing(home);
+        }
+        // Another process may make it meanwhile.
+        let made = lock(home).map_err(ArchiveError::from).and_then(|_lock| ArchiveIndex::open_writable(home));
+        match made {
+            // Nothing can be written here.
+            Err(ArchiveError::Io(error)) if is_refused(&error) => Ok(None),
+            made => made.map(Some),
+        }
+    }
+
+    fn existing(home: &Home) -> Result<Option<ArchiveIndex>, ArchiveError> {
         let path = index_file(home);
         if !path.is_file() {
             return Ok(None);
@@ -119,13 +159,18 @@ impl ArchiveIndex {
     /// For writing, up to date with the segments. The caller holds the lock of the archive.
     pub fn open_writable(home: &Home) -> Result<ArchiveIndex, ArchiveError> {
         create_dir(&home.archive_dir())?;
-        let index = ArchiveIndex::create(home).or_else(|_| {
-            // A damaged index is made anew.
+        let open = || {
+            let index = ArchiveIndex::create(home)?;
+            index.catch_up(home)?;
+            Ok(index)
+        };
+        open().or_else(|error| {
+            if !is_damage(&error) {
+                return Err(error);
+            }
             remove(home)?;
-            ArchiveIndex::create(home)
-        })?;
-        index.catch_up(home)?;
-        Ok(index)
+            open()
+        })
     }
 
     fn create(home: &Home) -> Result<ArchiveIndex, ArchiveError> {
@@ -134,7 +179,7 @@ impl ArchiveIndex {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         connection
-            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000;")?;
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000;")?;
         connection.execute_batch(&format!("BEGIN; {SCHEMA} COMMIT;"))?;
         Ok(ArchiveIndex { connection })
     }
@@ -284,9 +329,7 @@ impl ArchiveIndex {
 
     pub fn block_place(&self, id: i64) -> Result<Option<BlockPlace>, ArchiveError> {
         let sql = "SELECT segment, start, bytes FROM block WHERE id = ?1";
-        let place =
-            |row: &rusqlite::Row| Ok(BlockPlace { segment: row.get(0)?, offset: row.get(1)?, bytes: row.get(2)? });
-        Ok(self.connection.prepare_cached(sql)?.query_row([id], place).optional()?)
+        Ok(self.connection.prepare_cached(sql)?.query_row([id], block_place).optional()?)
     }
 
     /// The blocks of a conversation, in the order in which they were written, with their sources.
@@ -294,16 +337,17 @@ impl ArchiveIndex {
         let sql = "SELECT segment, start, bytes, source, is_main FROM block WHERE conversation =
             (SELECT id FROM conversation WHERE agent = ?1 AND session = ?2) ORDER BY block.id";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![agent.name(), session], |row| {
-            Ok((BlockPlace { segment: row.get(0)?, offset: row.get(1)?, bytes: row.get(2)? }, row.get(3)?, row.get(4)?))
-        })?;
+        let rows = statement
+            .query_map(params![agent.name(), session], |row| Ok((block_place(row)?, row.get(3)?, row.get(4)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The last block of a source.
     pub fn last_block(&self, agent: Agent, session: &str, source: &str) -> Result<Option<BlockPlace>, ArchiveError> {
-        let blocks = self.blocks_of(agent, session)?;
-        Ok(blocks.into_iter().rfind(|(_, of, _)| of == source).map(|(place, ..)| place))
+        let sql = "SELECT segment, start, bytes FROM block WHERE source = ?3 AND conversation =
+            (SELECT id FROM conversation WHERE agent = ?1 AND session = ?2) ORDER BY block.id DESC LIMIT 1";
+        let named = params![agent.name(), session, source];
+        Ok(self.connection.prepare_cached(sql)?.query_row(named, block_place).optional()?)
     }
 
     /// What the archive has, newest first; of one session if it is named.
@@ -343,6 +387,10 @@ impl ArchiveIndex {
         };
         Ok(self.connection.prepare_cached(sql)?.query_row([id], place).optional()?)
     }
+}
+
+fn block_place(row: &rusqlite::Row) -> rusqlite::Result<BlockPlace> {
+    Ok(BlockPlace { segment: row.get(0)?, offset: row.get(1)?, bytes: row.get(2)? })
 }
 
 fn paths(json: &str) -> Vec<PathBuf> {

@@ -16,7 +16,6 @@ pub mod write;
 use std::io;
 use std::path::PathBuf;
 
-use cerberus_agents::conversation::{Part, parts};
 use cerberus_os::home::Home;
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
@@ -103,15 +102,4 @@ pub fn lines(
         }
     }
     Ok(())
-}
-
-/// A conversation to read: prompts, messages, calls and what they answered, in order, without its subagents.
-pub fn read(home: &Home, conversation: &Conversation) -> Result<Vec<Part>, ArchiveError> {
-    let mut found = Vec::new();
-    lines(home, conversation, 0, &mut |line| {
-        if let Ok(value) = serde_json::from_slice(line.as_bytes()) {
-            found.extend(parts(&value));
-        }
-    })?;
-    Ok(found)
 }

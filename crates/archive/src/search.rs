@@ -13,7 +13,7 @@ use cerberus_text::terms;
 use rusqlite::params;
 
 use crate::ArchiveError;
-use crate::index::{ArchiveIndex, KINDS, LineReader, PassagePlace, passages};
+use crate::index::{self, ArchiveIndex, KINDS, LineReader, PassagePlace, is_damage, passages};
 
 /// A term that more passages have says little; only the newest of those count.
 const HITS_MAX: usize = 30_000;
@@ -52,8 +52,18 @@ pub struct FoundPassage {
     pub score: f64,
 }
 
-/// The passages that match best, best first.
+/// The passages that match best, best first. If the index turns out to be damaged, it is made anew.
 pub fn search(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, ArchiveError> {
+    found(home, query).or_else(|error| {
+        if !is_damage(&error) {
+            return Err(error);
+        }
+        index::make_anew(home)?;
+        found(home, query)
+    })
+}
+
+fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, ArchiveError> {
     let Some(index) = ArchiveIndex::open(home)? else { return Ok(Vec::new()) };
     let asked = Query::parse(query.text);
     if asked.terms.is_empty() {

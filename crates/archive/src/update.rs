@@ -28,9 +28,6 @@ const BUSY: Duration = Duration::from_millis(500);
 /// How much of a transcript is read to learn whose it is.
 const BEGINNING_BYTES: u64 = 512 * 1024;
 
-/// What is added until it is made durable.
-const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
-
 /// Adds to the archive while its time lasts.
 pub struct ArchiveUpdate<'a> {
     pub home: &'a Home,
@@ -38,7 +35,6 @@ pub struct ArchiveUpdate<'a> {
     pub surroundings: &'a Surroundings<'a>,
     pub store: &'a Store,
     archive: Archive<'a>,
-    uncommitted: u64,
     /// How much text was added.
     pub added: u64,
 }
@@ -52,7 +48,7 @@ impl<'a> ArchiveUpdate<'a> {
         keep: KeepFiles,
     ) -> Result<ArchiveUpdate<'a>, ArchiveError> {
         let archive = Archive::open(home, keep)?;
-        Ok(ArchiveUpdate { home, clock, surroundings, store, archive, uncommitted: 0, added: 0 })
+        Ok(ArchiveUpdate { home, clock, surroundings, store, archive, added: 0 })
     }
 
     /// Adds what is new in these sessions, until it is too late. A transcript that cannot be read is skipped.
@@ -144,31 +140,18 @@ impl<'a> ArchiveUpdate<'a> {
     ) -> Result<(), ArchiveError> {
         let recorded = self.recorded(agent, session)?;
         let source = source(agent, session, path, is_main, &recorded);
-        let added = self.archive.add(&source)?;
-        self.count(added)
+        self.added += self.archive.add(&source)?;
+        Ok(())
     }
 
     fn whole(&mut self, agent: Agent, session: &SessionRow, path: &Path, json: &[u8]) -> Result<(), ArchiveError> {
         let recorded = self.recorded(agent, session)?;
-        let added = self.archive.add_whole(&source(agent, session, path, true, &recorded), json)?;
-        self.count(added)
+        self.added += self.archive.add_whole(&source(agent, session, path, true, &recorded), json)?;
+        Ok(())
     }
 
     fn recorded(&self, agent: Agent, session: &SessionRow) -> Result<Vec<Timestamp>, ArchiveError> {
-        let events = self.store.event_keys(agent, &session.agent_session_id)?;
-        let mut times: Vec<Timestamp> = events.into_values().collect();
-        times.sort_unstable();
-        Ok(times)
-    }
-
-    fn count(&mut self, added: u64) -> Result<(), ArchiveError> {
-        self.added += added;
-        self.uncommitted += added;
-        if self.uncommitted >= COMMIT_BYTES {
-            self.uncommitted = 0;
-            self.archive.commit()?;
-        }
-        Ok(())
+        Ok(self.store.event_times(agent, &session.agent_session_id)?)
     }
 
     pub fn finish(mut self) -> Result<u64, ArchiveError> {

@@ -3,7 +3,6 @@
 //!
 //! Only what the journal has a record of is stored: what was said while the user had paused stays out.
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -39,6 +38,12 @@ const SLACK_MILLIS: i64 = 5_000;
 /// How much text may wait for a record that is as late.
 const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// What a line costs that waits, besides its text.
+const WAITING_LINE_BYTES: usize = 64;
+
+/// What is added until it is made durable.
+const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
+
 /// A transcript, and the session that it is of.
 pub struct Source<'a> {
     pub agent: Agent,
@@ -59,6 +64,8 @@ pub struct Archive<'h> {
     number: u32,
     file: File,
     offset: u64,
+    /// How much text was added since the last commit.
+    uncommitted: u64,
     _lock: File,
 }
 
@@ -69,7 +76,7 @@ impl<'h> Archive<'h> {
         let index = ArchiveIndex::open_writable(home)?;
         let (number, file, offset) = last_segment(home)?;
         index.begin()?;
-        Ok(Archive { home, index, keep, number, file, offset, _lock: lock })
+        Ok(Archive { home, index, keep, number, file, offset, uncommitted: 0, _lock: lock })
     }
 
     /// Adds what is new in a transcript. Returns how many bytes of text that is.
@@ -129,7 +136,7 @@ impl<'h> Archive<'h> {
         let cleaner = LineCleaner::new(self.home, source.agent, source.session, source.location.clone());
         // What is read again was stored or forgotten; only what is newer is new.
         let after = known.as_ref().filter(|_| from == 0).and_then(|head| head.last_at);
-        let stored = if after.is_some() { self.stored(source)? } else { HashSet::new() };
+        let stored = if after.is_some() { self.stored(source)? } else { Vec::new() };
         let open = known.filter(|_| from > 0).map(|head| head.open).unwrap_or_default();
         cleaner.reducer(self.keep, |mut reducer| {
             reducer.open = open;
@@ -149,8 +156,8 @@ impl<'h> Archive<'h> {
                 let at = time_of(&value);
                 let is_prompt = parts(&value).first().is_some_and(|part| part.kind == PartKind::Prompt);
                 let text = cleaner.line(&mut reducer, &mut value);
-                let is_known =
-                    after.is_some() && (stored.contains(&line_hash(&text)) || at.is_none_or(|at| Some(at) < after));
+                let is_known = after.is_some()
+                    && (stored.binary_search(&line_hash(&text)).is_ok() || at.is_none_or(|at| Some(at) < after));
                 adding.recorded.push(at, is_prompt, (!is_known).then_some(text), to);
                 for (at, text, to) in adding.recorded.take() {
                     adding.line(self, at, text, to)?;
@@ -167,13 +174,14 @@ impl<'h> Archive<'h> {
         })
     }
 
-    /// The hashes of the lines that are stored of a session.
-    fn stored(&self, source: &Source) -> Result<HashSet<u64>, ArchiveError> {
-        let mut found = HashSet::new();
+    /// The hashes of the lines that are stored of a session, sorted.
+    fn stored(&self, source: &Source) -> Result<Vec<u64>, ArchiveError> {
+        let mut found = Vec::new();
         for (place, ..) in self.index.blocks_of(source.agent, source.session)? {
             let Some(block) = segment::block(self.home, place)? else { continue };
             found.extend(block.lines.iter().map(|line| referred(line).unwrap_or_else(|| line_hash(line))));
         }
+        found.sort_unstable();
         Ok(found)
     }
 
@@ -203,7 +211,9 @@ impl<'h> Archive<'h> {
         fault::point("archive-written")?;
         let place = BlockPlace { segment: self.number, offset: self.offset, bytes: packed.len() as u64 };
         self.offset += place.bytes;
-        self.index.add(place, block)
+        self.index.add(place, block)?;
+        self.uncommitted += block.head.text_bytes;
+        if self.uncommitted >= COMMIT_BYTES { self.commit() } else { Ok(()) }
     }
 
     /// Makes everything durable that was added.
@@ -212,6 +222,7 @@ impl<'h> Archive<'h> {
         fault::point("archive-synced")?;
         self.index.commit()?;
         fault::point("archive-done")?;
+        self.uncommitted = 0;
         self.index.begin()
     }
 }
@@ -319,7 +330,7 @@ impl<'a> Recorded<'a> {
             let near = |time: &Timestamp| (time.millis() - at.millis()).abs() <= SLACK_MILLIS;
             self.is_turn = self.times.iter().any(near);
         }
-        self.bytes += text.as_ref().map_or(0, String::len);
+        self.bytes += WAITING_LINE_BYTES + text.as_ref().map_or(0, String::len);
         self.waiting.push((at, text, to));
         if self.bytes > WAITING_BYTES_MAX {
             self.settle(i64::MAX);
@@ -423,4 +434,19 @@ pub fn stored_bytes(home: &Home) -> (u64, u64) {
     let segments = segments(home).unwrap_or_default().iter().map(|(_, path)| length(path)).sum();
     let index = crate::index::index_file(home);
     (segments, length(&index) + length(&index.with_extension("db-wal")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_record_is_bounded_also_where_no_text_is_stored() {
+        let mut recorded = Recorded::new(&[]);
+        for to in 0..(2 * WAITING_BYTES_MAX / WAITING_LINE_BYTES) as u64 {
+            recorded.push(None, false, None, to);
+            recorded.take();
+        }
+        assert!(recorded.waiting.len() <= WAITING_BYTES_MAX / WAITING_LINE_BYTES, "{}", recorded.waiting.len());
+    }
 }

@@ -1,6 +1,6 @@
 //! A program without sync: nothing leaves, and there is nothing to say about it.
 
-use cerberus_store::view::Store;
+use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -24,4 +24,8 @@ pub fn destinations(_: &Context) -> Vec<String> {
 
 pub fn checks(_: &Context, _: &Store) -> Vec<(bool, String, &'static str)> {
     Vec::new()
+}
+
+pub fn fetch(_: &Context, _: &Store, _: &SessionRow) -> Result<Option<Vec<String>>> {
+    Ok(None)
 }

@@ -2,6 +2,7 @@
 //! program puts them together. The store calls them and knows none of them.
 
 use std::error::Error;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -45,7 +46,12 @@ pub trait Capability {
     /// Called when a session has ended. Does not wait for what it starts.
     fn after_end(&self, _home: &Home, _clock: &Clock) {}
 
-    /// Removes its own copies of what is forgotten.
+    /// Called before something is forgotten: until the file is closed, nobody copies it once more.
+    fn hold(&self, _home: &Home) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    /// Removes its own copies of what is forgotten, while it is held.
     fn forget(&self, _home: &Home, _request: &ForgetRequest) -> io::Result<()> {
         Ok(())
     }

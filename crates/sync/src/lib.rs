@@ -11,6 +11,7 @@ pub mod batch;
 pub mod chain;
 mod compare;
 mod consent;
+pub mod conversations;
 pub mod crypto;
 pub mod detached;
 pub mod document;

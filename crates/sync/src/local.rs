@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::ProjectKey;
 use super::chain;
+use super::conversations::SentConversation;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::transport::{Place, Stream};
@@ -70,6 +71,8 @@ pub struct Shared {
     /// What this machine and its user were called when the project was shared. Kept, because whoever exchanges later must
     /// leave out the same names.
     pub names: Vec<String>,
+    /// This device sends whole conversations too.
+    pub has_conversations: bool,
     /// The user stopped sharing it: its stream is to be emptied.
     pub is_ending: bool,
     /// While it ends: other devices keep what they have read.
@@ -320,4 +323,6 @@ pub struct SpaceState {
     pub names: BTreeMap<String, String>,
     /// Whether the hub keeps sealed bytes after they were removed.
     pub hub_keeps: bool,
+    /// By their places.
+    pub conversations: BTreeMap<String, SentConversation>,
 }

@@ -31,6 +31,9 @@ const REFERRED: &str = "--- Content from referenced files ---";
 /// What stands for what is private.
 const PRIVATE: &str = "[private]";
 
+/// How many calls may wait for their answers. Answers to calls that are not known are cut.
+const OPEN_MAX: usize = 256;
+
 /// Fields of the line that repeat an answer for the client's screen.
 const REPEATED: [&str; 2] = ["toolUseResult", "toolCallResult"];
 
@@ -128,13 +131,20 @@ impl<'p> Reducer<'p> {
                     self.cut_answers(object, answers, Some(&call), of_line);
                     self.around = Some(call);
                 }
-                false => drop(self.open.insert(id, call)),
+                false => self.wait_for(id, call),
             }
         } else if let Some(form) = forms::answer(object) {
             let (id, answers) = (form.id.to_string(), form.answers);
             let call = self.open.remove(&id).or_else(|| self.around.clone());
             self.cut_answers(object, answers, call.as_ref(), of_line);
         }
+    }
+
+    fn wait_for(&mut self, id: String, call: Call) {
+        if self.open.len() >= OPEN_MAX {
+            self.open.clear();
+        }
+        self.open.insert(id, call);
     }
 
     /// An answer to a call that is not known may be anything.

@@ -1,7 +1,9 @@
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use cerberus_agents::conversation::{Part, parts};
 use cerberus_archive::update::ArchiveUpdate;
-use cerberus_archive::{self as archive, ArchiveError, write};
+use cerberus_archive::{self as archive, ArchiveError, Conversation, write};
 use cerberus_os::failures;
 use cerberus_record::id::Agent;
 use cerberus_store::config::KeepInArchive;
@@ -9,6 +11,7 @@ use cerberus_store::summary::detached;
 use cerberus_store::view::{SessionRow, Store};
 use serde_json::json;
 
+use super::sync;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -114,10 +117,61 @@ pub fn imported(context: &Context, store: &Store, files: &[(Agent, std::path::Pa
     Ok(())
 }
 
-/// The conversation of a session in the archive.
-pub fn conversation(context: &Context, session: &SessionRow) -> Result<Option<archive::Conversation>> {
-    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(None) };
-    Ok(archive::find(&context.home, agent, &session.agent_session_id)?)
+/// Says that what is asked takes a while: the index of the archive is gone.
+pub fn tell_if_lost(context: &Context) -> Result<()> {
+    if archive::index::is_lost(&context.home)? {
+        render::talk("cerberus: the index of the archive is lost or damaged; it is made anew");
+    }
+    Ok(())
+}
+
+/// A conversation to read or to put back.
+pub enum HeldConversation {
+    /// In the archive.
+    Here(Conversation),
+    /// The lines that another device of the user has sent.
+    Fetched(Vec<String>),
+}
+
+impl HeldConversation {
+    pub fn find(context: &Context, store: &Store, session: &SessionRow) -> Result<Option<HeldConversation>> {
+        let Some(agent) = Agent::from_name(&session.agent) else { return Ok(None) };
+        tell_if_lost(context)?;
+        match archive::find(&context.home, agent, &session.agent_session_id)? {
+            Some(here) => Ok(Some(HeldConversation::Here(here))),
+            None => Ok(sync::fetch(context, store, session)?.map(HeldConversation::Fetched)),
+        }
+    }
+
+    /// Its lines, without those of subagents.
+    pub fn lines(&self, context: &Context, take: &mut dyn FnMut(&str)) -> std::result::Result<(), ArchiveError> {
+        match self {
+            HeldConversation::Here(here) => archive::lines(&context.home, here, 0, take),
+            HeldConversation::Fetched(lines) => {
+                lines.iter().for_each(|line| take(line));
+                Ok(())
+            }
+        }
+    }
+
+    /// The transcripts that it was read from on this device.
+    pub fn sources(&self) -> &[PathBuf] {
+        match self {
+            HeldConversation::Here(here) => &here.sources,
+            HeldConversation::Fetched(_) => &[],
+        }
+    }
+
+    /// Its parts, in order.
+    pub fn parts(&self, context: &Context) -> Result<Vec<Part>> {
+        let mut found = Vec::new();
+        self.lines(context, &mut |line| {
+            if let Ok(value) = serde_json::from_slice(line.as_bytes()) {
+                found.extend(parts(&value));
+            }
+        })?;
+        Ok(found)
+    }
 }
 
 /// What the archive holds.

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use cerberus_agents::install;
 use cerberus_agents::install::transcripts::TranscriptFiles;
-use cerberus_agents::install::{self, Surroundings};
 use cerberus_agents::settings::shell_word;
 use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
@@ -18,6 +18,7 @@ use cerberus_store::view::fold;
 use serde_json::{Map, Value, json};
 
 use super::archive;
+use super::deleting::deleting;
 use super::log::ListedJson;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -59,12 +60,6 @@ fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
     let mut known = install::ALL.to_vec();
     known.sort_by_key(|profile| profile.agent.name());
     known.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
-}
-
-/// That an agent deletes its transcripts, if it does.
-pub(super) fn deleting(surroundings: &Surroundings, transcripts: Option<&TranscriptFiles>) -> Option<String> {
-    let days = (transcripts?.days_kept)(surroundings)?;
-    Some(format!("deletes transcripts after {}", render::count(days as usize, "day")))
 }
 
 fn names() -> String {
@@ -204,7 +199,7 @@ impl ImportArgs {
         }
         let surroundings = context.agent_surroundings();
         for (agent, transcripts) in known().filter(|(agent, _)| tallies.iter().any(|(read, _)| read == agent)) {
-            if let Some(deleting) = deleting(&surroundings, Some(transcripts)) {
+            if let Some(deleting) = deleting(context, &surroundings, agent, transcripts) {
                 render::talk(&format!("cerberus: {agent} {deleting}; what is imported stays"));
             }
         }

@@ -24,6 +24,7 @@ mod archive;
 pub mod brief;
 pub mod check;
 mod completions;
+mod deleting;
 mod doctor;
 mod forget;
 #[cfg(feature = "loop")]

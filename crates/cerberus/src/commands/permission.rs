@@ -115,11 +115,11 @@ impl Command {
             #[cfg(feature = "sync")]
             Command::Share(ShareArgs { review: true, .. }) => only("decide what a team is told", TEAM),
             #[cfg(feature = "sync")]
-            Command::Share(ShareArgs { dry_run, review: false, team: _ }) => {
+            Command::Share(ShareArgs { dry_run, review: false, team: _, conversations: _ }) => {
                 unless(*dry_run, only("share a project", LEAVES))
             }
             #[cfg(feature = "sync")]
-            Command::Unshare(UnshareArgs { team: _, erase: _, yes: _ }) => {
+            Command::Unshare(UnshareArgs { team: _, conversations: _, erase: _, yes: _ }) => {
                 only("stop sharing a project", "other devices lose what was sent")
             }
             #[cfg(feature = "sync")]

@@ -4,14 +4,14 @@ use std::process::Command;
 use anyhow::Context as _;
 use cerberus_agents::conversation::reduce::NOT_KEPT;
 use cerberus_agents::settings::shell_word;
-use cerberus_archive::Conversation;
 use cerberus_record::id::Agent;
 use cerberus_store::import::files;
 use cerberus_store::import::place::{TranscriptPlace, mend, places, put_transcript, transcript_place};
 use cerberus_store::sessions::caller::HANDOFF_VARIABLE;
-use cerberus_store::view::SessionRow;
+use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
+use super::archive::HeldConversation;
 #[cfg(feature = "loop")]
 use super::resume_in::OtherAgentArgs;
 use crate::context::Context;
@@ -68,7 +68,7 @@ impl ResumeArgs {
         let other = None;
         let start = match other {
             Some(start) => start,
-            None => in_its_own(context, &session, self.is_run(context))?,
+            None => in_its_own(context, &store, &session, self.is_run(context))?,
         };
         drop(store);
         let words: Vec<String> = start.words.iter().map(|word| shell_word(word).to_string()).collect();
@@ -111,7 +111,7 @@ impl AgentStart {
     }
 }
 
-fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<AgentStart> {
+fn in_its_own(context: &Context, store: &Store, session: &SessionRow, is_run: bool) -> Result<AgentStart> {
     let words = cerberus_agents::resume_command(&session.agent, &session.agent_session_id);
     let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
     let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
@@ -132,7 +132,7 @@ fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<A
             lies.display()
         )),
         Some(TranscriptPlace::Gone { looked_for }) => {
-            match restored(context, session, looked_for.as_deref(), is_run)? {
+            match restored(context, store, session, looked_for.as_deref(), is_run)? {
                 Some(done) => render::talk(&done),
                 None => render::talk(&format!(
                     "cerberus: the transcript of session {id} is not on this machine, so {program} may not find it; \
@@ -146,17 +146,30 @@ fn in_its_own(context: &Context, session: &SessionRow, is_run: bool) -> Result<A
 }
 
 /// Puts a transcript that is gone back from the archive, and says so; `None` if the archive does not have it.
-fn restored(context: &Context, session: &SessionRow, place: Option<&Path>, is_run: bool) -> Result<Option<String>> {
+fn restored(
+    context: &Context,
+    store: &Store,
+    session: &SessionRow,
+    place: Option<&Path>,
+    is_run: bool,
+) -> Result<Option<String>> {
     let (Some(agent), Some(place)) = (Agent::from_name(&session.agent), place) else { return Ok(None) };
-    let Some(kept) = cerberus_archive::find(&context.home, agent, &session.agent_session_id)? else { return Ok(None) };
+    if !is_run && session.device.is_some() {
+        let away =
+            "cerberus: its transcript is on another device; without --print it is fetched, if that device sends it";
+        return Ok(Some(away.to_string()));
+    }
+    let Some(kept) = HeldConversation::find(context, store, session)? else { return Ok(None) };
+    let from = match kept {
+        HeldConversation::Here(_) => "from the archive",
+        HeldConversation::Fetched(_) => "from another device",
+    };
     if !is_run {
-        return Ok(Some(
-            "cerberus: its transcript is deleted; without --print it is put back from the archive".to_string(),
-        ));
+        return Ok(Some(format!("cerberus: its transcript is not here; without --print it is put back {from}")));
     }
     let surroundings = context.agent_surroundings();
     let mut missing = 0;
-    for place in places(&surroundings, agent, &kept.sources, place) {
+    for place in places(&surroundings, agent, kept.sources(), place) {
         missing = put_back(context, agent, &kept, place)
             .with_context(|| format!("cannot put the transcript back to {}", place.display()))
             .hint(format!("`cerberus show {} --full` prints it", session.id))?;
@@ -168,11 +181,11 @@ fn restored(context: &Context, session: &SessionRow, place: Option<&Path>, is_ru
         0 => String::new(),
         missing => format!("; what tools read and wrote is missing in {}", render::count(missing, "place")),
     };
-    Ok(Some(format!("cerberus: put its transcript back from the archive{missing}")))
+    Ok(Some(format!("cerberus: put its transcript back {from}{missing}")))
 }
 
 /// Writes the transcript; in how many places something is missing in it.
-fn put_back(context: &Context, agent: Agent, kept: &Conversation, place: &Path) -> std::io::Result<usize> {
+fn put_back(context: &Context, agent: Agent, kept: &HeldConversation, place: &Path) -> std::io::Result<usize> {
     let Some(mut mend) = mend(agent) else { return Ok(0) };
     let mut missing = 0;
     put_transcript(place, |file| {
@@ -182,7 +195,7 @@ fn put_back(context: &Context, agent: Agent, kept: &Conversation, place: &Path) 
             let mut value: Value = serde_json::from_str(line)?;
             if mend(&mut value) { writeln!(file, "{value}") } else { Ok(()) }
         };
-        let read = cerberus_archive::lines(&context.home, kept, 0, &mut |line| {
+        let read = kept.lines(context, &mut |line| {
             if written.is_ok() {
                 written = write(line);
             }

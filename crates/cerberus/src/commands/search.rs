@@ -6,6 +6,7 @@ use cerberus_store::browse::search::{self, SearchHit, SearchQuery};
 use serde::Serialize;
 use serde_json::json;
 
+use super::archive;
 use super::log::SessionFilter;
 use crate::context::Context;
 use crate::failure::Result;
@@ -120,6 +121,7 @@ impl SearchResult {
 impl SearchArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let text = self.query.join(" ");
+        archive::tell_if_lost(context)?;
         let hits = hits(context, &text, self.limit, self.kind.as_deref(), self.file.as_deref(), &self.only)?;
         if context.json {
             render::json(&json!(hits.into_iter().map(SearchResult::of).collect::<Vec<_>>()));

@@ -3,7 +3,7 @@ use cerberus_store::browse::told::ToldText;
 use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
-use super::archive;
+use super::archive::HeldConversation;
 use super::log::ListedJson;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
@@ -55,11 +55,16 @@ impl ShowArgs {
     }
 
     fn conversation(&self, context: &Context, store: &Store, session: &SessionRow) -> Result<()> {
-        let Some(kept) = archive::conversation(context, session)? else {
-            return Err(anyhow::anyhow!("the archive has nothing of session {}", session.id))
-                .hint("`cerberus archive` archives what transcripts there are; `cerberus show ID` shows the rest");
+        let Some(kept) = HeldConversation::find(context, store, session)? else {
+            let next = match session.device {
+                None => "`cerberus archive` archives what transcripts there are; `cerberus show ID` shows the rest",
+                Some(_) => {
+                    "it is on another device, which sends it after `cerberus share --conversations` and `cerberus sync`"
+                }
+            };
+            return Err(anyhow::anyhow!("the archive has nothing of session {}", session.id)).hint(next);
         };
-        let mut turns = turns(cerberus_archive::read(&context.home, &kept)?);
+        let mut turns = turns(kept.parts(context)?);
         if let Some(number) = self.turn {
             let all = turns.len();
             turns.retain(|turn| turn.number == number as usize);

@@ -47,6 +47,9 @@ fn one(session: &ReportSession, local: &LocalTime, prompts: PromptsShown) -> Mar
             }
             @let files: Vec<String> = session.edited.iter().map(|(path, edits)| format!("{path} ({edits})")).collect();
             (texts("Files", &files, FILES_MAX))
+            @if session.is_archived && prompts == PromptsShown::Shown {
+                p.soft { "To read the whole conversation: " code { "cerberus show " (session.id) " --full" } }
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The archive: what was said, run and printed outlives its transcript, and nothing that must not be kept is in it.
 
+mod lasting;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

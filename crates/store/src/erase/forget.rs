@@ -88,6 +88,8 @@ pub fn forget(
     capabilities: Capabilities,
 ) -> Result<ForgetMatches, FoldError> {
     let memories = all_memories(store)?;
+    let held = capabilities.iter().map(|capability| capability.hold(home)).collect::<io::Result<Vec<_>>>();
+    let _held = held.map_err(|source| failed(home, source))?;
     // While we hold this lock, nobody else rewrites records.
     let transaction = store.begin_fold()?;
     let plan = ErasePlan::of(home, request, &memories)?;

@@ -1,6 +1,6 @@
 //! What the view already knows about a session that is being imported.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
@@ -15,6 +15,23 @@ impl Store {
             WHERE agent = ?1 AND agent_session_id = ?2";
         let pair = |row: &Row| Ok((row.get(0)?, Timestamp::from_millis(row.get(1)?)));
         Ok(self.rows(sql, [agent.name(), agent_session_id], pair)?.into_iter().collect())
+    }
+
+    /// The agent of each session that is known, and the agent's own id for it.
+    pub fn known_sessions(&self) -> Result<HashSet<(String, String)>> {
+        let names =
+            self.rows("SELECT agent, agent_session_id FROM session", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(names.into_iter().collect())
+    }
+
+    /// When events of a session were recorded, in order.
+    pub fn event_times(&self, agent: Agent, agent_session_id: &str) -> Result<Vec<Timestamp>> {
+        let sql = "SELECT at FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2";
+        let mut times =
+            self.rows(sql, [agent.name(), agent_session_id], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
+        times.sort_unstable();
+        Ok(times)
     }
 
     /// Whether a hook reported the start of the session.

@@ -10,7 +10,7 @@ use cerberus_store::view::Store;
 
 use super::{HealthCheck, bad, good};
 use crate::commands::check::wire::is_enforcing;
-use crate::commands::import::deleting;
+use crate::commands::deleting::deleting;
 use crate::context::Context;
 use crate::render::time::LocalTime;
 
@@ -104,7 +104,10 @@ fn check(
     if is_enforcing(context) {
         problem = problem.or_else(|| subject.enforcement(&scopes, &mut said));
     }
-    said.extend(deleting(surroundings, profile.transcripts));
+    // `status` does not look at every transcript.
+    if let Some(kept) = profile.transcripts.filter(|_| store.is_some()) {
+        said.extend(deleting(context, surroundings, profile.agent, kept));
+    }
     said.push(last_heard(context, store, profile));
     match problem {
         None => good(name, said.join("; ")),

@@ -1,5 +1,6 @@
 //! `cerberus sync`: one memory on several machines.
 
+mod conversations;
 mod leave;
 mod pair;
 mod review;
@@ -19,6 +20,7 @@ use cerberus_sync::transport::{self, TimeLimit, Transport};
 use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
+pub use self::conversations::fetch;
 pub use self::review::require_team;
 pub use self::share::{ShareArgs, UnshareArgs};
 pub use self::status::{checks, destinations, json_of, lines};
@@ -152,6 +154,9 @@ fn exchange_within(
     let (home, clock) = (&context.home, &context.clock);
     let mut exchange = Exchange { home, clock, store: &mut store, only: None, records_max };
     let mut report = exchange.run(hub.as_mut(), space.number)?;
+    // What was exchanged counts, whatever becomes of the conversations.
+    let sent = conversations::send(context, hub.as_mut(), space.number, &store);
+    report.problems.extend(sent.unwrap_or_else(|error| vec![format!("conversations: {error}")]));
     for capability in capabilities::ALL {
         if let Err(error) = capability.forgotten_elsewhere(home, &store) {
             report.problems.push(format!("some of what another device has forgotten is still here: {error}"));

@@ -20,18 +20,26 @@ use crate::render::words;
 /// project memories, and decisions, blockers and next steps that you recorded for it (`cerberus record … --team`) or
 /// approved (--review); never prompts, agents' words, commands, output or memories that apply everywhere. --dry-run
 /// shows it first.
+///
+/// With --conversations this device also sends the whole conversations of this project, as its archive has them: what was
+/// said, run and printed, with the absolute paths in it. Your other devices fetch one when `cerberus resume` or
+/// `cerberus show --full` needs it there.
 #[derive(clap::Args)]
 pub struct ShareArgs {
     /// With this team instead of your own devices
     #[arg(long, value_name = "NAME")]
     pub(in crate::commands) team: Option<String>,
 
+    /// Also the whole conversations; `cerberus unshare --conversations` takes that back
+    #[arg(long, conflicts_with = "team")]
+    pub(in crate::commands) conversations: bool,
+
     /// Only show what would be sent
     #[arg(long)]
     pub(in crate::commands) dry_run: bool,
 
     /// Decide which open items the team is told; the project is shared with it already
-    #[arg(long, conflicts_with_all = ["dry_run", "team"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "team", "conversations"])]
     pub(in crate::commands) review: bool,
 }
 
@@ -44,6 +52,10 @@ pub struct UnshareArgs {
     /// With this team instead of your own devices
     #[arg(long, value_name = "NAME")]
     pub(in crate::commands) team: Option<String>,
+
+    /// Only the whole conversations: they leave the hub, everything else stays shared
+    #[arg(long, conflicts_with_all = ["team", "erase"])]
+    pub(in crate::commands) conversations: bool,
 
     /// Other devices remove what they have from this one
     #[arg(long)]
@@ -82,6 +94,7 @@ impl ShareArgs {
         };
         let mut shared = shared.map_err(failed)?;
         shared.names = local_names();
+        shared.has_conversations |= self.conversations;
         space
             .projects
             .iter_mut()
@@ -89,7 +102,7 @@ impl ShareArgs {
             .for_each(|known| *known = shared.clone());
         if self.dry_run {
             let preview = preview::preview(&context.home, &store, space, &shared).map_err(failed)?;
-            return tell_preview(context, space, &located.name, &preview);
+            return tell_preview(context, space, &located.name, shared.has_conversations, &preview);
         }
         let space = space.clone();
         files.save_spaces(&all).map_err(failed)?;
@@ -119,7 +132,13 @@ const SHOWN_MAX: usize = 20;
 const KIND_COLUMNS: usize = 31;
 
 /// What somebody agrees to who shares the project.
-fn tell_preview(context: &Context, space: &Space, project: &str, preview: &preview::Preview) -> Result<()> {
+fn tell_preview(
+    context: &Context,
+    space: &Space,
+    project: &str,
+    has_conversations: bool,
+    preview: &preview::Preview,
+) -> Result<()> {
     if context.json {
         render::json(
             &json!({ "team": space.team, "records": preview.records, "kinds": preview.kinds, "lines": preview.lines }),
@@ -137,7 +156,11 @@ fn tell_preview(context: &Context, space: &Space, project: &str, preview: &previ
         |text: &str| lines.extend(wrapped(text, screen.room()).into_iter().map(|text| Line::new().plain(text)));
     add(&words::counts(preview.kinds.iter().map(|(kind, count)| (*kind, *count))));
     add("");
-    add(if space.team.is_some() { NEVER_TO_TEAMS } else { NEVER });
+    add(match (space.team.is_some(), has_conversations) {
+        (true, _) => NEVER_TO_TEAMS,
+        (false, true) => CONVERSATIONS,
+        (false, false) => NEVER,
+    });
     add("They are sealed here: the hub sees neither words nor names. Nothing was sent yet.");
     if !preview.items.is_empty() {
         lines.extend([Line::new(), Line::of(Style::Heading, "the newest")]);
@@ -148,7 +171,11 @@ fn tell_preview(context: &Context, space: &Space, project: &str, preview: &previ
             Line::new().faint(format!("  {}", local.when(item.at))).pad(19).faint(kind.trim_start_matches("1 "));
         lines.push(start.pad(KIND_COLUMNS + 10).plain(format!("  {}", item.words)).cut(screen.room()));
     }
-    let option = space.team.as_ref().map_or_else(String::new, |team| format!(" --team '{team}'"));
+    let option = match &space.team {
+        Some(team) => format!(" --team '{team}'"),
+        None if has_conversations => " --conversations".to_string(),
+        None => String::new(),
+    };
     lines.extend([Line::new(), Line::new().plain(format!("To share it: cerberus share{option}"))]);
     if preview.items.len() > SHOWN_MAX {
         lines.push(Line::new().faint("To see every record first: cerberus share --dry-run --json"));
@@ -158,6 +185,9 @@ fn tell_preview(context: &Context, space: &Space, project: &str, preview: &previ
 }
 
 const NEVER: &str = "Processes, absolute paths and what sessions were told stay on this device.";
+const CONVERSATIONS: &str = "With them go the whole conversations of this project, as the archive of this device has them: what was \
+    said, run and printed, with absolute paths. Another device reads one when you ask for it there. Processes and what \
+    sessions were told stay on this device.";
 const NEVER_TO_TEAMS: &str =
     "Prompts, the agents' words, commands, output and memories that apply everywhere stay on this device.";
 
@@ -171,6 +201,12 @@ impl UnshareArgs {
         let project = context.located().project;
         let shared = space.projects.iter_mut().find(|shared| shared.project == project.as_str() && !shared.is_space());
         let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;
+        shared.has_conversations = false;
+        if self.conversations {
+            let space = space.clone();
+            files.save_spaces(&all).map_err(failed)?;
+            return without_conversations(context, &space);
+        }
         (shared.is_ending, shared.ended, shared.is_kept) = (true, None, !self.erase);
         let number = shared.number;
         let space = space.clone();
@@ -198,6 +234,21 @@ impl UnshareArgs {
         }
         Ok(())
     }
+}
+
+/// Removes the conversations from the hub that this device sent.
+fn without_conversations(context: &Context, space: &Space) -> Result<()> {
+    let error = exchange(context, space, None).err().map(|error| error.to_string());
+    if context.json {
+        render::json(&json!({ "team": space.team, "error": error }));
+        return Ok(());
+    }
+    render::line("whole conversations are not sent any more");
+    match error {
+        None => render::line("those that this device sent are gone from the hub"),
+        Some(error) => render::talk(&format!("cerberus: {error}; the next `cerberus sync` removes what was sent")),
+    }
+    Ok(())
 }
 
 /// Who may have read what this device sent, and how much that is: `laptop, tablet (214 records)`; empty if nobody.

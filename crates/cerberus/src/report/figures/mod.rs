@@ -46,6 +46,8 @@ pub struct ReportSession {
     pub edited: Vec<(String, usize)>,
     pub asked: Vec<String>,
     pub left: Vec<String>,
+    /// The archive has its conversation.
+    pub is_archived: bool,
 }
 
 impl ReportSession {
@@ -75,5 +77,6 @@ pub(crate) fn session(day: i64) -> ReportSession {
         edited: Vec::new(),
         asked: Vec::new(),
         left: Vec::new(),
+        is_archived: false,
     }
 }

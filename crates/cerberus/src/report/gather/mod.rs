@@ -9,7 +9,7 @@ mod loops;
 mod loops;
 pub mod visible;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use cerberus_agents::install::Surroundings;
@@ -102,6 +102,7 @@ pub fn report(sources: &ReportSources, mut progress: impl FnMut(usize, usize)) -
     let (looped, loops) = loops(sources, &projects, weeks)?;
     let mut compacted = store.compactions(&rows, clock.now)?;
     let crashed = store.ever_crashed(&rows, clock.now)?;
+    let archived = archived(home);
     let mut sessions = Vec::with_capacity(rows.len());
     for session in used {
         let row = &session.row;
@@ -116,6 +117,7 @@ pub fn report(sources: &ReportSources, mut progress: impl FnMut(usize, usize)) -
             context,
             compactions: compactions(&compacted.remove(&row.row).unwrap_or_default()),
             cost_usd,
+            is_archived: archived.contains(&(row.agent.clone(), row.agent_session_id.clone())),
             ..counted(home, page)
         });
     }
@@ -159,7 +161,14 @@ fn counted(home: &Home, page: Page) -> ReportSession {
         context: ContextUse::default(),
         compactions: 0,
         cost_usd: None,
+        is_archived: false,
     }
+}
+
+/// The sessions whose conversations are in the archive, each by its agent and the agent's name for it.
+fn archived(home: &Home) -> HashSet<(String, String)> {
+    let all = cerberus_archive::conversations(home).unwrap_or_default();
+    all.into_iter().map(|kept| (kept.agent.to_string(), kept.session)).collect()
 }
 
 /// The name of every project.

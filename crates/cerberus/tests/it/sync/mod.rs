@@ -4,6 +4,7 @@ mod attack;
 mod chain;
 mod consent;
 mod containers;
+mod conversations;
 mod faults;
 mod forget;
 mod hubs;
