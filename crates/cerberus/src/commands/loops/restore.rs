@@ -28,7 +28,7 @@ impl LoopRestoreArgs {
             return Err(anyhow::anyhow!("a loop is running on these files"))
                 .hint("stop it first with `cerberus loop stop`");
         }
-        let entries = ledger.read(context.clock.now)?;
+        let entries = ledger.read(context.clock.until())?;
         let last = history::latest_run(&entries).map(|run_state| run_state.run);
         let nothing = || anyhow::anyhow!("no loop has run in this project");
         let run = self
