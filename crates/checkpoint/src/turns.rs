@@ -4,10 +4,10 @@
 //! What a turn changed is the difference between its state and the one before. Putting one back keeps today's state first,
 //! so that an undo can be undone. One process at a time works on a worktree's turns.
 
-use std::fs::File;
-use std::path::{Component, Path, PathBuf};
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::git::command::command;
+use std::fs::File;
+use std::path::{Component, Path, PathBuf};
 
 use super::files::SavedFiles;
 use super::restore::RestoredPaths;

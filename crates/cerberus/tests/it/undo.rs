@@ -435,9 +435,31 @@ fn what_is_forgotten_is_not_kept() {
     assert_eq!(references(&env), 0);
     let folders = fs::read_dir(env.home().join("checkpoints")).unwrap().flatten().filter(|entry| entry.path().is_dir());
     assert_eq!(folders.count(), 0, "no names of files are left");
-    env.git(&env.project(), &["gc", "-q", "--prune=now"]);
     let objects = env.git(&env.project(), &["cat-file", "--batch-all-objects", "--batch"]);
-    assert!(!objects.contains("second\n"), "the objects go with the next collection");
+    assert!(!objects.contains("second\n"), "the objects go at once");
+    assert!(objects.contains("one\n"), "what is committed stays");
+}
+
+#[test]
+fn there_is_a_limit_to_the_room_and_status_says_that_it_was_reached() {
+    let env = stage();
+    fs::create_dir_all(env.home()).unwrap();
+    fs::write(env.home().join("config.toml"), "[undo]\nmax_room = \"5 MB\"\n").unwrap();
+    on(&env);
+    assert!(!env.ok(&["status"]).contains("limit was reached"));
+    for _ in 0..6 {
+        sh(&env, "head -c 1500000 /dev/urandom >model.bin");
+        stop(&env, "s1");
+    }
+    let kept = references(&env);
+    assert!((2..=3).contains(&kept), "{kept}");
+    let status = env.ok(&["status"]);
+    assert!(status.contains(" of at most 4.8 MiB; the limit was reached "), "{status}");
+    let model = fs::read(env.project().join("model.bin")).unwrap();
+    sh(&env, "rm -rf model.bin src");
+    stop(&env, "s1");
+    env.ok(&["undo", "--last", "--yes"]);
+    assert_eq!(fs::read(env.project().join("model.bin")).unwrap(), model, "the newest are there");
 }
 
 #[test]
@@ -452,7 +474,7 @@ fn the_oldest_are_removed_by_age_and_by_number() {
     }
     assert_eq!(references(&env), 3);
     let status = env.ok(&["status"]);
-    assert!(status.contains("on; 3 states kept, "), "{status}");
+    assert!(status.contains("on; 3 states kept; ") && status.contains(" of at most 1.0 GiB"), "{status}");
     env.set_now(Some("2026-02-22T13:35:14Z"));
     write(&env, "src/lib.rs", "a month later\n");
     stop(&env, "s1");

@@ -95,7 +95,8 @@ fn the_oldest_go_when_there_is_no_room_and_the_repository_stays_small() {
 fn what_somebody_else_may_need_stays() {
     let stage = Stage::narrow();
     let blob = || stage.git(&["hash-object", "model.bin"]).trim().to_string();
-    let is_there = |blob: &String| stage.git(&["cat-file", "--batch-check=%(objectname)", "--batch-all-objects"]).contains(blob);
+    let is_there =
+        |blob: &String| stage.git(&["cat-file", "--batch-check=%(objectname)", "--batch-all-objects"]).contains(blob);
     // In a stash that was dropped, in the index, in an older commit, and in nothing but turns.
     stage.turn(1, Duration::ZERO);
     let stashed = blob();

@@ -40,8 +40,8 @@ pub enum Start {
 /// The state of the project's last run, if it can be resumed.
 pub fn resumable(ledger: &LoopLedger) -> Result<RunState, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
-    let run_state =
-        history::latest_run(&ledger.read(Timestamp::LAST)?).ok_or_else(|| nothing("no loop has run in this project"))?;
+    let run_state = history::latest_run(&ledger.read(Timestamp::LAST)?)
+        .ok_or_else(|| nothing("no loop has run in this project"))?;
     match &run_state.stopped {
         Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last run is complete: {words}"))),
         _ => Ok(run_state),

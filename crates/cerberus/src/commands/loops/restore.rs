@@ -9,7 +9,7 @@ use crate::render;
 
 /// Restore the project's files to their state after an iteration
 ///
-/// Does not touch the index, the branch, the stash, ignored files, submodules or files above 50 MiB. The current state is
+/// Does not touch the index, the branch, the stash, ignored files, submodules or large files (`max_file_size`). The current state is
 /// saved first.
 #[derive(clap::Args)]
 pub struct LoopRestoreArgs {

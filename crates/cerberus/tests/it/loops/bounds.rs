@@ -10,10 +10,10 @@ use cerberus_testkit::fake_agent::{Act, Tongue};
 
 use super::*;
 
-/// The same command, started by a shell that prepares something first.
-fn prepared(stage: &Stage, before: &str, run: &Command) -> Command {
+/// The same command, started by a shell.
+fn started_with(start: &str, stage: &Stage, run: &Command) -> Command {
     let mut shell = stage.env.command_for("sh");
-    shell.args(["-c", &format!("{before}; exec \"$0\" \"$@\"")]).arg(run.get_program()).args(run.get_args());
+    shell.args(["-c", &format!("{start} \"$0\" \"$@\"")]).arg(run.get_program()).args(run.get_args());
     shell.env_clear().envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.current_dir(run.get_current_dir().unwrap()).stdin(Stdio::null());
     shell
@@ -23,15 +23,17 @@ fn prepared(stage: &Stage, before: &str, run: &Command) -> Command {
 fn an_agent_that_prints_without_end_is_stopped() {
     // A gibibyte of long lines, which would not fit into the memory that the runner may use.
     let floods = "head -c 1073741824 /dev/zero | tr '\\0' x | fold -w 8000000";
-    let contexts = [with(&[&begins(), &[Act::Shell(floods), Act::Done("That was all."), Act::Leave]]), works("echo x > a")];
+    let contexts =
+        [with(&[&begins(), &[Act::Shell(floods), Act::Done("That was all."), Act::Leave]]), works("echo x > a")];
     let stage = Stage::new(Tongue::ClaudeCode, &contexts);
     let run = stage.command(&["--max-iterations", "2"]);
-    let ran = Ran(prepared(&stage, "ulimit -v 900000", &run).output().unwrap());
+    let ran = Ran(started_with("ulimit -v 900000; exec", &stage, &run).output().unwrap());
     stage.nobody_is_left();
     ran.ended(3, "iterations").ended(3, "it printed more than 256 MiB");
     let history = stage.history();
     assert_eq!(history[0]["ended_by"], "failure", "{history:#?}");
-    let stored: u64 = crate::loops::faults::walk(&stage.env.home()).iter().map(|path| path.metadata().unwrap().len()).sum();
+    let stored: u64 =
+        crate::loops::faults::walk(&stage.env.home()).iter().map(|path| path.metadata().unwrap().len()).sum();
     assert!(stored < 12_000_000, "what it printed is cut: {stored}");
 }
 
@@ -66,10 +68,13 @@ fn clock_library(dir: &Path) -> std::path::PathBuf {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn a_clock_that_is_set_ends_nothing_and_hides_nothing() {
     // It jumps by ten hours while the first context works, and back by thirty while the second does.
-    let jump = |command| with(&[&begins(), &[Act::Shell(command), Act::Tear("I go on.", 6_000), Act::Done("Done."), Act::Leave]]);
-    let contexts = [jump("echo 36000 > ../clock; echo x > a"), jump("echo -72000 > ../clock; echo y > b"), works("date +%N >> a")];
+    let jump = |command| {
+        with(&[&begins(), &[Act::Shell(command), Act::Tear("I go on.", 6_000), Act::Done("Done."), Act::Leave]])
+    };
+    let contexts =
+        [jump("echo 36000 > ../clock; echo x > a"), jump("echo -72000 > ../clock; echo y > b"), works("date +%N >> a")];
     let stage = Stage::new(Tongue::ClaudeCode, &contexts);
-    let library = clock_library(stage.env.root());
+    let library = clock_library(&stage.env.root());
     let with_clock = |mut command: Command| {
         command.env("LD_PRELOAD", &library).env("CLOCK_FILE", stage.env.root().join("clock"));
         let ran = Ran(command.output().unwrap());
@@ -92,11 +97,8 @@ fn a_clock_that_is_set_ends_nothing_and_hides_nothing() {
 /// A command that cannot write where permissions forbid it: root can otherwise.
 fn without_privileges(stage: &Stage, run: &Command) -> Command {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    let before = match is_root {
-        true => "set -- setpriv --bounding-set=-dac_override --inh-caps=-dac_override \"$0\" \"$@\"; set -- \"$@\"; exec \"$@\"",
-        false => "true",
-    };
-    prepared(stage, before, run)
+    let start = if is_root { "exec setpriv --bounding-set=-dac_override --inh-caps=-dac_override" } else { "exec" };
+    started_with(start, stage, run)
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -131,4 +133,24 @@ fn a_repository_that_cannot_be_written_to_is_said_and_the_run_can_be_resumed() {
     let more = (before + 1).to_string();
     stage.resume(&["--max-iterations", &more]).ended(3, "iterations");
     assert!(stage.env.project().join("a").exists());
+}
+
+#[test]
+fn checkpoints_have_a_limit_of_room() {
+    let stage = Stage::new(Tongue::ClaudeCode, &[works("head -c 1500000 /dev/urandom >model.bin")]);
+    fs::create_dir_all(stage.env.home()).unwrap();
+    fs::write(stage.env.home().join("config.toml"), "[undo]\nmax_room = \"5 MB\"\n").unwrap();
+    let ran = stage.run(&["--max-iterations", "6"]);
+    ran.ended(3, "iterations").ended(3, "checkpoints took too much room (max_room), so the oldest ");
+    let status = stage.env.ok(&["loop", "status"]);
+    assert!(status.contains(" of at most 4.8 MiB; the limit was reached "), "{status}");
+    let room = &stage.env.json(&["loop", "status"])["room"];
+    assert!(
+        room["bytes"].as_u64().unwrap() <= 5_000_000 && room["removed"]["checkpoints"].as_u64() > Some(0),
+        "{room}"
+    );
+    stage.env.ok(&["loop", "restore", "6"]);
+    // A large file is one here too.
+    fs::write(stage.env.home().join("config.toml"), "[undo]\nmax_file_size = \"1 MB\"\n").unwrap();
+    stage.run(&["--max-iterations", "1"]).ended(3, "because too large or being written: model.bin");
 }

@@ -208,10 +208,8 @@ pub fn looped(env: &TestEnv) {
                     cost_usd,
                     fill_percent: cost_usd.map(|_| 71.0),
                     certainty: None,
-                    priced_by: (number == 2 && cost_usd.is_some()).then(|| PricedBy {
-                        date: "2026-11-16".to_string(),
-                        unknown: vec!["claude-next".to_string()],
-                    }),
+                    priced_by: (number == 2 && cost_usd.is_some())
+                        .then(|| PricedBy { date: "2026-11-16".to_string(), unknown: vec!["claude-next".to_string()] }),
                 }),
             );
         }

@@ -2,9 +2,10 @@
 
 use cerberus_os::clock::Clock;
 use cerberus_os::fault;
+use cerberus_record::time::Timestamp;
 
 use super::ending::check_words;
-use super::{LoopError, Runner, now};
+use super::{LoopError, Runner};
 use crate::check_files::changed;
 use crate::check_result::CheckResult;
 use crate::completion::CompletionCheck;

@@ -60,7 +60,8 @@ impl Runner<'_> {
         self.clock_ahead_ms = ahead_ms;
         let by = Span(Duration::from_secs((changed_ms.unsigned_abs() + 30_000) / 60_000 * 60));
         let way = if changed_ms > 0 { "forward" } else { "back" };
-        let words = format!("the system's clock was set {way} by {by}; the loop counts the time that has really passed");
+        let words =
+            format!("the system's clock was set {way} by {by}; the loop counts the time that has really passed");
         self.audience.report(&LoopEvent::Message(&words));
     }
 
