@@ -193,6 +193,45 @@ fn whatever_a_command_destroys_comes_back() {
 }
 
 #[test]
+fn an_undo_shows_its_diff_and_asks() {
+    let env = stage();
+    on(&env);
+    write(&env, "src/lib.rs", "an agent's work\n");
+    stop(&env, "s1");
+    for (answer, left) in [("n\r", "an agent's work\n"), ("y\r", "a day's work\n")] {
+        let mut command = env.command();
+        command.args(["undo", "--last"]).env("TERM", "xterm").env("PAGER", "cat");
+        let mut terminal = Terminal::spawn(&command).unwrap();
+        terminal.wait_for_text("+a day's work", LIMIT).unwrap();
+        terminal.wait_for_text("Put 1 file back to before turn 2?", LIMIT).unwrap();
+        terminal.type_keys(answer).unwrap();
+        terminal.wait(LIMIT).unwrap();
+        assert_eq!(fs::read_to_string(env.project().join("src/lib.rs")).unwrap(), left);
+    }
+}
+
+#[test]
+fn a_full_disk_is_noted_and_nothing_is_half_kept() {
+    let env = stage();
+    on(&env);
+    let git = own(&env.project().join(".git"));
+    sh(&env, "head -c 1000000 /dev/urandom >model.bin");
+    let wanted = files(&env.project());
+    // What a file may not grow beyond is what a full disk does to a write.
+    let mut full = env.command_for("sh");
+    full.args(["-c", "ulimit -f 64; exec \"$0\" undo --keep turn", env!("CARGO_BIN_EXE_cerberus")]);
+    full.output().unwrap();
+    assert_eq!((references(&env), files(&env.project())), (1, wanted.clone()));
+    assert_ne!(env.json(&["status"])["failures"], json!([]), "it is said");
+    env.ok(&["undo", "--keep", "turn"]);
+    assert_eq!(own(&env.project().join(".git")), git);
+    sh(&env, "rm -rf model.bin src");
+    stop(&env, "s1");
+    env.ok(&["undo", "--last", "--yes"]);
+    assert_eq!(files(&env.project()), wanted);
+}
+
+#[test]
 fn nothing_is_kept_until_it_is_switched_on() {
     let env = stage();
     env.start("s1", "startup");
