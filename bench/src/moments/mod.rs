@@ -26,7 +26,7 @@ use serde_json::Value;
 use sheet::Moment;
 
 use crate::checks::{people, records};
-use crate::measure::{say, table};
+use crate::measure::{Times, say, table, timed};
 use crate::scratch::Scratch;
 
 /// What is counted.
@@ -46,6 +46,28 @@ struct Counted {
     /// Files that sessions edited, each once per session.
     edits: usize,
     edits_told: usize,
+    costs: Costs,
+}
+
+/// What it takes to find out what is told, if anything.
+#[derive(Default)]
+struct Costs {
+    failures: Vec<Duration>,
+    prompts: Vec<Duration>,
+    edits: Vec<Duration>,
+}
+
+impl Costs {
+    fn print(self) -> Result<()> {
+        let row = |name, times| {
+            let times = Times::new(name, times);
+            let at = |percent| format!("{:.3}", times.percentile_ms(percent));
+            vec![name.to_string(), times.runs().to_string(), at(50), at(95), at(100)]
+        };
+        let rows = [row("a known failure", self.failures), row("a prompt", self.prompts), row("an edit", self.edits)];
+        say("\nCPU time, with the view open and nothing to fold")?;
+        table(&["", "times", "median ms", "p95 ms", "most ms"], &rows)
+    }
 }
 
 /// Which people, and where the sheet is written.
@@ -76,11 +98,13 @@ pub fn run(data: Option<&Path>, options: &MomentsOptions) -> Result<()> {
         let chain = Chain::new(&scratch, located, sessions)?;
         let counted = chain.replay(person, &mut cases)?;
         rows.push(counted.row(person));
-        all.add(&counted);
+        all.add(counted);
     }
     rows.push(all.row(&format!("{} people", people.len())));
+    let costs = std::mem::take(&mut all.costs);
     let heads = ["person", "tool uses", "failures", "came back", "solved", "told", "of solved", "of tool uses"];
     table(&[&heads[..], &["prompts", "told", "%", "edits", "told", "%"]].concat(), &rows)?;
+    costs.print()?;
     match &options.sheet {
         Some(file) => sheet::write(file, cases, options.seed),
         None => say("--sheet FILE writes what is to be judged"),
@@ -144,7 +168,9 @@ impl Chain {
         counted.recurring += 1;
         counted.solved += usize::from(is_solved);
         let message = Some(&*failure.message);
-        let told = seen::seen(&self.store, &self.located, &session, &failure.signature, message, record.at)?;
+        let told = timed(&mut counted.costs.failures, || {
+            seen::seen(&self.store, &self.located, &session, &failure.signature, message, record.at)
+        })?;
         let told = told.as_ref().map(|told| told.text.as_str());
         counted.told += usize::from(told.is_some());
         counted.told_solved += usize::from(told.is_some() && is_solved);
@@ -212,7 +238,8 @@ impl OtherMoments<'_> {
         let record = moment.record();
         let Event::Prompt { text } = &record.event else { return Ok(()) };
         counted.prompts += 1;
-        let found = past::told(&self.view(record.at), &self.chain.session(moment, record.at)?, text)?;
+        let session = self.chain.session(moment, record.at)?;
+        let found = timed(&mut counted.costs.prompts, || past::told(&self.view(record.at), &session, text))?;
         let told: Vec<String> =
             found.into_iter().filter(|told| self.is_new(record, &told.code)).map(|told| told.text).collect();
         if !told.is_empty() {
@@ -233,7 +260,8 @@ impl OtherMoments<'_> {
             // The edit itself is not known yet.
             let before = record.at.minus(Duration::from_millis(1));
             let Ok(session) = self.chain.session(moment, before) else { continue };
-            if let Some(told) = edit::told(&self.view(before), &session, &path)? {
+            let told = timed(&mut counted.costs.edits, || edit::told(&self.view(before), &session, &path))?;
+            if let Some(told) = told {
                 counted.edits_told += 1;
                 cases.push(moment.case("edit", Some(&told.text)));
             }
@@ -249,7 +277,7 @@ fn same(command: &str) -> String {
 }
 
 impl Counted {
-    fn add(&mut self, other: &Counted) {
+    fn add(&mut self, other: Counted) {
         self.tools += other.tools;
         self.failures += other.failures;
         self.recurring += other.recurring;
@@ -260,6 +288,9 @@ impl Counted {
         self.prompts_told += other.prompts_told;
         self.edits += other.edits;
         self.edits_told += other.edits_told;
+        self.costs.failures.extend(other.costs.failures);
+        self.costs.prompts.extend(other.costs.prompts);
+        self.costs.edits.extend(other.costs.edits);
     }
 
     fn row(&self, name: &str) -> Vec<String> {
