@@ -167,7 +167,10 @@ mod tests {
 
     #[test]
     fn reads_what_perf_writes() {
-        assert_eq!(task_clock_ms("# started on Thu\n\n0.43,msec,task-clock,431810,100.00,0.379,CPUs utilized\n"), Some(0.43));
+        assert_eq!(
+            task_clock_ms("# started on Thu\n\n0.43,msec,task-clock,431810,100.00,0.379,CPUs utilized\n"),
+            Some(0.43)
+        );
         assert_eq!(task_clock_ms("<not supported>,,instructions:u,0,100.00,,\n"), None);
     }
 

@@ -56,7 +56,8 @@ impl<'a> Moment<'a> {
         let wanted = command(record).map(same);
         let rest = &self.records[self.place + 1..];
         let is_passed = |later: &Record| {
-            command(later).map(same) == wanted && matches!(&later.event, Event::Tool(used) if used.outcome == Outcome::Done)
+            command(later).map(same) == wanted
+                && matches!(&later.event, Event::Tool(used) if used.outcome == Outcome::Done)
         };
         let passed = rest.iter().take(WATCHED_MAX).position(is_passed);
         let until = passed.map_or(THEN_MAX.min(rest.len()), |place| place + 1);

@@ -328,7 +328,8 @@ impl ExplainedLines<'_> {
         }
         let count = newest_first.len();
         self.lines.push(Line::new());
-        self.lines.push(Line::of(Style::Heading, format!("Told in between ({} of {count})", count.min(IN_BETWEEN_MAX))));
+        self.lines
+            .push(Line::of(Style::Heading, format!("Told in between ({} of {count})", count.min(IN_BETWEEN_MAX))));
         for told in newest_first.iter().take(IN_BETWEEN_MAX) {
             self.labelled(words::told(&told.code), &moment_words(&told.code).unwrap_or_default(), Style::Plain);
             let used = if told.is_used { "used" } else { "not used" };

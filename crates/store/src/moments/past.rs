@@ -64,12 +64,7 @@ pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec
     Ok(lines)
 }
 
-fn line(
-    view: &View,
-    asked: &AskedFor,
-    earlier: &SessionRow,
-    found: &past::PastMatch,
-) -> view::Result<Option<Told>> {
+fn line(view: &View, asked: &AskedFor, earlier: &SessionRow, found: &past::PastMatch) -> view::Result<Option<Told>> {
     let prompts = view.store.asked(earlier, view.now)?;
     let is_it = |(_, text): &&(_, String)| PastPrompt::words(text).0 == found.terms;
     let Some((at, prompt)) = prompts.iter().rev().find(is_it) else { return Ok(None) };

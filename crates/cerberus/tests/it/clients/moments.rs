@@ -128,8 +128,11 @@ fn worked(stage: &Stage, days: u64, prompt: &str, path: &str, command: Option<&s
     hook("PostToolUse", json!({"tool_name": "Edit", "tool_use_id": "w1", "tool_input": edit, "tool_response": {}}));
     if let Some(command) = command {
         let response = json!({"stdout": "", "stderr": "", "interrupted": false});
-        hook("PostToolUse", json!({"tool_name": "Bash", "tool_use_id": "w2", "tool_input": {"command": command},
-            "tool_response": response}));
+        hook(
+            "PostToolUse",
+            json!({"tool_name": "Bash", "tool_use_id": "w2", "tool_input": {"command": command},
+            "tool_response": response}),
+        );
     }
     hook("Stop", json!({"last_assistant_message": said, "stop_hook_active": false}));
     hook("SessionEnd", json!({"reason": "other"}));
@@ -154,9 +157,11 @@ fn what_came_of_earlier_work_is_told(client: &dyn Client) {
     finish(&mut client.session(&stage.place(&server), prompt));
     let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
     let (first, last) = (&requests[0], requests.last().unwrap());
-    let past = "ago, changed queue.txt. The agent said then: \"The retry kept the id, so the broker sent the message twice.\"";
+    let past =
+        "ago, changed queue.txt. The agent said then: \"The retry kept the id, so the broker sent the message twice.\"";
     assert_eq!(first.matches(past).count(), 1, "{first}");
-    let tried = "tried:queue.txt was changed and taken back 2d ago. The agent said then: \"A lock in queue.txt made it slower";
+    let tried =
+        "tried:queue.txt was changed and taken back 2d ago. The agent said then: \"A lock in queue.txt made it slower";
     assert_eq!((first.matches(tried).count(), last.matches(tried).count()), (0, 1), "{last}");
 }
 
