@@ -45,6 +45,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use measure::say;
+use moments::MomentsOptions;
 use programs::{Programs, Sizes};
 use reader::ReaderOptions;
 
@@ -80,8 +81,8 @@ Benchmarks:
   pairs     prints the table of letter pairs by which random tokens are recognised (--data: from the sources in a folder)
   continuity  how many of the files that sessions edit were in their brief, on consecutive sessions (--data)
   checks    what likely rules would have stopped in real sessions (--data; CERBERUS_HITS=FILE lists every hit)
-  moments   what would have been told in between, in real sessions: how often, and a seeded sample to judge (--data;
-            CERBERUS_HITS=FILE lists all)
+  moments   what would have been told in between, in real sessions: how often (--data; --sheet FILE: what is to be judged;
+            --people FIRST..LAST: only some)
   told      how much of what matters a whole brief tells, on people left out (--data with gold.jsonl)
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
@@ -100,7 +101,7 @@ Options:
   --answers PATH  what a model quoted, for `said`; where answers are kept, for `reader`
   --sessions PATH a folder of transcripts, for `secrets`
   --endpoint URL, --model NAME, --gold FILE, --peer DIR   for `reader`
-  --seed NUMBER   another set of generated attacks, for `secrets`; another sample, for `moments`
+  --seed NUMBER   another set of generated attacks, for `secrets`; another sample, for the sheet of `moments`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
   --help          print this help
@@ -132,7 +133,7 @@ const BENCHMARKS: &[(&str, Benchmark)] = &[
     ("pairs", |programs| pairs::run(programs.data.as_deref())),
     ("continuity", continuity::run),
     ("checks", |programs| checks::run(programs.data.as_deref())),
-    ("moments", |programs| moments::run(programs.data.as_deref(), 0)),
+    ("moments", |programs| moments::run(programs.data.as_deref(), &MomentsOptions::default())),
     ("summary", summary::run),
     ("sync", sync::run),
     ("undo", undo::run),
@@ -146,6 +147,7 @@ struct Arguments {
     data: Option<PathBuf>,
     reader: ReaderOptions,
     sessions: Option<PathBuf>,
+    moments: MomentsOptions,
     seed: u64,
     sizes: Sizes,
     help: bool,
@@ -184,7 +186,7 @@ fn run() -> Result<()> {
         return checks::run(arguments.data.as_deref());
     }
     if wanted == "moments" {
-        return moments::run(arguments.data.as_deref(), arguments.seed);
+        return moments::run(arguments.data.as_deref(), &arguments.moments);
     }
     if wanted == "secrets" {
         return secrets::run(arguments.data.as_deref(), arguments.sessions.as_deref(), arguments.seed);
@@ -227,6 +229,13 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--seed" => {
                 let seed = path()?;
                 arguments.seed = seed.to_string_lossy().parse().context("--seed needs a number")?;
+                arguments.moments.seed = arguments.seed;
+            }
+            "--sheet" => arguments.moments.sheet = Some(path()?),
+            "--people" => {
+                let people = path()?.to_string_lossy().into_owned();
+                let (first, last) = people.split_once("..").context("--people needs FIRST..LAST")?;
+                arguments.moments.people = Some((first.to_string(), last.to_string()));
             }
             option if option.starts_with('-') => bail!("no option is called {option:?}; --help lists them"),
             _ if arguments.benchmark.is_some() => bail!("one benchmark at a time, or `all`"),

@@ -123,6 +123,19 @@ pub fn spawn_to_exit(command: &mut Command, input: &Path) -> Result<Duration> {
     }
 }
 
+/// Runs it, and adds the time that this thread was on a processor for it; without Linux, the time that passed.
+pub fn timed<T>(times: &mut Vec<Duration>, run: impl FnOnce() -> T) -> T {
+    let on_processor = || {
+        let printed = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        printed.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    };
+    let (begun, before) = (Instant::now(), on_processor());
+    let result = run();
+    let passed = before.and_then(|before| Some(on_processor()? - before));
+    times.push(passed.unwrap_or_else(|| begun.elapsed()));
+    result
+}
+
 /// A target, in the unit of its figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {

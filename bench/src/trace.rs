@@ -1,4 +1,4 @@
-//! Counts what a process does: instructions with callgrind, system calls with strace.
+//! Counts what a process does: instructions with callgrind, system calls with strace; and its CPU time with perf.
 //!
 //! Unlike times, counts hardly vary between machines and runs. A missing tool is reported, never installed.
 
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -53,12 +54,28 @@ impl Counts {
 
 /// Reports which tools are missing.
 pub fn print_missing() -> Result<()> {
-    for (tool, what) in [("valgrind", "instructions"), ("strace", "syncs and system calls")] {
+    for (tool, what) in [("valgrind", "instructions"), ("strace", "syncs and system calls"), ("perf", "CPU time")] {
         if on_path(tool).is_none() {
             say(&format!("{tool} is missing (package {tool}): {what} are not counted"))?;
         }
     }
     Ok(())
+}
+
+/// The CPU time of one run, in the program and in the kernel for it; `None` without perf.
+pub fn cpu(scratch: &Scratch, program: &Command, input: &Path) -> Result<Option<Duration>> {
+    let Some(perf) = on_path("perf") else { return Ok(None) };
+    let out = scratch.path("perf.out");
+    let out_text = out.display().to_string();
+    run_under(scratch, &perf, &["stat", "-x,", "-e", "task-clock", "-o", &out_text], program, input)?;
+    let ms = task_clock_ms(&fs::read_to_string(&out)?).context("perf gives no time")?;
+    Ok(Some(Duration::from_secs_f64(ms / 1e3)))
+}
+
+/// `3.81,msec,task-clock,…` after a comment.
+fn task_clock_ms(printed: &str) -> Option<f64> {
+    let line = printed.lines().find(|line| line.contains(",task-clock"))?;
+    line.split(',').next()?.parse().ok()
 }
 
 fn instructions(scratch: &Scratch, valgrind: &Path, program: &Command, input: &Path) -> Result<u64> {
@@ -146,6 +163,15 @@ mod tests {
         );
         assert_eq!((calls.total(), calls.syncs()), (6, 2));
         assert_eq!(calls.list(), "2 read, 1 execve, 1 exit_group, 1 fdatasync, 1 fsync");
+    }
+
+    #[test]
+    fn reads_what_perf_writes() {
+        assert_eq!(
+            task_clock_ms("# started on Thu\n\n0.43,msec,task-clock,431810,100.00,0.379,CPUs utilized\n"),
+            Some(0.43)
+        );
+        assert_eq!(task_clock_ms("<not supported>,,instructions:u,0,100.00,,\n"), None);
     }
 
     #[test]

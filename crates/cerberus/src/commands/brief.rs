@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -13,7 +14,9 @@ use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_store::brief::recall::{self, Briefing, Budget, Question, SummarizedSession};
-use cerberus_store::brief::usage;
+use cerberus_store::brief::usage::{self, ToldSessions};
+use cerberus_store::browse::told::moment_words;
+use cerberus_store::moments::used::MomentTold;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::find::Recent;
 use cerberus_store::sessions::recover;
@@ -256,7 +259,7 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_pro
     let brief = &briefing.brief;
     let (store, located) = (context.store()?, context.located());
     let projects = joined(&store, &located, context.clock.now)?.ids;
-    let usage = usage::of_projects(&store, &projects, context.clock.now)?.files;
+    let ToldSessions { files: usage, mut in_between, .. } = usage::of_projects(&store, &projects, context.clock.now)?;
     let sessions: HashSet<_> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     let (screen, local) = (Screen::of_stdout(), LocalTime::new(context.clock.now));
     let mut page = ExplainedLines { screen: &screen, local: &local, lines: Vec::new() };
@@ -285,6 +288,8 @@ fn explain(context: &Context, briefing: &Briefing, budget_tokens: usize, has_pro
         page.lines.push(Line::of(Style::Heading, format!("Left out ({})", brief.dropped.len())));
         brief.dropped.iter().for_each(|dropped| page.dropped(&dropped.code, &dropped.reason));
     }
+    in_between.sort_by_key(|told| Reverse(told.at));
+    page.in_between(&in_between);
     if usage.told > 0 {
         page.lines.push(Line::new());
         page.text(&stats::files_line(&usage), Style::Plain);
@@ -301,6 +306,8 @@ struct ExplainedLines<'a> {
 }
 
 const LABEL_COLUMNS: usize = 12;
+/// Older ones are on the pages of their sessions.
+const IN_BETWEEN_MAX: usize = 10;
 
 impl ExplainedLines<'_> {
     fn told(&mut self, line: &str, tokens: usize, why: &str) {
@@ -312,6 +319,22 @@ impl ExplainedLines<'_> {
     fn dropped(&mut self, line: &str, reason: &str) {
         let text = format!("{}: {}", words::without_code(line), self.local.in_words(reason));
         self.labelled(words::told(line), &text, Style::Faint);
+    }
+
+    /// What earlier sessions were told besides a brief.
+    fn in_between(&mut self, newest_first: &[MomentTold]) {
+        if newest_first.is_empty() {
+            return;
+        }
+        let count = newest_first.len();
+        self.lines.push(Line::new());
+        self.lines
+            .push(Line::of(Style::Heading, format!("Told in between ({} of {count})", count.min(IN_BETWEEN_MAX))));
+        for told in newest_first.iter().take(IN_BETWEEN_MAX) {
+            self.labelled(words::told(&told.code), &moment_words(&told.code).unwrap_or_default(), Style::Plain);
+            let used = if told.is_used { "used" } else { "not used" };
+            self.labelled("", &format!("{}, in {}, {used}", self.local.when(told.at), told.session), Style::Faint);
+        }
     }
 
     fn labelled(&mut self, label: &str, text: &str, style: Style) {

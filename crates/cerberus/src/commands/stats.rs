@@ -99,7 +99,7 @@ fn told_lines(told: &ToldSessions) -> Vec<String> {
     let sessions = render::count(told.sessions, "session");
     let size =
         format!("{sessions} told {:.1} lines and {:.0} tokens on average", average(told.lines), average(told.tokens),);
-    let moments = moment_lines(&told.moments);
+    let moments = moment_lines(&told.moments());
     [size, files_line(&told.files)].into_iter().chain(moments).collect()
 }
 
@@ -140,13 +140,14 @@ fn moment_lines(usage: &MomentUsage) -> Vec<String> {
         lines.push(format!("{} told of before an edit", render::count(usage.edited_files, "file")));
     }
     if usage.held > 0 {
-        lines.push(format!("{} held for another session at work", render::count(usage.held, "git command")));
+        let commands = render::count(usage.held, "git command");
+        lines.push(format!("{commands} held for another session at work, {} left alone", usage.left_alone));
     }
     lines
 }
 
 fn as_json(told: &ToldSessions) -> Value {
-    let (files, moments) = (&told.files, &told.moments);
+    let (files, moments) = (&told.files, told.moments());
     json!({
         "sessions": told.sessions, "lines": told.lines, "tokens": told.tokens,
         "files": {
@@ -155,8 +156,9 @@ fn as_json(told: &ToldSessions) -> Value {
         },
         "moments": {
             "failures": moments.failures, "remedies_used": moments.remedies_used, "shared_files": moments.shared_files,
-            "read_again": moments.read_again, "held": moments.held, "past_sessions": moments.past_sessions,
-            "looked_up": moments.looked_up, "edited_files": moments.edited_files,
+            "read_again": moments.read_again, "held": moments.held, "left_alone": moments.left_alone,
+            "past_sessions": moments.past_sessions, "looked_up": moments.looked_up,
+            "edited_files": moments.edited_files,
         },
     })
 }

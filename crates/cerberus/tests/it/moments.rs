@@ -47,6 +47,20 @@ fn later(env: &mut TestEnv, session: &str) {
     env.hook(session, "UserPromptSubmit", json!({"prompt": "Run it again"}));
 }
 
+/// Whether a session is shown to have used what it was told in between, on its page and in an explained brief.
+fn is_used(env: &TestEnv, session: &str, words: &str) -> bool {
+    let id = id_of(env, session);
+    let lines = env.json(&["show", &id])["told_lines"].as_array().unwrap().clone();
+    let line = lines.iter().find(|line| line["text"].as_str().is_some_and(|text| text.contains(words)));
+    let is_used = line.unwrap_or_else(|| panic!("{words} in {lines:?}"))["used"].as_bool().unwrap();
+    let explained = env.ok(&["brief", "--explain"]);
+    let told = explained.split("Told in between (").nth(1).unwrap_or_else(|| panic!("{explained}"));
+    let about = told.lines().skip_while(|line| !line.contains(words)).nth(1).unwrap_or_else(|| panic!("{explained}"));
+    let expected = format!(", in {id}, {}", if is_used { "used" } else { "not used" });
+    assert!(about.ends_with(&expected), "{explained}");
+    is_used
+}
+
 #[test]
 fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     let mut env = env();
@@ -61,10 +75,10 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     );
     assert!(real_tokens(&told) <= 120);
     assert_eq!(failed(&env, "second", "u2", "python run.py", &elsewhere), "", "once per session");
-    let shown = env.ok(&["show"]);
-    assert!(shown.contains("what passed then: uv pip install pyyaml"), "{shown}");
+    assert!(!is_used(&env, "second", "what passed then: uv pip install pyyaml"));
     assert_eq!(env.json(&["stats"])["told"]["moments"]["remedies_used"], 0);
     ran(&env, "second", "u9", "uv pip install pyyaml");
+    assert!(is_used(&env, "second", "what passed then: uv pip install pyyaml"));
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("1 known failure told in between, what helped was done after 1"), "{stats}");
     let other = NO_MODULE.replace("yaml", "toml");
@@ -216,9 +230,9 @@ fn who_edits_a_file_of_a_session_at_work_is_told_once() {
     assert!(real_tokens(expected) <= 60);
     assert_eq!(before_edit(&env, "b", "b2", "src/parser.rs"), None, "once");
     assert_eq!(before_edit(&env, "b", "b3", "src/lexer.rs"), None, "nobody else changed it");
-    let shown = env.ok(&["show"]);
-    assert!(shown.contains("changed src/parser.rs"), "{shown}");
+    assert!(!is_used(&env, "b", "changed src/parser.rs"));
     read(&env, "b", "b9", "src/parser.rs");
+    assert!(is_used(&env, "b", "changed src/parser.rs"));
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("1 file of another session at work told in between, 1 read afterwards"), "{stats}");
     // The other one is told as well, of what it has not seen.
@@ -250,8 +264,11 @@ fn a_git_command_that_would_take_away_work_is_held_once() {
     assert_eq!(before_command(&env, "b", "b2", "git checkout main"), None, "it insists");
     assert_eq!(before_command(&env, "b", "b3", "git stash"), None, "it knows");
     assert_eq!(before_command(&env, "a", "a2", "git stash"), None, "that is its own work");
+    assert!(is_used(&env, "b", "has not committed its work"), "nothing was run");
+    ran(&env, "b", "b4", "git checkout main");
+    assert!(!is_used(&env, "b", "has not committed its work"));
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("1 git command held for another session at work"), "{stats}");
+    assert!(stats.contains("1 git command held for another session at work, 0 left alone"), "{stats}");
 }
 
 #[test]
@@ -315,6 +332,10 @@ fn the_hook_before_tools_is_wired_where_it_reaches_the_model() {
     assert!(settings(".codex/hooks.json").contains("\"matcher\": \"Bash|apply_patch\""));
     assert!(!settings(".gemini/settings.json").contains("BeforeTool"));
     assert!(!settings(".copilot/hooks/cerberus.json").contains("preToolUse"));
+    std::fs::write(env.home().join("config.toml"), "[moments]\nlive = false\nedits = false\n").unwrap();
+    env.ok(&["install", "--agent", "claude-code", "codex"]);
+    assert!(!settings(".claude/settings.json").contains("PreToolUse"));
+    assert!(!settings(".codex/hooks.json").contains("PreToolUse"));
 }
 
 /// A session that decides something about a file, and takes a change of another one back.
@@ -460,7 +481,9 @@ fn a_prompt_about_the_same_as_an_earlier_one_gets_what_came_of_it() {
     }
     assert!(real_tokens(&told[0]) <= 100);
     assert_eq!(past(&env, "new", asked), [""; 0], "once");
+    assert!(!is_used(&env, "new", &format!("what came of {id}")));
     ran(&env, "new", "l1", &format!("cerberus show {id}"));
+    assert!(is_used(&env, "new", &format!("what came of {id}")));
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("1 earlier session told with a prompt, 1 looked up afterwards"), "{stats}");
     std::fs::write(env.home().join("config.toml"), "[moments]\nprompts = false\n").unwrap();

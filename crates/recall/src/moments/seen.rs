@@ -124,7 +124,7 @@ impl Essence {
         let simples = shell::read(command).line();
         if let Some(run) = runs::recognise(command) {
             let words = run.key.split(' ').map(str::to_string).collect();
-            return Essence { words, is_deed: run.kind == runs::Kind::Build };
+            return Essence { words, is_deed: run.kind == runs::Kind::Build || simples.iter().any(is_fix) };
         }
         let is_piped = |simple: &Simple| simple.join == shell::Join::Pipe;
         let acting = simples.iter().filter(|simple| !is_preparation(simple.program()) && !is_piped(simple));
@@ -147,6 +147,13 @@ impl Essence {
         };
         is_missing_little && own.len() <= theirs.len() + ADDED_WORDS_MAX
     }
+}
+
+/// Whether a linter or formatter does not only look: `lint:fix`, `cargo fmt`, `prettier --write`.
+fn is_fix(simple: &Simple) -> bool {
+    let texts = simple.texts();
+    let fixes = |text: &str| matches!(text.rsplit([':', '-']).next(), Some("fix" | "fmt" | "format" | "write"));
+    texts.iter().copied().any(fixes) && !texts.contains(&"--check")
 }
 
 /// Whether a command does more than look.
@@ -321,6 +328,10 @@ mod tests {
         let hidden = remedy("npm test", &[unknown("npm ci | tail -3"), unknown("npm test | tail"), ran("npm test")]);
         assert_eq!(hidden.unwrap().ran, ["npm ci | tail -3"], "how it ended is not known, but that it was run");
         assert_eq!(remedy("npm test", &[ran("npm ci"), unknown("npm test | tail")]), None, "a pipe hides a status");
+        let fixed = |fix: &str| remedy("npm run lint", &[ran(fix), ran("npm run lint")]).map(|found| found.ran);
+        assert_eq!(fixed("npm run lint:fix"), Some(vec!["npm run lint:fix".into()]));
+        assert_eq!(fixed("npx eslint --fix src"), Some(vec!["npx eslint --fix src".into()]));
+        assert_eq!(fixed("npm test"), None, "it only looks");
         assert_eq!(remedy("npm test", &[ran("npm test")]), None, "it passed by itself");
         assert_eq!(remedy("npm test", &[ran("npm test 2>&1 | tail -5")]), None, "only its output was cut");
         let form = remedy("x run test", &[changed("src/a.ts"), ran("run test")]).unwrap();

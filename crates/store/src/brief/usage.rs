@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use cerberus_recall::brief;
 use cerberus_recall::brief::usage::ToldFileUsage;
 use cerberus_recall::moments::told::{self, ToldMoment};
-use cerberus_record::fact::FactKind;
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
 
-use crate::view::{self, Asks, ReceiptRow, SessionRow, Store};
+use crate::moments::used::{MomentTold, moments_of};
+use crate::view::{self, Asks, Store};
 
 /// What the sessions of some projects were told.
 #[derive(Debug, Default)]
@@ -20,7 +20,8 @@ pub struct ToldSessions {
     pub lines: usize,
     pub tokens: usize,
     pub files: ToldFileUsage,
-    pub moments: MomentUsage,
+    /// What was told in between, oldest first within a session.
+    pub in_between: Vec<MomentTold>,
 }
 
 /// What sessions were told in between.
@@ -32,8 +33,9 @@ pub struct MomentUsage {
     /// Files that another session at work had changed, and how often they were read afterwards.
     pub shared_files: usize,
     pub read_again: usize,
-    /// Commands that were held.
+    /// Commands that were held, and how often no other was run afterwards.
     pub held: usize,
+    pub left_alone: usize,
     /// Earlier sessions that prompts were about, and how many of them were looked up afterwards.
     pub past_sessions: usize,
     pub looked_up: usize,
@@ -42,42 +44,24 @@ pub struct MomentUsage {
 }
 
 impl MomentUsage {
-    fn merge(&mut self, other: MomentUsage) {
-        self.failures += other.failures;
-        self.remedies_used += other.remedies_used;
-        self.shared_files += other.shared_files;
-        self.read_again += other.read_again;
-        self.held += other.held;
-        self.past_sessions += other.past_sessions;
-        self.looked_up += other.looked_up;
-        self.edited_files += other.edited_files;
-    }
-
-    fn of_session(store: &Store, session: &SessionRow, now: Timestamp) -> view::Result<MomentUsage> {
+    fn of(told: &[MomentTold]) -> MomentUsage {
         let mut usage = MomentUsage::default();
-        for ReceiptRow { at, codes, .. } in store.receipts(session, now)? {
-            for moment in codes.iter().filter_map(|code| told::read(code)) {
-                match moment {
-                    ToldMoment::Seen { remedy } => {
-                        usage.failures += 1;
-                        let words = remedy.trim_end_matches('…');
-                        usage.remedies_used += usize::from(store.has_done(session, words, at, now)?);
-                    }
-                    ToldMoment::Changed { file } => {
-                        usage.shared_files += 1;
-                        let read = store.last_touch(session, file, &[FactKind::Read], now)?;
-                        usage.read_again += usize::from(read.is_some_and(|read| read >= at));
-                    }
-                    ToldMoment::Held => usage.held += 1,
-                    ToldMoment::Past { session: earlier } => {
-                        usage.past_sessions += 1;
-                        usage.looked_up += usize::from(store.has_done(session, earlier, at, now)?);
-                    }
-                    ToldMoment::Edit { .. } => usage.edited_files += 1,
+        for MomentTold { code, is_used, .. } in told {
+            let (told, used) = match told::read(code) {
+                Some(ToldMoment::Seen { .. }) => (&mut usage.failures, &mut usage.remedies_used),
+                Some(ToldMoment::Changed { .. }) => (&mut usage.shared_files, &mut usage.read_again),
+                Some(ToldMoment::Held) => (&mut usage.held, &mut usage.left_alone),
+                Some(ToldMoment::Past { .. }) => (&mut usage.past_sessions, &mut usage.looked_up),
+                Some(ToldMoment::Edit { .. }) => {
+                    usage.edited_files += 1;
+                    continue;
                 }
-            }
+                None => continue,
+            };
+            *told += 1;
+            *used += usize::from(*is_used);
         }
-        Ok(usage)
+        usage
     }
 }
 
@@ -87,7 +71,11 @@ impl ToldSessions {
         self.lines += other.lines;
         self.tokens += other.tokens;
         self.files.merge(other.files);
-        self.moments.merge(other.moments);
+        self.in_between.extend(other.in_between);
+    }
+
+    pub fn moments(&self) -> MomentUsage {
+        MomentUsage::of(&self.in_between)
     }
 }
 
@@ -109,7 +97,7 @@ pub fn of_projects(store: &Store, projects: &[ProjectId], now: Timestamp) -> vie
         told.sessions += 1;
         told.lines += lines;
         told.tokens += tokens;
-        told.moments.merge(MomentUsage::of_session(store, &session, now)?);
+        told.in_between.extend(moments_of(store, &session, now)?);
         if let Some(touched) = work.get(&session.id) {
             told.files.add(&store.told_codes(&session, now)?, touched, &bases);
         }

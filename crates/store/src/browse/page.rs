@@ -11,6 +11,7 @@ use cerberus_record::runs::{RunLedger, RunVerdict};
 use cerberus_record::time::Timestamp;
 
 use super::log::{self, ListedSession};
+use crate::moments::used;
 use crate::view::{self, CarriedFacts, CorrectionRow, FactFilter, MemoryRow, ReceiptRow, SessionRow, Store};
 
 /// Something that was said, and when.
@@ -201,7 +202,7 @@ fn told(
         }
         let passing_tests = tests.passing.iter().map(String::as_str).collect();
         let later = Later { touched, functions, settled, passing_tests };
-        let line = |code: String| ToldLine { at, is_used: later.uses(&code), code, memory: None, is_broken: false };
+        let line = |code: String, is_used| ToldLine { at, is_used, code, memory: None, is_broken: false };
         // In the order in which a model reads them.
         for id in memories {
             lines.push(match store.memory(&id, now)? {
@@ -211,10 +212,13 @@ fn told(
                     let code = format!("{kind}:{}", &*row.memory.content);
                     ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken }
                 }
-                None => ToldLine { code: FORGOTTEN_RULE.to_string(), ..line(String::new()) },
+                None => line(FORGOTTEN_RULE.to_string(), false),
             });
         }
-        lines.extend(codes.into_iter().map(line));
+        for code in codes {
+            let is_used = used::is_used(store, session, &code, at, now)?.unwrap_or_else(|| later.uses(&code));
+            lines.push(line(code, is_used));
+        }
     }
     Ok(lines)
 }

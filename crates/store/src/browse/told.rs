@@ -131,14 +131,8 @@ fn from_code(store: &Store, line: &ToldLine, now: Timestamp) -> view::Result<Tol
     if line.memory.is_some() {
         return Ok(whole(words(&line.code)));
     }
-    if let Some(moment) = told::read(&line.code) {
-        return Ok(ToldText::Whole(match moment {
-            ToldMoment::Seen { remedy } => format!("what passed then: {remedy}"),
-            ToldMoment::Changed { file } => format!("another session has changed {file}"),
-            ToldMoment::Held => "another session has not committed its work".to_string(),
-            ToldMoment::Past { session } => format!("what came of {session}"),
-            ToldMoment::Edit { file } => format!("what is known about {file}"),
-        }));
+    if let Some(words) = moment_words(&line.code) {
+        return Ok(ToldText::Whole(words));
     }
     let Some((kind, session, at)) = reference(&line.code) else { return Ok(whole(words(&line.code))) };
     if kind == FactKind::Git {
@@ -154,6 +148,17 @@ fn from_code(store: &Store, line: &ToldLine, now: Timestamp) -> view::Result<Tol
         _ => store.said(&session, now)?.into_iter().find(|(said_at, _)| *said_at >= at).map(|(_, text)| text),
     };
     Ok(text.map_or(ToldText::Forgotten, ToldText::Turn))
+}
+
+/// The words for what was told in between; `None` if the code is for a line of a brief.
+pub fn moment_words(code: &str) -> Option<String> {
+    Some(match told::read(code)? {
+        ToldMoment::Seen { remedy } => format!("what passed then: {remedy}"),
+        ToldMoment::Changed { file } => format!("another session has changed {file}"),
+        ToldMoment::Held => "another session has not committed its work".to_string(),
+        ToldMoment::Past { session } => format!("what came of {session}"),
+        ToldMoment::Edit { file } => format!("what is known about {file}"),
+    })
 }
 
 /// The turn that a code refers to: `said:SESSION@TIME`.

@@ -2,9 +2,10 @@
 
 use cerberus_recall::brief::rank::PastPrompt;
 use cerberus_recall::moments::edit;
-use cerberus_recall::moments::past::{self, Anchors, MatchingSession};
+use cerberus_recall::moments::past::{self, Anchors, AskedFor, MatchingSession};
 use cerberus_recall::moments::told;
 use cerberus_record::clean::text::clip;
+use cerberus_record::id::Agent;
 use cerberus_record::runs;
 use cerberus_record::session::SessionStatus;
 use cerberus_text::tokens;
@@ -13,6 +14,8 @@ use super::seen::{self, Told};
 use crate::brief::survey::View;
 use crate::view::{self, Asks, SessionRow};
 
+/// More earlier prompts are not read.
+const MATCHES_MAX: usize = 8;
 /// How much of a prompt is searched for an error.
 const PROMPT_BYTES_MAX: usize = 16_000;
 
@@ -26,14 +29,20 @@ pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec
     if anchors.is_empty() {
         return Ok(Vec::new());
     }
+    let symbols = view.store.files_of_symbols(&view.joined.ids, &anchors.symbols, view.now)?;
+    // Most names are of nothing that a session has seen, and the history is long.
+    if symbols.is_empty() && !anchors.names_any(&view.store.all_files(&view.joined.ids)?) {
+        return Ok(Vec::new());
+    }
     let mut history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
     history.retain(|work| work.session != session.id);
-    let symbols = view.store.files_of_symbols(&view.joined.ids, &anchors.symbols, view.now)?;
     let mut files = past::named_files(&anchors, &history);
     files.extend(symbols.iter().map(String::as_str));
-    let matches = past::matches(prompt, &files, &history);
+    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(Vec::new()) };
+    let asked = AskedFor::of(agent, prompt);
+    let matches = past::matches(&asked, &files, &history);
     let (mut lines, mut left) = (Vec::new(), past::TOKENS_MAX);
-    for found in matches {
+    for found in matches.into_iter().take(MATCHES_MAX) {
         // The brief has quoted that session, or it was told already.
         let is_told = |code: &String| {
             code.contains(&format!("{}@", found.work.session)) || told::is_past(code, found.work.session.as_str())
@@ -45,7 +54,7 @@ pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec
         if matches!(earlier.state.status, SessionStatus::Active) {
             continue;
         }
-        let Some(told) = line(view, prompt, &earlier, &found)? else { continue };
+        let Some(told) = line(view, &asked, &earlier, &found)? else { continue };
         let needed = tokens::line(&told.text);
         if needed <= left {
             left -= needed;
@@ -55,24 +64,28 @@ pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec
     Ok(lines)
 }
 
-fn line(view: &View, prompt: &str, earlier: &SessionRow, found: &past::PastMatch) -> view::Result<Option<Told>> {
-    let asked = view.store.asked(earlier, view.now)?;
+fn line(view: &View, asked: &AskedFor, earlier: &SessionRow, found: &past::PastMatch) -> view::Result<Option<Told>> {
+    let prompts = view.store.asked(earlier, view.now)?;
     let is_it = |(_, text): &&(_, String)| PastPrompt::words(text).0 == found.terms;
-    let Some((at, _)) = asked.iter().rev().find(is_it) else { return Ok(None) };
+    let Some((at, prompt)) = prompts.iter().rev().find(is_it) else { return Ok(None) };
+    let Some(agent) = Agent::from_name(&earlier.agent) else { return Ok(None) };
+    let then = AskedFor::of(agent, prompt);
+    if !found.asks_the_same(&then) {
+        return Ok(None);
+    }
     let said = view.store.said(earlier, view.now)?;
     let Some((_, message)) = said.iter().find(|(said_at, _)| said_at >= at) else { return Ok(None) };
-    let title = view.store.title(earlier, view.now)?;
     let decisions = view.store.decided_in(earlier, view.now)?;
     let decision = decisions.iter().find(|text| edit::naming(text, found.path).is_some());
     let past = MatchingSession {
         id: earlier.id.as_str(),
-        title: &title,
+        title: &then.title,
         at: *at,
         path: found.path,
         message,
         decision: decision.map(String::as_str),
     };
-    let text = past::told(prompt, &past, view.now);
+    let text = past::told(asked, &past, view.now);
     Ok(text.map(|text| Told { text, code: told::past_code(earlier.id.as_str()) }))
 }
 

@@ -169,6 +169,12 @@ impl Store {
         Ok(!found.is_empty())
     }
 
+    /// The commands that a session ran since a time.
+    pub fn commands_since(&self, session: &SessionRow, since: Timestamp, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT text FROM command WHERE session = ?1 AND at BETWEEN ?2 AND ?3 ORDER BY event";
+        self.rows(sql, params![session.row, since.millis(), now.millis()], |row| row.get(0))
+    }
+
     /// The files that a session edited, the last edited first.
     pub fn edited_files(&self, session: &SessionRow, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT path FROM fact WHERE session = ?1 AND kind = 'file' AND path IS NOT NULL AND at <= ?2

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use cerberus_record::time::Timestamp;
 use cerberus_testkit::clients::Client;
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::codex::Codex;
@@ -101,6 +103,78 @@ fn codex_is_told_what_is_known_when_it_matters() {
     what_is_known_is_told_when_it_matters(&Codex);
 }
 
+/// A hook of a session that this test plays, perhaps days ago.
+fn heard(stage: &Stage, days_ago: Option<u64>, session: &str, event: &str, extra: Value) {
+    let mut payload = json!({"session_id": session, "cwd": stage.scratch.repo(), "hook_event_name": event,
+        "transcript_path": format!("/none/{session}.jsonl"), "permission_mode": "default"});
+    payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    let mut hook = stage.command(&["hook", "claude-code"]);
+    if let Some(days) = days_ago {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() - days * 86_400;
+        hook.env("CERBERUS_NOW", Timestamp::from_millis(seconds as i64 * 1_000).to_string());
+    }
+    let mut child = hook.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// A whole session that changed a file, days ago.
+fn worked(stage: &Stage, days: u64, prompt: &str, path: &str, command: Option<&str>, said: &str) {
+    let session = format!("worked-{days}");
+    let hook = |event: &str, extra: Value| heard(stage, Some(days), &session, event, extra);
+    hook("SessionStart", json!({"source": "startup"}));
+    hook("UserPromptSubmit", json!({ "prompt": prompt }));
+    let edit = json!({"file_path": stage.scratch.repo().join(path), "old_string": "one", "new_string": "two"});
+    hook("PostToolUse", json!({"tool_name": "Edit", "tool_use_id": "w1", "tool_input": edit, "tool_response": {}}));
+    if let Some(command) = command {
+        let response = json!({"stdout": "", "stderr": "", "interrupted": false});
+        hook(
+            "PostToolUse",
+            json!({"tool_name": "Bash", "tool_use_id": "w2", "tool_input": {"command": command},
+            "tool_response": response}),
+        );
+    }
+    hook("Stop", json!({"last_assistant_message": said, "stop_hook_active": false}));
+    hook("SessionEnd", json!({"reason": "other"}));
+}
+
+/// A prompt asks for what an earlier one asked for, about the same file. Before that file is edited, a change is known that
+/// was taken back.
+fn what_came_of_earlier_work_is_told(client: &dyn Client) {
+    let stage = Stage::new(client);
+    let queue = stage.scratch.repo().join("queue.txt");
+    std::fs::write(&queue, "one\n").unwrap();
+    let said = "The retry kept the id, so the broker sent the message twice.";
+    worked(&stage, 40, "The retry in queue.txt sends a message twice after a timeout", "queue.txt", None, said);
+    for days in 31..35 {
+        worked(&stage, days, "Polish the colours of the panel", "panel.txt", None, "The panel is polished.");
+    }
+    let said = "A lock in queue.txt made it slower, so I took it back.";
+    worked(&stage, 2, "Try a lock", "queue.txt", Some("git checkout -- queue.txt"), said);
+
+    let server = ModelServer::start([client.edit(&queue, "one", "two"), Reply::text("Done.")]);
+    let prompt = "In queue.txt a message is sent twice again when the retry has a timeout";
+    finish(&mut client.session(&stage.place(&server), prompt));
+    let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
+    let (first, last) = (&requests[0], requests.last().unwrap());
+    let past =
+        "ago, changed queue.txt. The agent said then: \"The retry kept the id, so the broker sent the message twice.\"";
+    assert_eq!(first.matches(past).count(), 1, "{first}");
+    let tried =
+        "tried:queue.txt was changed and taken back 2d ago. The agent said then: \"A lock in queue.txt made it slower";
+    assert_eq!((first.matches(tried).count(), last.matches(tried).count()), (0, 1), "{last}");
+}
+
+#[test]
+fn claude_code_is_told_what_came_of_earlier_work() {
+    what_came_of_earlier_work_is_told(&ClaudeCode);
+}
+
+#[test]
+fn codex_is_told_what_came_of_earlier_work() {
+    what_came_of_earlier_work_is_told(&Codex);
+}
+
 /// A session is in the middle of a turn and has changed a file. The client is started beside it, edits the same file, and
 /// runs `git checkout`: it is told of the other, and the command is held once.
 fn a_session_beside_one_at_work(client: &dyn Client) {
@@ -111,15 +185,7 @@ fn a_session_beside_one_at_work(client: &dyn Client) {
     git(&stage, &["add", "."]);
     git(&stage, &["commit", "--quiet", "-m", "Shared"]);
     // The process that runs this test plays the agent at work.
-    let other = |event: &str, extra: Value| {
-        let mut payload = json!({"session_id": "other", "cwd": repo, "hook_event_name": event,
-            "transcript_path": "/none/other.jsonl", "permission_mode": "default"});
-        payload.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-        let mut hook = stage.command(&["hook", "claude-code"]);
-        let mut child = hook.stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
-        assert!(child.wait().unwrap().success());
-    };
+    let other = |event: &str, extra: Value| heard(&stage, None, "other", event, extra);
     other("SessionStart", json!({"source": "startup"}));
     other("UserPromptSubmit", json!({"prompt": "Count to two"}));
     std::fs::write(&shared, "two\n").unwrap();

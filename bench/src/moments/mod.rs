@@ -2,12 +2,12 @@
 //!
 //! Reads transcripts from `--data DIR`, one folder per person, all sessions of a person in one project. Every failure,
 //! prompt and edit is asked about as of its moment, with everything that happened before; what briefs told is not left out.
-//! Whether what is told is right is judged by hand: a seeded sample of each kind is printed, and `CERBERUS_HITS=FILE`
-//! writes everything to a file.
+//! Whether what is told is right is judged by hand: `--sheet FILE` writes what a reader needs for that.
+
+mod sheet;
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -15,7 +15,6 @@ use cerberus_os::home::Home;
 use cerberus_recall::moments::seen::SeenStep;
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::event::{Event, FailedCommand, Record, ToolUse, Touch};
-use cerberus_record::id::fnv1a;
 use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
 use cerberus_store::brief::survey::View;
@@ -23,13 +22,12 @@ use cerberus_store::moments::{edit, past, seen};
 use cerberus_store::project::identity::{self, Located};
 use cerberus_store::same_project::joined::{JoinedProject, joined};
 use cerberus_store::view::{FailureRow, SessionRow, Store, fold};
+use serde_json::Value;
+use sheet::Moment;
 
 use crate::checks::{people, records};
-use crate::measure::{say, table};
+use crate::measure::{ms, say, table, timed};
 use crate::scratch::Scratch;
-
-/// More are not read by anybody.
-const SAMPLE_MAX: usize = 60;
 
 /// What is counted.
 #[derive(Default)]
@@ -48,15 +46,49 @@ struct Counted {
     /// Files that sessions edited, each once per session.
     edits: usize,
     edits_told: usize,
+    costs: Costs,
 }
 
-pub fn run(data: Option<&Path>, seed: u64) -> Result<()> {
+/// What it takes to find out what is told, if anything.
+#[derive(Default)]
+struct Costs {
+    failures: Vec<Duration>,
+    prompts: Vec<Duration>,
+    edits: Vec<Duration>,
+}
+
+impl Costs {
+    fn print(self) -> Result<()> {
+        // The system counts in slices of milliseconds: right on average, not for each.
+        let row = |name: &str, times: Vec<Duration>| {
+            let mean = ms(times.iter().sum::<Duration>()) / times.len().max(1) as f64;
+            vec![name.to_string(), times.len().to_string(), format!("{mean:.3}")]
+        };
+        let rows = [row("a known failure", self.failures), row("a prompt", self.prompts), row("an edit", self.edits)];
+        say("\nCPU time, with the view open and nothing to fold")?;
+        table(&["", "times", "mean ms"], &rows)
+    }
+}
+
+/// Which people, and where the sheet is written.
+#[derive(Debug, Default)]
+pub struct MomentsOptions {
+    /// The names of the first and the last person, in the order of names.
+    pub people: Option<(String, String)>,
+    pub sheet: Option<PathBuf>,
+    pub seed: u64,
+}
+
+pub fn run(data: Option<&Path>, options: &MomentsOptions) -> Result<()> {
     let Some(dir) = data else {
         return say("needs a folder of transcripts: --data DIR");
     };
-    let people = people(dir)?;
+    let mut people = people(dir)?;
+    if let Some((first, last)) = &options.people {
+        people.retain(|person, _| (first..=last).contains(&person));
+    }
     ensure!(!people.is_empty(), "{} has no transcripts", dir.display());
-    let (mut all, mut rows, mut lines) = (Counted::default(), Vec::new(), Vec::new());
+    let (mut all, mut rows, mut cases) = (Counted::default(), Vec::new(), Vec::new());
     for (person, transcripts) in &people {
         let scratch = Scratch::new()?;
         let located = identity::locate(&scratch.repo());
@@ -64,24 +96,19 @@ pub fn run(data: Option<&Path>, seed: u64) -> Result<()> {
             transcripts.iter().map(|(agent, bytes)| records(*agent, bytes)).filter(|read| !read.is_empty()).collect();
         sessions.sort_by_key(|read| read[0].at);
         let chain = Chain::new(&scratch, located, sessions)?;
-        let counted = chain.replay(person, &mut lines)?;
+        let counted = chain.replay(person, &mut cases)?;
         rows.push(counted.row(person));
-        all.add(&counted);
+        all.add(counted);
     }
-    rows.push(all.row("all"));
+    rows.push(all.row(&format!("{} people", people.len())));
+    let costs = std::mem::take(&mut all.costs);
     let heads = ["person", "tool uses", "failures", "came back", "solved", "told", "of solved", "of tool uses"];
     table(&[&heads[..], &["prompts", "told", "%", "edits", "told", "%"]].concat(), &rows)?;
-    if let Some(file) = std::env::var_os("CERBERUS_HITS") {
-        std::fs::write(file, lines.concat())?;
+    costs.print()?;
+    match &options.sheet {
+        Some(file) => sheet::write(file, cases, options.seed),
+        None => say("--sheet FILE writes what is to be judged"),
     }
-    let salted = |line: &String| fnv1a(format!("{seed} {line}").as_bytes());
-    lines.sort_by_cached_key(salted);
-    for kind in ["failure", "prompt", "edit"] {
-        let own: Vec<&String> = lines.iter().filter(|line| line.starts_with(kind)).collect();
-        say(&format!("\nto be judged, {} of {} of kind {kind}:\n", own.len().min(SAMPLE_MAX), own.len()))?;
-        own.into_iter().take(SAMPLE_MAX).try_for_each(|line| say(line))?;
-    }
-    Ok(())
 }
 
 /// All sessions of a person.
@@ -103,23 +130,24 @@ impl Chain {
         Ok(Chain { store, located, sessions })
     }
 
-    fn replay(&self, person: &str, lines: &mut Vec<String>) -> Result<Counted> {
+    fn replay(&self, person: &str, cases: &mut Vec<Value>) -> Result<Counted> {
         let (mut counted, mut asked) = (Counted::default(), HashSet::new());
-        let joined = joined(
-            &self.store,
-            &self.located,
-            self.sessions.iter().flatten().map(|read| read.at).max().unwrap_or(Timestamp::EPOCH),
-        )?;
-        let mut moments = OtherMoments { chain: self, joined: &joined, person, known: HashSet::new() };
-        for record in self.sessions.iter().flatten() {
-            moments.prompt(record, &mut counted, lines)?;
-            let Event::Tool(used) = &record.event else { continue };
-            counted.tools += 1;
-            moments.edits(record, used, &mut counted, lines)?;
-            let Some(failure) = &used.failure else { continue };
-            counted.failures += 1;
-            if asked.insert((record.session.to_string(), failure.signature.to_string())) {
-                self.ask(person, record, used, failure, &mut counted, lines)?;
+        let last = self.sessions.iter().flatten().map(|read| read.at).max();
+        let joined = joined(&self.store, &self.located, last.unwrap_or(Timestamp::EPOCH))?;
+        self.store.make_digests(&joined.ids);
+        let mut others = OtherMoments { chain: self, joined: &joined, known: HashSet::new() };
+        for records in &self.sessions {
+            for place in 0..records.len() {
+                let moment = Moment { person, records, place };
+                others.prompt(moment, &mut counted, cases)?;
+                let Event::Tool(used) = &moment.record().event else { continue };
+                counted.tools += 1;
+                others.edits(moment, used, &mut counted, cases)?;
+                let Some(failure) = &used.failure else { continue };
+                counted.failures += 1;
+                if asked.insert((moment.record().session.to_string(), failure.signature.to_string())) {
+                    self.ask(moment, failure, &mut counted, cases)?;
+                }
             }
         }
         Ok(counted)
@@ -127,29 +155,53 @@ impl Chain {
 
     fn ask(
         &self,
-        person: &str,
-        record: &Record,
-        used: &ToolUse,
+        moment: Moment,
         failure: &FailedCommand,
         counted: &mut Counted,
-        lines: &mut Vec<String>,
+        cases: &mut Vec<Value>,
     ) -> Result<()> {
-        let session = self.store.agent_session(record.agent, &record.session, record.at)?;
-        let session = session.with_context(|| format!("{person}: the session {} is missing", &*record.session))?;
+        let record = moment.record();
+        let session = self.session(moment, record.at)?;
         let before = self.store.failures(&failure.signature, &session, record.at)?;
         let Some(last) = before.first() else { return Ok(()) };
         let is_solved = self.is_solved(last, &session, record)?;
         counted.recurring += 1;
         counted.solved += usize::from(is_solved);
         let message = Some(&*failure.message);
-        let told = seen::seen(&self.store, &self.located, &session, &failure.signature, message, record.at)?;
-        let Some(told) = told else { return Ok(()) };
-        counted.told += 1;
-        counted.told_solved += usize::from(is_solved);
-        let command = used.command.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
-        let command: String = command.chars().take(160).collect();
-        lines.push(told_line("failure", person, record, command, &told.text)?);
+        let told = timed(&mut counted.costs.failures, || {
+            seen::seen(&self.store, &self.located, &session, &failure.signature, message, record.at)
+        })?;
+        let told = told.as_ref().map(|told| told.text.as_str());
+        counted.told += usize::from(told.is_some());
+        counted.told_solved += usize::from(told.is_some() && is_solved);
+        let kinds = [told.map(|_| "seen"), is_solved.then_some("recurring")];
+        for kind in kinds.into_iter().flatten() {
+            let mut case = moment.case(kind, told);
+            case["then"] = self.last_failure(moment, failure).map(Moment::then).unwrap_or_default();
+            cases.push(case);
+        }
         Ok(())
+    }
+
+    /// The last such failure of another session.
+    fn last_failure<'a>(&'a self, now: Moment<'a>, failure: &FailedCommand) -> Option<Moment<'a>> {
+        let is_it = |record: &Record| {
+            record.at < now.record().at
+                && record.session != now.record().session
+                && matches!(&record.event, Event::Tool(used)
+                    if used.failure.as_ref().is_some_and(|known| known.signature == failure.signature))
+        };
+        let found = self.sessions.iter().filter_map(|records| {
+            let place = records.iter().rposition(is_it)?;
+            Some(Moment { records, place, ..now })
+        });
+        found.max_by_key(|moment| moment.record().at)
+    }
+
+    fn session(&self, moment: Moment, now: Timestamp) -> Result<SessionRow> {
+        let record = moment.record();
+        let found = self.store.agent_session(record.agent, &record.session, now)?;
+        found.with_context(|| format!("{}: the session {} is missing", moment.person, &*record.session))
     }
 
     /// Whether the same command passed after it had failed, in the same session or the next one.
@@ -166,18 +218,10 @@ impl Chain {
     }
 }
 
-fn told_line(kind: &str, person: &str, record: &Record, now: String, told: &str) -> Result<String> {
-    let id: String = record.session.chars().take(8).collect();
-    let mut line = String::new();
-    writeln!(line, "{kind} {person} {id} {}\n  now:  {now}\n  told: {}\n", record.at, told.replace('\n', " | "))?;
-    Ok(line)
-}
-
 /// Prompts and edits. Nothing is told twice to a session.
 struct OtherMoments<'a> {
     chain: &'a Chain,
     joined: &'a JoinedProject,
-    person: &'a str,
     known: HashSet<(String, String)>,
 }
 
@@ -186,30 +230,27 @@ impl OtherMoments<'_> {
         View { store: &self.chain.store, located: &self.chain.located, joined: self.joined, now }
     }
 
-    fn session(&self, record: &Record) -> Result<SessionRow> {
-        let found = self.chain.store.agent_session(record.agent, &record.session, record.at)?;
-        found.with_context(|| format!("{}: the session {} is missing", self.person, &*record.session))
-    }
-
     fn is_new(&mut self, record: &Record, code: &str) -> bool {
         self.known.insert((record.session.to_string(), code.to_string()))
     }
 
-    fn prompt(&mut self, record: &Record, counted: &mut Counted, lines: &mut Vec<String>) -> Result<()> {
+    fn prompt(&mut self, moment: Moment, counted: &mut Counted, cases: &mut Vec<Value>) -> Result<()> {
+        let record = moment.record();
         let Event::Prompt { text } = &record.event else { return Ok(()) };
         counted.prompts += 1;
-        let found = past::told(&self.view(record.at), &self.session(record)?, text)?;
+        let session = self.chain.session(moment, record.at)?;
+        let found = timed(&mut counted.costs.prompts, || past::told(&self.view(record.at), &session, text))?;
         let told: Vec<String> =
             found.into_iter().filter(|told| self.is_new(record, &told.code)).map(|told| told.text).collect();
         if !told.is_empty() {
             counted.prompts_told += 1;
-            let now = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(400).collect();
-            lines.push(told_line("prompt", self.person, record, now, &told.join("\n"))?);
+            cases.push(moment.case("past", Some(&told.join("\n"))));
         }
         Ok(())
     }
 
-    fn edits(&mut self, record: &Record, used: &ToolUse, counted: &mut Counted, lines: &mut Vec<String>) -> Result<()> {
+    fn edits(&mut self, moment: Moment, used: &ToolUse, counted: &mut Counted, cases: &mut Vec<Value>) -> Result<()> {
+        let record = moment.record();
         for file in used.files.iter().filter(|file| file.how == Touch::Edited) {
             let path = file.path.to_string();
             if !self.is_new(record, &format!("edit {path}")) {
@@ -218,12 +259,11 @@ impl OtherMoments<'_> {
             counted.edits += 1;
             // The edit itself is not known yet.
             let before = record.at.minus(Duration::from_millis(1));
-            let Some(session) = self.chain.store.agent_session(record.agent, &record.session, before)? else {
-                continue;
-            };
-            if let Some(told) = edit::told(&self.view(before), &session, &path)? {
+            let Ok(session) = self.chain.session(moment, before) else { continue };
+            let told = timed(&mut counted.costs.edits, || edit::told(&self.view(before), &session, &path))?;
+            if let Some(told) = told {
                 counted.edits_told += 1;
-                lines.push(told_line("edit", self.person, record, path, &told.text)?);
+                cases.push(moment.case("edit", Some(&told.text)));
             }
         }
         Ok(())
@@ -237,7 +277,7 @@ fn same(command: &str) -> String {
 }
 
 impl Counted {
-    fn add(&mut self, other: &Counted) {
+    fn add(&mut self, other: Counted) {
         self.tools += other.tools;
         self.failures += other.failures;
         self.recurring += other.recurring;
@@ -248,6 +288,9 @@ impl Counted {
         self.prompts_told += other.prompts_told;
         self.edits += other.edits;
         self.edits_told += other.edits_told;
+        self.costs.failures.extend(other.costs.failures);
+        self.costs.prompts.extend(other.costs.prompts);
+        self.costs.edits.extend(other.costs.edits);
     }
 
     fn row(&self, name: &str) -> Vec<String> {
