@@ -1,0 +1,171 @@
+//! Other programs with hooks for Claude Code, beside ours: what a hook costs, how long the agent waits for it, what a
+//! session is told, what stays behind.
+//!
+//! All get the same payloads, in turns, in a home of their own, without a model, a key or a network. Peers come from npm,
+//! without their install scripts, into `--data DIR` (kept) or a scratch folder; one that npm does not have is taken from
+//! there. A peer whose hook fails, or that keeps nothing, is no competitor: it gets no figures, and the run fails.
+
+mod host;
+mod known;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use cerberus_testkit::tokens;
+use serde_json::json;
+
+use self::host::Host;
+use self::known::Installed;
+use crate::measure::{Contender, Times, interleave, say, table};
+use crate::payload;
+use crate::programs::on_path;
+use crate::scratch::Scratch;
+
+const RUNS: usize = 15;
+const STARTS: usize = 5;
+const FILES: usize = 5;
+
+const PROMPTS: [&str; 2] = ["Make the proxy safe under load", "Now add a mutex to the process struct"];
+
+/// The commands of one program by event.
+type Hooks = BTreeMap<String, Vec<HookCommand>>;
+
+/// One hook, as the agent's settings name it.
+#[derive(Clone, Debug, PartialEq)]
+struct HookCommand {
+    program: String,
+    /// With arguments it is run as it is, without by a shell.
+    args: Option<Vec<String>>,
+    /// The agent does not wait for it.
+    is_async: bool,
+}
+
+/// The figures of one program.
+struct Row {
+    host: usize,
+    tool: Times,
+    prompt: Times,
+    start: Times,
+    told: String,
+}
+
+pub fn run(cerberus: &Path, kept: Option<&Path>) -> Result<()> {
+    ensure!(on_path("perf").is_some(), "perf is missing: it counts the processor time of hooks");
+    let scratch = Scratch::new()?;
+    let folder = kept.map_or_else(|| scratch.path("peers"), Path::to_path_buf);
+    let (mut hosts, mut broken) = (Vec::new(), Vec::new());
+    let ours = known::ours(&scratch, cerberus)?;
+    for (name, installed) in std::iter::once(("cerberus", Ok(ours))).chain(known::installed(&scratch, &folder)) {
+        let begun = installed.and_then(|installed| begin(&scratch, name, installed));
+        match begun {
+            Ok(host) => hosts.push(host),
+            Err(why) => broken.push(format!("{name}: {why:#}")),
+        }
+    }
+    let measured = measure(&hosts);
+    // Whatever happens, nothing is left running.
+    let left: Vec<(usize, Duration)> = hosts.iter().map(|host| host::leftovers(host.name)).collect::<Result<_>>()?;
+    print(&hosts, &measured?, &left)?;
+    ensure!(broken.is_empty(), "these did not run as they should, and have no figures:\n{}", broken.join("\n"));
+    Ok(())
+}
+
+/// A whole session, in which every hook must succeed and after which something must be kept.
+fn begin<'a>(scratch: &'a Scratch, name: &'static str, installed: Installed) -> Result<Host<'a>> {
+    let host = Host::new(scratch, name, installed);
+    let session = || -> Result<()> {
+        let before = host.count_files()?;
+        host.event("SessionStart", &said(scratch, "first", "SessionStart", json!({"source": "startup"})))?;
+        for prompt in PROMPTS {
+            host.event("UserPromptSubmit", &said(scratch, "first", "UserPromptSubmit", json!({"prompt": prompt})))?;
+        }
+        for number in 0..FILES {
+            let (id, path) = (format!("t{number}"), format!("src/file_{number}.rs"));
+            let code = payload::rust_code(number, 40);
+            host.event("PostToolUse", &payload::write(&scratch.repo(), "first", &id, &path, &code))?;
+        }
+        let closing = json!({"last_assistant_message": "The proxy is split in three files. The race test still fails."});
+        host.event("Stop", &said(scratch, "first", "Stop", closing))?;
+        host.event("SessionEnd", &said(scratch, "first", "SessionEnd", json!({"reason": "exit"})))?;
+        ensure!(host.count_files()? > before, "a session with {FILES} written files left no file in its home");
+        Ok(())
+    };
+    match session() {
+        Ok(()) => Ok(host),
+        Err(why) => {
+            host::leftovers(name)?;
+            Err(why)
+        }
+    }
+}
+
+fn said(scratch: &Scratch, session: &str, event: &str, extra: serde_json::Value) -> Vec<u8> {
+    payload::payload(&scratch.repo(), session, event, extra)
+}
+
+/// The processor time of the hooks of an event, of all programs in turns.
+fn timed(hosts: &[Host], runs: usize, event: &str, payload: impl Fn(&Host, usize) -> Vec<u8>) -> Result<Vec<Times>> {
+    let payload = &payload;
+    let contenders = hosts.iter().map(|host| {
+        let mut number = 0;
+        Contender::new(host.name, runs, move || {
+            number += 1;
+            Ok(host.event(event, &payload(host, number))?.processor)
+        })
+    });
+    interleave(contenders.collect())
+}
+
+/// One kind of hook after another.
+fn measure(hosts: &[Host]) -> Result<Vec<Row>> {
+    let tool = timed(hosts, RUNS, "PostToolUse", |host, number| {
+        let code = payload::rust_code(0, 200);
+        payload::write(&host.scratch.repo(), "second", &format!("m{number}"), "src/ledger.rs", &code)
+    })?;
+    let prompt = timed(hosts, RUNS, "UserPromptSubmit", |host, number| {
+        let prompt = json!({"prompt": format!("Go on with the ledger, part {number}")});
+        said(host.scratch, "second", "UserPromptSubmit", prompt)
+    })?;
+    let begin = |host: &Host, number: usize| {
+        said(host.scratch, &format!("start-{number}"), "SessionStart", json!({"source": "startup"}))
+    };
+    let start = timed(hosts, STARTS, "SessionStart", begin)?;
+    let times = tool.into_iter().zip(prompt).zip(start).enumerate();
+    times
+        .map(|(host, ((tool, prompt), start))| {
+            let told = hosts[host].event("SessionStart", &begin(&hosts[host], 0))?.told;
+            Ok(Row { host, tool, prompt, start, told })
+        })
+        .collect()
+}
+
+fn print(hosts: &[Host], rows: &[Row], left: &[(usize, Duration)]) -> Result<()> {
+    say(&format!(
+        "processor time of all hooks of an event, medians of {RUNS} tool uses, {RUNS} prompts and {STARTS} starts; `waits`: \
+         how long the agent waits"
+    ))?;
+    let cell = |ms: f64| format!("{ms:.1}");
+    let row = |row: &Row| -> Result<Vec<String>> {
+        let host = &hosts[row.host];
+        let (count, processor) = left[row.host];
+        Ok(vec![
+            host.name.to_string(),
+            cell(row.tool.median_ms()),
+            cell(host.waited_ms("PostToolUse")),
+            host.instructions()?.map_or("–".to_string(), |count| count.to_string()),
+            cell(row.prompt.median_ms()),
+            cell(host.waited_ms("UserPromptSubmit")),
+            cell(row.start.median_ms()),
+            tokens::real_tokens(&row.told).to_string(),
+            format!("{count} ({:.1} s)", processor.as_secs_f64()),
+            host.count_files()?.to_string(),
+        ])
+    };
+    let columns = [
+        "", "tool ms", "waits", "instructions", "prompt ms", "waits", "start ms", "told tokens", "left running (used)",
+        "files",
+    ];
+    table(&columns, &rows.iter().map(row).collect::<Result<Vec<_>>>()?)
+}
