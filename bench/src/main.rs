@@ -93,7 +93,7 @@ Benchmarks:
             Cerberus (--agent claude|codex|gemini and its key in the environment; --runs N; --task NAME; --model NAME, or
             `scripted` or `contrary` for a model that is none; --answers FILE keeps results)
   peers     other programs with hooks beside ours: time, processes left, tokens told (installs them from npm; --data DIR
-            keeps them)
+            keeps them; --sessions DIR: transcripts that they read and search)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
   sync      push and pull of 10,000 records through every hub, at a round trip of 0 and 50 ms (dev/hubs installs them)
   undo      keeping a turn in a tree of 50,000 files with 20 changes, against `git stash create`: time and room
@@ -103,7 +103,7 @@ Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
   --answers PATH  what a model quoted, for `said`; where answers and results are kept, for `reader` and `tasks`
-  --sessions PATH a folder of transcripts, for `secrets`
+  --sessions PATH a folder of transcripts, for `secrets` and `peers`
   --endpoint URL, --gold FILE, --peer DIR   for `reader`
   --agent NAME, --runs NUMBER, --task NAME  for `tasks`
   --model NAME    for `reader` and `tasks`
@@ -199,7 +199,8 @@ fn run() -> Result<()> {
     }
     // This is not part of `all`: it downloads programs of others.
     if wanted == "peers" {
-        return peers::run(&programs::cerberus(arguments.binary)?, arguments.data.as_deref());
+        let cerberus = programs::cerberus(arguments.binary)?;
+        return peers::run(&cerberus, arguments.data.as_deref(), arguments.sessions.as_deref());
     }
     // Nor is this: it asks a model, with the user's key.
     if wanted == "tasks" {

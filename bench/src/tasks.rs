@@ -32,8 +32,8 @@ type Results = BTreeMap<(&'static str, Arm), Vec<TaskResult>>;
 
 pub fn run(cerberus: PathBuf, options: &TaskOptions, model: Option<&str>, mut answers: Answers) -> Result<()> {
     let name = options.agent.as_deref().unwrap_or("claude");
-    let player = Player::find(name)
-        .with_context(|| format!("{name:?} cannot play; agents that can: {}", agents::names()))?;
+    let player =
+        Player::find(name).with_context(|| format!("{name:?} cannot play; agents that can: {}", agents::names()))?;
     let model = match model {
         Some("scripted") => TaskModel::Scripted(Mind::Heeds),
         Some("contrary") => TaskModel::Scripted(Mind::Defies),
@@ -68,7 +68,7 @@ fn play_all(players: &Table, plays: &[Task], runs: usize, answers: &mut Answers)
         for (number, task) in plays.iter().enumerate() {
             let mut arms = Arm::ALL;
             // None always comes first.
-            arms.rotate_left((run + number) % arms.len());
+            arms.rotate_left((run + number) % Arm::ALL.len());
             for arm in arms {
                 let key = format!("{agent}, {:?}, {}, run {}", players.model, task.name, run + 1);
                 let result = match answers.get(&key, arm.name()) {
@@ -113,9 +113,7 @@ fn print(plays: &[Task], results: &Results) -> Result<()> {
     let rows = Arm::ALL.map(|arm| summed(arm, results));
     table(&["", "passed", "corrections repeated", "tool calls", "tokens", "at list prices"], &rows)?;
     say("")?;
-    for (arm, other) in
-        [(Arm::OwnFiles, Arm::Nothing), (Arm::Cerberus, Arm::Nothing), (Arm::Cerberus, Arm::OwnFiles)]
-    {
+    for (arm, other) in [(Arm::OwnFiles, Arm::Nothing), (Arm::Cerberus, Arm::Nothing), (Arm::Cerberus, Arm::OwnFiles)] {
         let (better, worse) = compared(plays, results, arm, other);
         say(&format!(
             "{} passes more than {} in {better} tasks, less in {worse} (sign test: p = {:.3})",

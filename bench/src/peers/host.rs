@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::HookCommand;
 use super::known::Installed;
+use super::past::Past;
 use crate::measure::Times;
 use crate::payload;
 use crate::programs::on_path;
@@ -57,7 +58,7 @@ impl<'a> Host<'a> {
     }
 
     /// A program in the repository, in the peer's environment, with this input.
-    fn command(&self, program: &str, input: &Path) -> Result<Command> {
+    pub fn command(&self, program: &str, input: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         command.current_dir(self.scratch.repo()).env_clear();
         command.env("PATH", self.path()?).env("HOME", &self.installed.home).env("LANG", "C.UTF-8");
@@ -71,7 +72,14 @@ impl<'a> Host<'a> {
 
     /// Runs the hooks of an event, one after another. Each must succeed.
     pub fn event(&self, event: &str, payload: &[u8]) -> Result<EventCost> {
-        let input = self.scratch.file("payload.json", payload)?;
+        let mut payload: Value = serde_json::from_slice(payload)?;
+        payload["hook_event_name"] = event.into();
+        let file = format!("{}.jsonl", payload["session_id"].as_str().unwrap_or_default());
+        payload["transcript_path"] = self.transcripts().join(file).to_string_lossy().into();
+        if let Some(fields) = payload.as_object_mut().filter(|_| event == "PreToolUse") {
+            fields.remove("tool_response");
+        }
+        let input = self.scratch.file("payload.json", payload.to_string().as_bytes())?;
         let (mut cost, mut waited) = (EventCost { processor: Duration::ZERO, told: String::new() }, Duration::ZERO);
         for hook in self.installed.hooks.get(event).into_iter().flatten() {
             let counted = self.scratch.path("counted");
@@ -86,7 +94,11 @@ impl<'a> Host<'a> {
             let took = begun.elapsed();
             let said = String::from_utf8_lossy(&fs::read(&err)?).into_owned();
             let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            ensure!(status.success(), "its hook of {event} ended after {:.1} s with {status}: {said}", took.as_secs_f64());
+            ensure!(
+                status.success(),
+                "its hook of {event} ended after {:.1} s with {status}: {said}",
+                took.as_secs_f64()
+            );
             waited += if hook.is_async { Duration::ZERO } else { took };
             cost.processor += processor_time(&fs::read_to_string(&counted)?)?;
             cost.told.push_str(&context(&fs::read(&out)?));
@@ -95,36 +107,56 @@ impl<'a> Host<'a> {
         Ok(cost)
     }
 
+    /// The hooks before and after a tool use.
+    pub fn tool_use(&self, payload: &[u8]) -> Result<Duration> {
+        Ok(self.event("PreToolUse", payload)?.processor + self.event("PostToolUse", payload)?.processor)
+    }
+
     /// The median of what the agent waited at an event.
     pub fn waited_ms(&self, event: &str) -> f64 {
         Times::new("", self.waited.borrow().get(event).cloned().unwrap_or_default()).median_ms()
     }
 
     /// The instructions of the hooks of a tool use, with the shells that the agent starts for them; `None` if they are not
-    /// native code, or there is no valgrind.
+    /// native code, or valgrind cannot run them.
     pub fn instructions(&self) -> Result<Option<u64>> {
         if !self.installed.is_native || on_path("valgrind").is_none() {
             return Ok(None);
         }
         self.events.set(self.events.get() + 1);
         let id = format!("i{}", self.events.get());
-        let written =
-            payload::write(&self.scratch.repo(), "second", &id, "src/ledger.rs", &payload::rust_code(0, 200));
+        let written = payload::write(&self.scratch.repo(), "second", &id, "src/ledger.rs", &payload::rust_code(0, 200));
         let input = self.scratch.file("payload.json", &written)?;
         let folder = self.scratch.path(&format!("callgrind-{}", self.name));
         fs::create_dir_all(&folder)?;
-        for hook in self.installed.hooks.get("PostToolUse").into_iter().flatten() {
+        let hooks = ["PreToolUse", "PostToolUse"].map(|event| self.installed.hooks.get(event));
+        for hook in hooks.into_iter().flatten().flatten() {
             let mut command = self.command("valgrind", &input)?;
             command.args(["-q", "--tool=callgrind", "--trace-children=yes"]);
             command.arg(format!("--callgrind-out-file={}/%p", folder.display())).args(words(hook));
-            let output = command.output()?;
-            ensure!(output.status.success(), "valgrind: {}", String::from_utf8_lossy(&output.stderr));
+            // Some programs do not run in it.
+            if !command.output()?.status.success() {
+                return Ok(None);
+            }
         }
         let mut sum = 0;
         for file in fs::read_dir(&folder)? {
             sum += crate::trace::total(&fs::read_to_string(file?.path())?).context("callgrind gives no total")?;
         }
         Ok(Some(sum))
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.installed.home
+    }
+
+    /// Where its agent writes the transcripts of the repository.
+    pub fn transcripts(&self) -> PathBuf {
+        self.home().join(".claude/projects/-repository")
+    }
+
+    pub fn past(&self) -> Option<Past> {
+        self.installed.past
     }
 
     pub fn count_files(&self) -> Result<usize> {
@@ -141,7 +173,7 @@ fn words(hook: &HookCommand) -> Vec<String> {
 }
 
 /// What `perf stat -x ,` says of the event `task-clock`.
-fn processor_time(counted: &str) -> Result<Duration> {
+pub fn processor_time(counted: &str) -> Result<Duration> {
     let line = counted.lines().find(|line| line.contains("task-clock")).context("perf counts no processor time")?;
     let ms: f64 = line.split(',').next().unwrap_or_default().parse().with_context(|| line.to_string())?;
     Ok(Duration::from_secs_f64(ms / 1e3))
@@ -226,7 +258,8 @@ mod tests {
 
     #[test]
     fn processor_time_is_read_from_what_perf_prints() {
-        let printed = "# started on Thu Nov 19 01:18:14 2026\n\n2.21,msec,task-clock,2208353,100.00,0.145,CPUs utilized\n";
+        let printed =
+            "# started on Thu Nov 19 01:18:14 2026\n\n2.21,msec,task-clock,2208353,100.00,0.145,CPUs utilized\n";
         assert_eq!(processor_time(printed).unwrap(), Duration::from_micros(2_210));
         assert!(processor_time("<not supported>,,task-clock:u,0,100.00,,").is_err());
         assert!(processor_time("").is_err());
@@ -262,7 +295,8 @@ mod tests {
             let hook = HookCommand { program: script.to_string(), args: None, is_async: false };
             let hooks = ["SessionStart", "PostToolUse"].map(|event| (event.to_string(), vec![hook.clone()])).into();
             let (root, programs) = (home.clone(), home.clone());
-            let installed = Installed { home, hooks, root, programs, variables: Vec::new(), is_native: false };
+            let installed =
+                Installed { home, hooks, root, programs, variables: Vec::new(), is_native: false, past: None };
             super::super::begin(&scratch, name, installed).map(drop)
         };
         assert!(with("works", "cat >> \"$HOME/kept\"").is_ok());

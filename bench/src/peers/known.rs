@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::past::{Past, first};
 use super::{HookCommand, Hooks};
 use crate::programs::on_path;
 use crate::scratch::Scratch;
@@ -29,6 +30,7 @@ struct Peer {
     in_home: &'static [(&'static str, &'static str)],
     variables: &'static [(&'static str, &'static str)],
     hooks: PeerHooks,
+    past: Option<Past>,
 }
 
 enum PeerHooks {
@@ -49,6 +51,15 @@ const PEERS: [Peer; 4] = [
         in_home: &[],
         variables: &[],
         hooks: PeerHooks::Settings("deja", &["install", "claude-auto"]),
+        past: Some(Past {
+            import: &["deja", "index"],
+            search: &["deja", "search", "--json", "@WORDS@"],
+            sessions: |_, answer| {
+                let hits = answer["hits"].as_array().context("no hits")?;
+                let sessions = hits.iter().filter_map(|hit| hit["session"]["id"].as_str());
+                Ok(first(sessions).into_iter().map(str::to_string).collect())
+            },
+        }),
     },
     // With the versions of node and bun that it asks for.
     Peer {
@@ -59,6 +70,7 @@ const PEERS: [Peer; 4] = [
         in_home: &[(".bun/bin/bun", BUN)],
         variables: &[("CLAUDE_MEM_CHROMA_ENABLED", "false"), ("CLAUDE_MEM_WORKER_PORT", "@PORT@")],
         hooks: PeerHooks::Plugin("package/plugin", "hooks/hooks.json"),
+        past: None,
     },
     // Its native module needs an install script; bun has what it needs.
     Peer {
@@ -69,6 +81,7 @@ const PEERS: [Peer; 4] = [
         in_home: &[],
         variables: &[],
         hooks: PeerHooks::Plugin("node_modules/context-mode", "hooks/hooks.json"),
+        past: None,
     },
     Peer {
         name: "agentmemory",
@@ -78,6 +91,7 @@ const PEERS: [Peer; 4] = [
         in_home: &[],
         variables: &[],
         hooks: PeerHooks::Plugin("node_modules/@agentmemory/agentmemory/plugin", "hooks/hooks.json"),
+        past: None,
     },
 ];
 
@@ -91,14 +105,31 @@ pub struct Installed {
     pub variables: Vec<(&'static str, String)>,
     /// Whether its hooks are native code, whose instructions can be counted.
     pub is_native: bool,
+    pub past: Option<Past>,
 }
 
 /// Ours, as its installer sets it up.
 pub fn ours(scratch: &Scratch, cerberus: &Path) -> Result<Installed> {
     let home = scratch.path("home-cerberus");
     let programs = scratch.path("programs-cerberus");
+    fs::create_dir_all(&programs)?;
+    symlink(cerberus, programs.join("cerberus"))?;
     let hooks = from_settings(&home, &programs, cerberus, &["install", "--agent", "claude-code", "--no-mcp"])?;
-    Ok(Installed { home, hooks, root: PathBuf::from("/"), programs, variables: Vec::new(), is_native: true })
+    let past = Past {
+        import: &["cerberus", "import", "claude-code"],
+        search: &["cerberus", "search", "@WORDS@", "--json"],
+        sessions: |host, answer| {
+            let hits = answer.as_array().context("no hits")?;
+            let mut sessions = Vec::new();
+            for id in first(hits.iter().filter_map(|hit| hit["session"].as_str())) {
+                let shown: Value = serde_json::from_slice(&host.run(&["cerberus", "show", id, "--json"])?.1)?;
+                sessions.extend(shown["agent_session_id"].as_str().map(str::to_string));
+            }
+            Ok(sessions)
+        },
+    };
+    let (root, past) = (PathBuf::from("/"), Some(past));
+    Ok(Installed { home, hooks, root, programs, variables: Vec::new(), is_native: true, past })
 }
 
 /// Every peer; or why it is not there.
@@ -143,7 +174,7 @@ impl Peer {
         let port = free_port()?;
         let value = |value: &str| value.replace("@PORT@", &port.to_string());
         let variables = self.variables.iter().map(|(name, given)| (*name, value(given))).collect();
-        Ok(Installed { home, hooks, root, programs, variables, is_native })
+        Ok(Installed { home, hooks, root, programs, variables, is_native, past: self.past })
     }
 }
 

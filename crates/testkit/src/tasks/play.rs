@@ -1,6 +1,7 @@
 //! Plays a task in one arm: its sessions one after another, each ended as the task says, then the tests.
 
 use std::ffi::OsString;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -130,9 +131,16 @@ impl Game<'_> {
         if self.arm != Arm::Cerberus {
             return Ok(());
         }
+        // It asks the agent for its version.
+        let profile = self.table.player.profile;
+        let programs = self.scratch.root().join("programs");
+        std::fs::create_dir(&programs).expect("makes a directory in a scratch folder");
+        symlink(&self.table.agent, programs.join(profile.program)).expect("makes a link in a new directory");
+        let found = std::iter::once(programs).chain(std::env::split_paths(&path()));
+        let found = std::env::join_paths(found).map_err(|error| error.to_string())?;
         let mut install = Command::new(&self.table.cerberus);
-        install.args(["install", "--agent", self.table.player.profile.agent.name()]);
-        install.env_clear().env("HOME", &home).env("PATH", path()).current_dir(&repo);
+        install.args(["install", "--agent", profile.agent.name()]);
+        install.env_clear().env("HOME", &home).env("PATH", found).current_dir(&repo);
         let installed = finished(&mut install, TEST_MAX)?;
         if installed.0 { Ok(()) } else { Err(format!("cerberus install failed: {}", installed.1)) }
     }
@@ -147,7 +155,11 @@ impl Game<'_> {
             TaskModel::Real(_) => None,
         };
         let kill_after = match session.end {
-            TaskSessionEnd::KillAfter(tools) if at.1 + 1 == session.turns.len() => Some(tools),
+            TaskSessionEnd::KillAfter(tools) if at.1 + 1 == session.turns.len() => {
+                // A note that the scripted model keeps comes before its work.
+                let has_note = server.is_some() && self.arm == Arm::OwnFiles && session.turns[at.1].note.is_some();
+                Some(tools + usize::from(has_note))
+            }
             _ => None,
         };
         let prompt = &session.turns[at.1].prompt;

@@ -53,7 +53,11 @@ fn tasks_are_what_they_say() {
             let is_said = |turn: &&TaskTurn| turn.prompt.contains(words.as_str());
             assert!(turns[..number].iter().any(is_said), "{}: nobody says {words}", task.name);
             assert!(!turns[number..].iter().any(is_said), "{}: {words} is said again", task.name);
-            assert!(!task.files.values().any(|text| text.contains(words.as_str())), "{}: {words} is a file's", task.name);
+            assert!(
+                !task.files.values().any(|text| text.contains(words.as_str())),
+                "{}: {words} is a file's",
+                task.name
+            );
             let is_noted = |turn: &&TaskTurn| turn.note.as_ref().is_some_and(|note| note.contains(words.as_str()));
             assert!(turns[..number].iter().any(is_noted), "{}: {words} is not noted", task.name);
         }

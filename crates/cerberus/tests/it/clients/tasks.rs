@@ -9,7 +9,8 @@ use cerberus_testkit::tasks::{self, Arm};
 fn played(name: &str, arm: Arm, mind: Mind) -> TaskResult {
     let player = Player::find("claude").unwrap();
     let agent = player.client().pin().locate().unwrap();
-    let players = Table { player, agent, cerberus: env!("CARGO_BIN_EXE_cerberus").into(), model: TaskModel::Scripted(mind) };
+    let players =
+        Table { player, agent, cerberus: env!("CARGO_BIN_EXE_cerberus").into(), model: TaskModel::Scripted(mind) };
     let task = tasks::all().into_iter().find(|task| task.name == name).unwrap();
     play(&players, &task, arm).unwrap()
 }
@@ -32,13 +33,12 @@ fn a_model_that_heeds_what_it_is_told_needs_to_be_told() {
 
 #[test]
 fn a_model_that_does_the_opposite_makes_memory_lose() {
-    let results = Arm::ALL.map(|arm| played("slug", arm, Mind::Defies));
-    assert_eq!(results.each_ref().map(score), [(true, false), (false, true), (false, true)], "{results:?}");
+    let results = [Arm::Nothing, Arm::Cerberus].map(|arm| played("slug", arm, Mind::Defies));
+    assert_eq!(results.each_ref().map(score), [(true, false), (false, true)], "{results:?}");
 }
 
 #[test]
-fn a_compacted_conversation_goes_on_and_what_needs_no_memory_is_passed_without() {
-    let [nothing, ours] = [Arm::Nothing, Arm::Cerberus].map(|arm| played("retry", arm, Mind::Heeds));
-    assert_eq!([score(&nothing), score(&ours)], [(false, true), (true, false)]);
-    assert_eq!(score(&played("notes", Arm::Nothing, Mind::Heeds)), (true, false));
+fn a_conversation_that_is_compacted_goes_on_and_is_told_what_it_lost() {
+    let results = [Arm::Nothing, Arm::Cerberus].map(|arm| played("retry", arm, Mind::Heeds));
+    assert_eq!(results.each_ref().map(score), [(false, true), (true, false)], "{results:?}");
 }
