@@ -136,8 +136,9 @@ impl Game<'_> {
         let programs = self.scratch.root().join("programs");
         std::fs::create_dir(&programs).expect("makes a directory in a scratch folder");
         symlink(&self.table.agent, programs.join(profile.program)).expect("makes a link in a new directory");
-        let found = std::iter::once(programs).chain(std::env::split_paths(&path()));
-        let found = std::env::join_paths(found).map_err(|error| error.to_string())?;
+        let usual = path();
+        let found = std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&usual)))
+            .map_err(|error| error.to_string())?;
         let mut install = Command::new(&self.table.cerberus);
         install.args(["install", "--agent", profile.agent.name()]);
         install.env_clear().env("HOME", &home).env("PATH", found).current_dir(&repo);

@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use super::agents::{Player, names};
 use super::play::{run_script, write_files};
 use super::*;
 use crate::need;
@@ -68,4 +69,21 @@ fn tasks_are_what_they_say() {
             }
         }
     }
+}
+
+#[test]
+fn an_agent_gets_a_home_of_its_own_and_only_variables_that_are_named() {
+    let scratch = Scratch::new();
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    for name in names().split(", ") {
+        let player = Player::find(name).unwrap();
+        let turn = |goes_on| player.turn("agent".as_ref(), &scratch, Arm::Nothing, goes_on, "Write it");
+        let command = turn(true);
+        let home = command.get_envs().find(|(name, _)| *name == "HOME").and_then(|(_, value)| value);
+        assert_eq!(home, Some(scratch.home().as_os_str()), "{name}");
+        assert!(command.get_envs().all(|(name, _)| name != "CARGO_MANIFEST_DIR"), "{name}");
+        assert!(command.get_args().any(|word| word == "Write it"), "{name}");
+        assert!(command.get_args().count() > turn(false).get_args().count(), "{name} can go on");
+    }
+    assert!(Player::find("claude").is_some() && Player::find("vim").is_none());
 }
