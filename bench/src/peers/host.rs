@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -135,7 +135,8 @@ impl<'a> Host<'a> {
             command.args(["-q", "--tool=callgrind", "--trace-children=yes"]);
             command.arg(format!("--callgrind-out-file={}/%p", folder.display())).args(words(hook));
             // Some programs do not run in it.
-            if !command.output()?.status.success() {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            if !run_within(&mut command, HOOK_MAX)?.success() {
                 return Ok(None);
             }
         }

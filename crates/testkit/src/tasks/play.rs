@@ -9,7 +9,6 @@ use std::time::Duration;
 use cerberus_agents::meter::price::Prices;
 use cerberus_agents::model_calls::{self, ModelCall};
 use cerberus_agents::stream::{self, Finish, StreamEvent};
-
 use serde::{Deserialize, Serialize};
 
 use super::agents::{GUIDE, Player};
@@ -67,10 +66,10 @@ pub fn play(table: &Table, task: &Task, arm: Arm) -> Result<TaskResult, String> 
         goes_on = session.end == TaskSessionEnd::Compaction && game.compact()?;
         if number > 0 {
             result.later_sessions += 1;
-            result.repeats += usize::from(game.script(&task.repeats)?);
+            result.repeats += usize::from(run_script(&game.scratch, &task.repeats));
         }
     }
-    result.passed = game.script(&task.accept)?;
+    result.passed = run_script(&game.scratch, &task.accept);
     let calls = calls_below(&game.scratch.home());
     result.tokens = calls.iter().map(|call| call.tokens.total()).sum();
     result.cost_usd = calls.iter().map(cost).sum();
@@ -221,11 +220,6 @@ impl Game<'_> {
         let read = self.table.player.headless.read;
         printed.lines().flat_map(|line| stream::read(read, line.as_bytes())).collect()
     }
-
-    /// Runs one of the task's scripts in the repository; whether it succeeded.
-    fn script(&self, script: &str) -> Result<bool, String> {
-        run_script(&self.scratch, script)
-    }
 }
 
 pub(super) fn write_files(repo: &Path, task: &Task) {
@@ -236,13 +230,13 @@ pub(super) fn write_files(repo: &Path, task: &Task) {
     }
 }
 
-/// Runs a script in the repository; whether it succeeded. `$T` is a folder of its own.
-pub(super) fn run_script(scratch: &Scratch, script: &str) -> Result<bool, String> {
-    let own = tempfile::tempdir_in(scratch.root()).map_err(|error| error.to_string())?;
+/// Runs a script in the repository; whether it succeeded, in time. `$T` is a folder of its own.
+pub(super) fn run_script(scratch: &Scratch, script: &str) -> bool {
+    let own = tempfile::tempdir_in(scratch.root()).expect("makes a directory in a scratch folder");
     let mut shell = Command::new("sh");
     shell.args(["-euc", script]).env_clear().current_dir(scratch.repo());
     shell.env("PATH", path()).env("HOME", own.path()).env("T", own.path()).env("PYTHONDONTWRITEBYTECODE", "1");
-    Ok(finished(&mut shell, TEST_MAX)?.0)
+    finished(&mut shell, TEST_MAX).is_ok_and(|(succeeded, _)| succeeded)
 }
 
 /// Runs a program to its end: whether it succeeded, and what it printed.
