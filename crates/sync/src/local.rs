@@ -174,7 +174,7 @@ impl Space {
     pub fn label(&self) -> String {
         match &self.team {
             Some(team) => format!("team {team}"),
-            None => "own devices".to_string(),
+            None => "your own devices".to_string(),
         }
     }
 

@@ -101,7 +101,7 @@ impl Exchange<'_> {
         };
         let chain = links::with_newer(space, known, &hub.after(&stream, generation, sequence, limit)?);
         if count > chain.links.len() {
-            report.problems.push("somebody wrote a link that cannot be believed; it was ignored".to_string());
+            report.problems.push("somebody wrote a link that is not valid; it was ignored".to_string());
         }
         // The document alone may be old because two devices wrote it at once.
         if is_older && !links::has_newest(hub, space, &chain)? {

@@ -64,7 +64,7 @@ fn written<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> std::result:
 }
 
 pub fn label(team: Option<&str>) -> String {
-    team.map_or_else(|| "own devices".to_string(), |team| format!("team {team}"))
+    team.map_or_else(|| "your own devices".to_string(), |team| format!("team {team}"))
 }
 
 /// Everything about the spaces of this home.
