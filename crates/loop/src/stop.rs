@@ -75,7 +75,7 @@ impl StopReason {
         match self {
             StopReason::CheckPassed => "the check passed".to_string(),
             StopReason::CheckChanged { files } => {
-                format!("the check passes, but it was changed since the loop began: {}", files.join(", "))
+                format!("the check passes, but it has been changed since the loop began: {}", files.join(", "))
             }
             StopReason::ClaimedTwice => {
                 "two contexts in a row reported completion, and the second changed nothing".to_string()

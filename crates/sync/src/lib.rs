@@ -78,7 +78,7 @@ pub enum SyncError {
     SpaceExists(String),
     #[error("the key of this home is not the key of {hub}; nothing was sent")]
     WrongKey { hub: String },
-    #[error("{hub} holds nothing that this code belongs to")]
+    #[error("{hub} has nothing that this code belongs to")]
     UnknownSpace { hub: String },
     #[error("the code is mistyped or incomplete")]
     WrongCode,
@@ -100,15 +100,13 @@ pub enum SyncError {
         "{hub} shows another history of who belongs to {space} than this device has seen (from link {number} on); nothing was exchanged"
     )]
     Forked { hub: String, space: String, number: u64 },
-    #[error(
-        "{hub} shows a history of who belongs to the space that cannot be believed: {reason}; nothing was exchanged"
-    )]
+    #[error("{hub} shows a history of who belongs to the space that is not valid: {reason}; nothing was exchanged")]
     NotBelieved { hub: String, reason: String },
     #[error(
         "somebody wrote something else where the next link of {hub} belongs; who belongs to the space cannot be changed"
     )]
     Obstructed { hub: String },
-    #[error("this device waits to be let in: run `cerberus sync` on the device that printed the code")]
+    #[error("this device is waiting to be let in: run `cerberus sync` on the device that printed the code")]
     Waiting,
     #[error("{0}")]
     Unreadable(String),

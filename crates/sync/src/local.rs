@@ -198,7 +198,7 @@ impl Space {
 
 /// Who a space is shared with, for people.
 pub fn label(team: Option<&str>) -> String {
-    team.map_or_else(|| "own devices".to_string(), |team| format!("team {team}"))
+    team.map_or_else(|| "your own devices".to_string(), |team| format!("team {team}"))
 }
 
 /// All spaces of this home.

@@ -118,7 +118,7 @@ impl<'a> Membership<'a> {
         };
         let chain = links::with_newer(space, known, &self.hub.after(&stream, generation, sequence, limit)?);
         if count > chain.links.len() {
-            self.problems.push("somebody wrote a link that cannot be believed; it was ignored".to_string());
+            self.problems.push("somebody wrote a link that is not valid; it was ignored".to_string());
         }
         // The document alone may be old because two devices wrote it at once.
         if is_older && !links::has_newest(self.hub, space, &chain)? {

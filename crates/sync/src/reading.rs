@@ -44,7 +44,7 @@ pub enum PullProblem {
     Unknown { device: String, count: usize },
     #[error("{device}: {count} records of it are too large; they were left out")]
     Large { device: String, count: usize },
-    #[error("{0}: it sends more than anybody may; nothing new of it was read")]
+    #[error("{0}: it sends more than is allowed; nothing new of it was read")]
     TooMuch(String),
     #[error("more waits on the hub; run `cerberus sync` again")]
     More,

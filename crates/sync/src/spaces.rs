@@ -287,7 +287,7 @@ pub fn code(home: &Home, team: Option<&str>, wall: Timestamp) -> Result<String> 
 pub fn label(team: Option<&str>) -> String {
     match team {
         Some(team) => format!("team {team}"),
-        None => "sync with your own devices; `cerberus sync init URL` starts it".to_string(),
+        None => "space of your own devices".to_string(),
     }
 }
 

@@ -19,9 +19,9 @@ use crate::render::progress::Progress;
 
 /// Keep conversations that agents delete: what was said, run and printed
 ///
-/// Done by itself after every turn, in the background. This command does it now, for all known sessions, and tells what
-/// the archive holds. Secrets and private passages are cut, and the contents of files that a tool read or wrote are
-/// left out; `[archive] keep` in config.toml changes that: "nothing", "conversation", "edits", "everything".
+/// This happens by itself after every turn, in the background. The command does it now, for all known sessions, and
+/// says what the archive holds. Secrets and private passages are cut, and the contents of files that a tool read or
+/// wrote are left out; `[archive] keep` in config.toml changes that: "nothing", "conversation", "edits", "everything".
 #[derive(clap::Args)]
 pub struct ArchiveArgs {
     /// Delete everything in the archive. To keep it empty, set `keep = "nothing"` first
@@ -216,6 +216,7 @@ impl ArchiveHoldings {
                 "off; it still takes {}, `cerberus archive --delete` removes it",
                 render::bytes(self.bytes + self.index_bytes)
             ),
+            (false, 0) if self.damaged_bytes == 0 => "empty".to_string(),
             (false, _) => format!(
                 "{}, {} ({} of text), index {}{damaged}",
                 render::count(self.conversations, "conversation"),

@@ -109,7 +109,7 @@ impl BriefArgs {
     /// Why nothing would be told.
     fn nothing(&self, briefing: &Briefing) -> String {
         match self.budget.filter(|_| !briefing.brief.dropped.is_empty()) {
-            Some(tokens) => format!("nothing fits into {tokens} tokens; without --budget, more does"),
+            Some(tokens) => format!("nothing fits into {tokens} tokens; leave out --budget"),
             None => format!(
                 "a session in {} would be told nothing yet: `cerberus import` reads past sessions, `cerberus record` and \
                  `cerberus learn` add what it should know",

@@ -23,7 +23,8 @@ use crate::render;
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
 pub struct ForgetArgs {
-    /// A session with everything captured from it, by our id or the agent's own; may be repeated
+    /// A session with everything captured from it, by the id that `cerberus log` shows or the agent's own; may be
+    /// repeated
     #[arg(long, value_name = "ID", group = "what", conflicts_with_all = ["project", "path", "since", "until", "memory"])]
     pub(super) session: Vec<String>,
 

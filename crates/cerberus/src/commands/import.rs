@@ -11,7 +11,7 @@ use cerberus_store::browse::{overview, page};
 use cerberus_store::import::{self, ImportReport, TakeForgotten, files};
 use cerberus_store::memory::distill;
 use cerberus_store::project::identity;
-use cerberus_store::same_project::worktrees::{self, JoinedWorktrees};
+use cerberus_store::same_project::worktrees::GoneWorktrees;
 use cerberus_store::sessions::caller::CalledBy;
 use cerberus_store::view::Store;
 use cerberus_store::view::fold;
@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use super::archive;
 use super::deleting::deleting;
 use super::log::ListedJson;
+use super::worktrees;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -34,7 +35,8 @@ use crate::render::time::LocalTime;
 /// at their last event, and what you corrected in them becomes proposals. Nothing in another person's transcripts is
 /// approved automatically. Sessions of private projects and of projects with a `.nocerberus` file are skipped. Forgotten
 /// events are skipped too, unless `--forgotten` is given. Folders that no longer exist are joined with the repository whose
-/// worktrees they were, if their name, branch and files say so; `project separate` takes that back.
+/// worktrees they were, if their name, branch and files say so; `project separate` takes that back. If only two of the three
+/// say so, a terminal asks once.
 #[derive(clap::Args)]
 pub struct ImportArgs {
     #[arg(value_name = "AGENT", value_parser = agent)]
@@ -130,7 +132,7 @@ impl ImportArgs {
         // Which projects are one is not for an agent to say.
         let worktrees = match by_agent {
             true => Vec::new(),
-            false => worktrees::join_gone(&context.home, &context.clock, &mut store)?,
+            false => worktrees::join_certain(context, &mut store)?,
         };
         self.tell(context, &mut store, &tallies, &worktrees)?;
         let unreadable: Vec<&String> = tallies.iter().flat_map(|(_, tally)| &tally.unreadable).collect();
@@ -170,7 +172,7 @@ impl ImportArgs {
         context: &Context,
         store: &mut Store,
         tallies: &[(Agent, ImportTally)],
-        worktrees: &[JoinedWorktrees],
+        worktrees: &[GoneWorktrees],
     ) -> Result<()> {
         let mut total = ImportTally::default();
         for (_, tally) in tallies {
@@ -184,8 +186,8 @@ impl ImportArgs {
             let mut report = total.json();
             report["agents"] = Value::Object(agents);
             report["known"] = known_json(context, store)?;
-            let joined = worktrees.iter().map(|one| json!({"project": one.name, "folders": one.folders}));
-            report["joined_worktrees"] = joined.collect();
+            report["joined_worktrees"] = worktrees::json(worktrees, |one| &one.certain);
+            report["likely_worktrees"] = worktrees::json(worktrees, |one| &one.likely);
             render::json(&report);
             return Ok(());
         }
@@ -212,25 +214,13 @@ impl ImportArgs {
                 "cerberus: skipped {events} that you had forgotten; `cerberus import --forgotten` imports them"
             ));
         }
-        worktrees.iter().for_each(|joined| render::talk(&joined_line(joined)));
+        worktrees::tell(context, store, worktrees)?;
         // The first search need not wait then.
         let mut progress = Progress::new("sessions indexed");
         store.index_entries(|done, left| progress.at(done, done + left))?;
         drop(progress);
         picture(context, store)
     }
-}
-
-/// Which folders are now one project, and how to take that back.
-fn joined_line(joined: &JoinedWorktrees) -> String {
-    let JoinedWorktrees { name, folders } = joined;
-    let example = folders.first().map_or("", String::as_str);
-    let what = match folders.len() {
-        1 => format!("{example} no longer exists and was a worktree of {name}"),
-        many => format!("{many} folders that no longer exist were worktrees of {name}, such as {example}"),
-    };
-    let word = shell_word(example);
-    format!("cerberus: {what}: joined. In {name}, `cerberus project separate {word}` takes it back")
 }
 
 /// Shows everything that is known now, and what to type next.

@@ -228,12 +228,13 @@ impl LogArgs {
     }
 
     fn nothing(&self, store: &Store, context: &Context) -> Result<String> {
-        let is_empty = store.all_projects(context.clock.now)?.is_empty();
-        Ok(match is_empty {
-            true => {
-                "no session is known yet; `cerberus import` reads the transcripts that your agents keep".to_string()
-            }
-            false => "no session matches; without words and options, `cerberus log` lists all".to_string(),
-        })
+        let other = "no session matches; without words and options, `cerberus log` lists all";
+        Ok(nothing_known(store, context)?.unwrap_or(other).to_string())
     }
+}
+
+/// What to do where no session is known at all.
+pub fn nothing_known(store: &Store, context: &Context) -> Result<Option<&'static str>> {
+    let is_empty = store.all_projects(context.clock.now)?.is_empty();
+    Ok(is_empty.then_some("no session is known yet; `cerberus import` reads the transcripts that your agents keep"))
 }

@@ -65,6 +65,7 @@ mod tree;
 mod try_out;
 pub mod undo;
 mod watch;
+mod worktrees;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::time::{LocalTime, rough};
+use crate::render::time::{LocalTime, duration};
 
 /// Stop storing anything and briefing sessions for a while
 ///
@@ -84,7 +84,7 @@ pub fn storing(context: &Context, shut: &StorageBlock) -> String {
         StorageBlock::Paused { scope, until: Some(until) } => {
             let (local, forever) =
                 (LocalTime::new(context.clock.now), StorageBlock::Paused { scope: *scope, until: None });
-            let left = rough(until.since(context.clock.now));
+            let left = duration(until.since(context.clock.now));
             format!("{forever} until {} ({left})", local.when(*until))
         }
         shut => shut.to_string(),
@@ -128,7 +128,7 @@ fn print_state(context: &Context) -> Result<()> {
     let shut = privacy::storage_block(&context.home, context.clock.now, &context.located());
     match (context.json, shut) {
         (true, shut) => render::json(&json!({"stores_nothing": shut.map(|shut| shut.to_string())})),
-        (false, Some(shut)) => render::line(&storing(context, &shut)),
+        (false, Some(shut)) => render::sentence(&storing(context, &shut)),
         (false, None) => render::line("storing again"),
     }
     Ok(())

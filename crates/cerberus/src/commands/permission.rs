@@ -81,7 +81,7 @@ impl Command {
             Command::Run(_) | Command::Resume(ResumeArgs { .. }) => Anyone,
             // Agents are asked to install things. It adds our own entries and keeps the others.
             Command::Install(InstallArgs { selection, repair_json: true, statusline: _, no_mcp: _, mcp: _ }) => {
-                unless(selection.dry_run, only("repair a settings file", "it changes more than our own entries"))
+                unless(selection.dry_run, only("repair a settings file", "it changes more than Cerberus's own entries"))
             }
             // Without the server, hooks still record and check everything.
             Command::Install(InstallArgs { selection: _, repair_json: false, statusline: _, no_mcp: _, mcp: _ }) => {
@@ -95,7 +95,7 @@ impl Command {
                 only("bring back what was forgotten", "the user had it deleted")
             }
             Command::Archive(ArchiveArgs { delete: true, detached: _ }) => {
-                only("delete the archive", "conversations that agents deleted are gone then")
+                only("delete the archive", "conversations that agents have deleted would be gone")
             }
             // Hooks start it below the agent; it keeps what hooks would keep.
             Command::Archive(ArchiveArgs { delete: false, detached: _ }) => Anyone,
@@ -142,14 +142,14 @@ const DECIDES: &str = "sessions are told what is approved, as the user's own wor
 const BINDS: &str = "a check holds because agents cannot change it";
 
 fn undo(command: &UndoArgs) -> Permission<'_> {
-    const KEEPS: &str = "it decides whether copies of files are kept";
+    const KEEPS: &str = "it decides whether files can be put back";
     match command {
         UndoArgs { on: true, .. } => only("switch on undo", KEEPS),
         UndoArgs { off: true, .. } => only("switch off undo", KEEPS),
         // Hooks start it below the agent. It keeps the files where the user wants that, and changes none.
         UndoArgs { keep: Some(_), .. } | UndoArgs { command: Some(UndoCommand::Diff { .. }), .. } => Anyone,
         UndoArgs { what: None, last: false, .. } => Anyone,
-        UndoArgs { .. } => only("undo a turn", "it replaces files, also those that the user wrote"),
+        UndoArgs { .. } => only("undo a turn", "it replaces files, even those that the user wrote"),
     }
 }
 
@@ -169,7 +169,7 @@ fn sync(command: &SyncArgs) -> Permission<'_> {
     match command {
         Some(SyncCommand::Init(_)) => only("set up sync", LEAVES),
         Some(SyncCommand::Pair(_)) => only("let devices in", "whoever has the code reads what is shared"),
-        Some(SyncCommand::Remove(_)) => only("remove devices", "they read nothing new from then on"),
+        Some(SyncCommand::Remove(_)) => only("remove devices", "it can read nothing new from then on"),
         Some(SyncCommand::Leave(_)) => only("leave a space", "nothing is exchanged from then on"),
         Some(SyncCommand::Move(_)) => only("move a space", LEAVES),
         Some(SyncCommand::Settle(_)) => only("settle a fork", "it decides who belongs to the space"),
@@ -197,7 +197,7 @@ fn check(command: &CheckCommand) -> Permission<'_> {
 fn loops(command: &LoopCommand) -> Permission<'_> {
     match command {
         // Also with `--dry-run`: it runs the check of the loop.
-        LoopCommand::Run(_) => only("start a loop", "it starts agents, with rights and costs that nobody watches"),
+        LoopCommand::Run(_) => only("start a loop", "it starts agents whose rights and costs nobody watches"),
         LoopCommand::Tell(_) => only("send a message to the loop", "it is told as the user's own words"),
         LoopCommand::Prune(command) => unless(command.dry_run, only("remove checkpoints", "they are deleted for good")),
         LoopCommand::Attach(_) => Anyone,

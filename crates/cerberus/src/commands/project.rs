@@ -5,6 +5,7 @@ use cerberus_store::same_project::repository::Effort;
 use cerberus_store::view::Store;
 use serde_json::{Value, json};
 
+use super::worktrees;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -25,8 +26,12 @@ pub(super) enum ProjectCommand {
     /// Treat another folder as the same project
     SameAs {
         /// The other folder, which may no longer exist, or the id of its project
-        #[arg(value_name = "PATH|ID")]
-        other: String,
+        #[arg(value_name = "PATH|ID", required_unless_present = "gone")]
+        other: Option<String>,
+
+        /// Every folder that no longer exists and looks like a worktree of this project
+        #[arg(long, conflicts_with = "other")]
+        gone: bool,
     },
     /// Treat another folder as a different project, even if it was joined automatically
     Separate {
@@ -40,7 +45,8 @@ impl ProjectArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         match self.command {
             None => show(context),
-            Some(ProjectCommand::SameAs { other }) => answer(context, &other, true),
+            Some(ProjectCommand::SameAs { other: Some(other), gone: _ }) => answer(context, &other, true),
+            Some(ProjectCommand::SameAs { other: None, gone: _ }) => join_gone(context),
             Some(ProjectCommand::Separate { other }) => answer(context, &other, false),
         }
     }
@@ -93,6 +99,20 @@ fn answer(context: &Context, meant: &str, is_same: bool) -> Result<()> {
         let what = if is_same { "joined with" } else { "kept apart from" };
         render::line(&format!("{} is {what} {meant}", located.name));
         folders.lines().iter().for_each(|(label, text)| render::line(&format!("{label:<10}{text}")));
+    })
+}
+
+fn join_gone(context: &Context) -> Result<()> {
+    let located = context.located();
+    context.may_store(&located)?;
+    let mut store = context.store()?;
+    let joined = worktrees::join_here(context, &mut store)?;
+    let folders = ProjectFolders::load(context, &store, &located)?;
+    context.answer(&folders.json(), || match joined.as_slice() {
+        [] => render::line(&format!("no folder that is gone looks like a worktree of {}", located.name)),
+        joined => {
+            joined.iter().for_each(|folder| render::line(&format!("{} is joined with {}", located.name, folder.root)))
+        }
     })
 }
 

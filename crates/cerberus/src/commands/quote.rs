@@ -49,7 +49,7 @@ pub struct QuotedWords {
 impl QuoteArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let quoted = self.quote(context)?;
-        context.answer(&json!(quoted), || render::line(&quoted.line()))
+        context.answer(&json!(quoted), || render::sentence(&quoted.line()))
     }
 
     pub fn quote(self, context: &Context) -> Result<QuotedWords> {

@@ -93,7 +93,7 @@ fn complete(context: &Context, id: Option<String>, is_confirmed: bool) -> Result
         false if ids.is_empty() => render::line("no session of this project carries over"),
         false => {
             let done = render::count(ids.len(), "session");
-            render::line(&format!("completed {done}; `cerberus session complete --undo` takes it back"));
+            render::sentence(&format!("completed {done}; `cerberus session complete --undo` takes it back"));
         }
     }
     Ok(())

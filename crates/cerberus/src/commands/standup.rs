@@ -7,6 +7,7 @@ use cerberus_store::browse::standup::{DoneEntry, Period, ProjectStandup, standup
 use cerberus_store::view::Store;
 use serde_json::{Value, json};
 
+use super::log::nothing_known;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -31,7 +32,7 @@ pub fn print_last_day(context: &Context, store: &Store, filter: &StandupFilter) 
         let period = Period { from: local.start_of(day), until: local.start_of(day + 1) };
         let projects = gathered(context, store, period, filter)?;
         if !projects.is_empty() || day == today - DAYS_MAX {
-            print(context, &local.weekday_of(day), period, &projects);
+            print(context, store, &local.weekday_of(day), period, &projects)?;
             break;
         }
     }
@@ -46,8 +47,7 @@ pub fn print_week(context: &Context, store: &Store) -> Result<()> {
     let period = Period { from: local.start_of(first), until: local.start_of(today + 1) };
     let title = format!("{} to {}", local.weekday_of(first), local.weekday_of(today));
     let projects = gathered(context, store, period, &StandupFilter::default())?;
-    print(context, &title, period, &projects);
-    Ok(())
+    print(context, store, &title, period, &projects)
 }
 
 fn gathered(context: &Context, store: &Store, period: Period, filter: &StandupFilter) -> Result<Vec<ProjectStandup>> {
@@ -59,18 +59,22 @@ fn gathered(context: &Context, store: &Store, period: Period, filter: &StandupFi
     })?)
 }
 
-fn print(context: &Context, title: &str, period: Period, projects: &[ProjectStandup]) {
+fn print(context: &Context, store: &Store, title: &str, period: Period, projects: &[ProjectStandup]) -> Result<()> {
     if context.json {
         // The last moment, as people name days.
         let until = period.until.minus(Duration::from_secs(1));
         let projects: Vec<Value> = projects.iter().map(as_json).collect();
         let (from, until) = (period.from.to_string(), until.to_string());
-        return render::json(&json!({"from": from, "until": until, "projects": projects}));
+        render::json(&json!({"from": from, "until": until, "projects": projects}));
+        return Ok(());
     }
     if projects.is_empty() {
-        return render::talk("no session was active in the last seven days; `cerberus log` lists older ones");
+        let older = "no session was active in the last seven days; `cerberus log` lists older ones";
+        render::talk(nothing_known(store, context)?.unwrap_or(older));
+        return Ok(());
     }
     render::standup::lines(title, projects).iter().for_each(|line| render::line(line));
+    Ok(())
 }
 
 fn as_json(project: &ProjectStandup) -> Value {

@@ -22,19 +22,19 @@ use crate::usage::gather::{self, UsageSources};
 use crate::usage::money::{Money, Spent, SpentRow, money};
 use crate::usage::started::{Started, started};
 
-/// Show what getting started takes, what sessions cost, and whether they used what they were told
+/// Show what sessions cost, how long they take to get started, and whether they used what they were told
 ///
 /// Counted on this machine from your agents' transcripts, and from the archive where a transcript is gone. Nothing is sent
 /// anywhere.
 ///
 /// Getting started: what a session takes until it first does something, before Cerberus was installed and since. A
-/// difference that may be chance is said to be one.
+/// difference that may be chance is marked as such.
 ///
 /// Cost: the tokens of the last 26 weeks by project, agent, model and week, at dated list prices, or at your own from
 /// [prices] in config.toml. The price of a model that is not listed is unknown.
 ///
-/// Told: the files that briefs listed, and those that the sessions then edited or read. Also what checks prevented, what
-/// agents overrode, and whether they obeyed afterwards.
+/// Told: the files that briefs listed, and how many of them the sessions then edited or read. Also what checks
+/// prevented, what agents overrode, and whether they obeyed afterwards.
 #[derive(clap::Args)]
 pub struct StatsArgs {}
 
@@ -65,9 +65,14 @@ impl StatsArgs {
         let mut lines = usage_lines::started(&screen, &started);
         lines.extend(usage_lines::money(&screen, &local, &spent, !prices.is_empty()));
         lines.push(Line::of(Style::Strong, "told".to_string()));
+        if all.sessions == 0 {
+            lines.extend(usage_lines::texts(&screen, 2, "no session was told anything yet"));
+        }
         for (name, told) in [(located.name.as_str(), &here), ("all projects", &all)] {
-            lines.push(Line::new().plain(format!("  {name}")));
-            lines.extend(told_lines(told).iter().flat_map(|text| usage_lines::texts(&screen, 4, text)));
+            if all.sessions > 0 {
+                lines.push(Line::new().plain(format!("  {name}")));
+                lines.extend(told_lines(told).iter().flat_map(|text| usage_lines::texts(&screen, 4, text)));
+            }
         }
         if !decided.is_empty() {
             lines.push(Line::of(Style::Strong, "checks".to_string()));
@@ -126,22 +131,22 @@ fn moment_lines(usage: &MomentUsage) -> Vec<String> {
     let mut lines = Vec::new();
     if usage.failures > 0 {
         let failures = render::count(usage.failures, "known failure");
-        lines.push(format!("{failures} told in between, what helped was done after {}", usage.remedies_used));
+        lines.push(format!("told what had helped with {failures}; used after {}", usage.remedies_used));
     }
     if usage.shared_files > 0 {
         let files = render::count(usage.shared_files, "file");
-        lines.push(format!("{files} of another session at work told in between, {} read afterwards", usage.read_again));
+        lines.push(format!("told of {files} changed by another session at work; {} read again", usage.read_again));
     }
     if usage.past_sessions > 0 {
         let sessions = render::count(usage.past_sessions, "earlier session");
-        lines.push(format!("{sessions} told with a prompt, {} looked up afterwards", usage.looked_up));
+        lines.push(format!("told of {sessions} with a prompt; {} looked up", usage.looked_up));
     }
     if usage.edited_files > 0 {
-        lines.push(format!("{} told of before an edit", render::count(usage.edited_files, "file")));
+        lines.push(format!("told of {} before an edit", render::count(usage.edited_files, "file")));
     }
     if usage.held > 0 {
         let commands = render::count(usage.held, "git command");
-        lines.push(format!("{commands} held for another session at work, {} left alone", usage.left_alone));
+        lines.push(format!("held back {commands} for another session at work; {} not run", usage.left_alone));
     }
     lines
 }

@@ -215,8 +215,7 @@ impl Glance {
         lines.extend(self.sync.iter().cloned());
         lines.push(("health", health));
         if !super::doctor::is_connected(context) {
-            let next =
-                "no agent is connected, so no session is recorded: `cerberus install` connects those that are here";
+            let next = "no agent is connected, so no session is recorded: `cerberus install` connects the agents on this machine";
             lines.push(("next", next.to_string()));
         }
         lines.extend(self.shut.as_ref().map(|shut| ("storing", storing(context, shut))));

@@ -25,7 +25,7 @@ use crate::failure::{Hint, Result};
 use crate::render;
 use crate::render::time::LocalTime;
 
-/// Put files back to where they were before a turn of an agent
+/// Put files back as they were before a turn of an agent
 ///
 /// Off until `cerberus undo --on`. While it is on, the files of a git repository are kept before and after every turn, and
 /// before commands that may destroy them, as git objects of the repository itself. Ignored and private files, large files
@@ -39,11 +39,11 @@ pub struct UndoArgs {
     #[command(subcommand)]
     pub(super) command: Option<UndoCommand>,
 
-    /// The number of a turn: all files, as they were before it. Or a file or folder, with --at
+    /// The number of a turn, to restore all files as they were before it; or a file or folder, with --at
     #[arg(value_name = "TURN|FILE")]
     pub(super) what: Option<String>,
 
-    /// The turn before which a file or folder was as it is wanted
+    /// Restore the file or folder as it was before this turn
     #[arg(long, value_name = "TURN", requires = "what")]
     at: Option<u32>,
 
@@ -55,7 +55,7 @@ pub struct UndoArgs {
     #[arg(long)]
     yes: bool,
 
-    /// Also while an agent works on these files
+    /// Even while an agent is working on these files
     #[arg(long)]
     anyway: bool,
 
@@ -63,7 +63,7 @@ pub struct UndoArgs {
     #[arg(long, conflicts_with_all = ["what", "last", "off"])]
     pub(super) on: bool,
 
-    /// Keep nothing more; what is kept stays until it is old
+    /// Stop keeping files; what is already kept stays
     #[arg(long, conflicts_with_all = ["what", "last"])]
     pub(super) off: bool,
 
@@ -96,7 +96,7 @@ pub enum UndoCommand {
 }
 
 fn moment(word: &str) -> std::result::Result<TurnMoment, String> {
-    TurnMoment::from_word(word).ok_or_else(|| "no such moment".to_string())
+    TurnMoment::from_word(word).ok_or_else(|| "it is not a moment at which files are kept".to_string())
 }
 
 const ON: &str = "`cerberus undo --on` keeps them from now on; --here for this project only";
@@ -137,7 +137,7 @@ impl Wanted {
         let Some(what) = what.filter(|_| !last) else { return Ok(Wanted { turn: None, path: None }) };
         match (what.parse(), at) {
             (Ok(turn), None) => Ok(Wanted { turn: Some(turn), path: None }),
-            (Err(_), None) => Err(anyhow::anyhow!("which turn? {what} is not the number of one"))
+            (Err(_), None) => Err(anyhow::anyhow!("which turn? {what} is not the number of a turn"))
                 .hint("add --at TURN for a file; `cerberus undo` lists the turns"),
             (_, Some(turn)) => {
                 let path = inside(&located.root, &located.cwd, &PathBuf::from(&what))
@@ -187,14 +187,14 @@ fn switch(context: &Context, located: &Located, is_on: bool, here: bool) -> Resu
         let place = if here { "in this project" } else { "in all projects" };
         match is_on {
             true => {
-                render::line(&format!(
+                render::sentence(&format!(
                     "files are kept before and after every turn {place}, as git objects of the repository"
                 ));
                 if !has_git {
-                    render::line("nothing is kept in this folder: it is not in a git repository");
+                    render::sentence("nothing is kept in this folder: it is not in a git repository");
                 }
             }
-            false => render::line(&format!("nothing more is kept {place}; what is kept stays until it is old")),
+            false => render::sentence(&format!("nothing more is kept {place}; what is already kept stays")),
         }
     })
 }
@@ -290,7 +290,7 @@ fn list(context: &Context, located: &Located) -> Result<()> {
         let found = TurnReason::of(TurnMoment::Found);
         let kept = checkpoints
             .keep(found, context.clock.now)
-            .hint("what was kept before is listed nowhere until this is fixed")?;
+            .hint("until this is fixed, what was kept before cannot be listed")?;
         checkpoints.prune(kept.as_ref(), context.clock.now)?;
     }
     let listed = kept(context, &checkpoints, |_| true)?;
@@ -299,11 +299,11 @@ fn list(context: &Context, located: &Located) -> Result<()> {
         let local = LocalTime::new(context.clock.now);
         listed.iter().for_each(|turn| render::line(&turn.line(&local)));
         match (is_on, listed.is_empty()) {
-            (false, _) => render::line(&format!("files are not kept here; {ON}")),
-            (true, true) => render::line("no turn has changed files since they are kept"),
+            (false, _) => render::sentence(&format!("files are not kept here; {ON}")),
+            (true, true) => render::sentence("`undo` is on, but no turn has changed a file yet"),
             (true, false) => {
                 render::talk(
-                    "`cerberus undo TURN` puts all files back to before a turn; `cerberus undo diff TURN` shows it",
+                    "`cerberus undo TURN` puts all files back as they were before that turn; `cerberus undo diff TURN` shows what it changed",
                 );
             }
         }
@@ -403,7 +403,7 @@ fn undo(context: &Context, located: &Located, wanted: &Wanted, yes: bool, anyway
     files.retain(|file| is_meant(&file.path));
     if files.is_empty() {
         return context.answer(&json!({ "turn": number, "written": [], "removed": [], "kept": [] }), || {
-            render::line(&format!("nothing to do: the files are as they were before turn {number}"));
+            render::sentence(&format!("nothing to do: the files are as they were before turn {number}"));
         });
     }
     if !context.json {
@@ -432,15 +432,16 @@ fn put_back(
     };
     let restored = restored.hint(hint)?;
     let reason = TurnReason { title: format!("undo of turn {number}"), ..TurnReason::of(TurnMoment::Undo) };
-    let undone =
-        checkpoints.keep(reason, context.clock.now).hint("the files are put back; only the list lacks this undo")?;
+    let undone = checkpoints
+        .keep(reason, context.clock.now)
+        .hint("the files are put back, but this undo could not be added to the list")?;
     let undone = undone.map_or(found.number, |turn| turn.number);
     let (written, removed) = (restored.written.len(), restored.removed.len());
     let answer = json!({ "turn": number, "written": restored.written, "removed": restored.removed,
         "kept": restored.kept, "undo": undone });
     context.answer(&answer, || {
         let files = render::count(written, "file");
-        render::line(&format!("{files} put back, {removed} removed; `cerberus undo {undone}` takes this back"));
+        render::sentence(&format!("{files} put back, {removed} removed; `cerberus undo {undone}` takes this back"));
         if !restored.kept.is_empty() {
             render::line(&format!("not kept, so left as they are: {}", restored.kept.join(", ")));
         }
@@ -455,8 +456,8 @@ fn refuse_while_working(context: &Context, located: &Located) -> Result<()> {
         let (session, _) = derive_state(session, &context.clock, IDLE_AFTER);
         let is_here = Path::new(&session.root) == located.root && session.device.is_none();
         if is_here && session.state.status.is_live() && store.unanswered_prompt(&session, now)?.is_some() {
-            return Err(anyhow::anyhow!("{} works on these files in session {}", session.agent, session.id))
-                .hint("wait for the end of its turn or interrupt it; --anyway does not wait");
+            return Err(anyhow::anyhow!("{} is working on these files in session {}", session.agent, session.id))
+                .hint("wait for the end of its turn, interrupt it, or go ahead with --anyway");
         }
     }
     Ok(())

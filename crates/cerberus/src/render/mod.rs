@@ -34,6 +34,11 @@ pub fn line(text: &str) {
     block(&text.replace('\n', " "));
 }
 
+/// A result in words, wrapped at the width of a terminal.
+pub fn sentence(text: &str) {
+    wrapped(&text.replace('\n', " "), Screen::of_stdout().room()).iter().for_each(|part| line(part));
+}
+
 /// One line of a result, as it looks on this screen.
 pub fn styled(screen: &Screen, line: style::Line) {
     let text = line.shown(screen.is_colored);
@@ -115,18 +120,22 @@ pub fn confirm(question: &str, is_given: bool) -> Result<()> {
     if is_given {
         return Ok(());
     }
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
+    if !std::io::stdin().is_terminal() {
         return Err(anyhow::anyhow!("confirmation needed, but the input is not a terminal: {question}"))
             .hint("add --yes to confirm");
     }
+    match is_agreed(question) {
+        true => Ok(()),
+        false => Err(anyhow::anyhow!("cancelled; nothing was changed")).hint("answer y to continue"),
+    }
+}
+
+/// Asks somebody at a terminal.
+pub fn is_agreed(question: &str) -> bool {
     ask(&format!("{question} [y/N] "));
     let mut answer = String::new();
-    let _ = stdin.read_line(&mut answer);
-    match answer.trim() {
-        "y" | "Y" | "yes" => Ok(()),
-        _ => Err(anyhow::anyhow!("cancelled; nothing was changed")).hint("answer y to continue"),
-    }
+    let _ = std::io::stdin().read_line(&mut answer);
+    matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 /// `640 bytes`, `12 KiB`, `3.4 MiB`, `1.2 GiB`.

@@ -22,8 +22,9 @@ const ITEMS_MAX: usize = 20;
 pub fn page(screen: &Screen, local: &LocalTime, page: &Page, texts: &[ToldText]) -> Vec<Line> {
     let (listed, session) = (&page.listed, &page.listed.session);
     let branch = session.branch.as_deref().map(|branch| format!(" · {branch}")).unwrap_or_default();
-    let mut lines = vec![
-        Line::of(Style::Strong, listed.title.clone()),
+    let title = wrapped(&listed.title, screen.room());
+    let mut lines: Vec<Line> = title.into_iter().map(|text| Line::of(Style::Strong, text)).collect();
+    lines.extend([
         sign(screen.is_utf8, state(session)).plain(format!(" {} · ", state(session).word())).plain(format!(
             "{} · {}",
             local.when(session.started_at),
@@ -31,7 +32,7 @@ pub fn page(screen: &Screen, local: &LocalTime, page: &Page, texts: &[ToldText])
         )),
         Line::of(Style::Project, session.project_name.clone())
             .faint(format!(" · {}{branch} · {}", session.agent, session.id)),
-    ];
+    ]);
     if let Some(device) = &session.device {
         lines.push(Line::new().faint(format!("on another device, {device}")));
     }
@@ -317,7 +318,7 @@ impl<'a> GlanceWriter<'a> {
     }
 }
 
-/// The last runs of tests in order, and how many tests pass and fail.
+/// The last runs of tests in order, and how many tests pass and fail. Not every run says which tests it ran.
 fn tests_line(screen: &Screen, tests: &Tests) -> Line {
     let (green, red) = if screen.is_utf8 { ("✓", "✗") } else { ("+", "x") };
     let runs = tests.runs.iter().skip(tests.runs.len().saturating_sub(RUNS_MAX));
@@ -326,12 +327,39 @@ fn tests_line(screen: &Screen, tests: &Tests) -> Line {
         false => line.add(Style::Bad, red),
     });
     let passing = counted(tests.passing.len(), "test passes", "tests pass");
-    let line = line.plain(format!("  {passing}"));
-    match tests.failing.len() {
-        0 => line,
-        failing => line.plain(", ").add(Style::Bad, format!("{failing} failing")),
+    let is_red = tests.runs.last() == Some(&false);
+    match (tests.passing.len(), tests.failing.len()) {
+        (0, 0) if is_red => line.plain("  ").add(Style::Bad, "the last run failed"),
+        (0, 0) => line.plain("  the last run passed"),
+        (0, failing) => line.plain("  ").add(Style::Bad, format!("{failing} failing")),
+        (_, 0) if is_red => line.plain(format!("  {passing}, ")).add(Style::Bad, "the last run failed"),
+        (_, 0) => line.plain(format!("  {passing}")),
+        (_, failing) => line.plain(format!("  {passing}, ")).add(Style::Bad, format!("{failing} failing")),
     }
 }
 
 /// So many runs of tests are shown.
 const RUNS_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_names_no_test_is_said_in_words() {
+        let screen = Screen { columns: 80, is_bounded: true, rows: None, is_colored: false, is_utf8: true };
+        let names = |number: usize| vec!["TestStop".to_string(); number];
+        for (passing, failing, runs, expected) in [
+            (0, 0, &[true, false][..], "✓✗  the last run failed"),
+            (0, 0, &[false, true], "✗✓  the last run passed"),
+            (0, 2, &[false], "✗  2 failing"),
+            (1, 0, &[true], "✓  1 test passes"),
+            (3, 0, &[true, false], "✓✗  3 tests pass, the last run failed"),
+            (3, 2, &[true, false], "✓✗  3 tests pass, 2 failing"),
+        ] {
+            let tests =
+                Tests { passing: names(passing), failing: names(failing), runs: runs.to_vec(), ..Tests::default() };
+            assert_eq!(tests_line(&screen, &tests).shown(false), expected, "{passing} {failing} {runs:?}");
+        }
+    }
+}

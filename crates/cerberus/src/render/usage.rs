@@ -35,8 +35,8 @@ pub fn texts(screen: &Screen, indent: usize, text: &str) -> Vec<Line> {
 pub fn started(screen: &Screen, all: &[Started]) -> Vec<Line> {
     let mut lines = vec![Line::of(Style::Strong, "getting started".to_string())];
     if all.is_empty() {
-        let nothing = "nothing to compare yet: no session is known that continues a project and came to change something; \
-            `cerberus import` reads the past ones";
+        let nothing = "nothing to compare yet: no known session continued a project and changed something; \
+            `cerberus import` reads past ones";
         lines.extend(texts(screen, 2, nothing));
         return lines;
     }

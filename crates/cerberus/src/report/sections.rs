@@ -25,8 +25,8 @@ pub fn by_name(report: &ReportData) -> Markup {
     html! {
         p.soft {
             "Time is the time at work: pauses of more than " (PAUSE_MAX.as_secs() / 60) " minutes are not counted. Tokens are "
-            "what transcripts report: everything the models read and wrote, cached text included. Sessions of which neither "
-            "the transcript nor the archive says it are unknown."
+            "what transcripts report: everything the models read and wrote, cached text included. Where neither "
+            "the transcript nor the archive has them, they are unknown."
         }
         div.charts {
             (minutes("Time by project", &by_project))
@@ -89,7 +89,7 @@ const RIGHT: f64 = WIDTH - 24.0;
 const PLOT: f64 = 110.0;
 const BAR_MAX: f64 = 14.0;
 
-/// How full contexts became, session by session.
+/// How full contexts got, session by session.
 pub fn context(report: &ReportData, local: &LocalTime) -> Markup {
     let drawn = drawn(&report.sessions);
     let known = drawn.iter().filter(|session| session.context.peak_percent.is_some()).count();
@@ -142,7 +142,7 @@ pub fn context(report: &ReportData, local: &LocalTime) -> Markup {
     };
     let rows: Vec<Vec<String>> = drawn.iter().rev().map(row).collect();
     let table = table(&["session", "fullest", "compactions"], &rows);
-    let caption = Caption { title: "How full contexts became", text: &said };
+    let caption = Caption { title: "How full contexts got", text: &said };
     html! {
         p.soft { (said) @if report.sessions.len() > BARS_MAX { " The last " (BARS_MAX) " sessions are drawn." } }
         (figure(&caption, PLOT + 20.0, &drawing, &meaning, &table))

@@ -21,7 +21,7 @@ const ROW: f64 = 36.0;
 pub fn started(report: &ReportData) -> Markup {
     let Some((all, single)) = report.started.split_first() else {
         return html! {
-            p.soft { "Nothing to compare yet: no session that continues a project and came to change something is known." }
+            p.soft { "Nothing to compare yet: no known session continued a project and changed something." }
         };
     };
     let few: Vec<String> = single.iter().filter(|one| !one.is_enough()).take(FEW_MAX).map(sizes).collect();
@@ -114,9 +114,9 @@ pub fn cost(report: &ReportData, local: &LocalTime) -> Markup {
             (in_words(&money.all)) " in " (count(money.sessions, "session")) ": every call at the list price of its model, "
             "as collected on " (collected_on()) ", text from the cache at its own price. "
             @if report.has_own_prices { "Your own prices come first. " }
-            "A subscription costs something else. "
+            "With a subscription you pay something else. "
             @if money.unknown_sessions > 0 {
-                (count(money.unknown_sessions, "session")) " are unknown: neither a transcript nor the archive says it."
+                (count(money.unknown_sessions, "session")) " are unknown: neither a transcript nor the archive has their tokens."
             }
         }
         div.charts {

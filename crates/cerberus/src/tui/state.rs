@@ -83,7 +83,9 @@ pub struct Filter {
 /// What lies over the page and takes all keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dialog {
-    Help,
+    Help {
+        scroll: usize,
+    },
     Ask {
         question: String,
         effect: ScreenEffect,

@@ -325,7 +325,17 @@ fn every_page_fits_every_size() {
         shows("3", size, &["proposal 1 of 2", "Never hold a lock"]);
         shows("4", size, &["● running", "hydra", "TASK.md"]);
         shows("?", size, &["Keys", "Enter, Esc"]);
+        // What does not fit is left out, never the key that shows all of them.
+        for keys in ["", "enter", "2", "3", "4"] {
+            let screen = shown(&press(full(), keys).0, columns, rows);
+            let footer = screen.lines().last().unwrap();
+            assert!(footer.ends_with("? help  q quit") && !footer.contains('…'), "{keys:?}: {footer}");
+        }
+        let help = shown(&press(full(), "?").0, columns, rows);
+        assert!(help.lines().skip(1).all(|line| !line.contains('…')), "it is wrapped: {help}");
     }
+    shows("?", (80, 24), &["not seen to be used"]);
+    shows(&["?"; 1].into_iter().chain(["j"; 20]).collect::<Vec<_>>().join(" "), (40, 12), &["not seen to be used"]);
     shows("", (119, 40), &["2 files · under 1 min · codex · main"]);
     // From here on, the session stands beside the list.
     let pane = [
@@ -420,7 +430,8 @@ fn keys_move_and_open() {
     }
     assert_eq!((after("2 right").told_at, after("2 right right").told_at, after("2 right left").told_at), (1, 1, 0));
     assert_eq!((after("2 j j").line_at, after("2 end down").line_at, after("2 j right").line_at), (2, 3, 0));
-    assert_eq!(after("?").dialog, Some(Dialog::Help));
+    assert_eq!(after("?").dialog, Some(Dialog::Help { scroll: 0 }));
+    assert_eq!(after("? j").dialog, Some(Dialog::Help { scroll: 1 }));
     assert_eq!(after("? x").dialog, None);
 }
 

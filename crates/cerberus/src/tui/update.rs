@@ -29,6 +29,8 @@ const PAGE: usize = 10;
 /// What is typed is limited to this.
 const FILTER_CHARS_MAX: usize = 100;
 const WORDS_CHARS_MAX: usize = 500;
+/// The lines of the help on the narrowest screen.
+const HELP_LINES: usize = 30;
 
 pub fn update(mut state: ScreenState, key: KeyPress) -> (ScreenState, Option<ScreenEffect>) {
     state.message = None;
@@ -58,6 +60,9 @@ fn in_dialog(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
         (Dialog::Edit(mut words), key) if key != KeyPress::Esc => {
             edit(&mut words, key, WORDS_CHARS_MAX);
             state.dialog = Some(Dialog::Edit(words));
+        }
+        (Dialog::Help { scroll }, key) => {
+            state.dialog = moved(scroll, key, HELP_LINES).map(|scroll| Dialog::Help { scroll });
         }
         (Dialog::Text { title, lines, scroll }, key) => {
             if let Some(scroll) = moved(scroll, key, lines.len()) {
@@ -114,7 +119,7 @@ fn moved(at: usize, key: KeyPress, length: usize) -> Option<usize> {
 fn on_page(state: &mut ScreenState, key: KeyPress) -> Option<ScreenEffect> {
     match key {
         KeyPress::Char('q') => return Some(ScreenEffect::Quit),
-        KeyPress::Char('?') => state.dialog = Some(Dialog::Help),
+        KeyPress::Char('?') => state.dialog = Some(Dialog::Help { scroll: 0 }),
         KeyPress::Char(digit @ '1'..='4') => go_to(state, Tab::ALL[digit as usize - '1' as usize]),
         KeyPress::Tab => go_to(state, Tab::ALL[(state.tab as usize + 1) % Tab::ALL.len()]),
         KeyPress::Char('/') => {

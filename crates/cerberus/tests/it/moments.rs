@@ -80,7 +80,7 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     ran(&env, "second", "u9", "uv pip install pyyaml");
     assert!(is_used(&env, "second", "what passed then: uv pip install pyyaml"));
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("1 known failure told in between, what helped was done after 1"), "{stats}");
+    assert!(stats.contains("told what had helped with 1 known failure; used after 1"), "{stats}");
     let other = NO_MODULE.replace("yaml", "toml");
     assert_eq!(failed(&env, "second", "u3", "python run.py", &other), "", "another module");
     assert_eq!(failed(&env, "second", "u4", "python run.py", "Exit code 1"), "", "it says nothing");
@@ -234,7 +234,7 @@ fn who_edits_a_file_of_a_session_at_work_is_told_once() {
     read(&env, "b", "b9", "src/parser.rs");
     assert!(is_used(&env, "b", "changed src/parser.rs"));
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("1 file of another session at work told in between, 1 read afterwards"), "{stats}");
+    assert!(stats.contains("told of 1 file changed by another session at work; 1 read again"), "{stats}");
     // The other one is told as well, of what it has not seen.
     write(&env, "b", "b4", "src/lexer.rs");
     env.set_now(Some("2026-01-22T13:38:14Z"));
@@ -268,7 +268,7 @@ fn a_git_command_that_would_take_away_work_is_held_once() {
     ran(&env, "b", "b4", "git checkout main");
     assert!(!is_used(&env, "b", "has not committed its work"));
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("1 git command held for another session at work, 0 left alone"), "{stats}");
+    assert!(stats.contains("held back 1 git command for another session at work; 0 not run"), "{stats}");
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn what_is_known_about_a_file_is_told_once_before_it_is_edited() {
     let shown = env.ok(&["show"]);
     assert!(shown.contains("of a file    what is known about src/parser.rs"), "{shown}");
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("3 files told of before an edit"), "{stats}");
+    assert!(stats.contains("told of 3 files before an edit"), "{stats}");
     let json = env.json(&["stats"]);
     assert_eq!(json["told"]["moments"]["edited_files"], 3, "{json}");
     env.rebuild();
@@ -485,7 +485,7 @@ fn a_prompt_about_the_same_as_an_earlier_one_gets_what_came_of_it() {
     ran(&env, "new", "l1", &format!("cerberus show {id}"));
     assert!(is_used(&env, "new", &format!("what came of {id}")));
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("1 earlier session told with a prompt, 1 looked up afterwards"), "{stats}");
+    assert!(stats.contains("told of 1 earlier session with a prompt; 1 looked up"), "{stats}");
     std::fs::write(env.home().join("config.toml"), "[moments]\nprompts = false\n").unwrap();
     env.start("other", "startup");
     assert_eq!(past(&env, "other", asked), [""; 0], "it is switched off");

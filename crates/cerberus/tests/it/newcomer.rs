@@ -77,3 +77,32 @@ fn the_first_minutes() {
         "{told}"
     );
 }
+
+#[test]
+fn where_nothing_is_known_yet_the_next_step_is_said() {
+    let env = env();
+    let heard = |args: &[&str]| {
+        let output = env.run(args);
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    for args in [&["log"][..], &["log", "--yesterday"], &["report", "--week"]] {
+        let heard = heard(args);
+        assert!(heard.contains("`cerberus import`") && !heard.contains("`cerberus log`"), "{args:?}: {heard}");
+    }
+    assert!(heard(&["check", "list"]).contains("`cerberus check add`"));
+    assert!(heard(&["loop", "status"]).contains("`cerberus loop run`"));
+    assert!(heard(&["share", "--dry-run"]).contains("`cerberus sync init URL` makes one"));
+    let stats = heard(&["stats"]);
+    assert_eq!(stats.matches("no session was told anything yet").count(), 1, "{stats}");
+}
+
+#[test]
+fn a_result_in_words_is_wrapped_at_the_width_of_the_terminal() {
+    let env = env();
+    let mut command = env.command();
+    command.args(["review"]).env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    let mut terminal = Terminal::spawn_sized(&command, (24, 40)).unwrap();
+    assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(0));
+    let shown = terminal.screen().contents();
+    assert!(shown.lines().any(|line| line == "nothing to review; a rule is proposed"), "{shown}");
+}

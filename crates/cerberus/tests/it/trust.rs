@@ -366,9 +366,9 @@ fn doctor_says_what_leaves_this_machine() {
     let hub = tempfile::tempdir().unwrap();
     let url = hub.path().to_str().unwrap();
     env.ok(&["sync", "init", url]);
-    assert_eq!(leaves(), format!("no project is shared yet with own devices at {url}"));
+    assert_eq!(leaves(), format!("no project is shared yet with your own devices at {url}"));
     env.ok(&["share"]);
-    assert_eq!(leaves(), format!("hydra shared with own devices at {url}"));
+    assert_eq!(leaves(), format!("hydra shared with your own devices at {url}"));
     fs::write(env.home().join("config.toml"), "[summary]\nprovider = \"command\"\ncommand = [\"true\"]\n").unwrap();
     assert!(leaves().contains("; facts of each session go to command"), "{}", leaves());
 }

@@ -288,7 +288,7 @@ fn it_waits_for_a_session_that_is_at_work() {
     prompt(&env, "s1", "Go on");
     write(&env, "src/lib.rs", "half\n");
     let refused = env.run(&["undo", "--last", "--yes"]);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("claude-code works on these files"), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("claude-code is working on these files"), "{refused:?}");
     assert_eq!(fs::read_to_string(env.project().join("src/lib.rs")).unwrap(), "half\n");
     env.ok(&["undo", "--last", "--yes", "--anyway"]);
     assert_eq!(fs::read_to_string(env.project().join("src/lib.rs")).unwrap(), "a day's work\n");

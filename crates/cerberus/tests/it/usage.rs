@@ -220,9 +220,8 @@ fn a_pause_is_no_work() {
     assert!(env.ok(&["log"]).contains("7 min"), "{}", env.ok(&["log"]));
 }
 
-#[test]
-fn folders_of_worktrees_that_are_gone_are_one_project_with_their_repository() {
-    let env = env();
+/// A repository `hydra` with sessions in it and in folders that are gone. They edited its files, on a branch.
+fn with_gone_folders(env: &TestEnv, names: &[&str]) -> Vec<PathBuf> {
     let hydra = env.project();
     let files = ["src/a.rs", "src/b.rs", "src/c.rs", "Cargo.toml"];
     for file in files {
@@ -231,13 +230,23 @@ fn folders_of_worktrees_that_are_gone_are_one_project_with_their_repository() {
     }
     env.git(&hydra, &["add", "-A"]);
     env.git(&hydra, &["commit", "-q", "-m", "one"]);
-    let other = hydra.parent().unwrap().join("elsewhere/tokyo");
-    let gone: Vec<PathBuf> = ["hydra-fix", "hydra.worktrees/two"].map(|name| hydra.parent().unwrap().join(name)).into();
-    for (number, cwd) in gone.iter().chain([&hydra, &other]).enumerate() {
+    let gone: Vec<PathBuf> = names.iter().map(|name| hydra.parent().unwrap().join(name)).collect();
+    for (number, cwd) in gone.iter().chain([&hydra]).enumerate() {
         let lines = Lines::new(&format!("000-{number}"), cwd, now() - (9 - number as i64) * DAY);
         let lines = Lines { branch: "fix", ..lines };
-        files.iter().fold(lines, |lines, file| lines.edits(file)).write(&env);
+        files.iter().fold(lines, |lines, file| lines.edits(file)).write(env);
     }
+    gone
+}
+
+fn joined_folders(env: &TestEnv) -> usize {
+    env.json(&["project"])["joined"].as_array().unwrap().len()
+}
+
+#[test]
+fn folders_of_worktrees_that_are_gone_are_one_project_with_their_repository() {
+    let env = env();
+    let gone = with_gone_folders(&env, &["hydra-fix", "hydra.worktrees/two", "elsewhere/tokyo"]);
     let imported = env.run(&["import", "claude-code"]);
     let said = String::from_utf8(imported.stderr).unwrap();
     assert!(said.contains("2 folders that no longer exist were worktrees of hydra"), "{said}");
@@ -257,6 +266,51 @@ fn folders_of_worktrees_that_are_gone_are_one_project_with_their_repository() {
     env.ok(&["project", "separate", separated]);
     let again = env.json(&["import", "claude-code"]);
     assert_eq!(again["joined_worktrees"], json!([]), "nothing is joined twice");
-    assert_eq!(env.json(&["project"])["joined"].as_array().unwrap().len(), 1);
+    assert_eq!(joined_folders(&env), 1);
     assert_eq!(projects(&env).len(), 3);
+}
+
+#[test]
+fn a_folder_that_only_looks_like_a_worktree_is_joined_by_a_command() {
+    let env = env();
+    let tokyo = with_gone_folders(&env, &["conductor/tokyo"]).remove(0);
+    let said = String::from_utf8(env.run(&["import", "claude-code"]).stderr).unwrap();
+    let looks = format!("{} no longer exists and looks like a worktree of hydra", tokyo.display());
+    assert!(said.contains(&looks) && said.contains("In hydra, `cerberus project same-as --gone` joins it"), "{said}");
+    assert_eq!(joined_folders(&env), 0, "nobody has said so");
+    let found = json!([{"project": "hydra", "folders": [tokyo]}]);
+    assert_eq!(env.json(&["import", "claude-code"])["likely_worktrees"], found);
+
+    let joined = env.ok(&["project", "same-as", "--gone"]);
+    assert_eq!(joined, format!("hydra is joined with {}\n", tokyo.display()));
+    assert_eq!(joined_folders(&env), 1);
+    assert_eq!(env.ok(&["project", "same-as", "--gone"]), "no folder that is gone looks like a worktree of hydra\n");
+    assert_eq!(env.json(&["import", "claude-code"])["likely_worktrees"], json!([]));
+    env.rebuild();
+    assert_eq!(joined_folders(&env), 1, "it is a record");
+}
+
+#[test]
+fn a_terminal_asks_once_about_folders_that_look_like_worktrees() {
+    const QUESTION: &str = "2 folders that no longer exist look like worktrees of hydra, such as ";
+    for (answer, joined) in [("n\r", 0), ("y\r", 2)] {
+        let env = env();
+        with_gone_folders(&env, &["conductor/oslo", "conductor/tokyo"]);
+        let import = || {
+            let mut command = env.command();
+            command.args(["import", "claude-code"]).env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+            Terminal::spawn_sized(&command, (50, 200)).unwrap()
+        };
+        let mut terminal = import();
+        terminal.wait_for_text("Join them? [y/N]", LIMIT).unwrap();
+        assert!(terminal.screen().contents().contains(QUESTION), "{}", terminal.screen().contents());
+        terminal.type_keys(answer).unwrap();
+        assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(0));
+        assert_eq!(joined_folders(&env), joined);
+
+        let mut terminal = import();
+        assert_eq!(terminal.wait(LIMIT).unwrap().code(), Some(0), "it does not wait for an answer");
+        assert!(!terminal.screen().contents().contains("Join them?"), "{}", terminal.screen().contents());
+        assert_eq!(joined_folders(&env), joined);
+    }
 }

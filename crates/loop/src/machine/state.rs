@@ -83,7 +83,7 @@ pub enum Delay {
 impl Delay {
     pub fn words(&self) -> String {
         match self {
-            Delay::Pace => "contexts keep a minimum distance (min_interval, max_reboots_per_hour)".to_string(),
+            Delay::Pace => "the next context may not start yet (min_interval, max_reboots_per_hour)".to_string(),
             Delay::Limited { words } => words.clone(),
             Delay::Failed { words } => format!("the last context failed: {words}"),
         }

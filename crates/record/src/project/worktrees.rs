@@ -1,7 +1,9 @@
-//! Recognises a folder that no longer exists as a worktree of a repository that does: it had a branch, it was named after
-//! the repository, and most files that sessions named in it are files of the repository.
+//! Recognises a folder that no longer exists as a worktree of a repository that does, by three signs: a session was on a
+//! branch there, the folder was named after the repository, and most files that sessions named in it are files of the
+//! repository.
 //!
-//! All three are needed, and one repository alone may fit. A wrong answer would show one project's memories to another.
+//! With all three it is certain, with two the user is asked. One repository alone may fit. A wrong answer would show one
+//! project's memories to another.
 
 use std::collections::HashSet;
 
@@ -31,19 +33,38 @@ pub struct StandingRepository {
 /// Fewer files in common may be chance: every repository has a README.
 const SHARED_MIN: usize = 3;
 
-/// The repository that the folder was a worktree of; `None` if none fits, or several do.
-pub fn owner<'r>(gone: &GoneFolder, repositories: &'r [StandingRepository]) -> Option<&'r StandingRepository> {
-    let mut fitting = repositories.iter().filter(|repository| gone.had_branch && fits(gone, repository));
-    let found = fitting.next()?;
-    fitting.next().is_none().then_some(found)
+/// How sure it is that a folder was a worktree of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorktreeFit {
+    Likely,
+    Certain,
 }
 
-fn fits(gone: &GoneFolder, repository: &StandingRepository) -> bool {
+/// The repository that the folder was a worktree of; `None` if none fits, or several do equally well.
+pub fn owner<'r>(
+    gone: &GoneFolder,
+    repositories: &'r [StandingRepository],
+) -> Option<(&'r StandingRepository, WorktreeFit)> {
+    let fitting: Vec<_> =
+        repositories.iter().filter_map(|repository| Some((repository, fit(gone, repository)?))).collect();
+    let best = fitting.iter().map(|(_, fit)| *fit).max()?;
+    let mut found = fitting.into_iter().filter(|(_, fit)| *fit == best);
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
+}
+
+fn fit(gone: &GoneFolder, repository: &StandingRepository) -> Option<WorktreeFit> {
     let shared = gone.files.iter().filter(|file| repository.files.contains(*file)).count();
-    gone.project != repository.project
-        && shared >= SHARED_MIN
-        && shared * 2 > gone.files.len()
-        && gone.root.split(['/', '\\']).any(|folder| is_named_after(folder, &repository.name))
+    let has_files = shared >= SHARED_MIN && shared * 2 > gone.files.len();
+    let has_name = gone.root.split(['/', '\\']).any(|folder| is_named_after(folder, &repository.name));
+    // Files of which none is the repository's speak against it.
+    let is_other = gone.project == repository.project || shared == 0 && !gone.files.is_empty();
+    match [gone.had_branch, has_name, has_files].into_iter().filter(|sign| *sign).count() {
+        _ if is_other => None,
+        3 => Some(WorktreeFit::Certain),
+        2 => Some(WorktreeFit::Likely),
+        _ => None,
+    }
 }
 
 /// `hydra`, `hydra-fix`, `hydra.worktrees`, but not `hydrant`.
@@ -54,6 +75,7 @@ fn is_named_after(folder: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::WorktreeFit::{Certain, Likely};
     use super::*;
 
     fn id(name: &str) -> ProjectId {
@@ -66,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn branch_name_and_files_must_fit_one_repository() {
+    fn branch_name_and_files_say_whose_worktree_it_was() {
         const OWN: [&str; 4] = ["src/proxy.rs", "src/lib.rs", "Cargo.toml", "README.md"];
         let standing = [
             repository("hydra", &OWN),
@@ -74,20 +96,37 @@ mod tests {
             repository("nimbus", &OWN),
         ];
         for (root, had_branch, files, expected) in [
-            ("/w/hydra-fix", true, &OWN[..], Some("hydra")),
-            ("/w/worktrees/hydra/a1", true, &OWN[1..], Some("hydra")),
-            ("/w/hydra.worktrees/a1", true, &["src/proxy.rs", "src/lib.rs", "Cargo.toml", "src/new.rs"], Some("hydra")),
-            ("/w/hydra-web", true, &["package.json", "src/index.ts", "src/app.ts"], Some("hydra-web")),
-            ("/w/hydra-fix", false, &OWN[..], None),
-            ("/w/hydra-fix", true, &OWN[..2], None),
-            ("/w/hydra-fix", true, &["src/proxy.rs", "src/lib.rs", "Cargo.toml", "a.py", "b.py", "c.py"], None),
+            ("/w/hydra-fix", true, &OWN[..], Some(("hydra", Certain))),
+            ("/w/worktrees/hydra/a1", true, &OWN[1..], Some(("hydra", Certain))),
+            (
+                "/w/hydra.worktrees/a1",
+                true,
+                &["src/proxy.rs", "src/lib.rs", "Cargo.toml", "src/new.rs"],
+                Some(("hydra", Certain)),
+            ),
+            ("/w/hydra-web", true, &["package.json", "src/index.ts", "src/app.ts"], Some(("hydra-web", Certain))),
+            // One sign is missing.
+            ("/w/hydra-fix", false, &OWN[..], Some(("hydra", Likely))),
+            ("/w/hydra-fix", true, &OWN[..2], Some(("hydra", Likely))),
+            ("/w/hydra-fix", true, &[], Some(("hydra", Likely))),
+            (
+                "/w/hydra-fix",
+                true,
+                &["src/proxy.rs", "src/lib.rs", "Cargo.toml", "a.py", "b.py", "c.py"],
+                Some(("hydra", Likely)),
+            ),
+            ("/w/conductor/tokyo", true, &["package.json", "src/index.ts", "src/app.ts"], Some(("hydra-web", Likely))),
+            // Two are missing, another repository fits as well, or the files are others.
+            ("/w/conductor/tokyo", false, &["package.json", "src/index.ts", "src/app.ts"], None),
+            ("/w/hydra-fix", false, &OWN[..2], None),
+            ("/w/hydra-fix", true, &["a.py", "b.py"], None),
             ("/w/hydrant", true, &OWN[..], None),
             ("/w/conductor/tokyo", true, &OWN[..], None),
             ("/w/nimbus/hydra", true, &OWN[..], None),
         ] {
             let files = files.iter().map(|file| file.to_string()).collect();
             let gone = GoneFolder { project: id("gone"), root: root.to_string(), had_branch, files };
-            let found = owner(&gone, &standing).map(|found| found.name.as_str());
+            let found = owner(&gone, &standing).map(|(found, fit)| (found.name.as_str(), fit));
             assert_eq!(found, expected, "{root} {had_branch}");
         }
     }

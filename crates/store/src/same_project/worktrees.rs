@@ -1,5 +1,6 @@
-//! Joins folders that no longer exist with the repository whose worktrees they were. The core decides; the join is a
-//! record, so that it outlives the view, and the user's own answer about the two comes before it.
+//! Folders that no longer exist, and the repositories whose worktrees they were. The core decides what is certain; about the
+//! rest the user is asked. A join is a record, so that it outlives the view, and the user's own answer about the two comes
+//! before it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -8,7 +9,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::event::Event;
 use cerberus_record::id::{Agent, ProjectId};
-use cerberus_record::project::worktrees::{GoneFolder, StandingRepository, owner};
+use cerberus_record::project::worktrees::{GoneFolder, StandingRepository, WorktreeFit, owner};
 use cerberus_record::time::Timestamp;
 
 use super::joined::Projects;
@@ -20,42 +21,81 @@ use crate::project::{privacy, tracked};
 use crate::view::fold::{self, FoldError};
 use crate::view::{self, Store};
 
-/// A repository, and the folders that were joined with it.
+/// A folder that no longer exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JoinedWorktrees {
-    pub name: String,
-    pub folders: Vec<String>,
+pub struct GoneRoot {
+    project: ProjectId,
+    pub root: String,
 }
 
-/// Joins what can be joined. Returns what is new.
-pub fn join_gone(home: &Home, clock: &Clock, store: &mut Store) -> Result<Vec<JoinedWorktrees>, FoldError> {
-    let (gone, standing) = folders(home, store, clock.now)?;
-    let projects = Projects::load(store, clock.now)?;
-    let answers = store.answers(clock.now)?;
-    let repositories: Vec<StandingRepository> = standing.iter().map(|(repository, _)| repository.clone()).collect();
-    let mut joined: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let (mut records, mut owners) = (Vec::new(), BTreeMap::new());
-    for folder in &gone {
-        let Some(found) = owner(folder, &repositories) else { continue };
-        let pair = [&folder.project, &found.project];
+/// A repository, and the folders about which nobody has answered.
+#[derive(Debug)]
+pub struct GoneWorktrees {
+    pub repository: Located,
+    /// They were its worktrees.
+    pub certain: Vec<GoneRoot>,
+    /// They look like its worktrees.
+    pub likely: Vec<GoneRoot>,
+}
+
+/// Finds the worktrees that are gone, by repository.
+pub fn gone(home: &Home, store: &Store, now: Timestamp) -> view::Result<Vec<GoneWorktrees>> {
+    let (gone, standing) = folders(home, store, now)?;
+    let projects = Projects::load(store, now)?;
+    let answers = store.answers(now)?;
+    let (repositories, mut located): (Vec<StandingRepository>, BTreeMap<ProjectId, Located>) =
+        standing.into_iter().map(|(repository, located)| (repository, (located.project.clone(), located))).unzip();
+    let mut found: BTreeMap<(&str, &ProjectId), [Vec<GoneRoot>; 2]> = BTreeMap::new();
+    for folder in gone {
+        let Some((owner, fit)) = owner(&folder, &repositories) else { continue };
+        let pair = [&folder.project, &owner.project];
         let is_known = projects.representative(pair[0]) == projects.representative(pair[1])
             || answers.iter().any(|said| pair.contains(&&said.project) && pair.contains(&&said.other));
-        let located = standing.iter().find(|(repository, _)| repository.project == found.project);
-        let Some((_, located)) = located.filter(|_| !is_known) else { continue };
-        let key = format!("worktree-{}-{}", folder.project.as_str(), found.project.as_str());
-        let event = Event::SameProject { other: folder.project.clone(), is_found: true };
-        let location = located.location(home.cleaner());
-        records.push(own_record(home, clock, Agent::MANUAL, "", location, key, event));
-        owners.insert(&found.project, located);
-        joined.entry(found.name.clone()).or_default().push(folder.root.clone());
+        if !is_known {
+            let [certain, likely] = found.entry((&owner.name, &owner.project)).or_default();
+            let of_fit = if fit == WorktreeFit::Certain { certain } else { likely };
+            of_fit.push(GoneRoot { project: folder.project, root: folder.root });
+        }
     }
-    journal::append_all(home, clock.wall, &records)?;
+    let of_repository = |((_, project), [certain, likely]): ((&str, &ProjectId), [Vec<GoneRoot>; 2])| {
+        Some(GoneWorktrees { repository: located.remove(project)?, certain, likely })
+    };
+    Ok(found.into_iter().filter_map(of_repository).collect())
+}
+
+/// Who says that the folders were worktrees of the repository, or that they were not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorktreeAnswer {
+    Found,
+    Same,
+    Other,
+}
+
+/// Records what became of folders that no longer exist.
+pub fn answer(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    repository: &Located,
+    folders: &[GoneRoot],
+    answer: WorktreeAnswer,
+) -> Result<(), FoldError> {
+    let record = |GoneRoot { project: other, .. }: &GoneRoot| {
+        let (word, event) = match answer {
+            WorktreeAnswer::Found => ("worktree", Event::SameProject { other: other.clone(), is_found: true }),
+            WorktreeAnswer::Same => ("same", Event::SameProject { other: other.clone(), is_found: false }),
+            WorktreeAnswer::Other => ("separate", Event::SeparateProject { other: other.clone() }),
+        };
+        let key = format!("{word}-{}-{}", other.as_str(), repository.project.as_str());
+        own_record(home, clock, Agent::MANUAL, "", repository.location(home.cleaner()), key, event)
+    };
+    journal::append_all(home, clock.wall, &folders.iter().map(record).collect::<Vec<_>>())?;
     fold::fold(home, store)?;
     // The repository gives them all its name.
-    for located in owners.into_values() {
-        record_changes(home, clock, store, located, Effort::WithGit)?;
+    if answer != WorktreeAnswer::Other {
+        record_changes(home, clock, store, repository, Effort::WithGit)?;
     }
-    Ok(joined.into_iter().map(|(name, folders)| JoinedWorktrees { name, folders }).collect())
+    Ok(())
 }
 
 type Standing = Vec<(StandingRepository, Located)>;

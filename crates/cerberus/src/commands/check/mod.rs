@@ -22,7 +22,7 @@ use crate::context::{self, Context};
 use crate::failure::{Hint, Result};
 use crate::render;
 
-/// Make a rule hold: an agent is reminded, asked about or kept from breaking it
+/// Make a rule hold: an agent that would break it is reminded, has to ask, or is stopped
 ///
 /// A check belongs to a memory that you approved by hand. It is a reminder for an agent that means well, not a sandbox.
 /// Only you can add, change or remove one; an agent that runs these commands is refused.
@@ -83,15 +83,15 @@ pub struct CheckAddArgs {
     #[arg(long, value_name = "COMMAND")]
     on: Vec<String>,
 
-    /// Files that are left alone
+    /// Files that may not be edited or deleted
     #[arg(long, value_name = "GLOB")]
     protect: Option<String>,
 
-    /// A branch that nothing is committed or pushed to
+    /// A branch to which nothing may be committed or pushed
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
 
-    /// Only this: edit, delete or commit of files; commit or push to a branch
+    /// Forbid only this: edit, delete or commit (files); commit or push (a branch)
     #[arg(long, value_name = "ACT")]
     only: Option<String>,
 
@@ -115,7 +115,7 @@ pub struct CheckAddArgs {
     #[arg(long, value_name = "NUMBER")]
     message_max: Option<String>,
 
-    /// Text that is not written into files
+    /// Text that may not be written into files
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 
@@ -123,7 +123,7 @@ pub struct CheckAddArgs {
     #[arg(long = "in", value_name = "GLOB")]
     files: Option<String>,
 
-    /// How much it binds: tell, remind, ask, block
+    /// How strict it is: tell, remind, ask, block
     #[arg(long, value_name = "LEVEL", default_value = "tell", hide_possible_values = true, value_parser = levels())]
     level: CheckLevel,
 }
@@ -197,10 +197,10 @@ fn fit(row: &MemoryRow) -> Result<()> {
     match enforce::unfit(row) {
         None => Ok(()),
         Some(enforce::Unfit::Imported | enforce::Unfit::NoProject) => {
-            Err(anyhow::anyhow!("{} cannot bind: it was not written by you here", row.id))
+            Err(anyhow::anyhow!("{} cannot have a check: you did not write it on this device", row.id))
                 .hint(format!("learn it yourself: cerberus learn {}", shell_word(&line(&row.memory.content, 200))))
         }
-        Some(why) => Err(anyhow::anyhow!("{} cannot bind: {why}", row.id))
+        Some(why) => Err(anyhow::anyhow!("{} cannot have a check: {why}", row.id))
             .hint(format!("approve it first: cerberus memory approve {}", row.id)),
     }
 }
@@ -208,7 +208,7 @@ fn fit(row: &MemoryRow) -> Result<()> {
 /// Records the check and reports it, with what it would have stopped.
 fn set(context: &Context, store: &mut Store, row: &MemoryRow, rule: &Rule, level: CheckLevel) -> Result<()> {
     if level > rule.level_max() {
-        return Err(anyhow::anyhow!("a check of a text is never above {}", rule.level_max().word()))
+        return Err(anyhow::anyhow!("a check of text goes no higher than {}", rule.level_max().word()))
             .hint(format!("use --level {}", rule.level_max().word()));
     }
     let said = CheckWish { memory: row, words: &rule.words(), level, allows_once: false };
@@ -260,7 +260,7 @@ impl CheckListArgs {
             return Ok(());
         }
         if rows.is_empty() {
-            render::line("no checks");
+            render::sentence(NO_CHECKS);
         }
         for row in &rows {
             render::line(&shown(row));
@@ -271,6 +271,10 @@ impl CheckListArgs {
         Ok(())
     }
 }
+
+/// What to do before there is a check.
+const NO_CHECKS: &str =
+    "no checks; `cerberus check list --possible` lists the rules that could have one, `cerberus check add` adds it";
 
 /// How many of the pauses are listed for people.
 const PAUSES_MAX: usize = 5;
@@ -299,7 +303,7 @@ fn list_possible(context: &Context, store: &Store) -> Result<()> {
         return Ok(());
     }
     if found.is_empty() {
-        render::line("no memory and no sentence of a guide clearly says what to check");
+        render::sentence("no memory and no sentence of a guide clearly says what to check");
     }
     for (from, sentence, rule) in found {
         render::line(&format!("{from}  {}", line(&sentence, 120)));
@@ -336,7 +340,7 @@ impl CheckShowArgs {
     }
 }
 
-/// Change how much a check binds: tell, remind, ask, block
+/// Change how strict a check is: tell, remind, ask, block
 #[derive(clap::Args)]
 pub struct CheckSetLevelArgs {
     /// The id of the memory, or the start of its id

@@ -99,13 +99,16 @@ impl DoctorArgs {
 /// What is wrong here, found without starting anything and without measuring. `status` says it.
 pub fn problems(context: &Context, store: &Store) -> Vec<String> {
     let mut checks = vec![home(context), journal(context), settings(context)];
-    checks.extend(sync(context, store));
     checks.extend(agents::problems(context));
-    // Settings have said it with what it means.
     let failed = checks.into_iter().filter(|check| !check.ok);
-    failed
-        .map(|check| if check.name == CONFIG { check.detail } else { format!("{}: {}", check.name, check.detail) })
-        .collect()
+    let said = |check: HealthCheck| match check.name {
+        // Settings have said it with what it means.
+        CONFIG => check.detail,
+        name => format!("{name}: {}", check.detail),
+    };
+    // The lines of sync in `status` have said what is wrong with it.
+    let is_sync_bad = sync(context, store).iter().any(|check| !check.ok);
+    failed.map(said).chain(is_sync_bad.then(|| "sync: see above".to_string())).collect()
 }
 
 /// Whether sessions of any agent are recorded.
@@ -192,7 +195,7 @@ fn journal(context: &Context) -> HealthCheck {
         Err(error) => bad("journal", error.to_string(), WRITABLE),
         Ok(segments) => {
             let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
-            good("journal", format!("{}, {}", render::count(segments.len(), "day"), render::bytes(bytes)))
+            good("journal", format!("{}, {}", render::count(segments.len(), "file"), render::bytes(bytes)))
         }
     }
 }

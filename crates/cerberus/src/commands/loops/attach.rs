@@ -28,7 +28,7 @@ impl LoopAttachArgs {
                 .hint("`cerberus loop status` shows how the last one ended");
         }
         if !context.json {
-            render::talk("── Ctrl-C ends this view, `cerberus loop stop` the loop");
+            render::talk("── Ctrl-C ends this view; `cerberus loop stop` ends the loop");
         }
         let mut view = AttachedView { output: ShownOutput::new(context.json), first: None, ended: 0, waiting: None };
         loop {

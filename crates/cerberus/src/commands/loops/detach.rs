@@ -39,7 +39,10 @@ pub fn start(context: &Context) -> Result<()> {
         if line == BEGUN {
             let told = json!({ "event": "detached", "runner_pid": child.id() });
             return context.answer(&told, || {
-                render::line(&format!("the loop goes on in process {}, also when this terminal closes", child.id()));
+                render::sentence(&format!(
+                    "the loop goes on in process {}, even when this terminal closes",
+                    child.id()
+                ));
                 render::line("`cerberus loop attach` shows it, `cerberus loop stop` ends it");
             });
         }

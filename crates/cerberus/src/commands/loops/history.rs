@@ -30,7 +30,7 @@ impl LoopHistoryArgs {
             return Ok(());
         }
         if rows.is_empty() {
-            render::line("no loop has run in this project");
+            render::sentence("no loop has run in this project; `cerberus loop run` starts one");
         }
         let local = LocalTime::new(context.clock.now);
         for row in &rows {

@@ -187,7 +187,9 @@ impl LoopState {
     }
 
     fn lines(&self, context: &Context) -> Vec<String> {
-        let Some(run) = &self.run else { return vec!["no loop has run in this project".to_string()] };
+        let Some(run) = &self.run else {
+            return vec!["no loop has run in this project; `cerberus loop run` starts one".to_string()];
+        };
         let (state, now) = (&run.state, context.clock.now);
         let local = LocalTime::new(now);
         let runner = state.runner.as_ref().map_or("unknown".to_string(), |runner| runner.pid.to_string());

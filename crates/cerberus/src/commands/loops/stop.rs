@@ -25,10 +25,10 @@ impl LoopStopArgs {
         ledger.write_request(request)?;
         match context.json {
             true => render::json(&json!({ "asked": request })),
-            false if self.at_once => render::line("asked the loop to stop immediately"),
-            false => {
-                render::line("asked the loop to stop after the current iteration; use --at-once to stop immediately")
-            }
+            false if self.at_once => render::sentence("asked the loop to stop immediately"),
+            false => render::sentence(
+                "asked the loop to stop after the current iteration; use --at-once to stop immediately",
+            ),
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ impl MemoryLearnArgs {
             return Ok(());
         }
         let id = &learned.id;
-        render::line(&match (learned.is_new, learned.status) {
+        render::sentence(&match (learned.is_new, learned.status) {
             (true, MemoryStatus::Approved) => format!("learned {id}, {place}"),
             (true, _) => format!("proposed {id}; it is told once the user approves it: cerberus memory approve {id}"),
             (false, MemoryStatus::Approved) => format!("already known: {id}"),

@@ -49,7 +49,9 @@ impl MemoryListArgs {
             return Ok(());
         }
         if rows.is_empty() {
-            render::line("no memories; `cerberus memory learn` adds one, `cerberus memory propose` lists proposals");
+            render::sentence(
+                "no memories; `cerberus memory learn` adds one, `cerberus memory propose` lists proposals",
+            );
         }
         for row in &rows {
             let status = row.memory.status;

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 
-/// List the sentences of yours that wait for your decision
+/// List your sentences that wait for a decision
 ///
 /// They are what an agent quoted, what you said you prefer, and what you typed again in another session, in your own
 /// words. A sentence is approved automatically if you typed it in a short prompt, and it says that it lasts ("from now

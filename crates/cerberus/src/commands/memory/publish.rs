@@ -56,7 +56,7 @@ fn write(context: &Context, rules: &[&str], is_dry: bool) -> Result<()> {
         return Ok(());
     }
     if changes.iter().all(|change| change.kind == ChangeKind::Unchanged) {
-        render::line(match rules {
+        render::sentence(match rules {
             [] => "no memories of this project are approved, and nothing is published",
             _ => "already up to date",
         });

@@ -59,7 +59,7 @@ impl MemoryReviewArgs {
         let left = rows.len() - approved - rejected;
         match context.json {
             true => render::json(&json!({"approved": approved, "rejected": rejected, "left": left})),
-            false if rows.is_empty() => render::line(NOTHING),
+            false if rows.is_empty() => render::sentence(NOTHING),
             false => render::line(&format!("{approved} approved, {rejected} rejected, {left} left for later")),
         }
         if !context.json {

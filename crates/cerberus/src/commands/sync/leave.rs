@@ -25,7 +25,7 @@ pub struct Leave {
     yes: bool,
 }
 
-/// Exchange at another address from now on
+/// Exchange through another hub from now on
 ///
 /// What the new hub does not have is sent there. Type it on every device.
 #[derive(clap::Args)]
@@ -51,7 +51,7 @@ pub struct RotateRecovery {
     team: Option<String>,
 }
 
-/// After a fork: make the history that this device knows count, with the recovery code
+/// Resolve a fork: this device's history counts, confirmed with the recovery code
 ///
 /// Type it on a device that you trust. Then remove the device that wrote the other history.
 #[derive(clap::Args)]
@@ -75,7 +75,7 @@ impl Leave {
         let files = Files::new(&context.home);
         let _lock = files.lock()?;
         let space = named(&files, self.team.as_deref())?;
-        render::confirm(&format!("Leave {} with this device?", space.label()), self.yes)?;
+        render::confirm(&format!("Take this device out of {}?", space.label()), self.yes)?;
         let mut hub = open(context, &space.hub).map_err(failed)?;
         spaces::leave(&files, hub.as_mut(), space.number).map_err(failed)?;
         match context.json {
@@ -98,7 +98,7 @@ impl Move {
         let shown = redacted(&address);
         match context.json {
             true => render::json(&json!({ "hub": shown, "sent": report.sent, "received": report.received })),
-            false => render::line(&format!("{} is exchanged at {shown} now; sent {}", space.label(), report.sent)),
+            false => render::line(&format!("{} now uses {shown}; sent {}", space.label(), report.sent)),
         }
         Ok(())
     }

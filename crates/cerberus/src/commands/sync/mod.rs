@@ -290,7 +290,7 @@ fn hint(error: &SyncError) -> &'static str {
         SyncError::WrongCode => "type it again; `cerberus sync pair` prints a new one-time code",
         SyncError::Waiting => "then run `cerberus sync` here; a code can be used for 15 minutes",
         SyncError::Removed(_) => "ask somebody who is still in it for a new code: `cerberus sync pair`",
-        SyncError::NoSpace(_) => "`cerberus sync status` shows what is set up",
+        SyncError::NoSpace(_) => "`cerberus sync init URL` makes one, `cerberus sync status` shows which there are",
         SyncError::SpaceExists(_) => "`cerberus sync status` shows it; a code joins a space that exists elsewhere",
         SyncError::NoIdentity => {
             "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
@@ -302,7 +302,7 @@ fn hint(error: &SyncError) -> &'static str {
         }
         SyncError::NotBelieved { .. } => "check the address, and that nobody else writes to the hub",
         SyncError::Obstructed { .. } => {
-            "find out who writes to the hub; `cerberus sync settle --recovery CODE` goes around it"
+            "find out who writes to the hub; `cerberus sync settle --recovery CODE` works around it"
         }
         SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
         SyncError::SeveralDevices(..) => "name it by the beginning of its id",

@@ -224,7 +224,7 @@ impl SyncPairArgs {
             render::line(&format!("cerberus sync init '{hub}' --code {code}"));
             render::talk("cerberus: type this on the other device within 15 minutes; it can be used once");
             if is_lacking {
-                render::talk("cerberus: your login is not in the address; add the one of the other device there");
+                render::talk("cerberus: the address is shown without your login; on the other device, add its own");
             }
             if self.wait > 0 {
                 let wait = duration(Duration::from_secs(self.wait));
@@ -275,7 +275,8 @@ impl SyncPairArgs {
 
 /// Remove a device: it gets no new key, and what it writes is ignored
 ///
-/// A removal cannot be undone; the device can be let in again as a new one. Devices that it let in stay, and are named.
+/// A removal cannot be undone, but the device can be let in again as a new one. Devices that it had let in stay; they
+/// are listed.
 #[derive(clap::Args)]
 pub struct SyncRemoveArgs {
     /// The device, by its name or the beginning of its id

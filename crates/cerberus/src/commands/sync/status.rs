@@ -157,12 +157,11 @@ pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static s
         let label = label(space.team.as_deref());
         let last = |at: Option<Timestamp>| at.map_or_else(|| "never".to_string(), |at| local.ago(at));
         let mut detail = format!(
-            "{label}: {}, pushed {}, pulled {}, {}, key of epoch {}",
+            "{label}: {}, pushed {}, pulled {}, {}",
             render::count(space.devices.len(), "device"),
             last(space.last_push),
             last(space.last_pull),
             unsent(space),
-            space.epoch
         );
         forgotten(space).iter().for_each(|line| detail.push_str(&format!("; forgotten: {line}")));
         ended(space).for_each(|line| detail.push_str(&format!("; {line}")));

@@ -80,7 +80,7 @@ pub fn draw(state: &ScreenState, frame: &mut Frame) {
     let footer = [rule(columns), footer(state, columns)];
     let room = rows - shown.len() - footer.len();
     let body = match &state.dialog {
-        Some(Dialog::Help) => help(state),
+        Some(Dialog::Help { scroll }) => help(state, columns).into_iter().skip(*scroll).collect(),
         Some(Dialog::Text { title, lines, scroll }) => text(title, lines, *scroll, columns),
         _ => page(state, &screen, room),
     };
@@ -133,17 +133,26 @@ fn footer(state: &ScreenState, columns: usize) -> Line {
         return Line::of(Style::Strong, format!(" {message}"));
     }
     let keys = match (&state.dialog, state.tab) {
-        (Some(Dialog::Text { .. }), _) => " ↑↓ scroll  any other key closes this",
-        (Some(_), _) => " any key closes this",
+        (Some(_), _) => " ↑↓ scroll  any other key closes this",
         (None, Tab::Log | Tab::Told) if state.open.is_some() => {
-            " ↑↓ scroll  ←→ other sessions  r resume  b brief  d diffs  Esc back  ? help  q quit"
+            " ↑↓ scroll  ←→ sessions  r resume  b brief  d diffs  Esc back  ? help  q quit"
         }
         (None, Tab::Log) => " ↑↓ move  Enter open  / search  r resume  b brief  a project  ? help  q quit",
         (None, Tab::Told) => " ↑↓ lines  ←→ sessions  Enter open  x reject  a project  ? help  q quit",
         (None, Tab::Review) => " a approve  e edit  r reject  l later  s scope  u undo  ? help  q quit",
         (None, Tab::Loops) => " ↑↓ move  a project  ? help  q quit",
     };
-    Line::new().faint(keys)
+    Line::new().faint(fitting(keys, columns))
+}
+
+/// As many keys as fit, and always the one that shows them all.
+fn fitting(keys: &str, columns: usize) -> String {
+    let (first, last) = keys.split_at(keys.find("  ? help").unwrap_or(keys.len()));
+    let mut shown: Vec<&str> = first.split("  ").collect();
+    while shown.len() > 1 && Line::new().plain(shown.join("  ")).plain(last).width() > columns {
+        shown.pop();
+    }
+    format!("{}{last}", shown.join("  "))
 }
 
 /// The line that is being typed, with its label.
@@ -250,7 +259,10 @@ fn text(title: &str, lines: &[String], scroll: usize, columns: usize) -> Vec<Scr
     rows
 }
 
-fn help(state: &ScreenState) -> Vec<ScreenRow> {
+/// Where the meaning of a key begins.
+const HELP_COLUMN: usize = 17;
+
+fn help(state: &ScreenState, columns: usize) -> Vec<ScreenRow> {
     let (done, bad, other) = signs(state);
     let keys = [
         ("1 2 3 4, Tab", "log, told, review, loops"),
@@ -262,16 +274,27 @@ fn help(state: &ScreenState) -> Vec<ScreenRow> {
         ("r", "leave, and resume the session in its own agent"),
         ("b", "what the next session in its folder would be told"),
         ("d", "in a session: what its turns changed, if `undo` is on"),
-        ("x", "in Told: reject this rule, so that it is never told again (asks first)"),
-        ("a e r l u", "in Review: approve, edit, reject, later, undo; s changes the scope"),
+        ("x", "in Told: reject this rule for good (asks first)"),
+        ("a e r l u", "in Review: approve, edit, reject, later, undo; s: scope"),
         ("q, Ctrl-C", "quit; Ctrl-Z suspends"),
     ];
-    let mut rows: Vec<ScreenRow> = vec![Line::of(Style::Heading, " Keys").into()];
-    rows.extend(keys.map(|(key, what)| Line::new().plain(format!("  {key}")).pad(17).faint(what).into()));
-    rows.push(Line::of(Style::Heading, " Signs").into());
     let (live, open) = if state.is_utf8 { ("●", "◌") } else { ("*", "o") };
-    let signs = format!("  {live} active   {done} ended or used   {bad} crashed, failing or broken");
-    rows.push(Line::new().plain(signs).into());
-    rows.push(Line::new().plain(format!("  {open} recovered or archived   {other} not seen to be used")).into());
+    let signs = [
+        (live, "active"),
+        (done, "ended, or used"),
+        (bad, "crashed, failing or broken"),
+        (open, "recovered or archived"),
+        (other, "not seen to be used"),
+    ];
+    let mut rows: Vec<ScreenRow> = Vec::new();
+    for (heading, meanings) in [(" Keys", &keys[..]), (" Signs", &signs[..])] {
+        rows.push(Line::of(Style::Heading, heading).into());
+        for (key, what) in meanings {
+            for (at, text) in wrapped(what, columns.saturating_sub(HELP_COLUMN)).into_iter().enumerate() {
+                let start = if at == 0 { format!("  {key}") } else { String::new() };
+                rows.push(Line::new().plain(start).pad(HELP_COLUMN).faint(text).into());
+            }
+        }
+    }
     rows
 }

@@ -63,7 +63,7 @@ fn a_changed_check_does_not_count() {
     // A context that heard it and leaves the check as it is does not get away with it.
     let stage = changes("echo y > other");
     let ran = stage.run(&["--until", "sh check.sh"]);
-    ran.ended(5, "it was changed since the loop began: check.sh").ended(5, "--resume --allow-check-change");
+    ran.ended(5, "it has been changed since the loop began: check.sh").ended(5, "--resume --allow-check-change");
     stage.resume(&["--allow-check-change"]).ended(0, "the check passed");
     let stage = changes("true");
     stage.run(&["--until", "sh check.sh", "--allow-check-change"]).ended(0, "the check passed");

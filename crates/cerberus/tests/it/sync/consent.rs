@@ -46,7 +46,7 @@ fn ends_here(end: impl Fn(&TestEnv), lift: impl Fn(&TestEnv), reason: &str) {
     ok_in(&a, &atlas_a, &["record", "decision", "atlas goes on"]);
     a.ok(&["sync"]);
     let said = b.ok(&["sync"]);
-    assert!(said.contains("hydra is no longer shared with own devices") && said.contains(reason), "{said}");
+    assert!(said.contains("hydra is no longer shared with your own devices") && said.contains(reason), "{said}");
     assert!(!b.ok(&["sync"]).contains("no longer shared"), "said once");
     let stored = journal(&b);
     assert!(!stored.contains("zanzibar"), "what arrives is not stored");
@@ -190,7 +190,7 @@ fn an_opt_out_that_somebody_committed_withdraws_nothing_until_the_user_confirms_
     a.ok(&["sync"]);
     assert!(a.brief().contains("decided by b before"), "{}", a.brief());
     b.ok(&["pause", "--project"]);
-    assert!(b.ok(&["sync"]).contains("hydra is no longer shared with own devices"));
+    assert!(b.ok(&["sync"]).contains("hydra is no longer shared with your own devices"));
     a.ok(&["sync"]);
     assert!(!a.brief().contains("decided by b before"), "{}", a.brief());
     assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));

@@ -78,7 +78,7 @@ fn an_agent_cannot_send_a_project_to_a_hub_of_its_choice() {
     // The start of a container is not an agent; then `doctor` names the hub.
     let output = join(None);
     assert!(output.status.success(), "{output:?}");
-    assert!(leaves().contains(&format!("hydra shared with own devices at {}", hub.url())), "{}", leaves());
+    assert!(leaves().contains(&format!("hydra shared with your own devices at {}", hub.url())), "{}", leaves());
     // What is shared already, an agent may exchange.
     assert!(victim.command().arg("sync").env("CLAUDECODE", "1").output().unwrap().status.success());
 }

@@ -231,6 +231,8 @@ fn a_full_hub_is_shown_until_it_has_room() {
     for _ in 0..2 {
         assert!(!sync_with_fault(&a, "hub-write", "enospc").status.success());
         assert_eq!(shown(&a, "is full"), [true; 3]);
+        let status = a.ok(&["status"]);
+        assert!(status.matches("is full").count() == 1 && status.contains("health    sync: see above"), "{status}");
     }
     a.ok(&["sync"]);
     assert_eq!(shown(&a, "is full"), [false; 3]);

@@ -261,7 +261,7 @@ fn an_address_that_is_no_hub_is_refused_with_what_helps() {
     let paired = env.run(&["sync", "pair", "--wait", "1"]);
     let told = String::from_utf8_lossy(&paired.stderr).into_owned();
     assert!(told.contains("waiting for it, at most") && told.contains("nobody has used the code yet"), "{told}");
-    assert!(refused(&hub.url()).contains("sync with own devices is already set up here"));
+    assert!(refused(&hub.url()).contains("sync with your own devices is already set up here"));
 }
 
 #[test]

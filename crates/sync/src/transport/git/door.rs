@@ -142,7 +142,7 @@ impl Door {
         // Git starts further programs, which must end with it.
         let mut child = platform::in_own_group(&mut command)
             .spawn()
-            .map_err(|error| GitFailure::NoGit(format!("git does not start: {error}")))?;
+            .map_err(|error| GitFailure::NoGit(format!("git cannot be started: {error}")))?;
         let _running = Running::new(child.id());
         let deadline = Instant::now() + self.time.left();
         if let Some(mut stdin) = child.stdin.take() {

@@ -75,7 +75,7 @@ impl Git {
             "git+https" => "https",
             "git+file" => "file",
             "git+http" if address.is_loopback() => "http",
-            "git+http" => return Err(AddressError::Insecure("use git+https: what git+http sends can be read")),
+            "git+http" => return Err(AddressError::Insecure("use git+https: git+http is not encrypted")),
             other => return Err(AddressError::Scheme(other.to_string())),
         };
         if address.path.trim_matches('/').is_empty() {

@@ -184,7 +184,7 @@ impl Connection {
                 Message::ReadyForQuery(_) => return Ok(()),
                 Message::ErrorResponse(body) => return Err(refusal(&body)),
                 _ => {
-                    let reason = "it wants a login that is not safe: use scram-sha-256 in pg_hba.conf";
+                    let reason = "it asks for a login that is not safe: use scram-sha-256 in pg_hba.conf";
                     return Err(DatabaseError::Login(reason.to_string()));
                 }
             }

@@ -151,7 +151,7 @@ impl S3 {
                 _ => return Err(self.bucket.refused(&answer)),
             }
         }
-        let reason = "other writers are in the way".to_string();
+        let reason = "other devices keep writing at the same time".to_string();
         Err(TransportError::Unreachable { hub: self.bucket.hub.clone(), reason })
     }
 
@@ -163,7 +163,7 @@ impl S3 {
         }
         let probe = format!("{}probe", self.prefix);
         if self.put_new(&probe, b"")?.is_some() && self.put_new(&probe, b"")?.is_some() {
-            let reason = "it ignores If-None-Match, so that two devices could replace each other's data".to_string();
+            let reason = "it ignores If-None-Match, so two devices could replace each other's data".to_string();
             return Err(TransportError::Refused { hub: self.bucket.hub.clone(), reason });
         }
         self.is_conditional = true;
@@ -198,7 +198,7 @@ fn server(address: &Address, region: &str) -> Result<(bool, String, String), Add
         "s3" => Ok((true, format!("s3.{region}.amazonaws.com"), format!("{host}{}", address.path))),
         "s3+https" => Ok((true, host_and_port, address.path.clone())),
         "s3+http" if address.is_loopback() => Ok((false, host_and_port, address.path.clone())),
-        "s3+http" => Err(AddressError::Insecure("use s3+https: what s3+http sends can be read")),
+        "s3+http" => Err(AddressError::Insecure("use s3+https: s3+http is not encrypted")),
         other => Err(AddressError::Scheme(other.to_string())),
     }
 }
