@@ -115,9 +115,11 @@ pub fn seal_each(
             rest = &rest[1..];
             continue;
         };
-        (reach.sequence, reach.hash) = (position.sequence, crypto::hash(&bytes));
+        let (sequence, hash) = (position.sequence, crypto::hash(&bytes));
         let (sealed, following) = rest.split_at(taken);
-        rest = if keep(Sealed { sequence: reach.sequence, bytes }, sealed)? { following } else { &[] };
+        rest = if keep(Sealed { sequence, bytes }, sealed)? { following } else { &[] };
+        // Only what was kept is part of the stream.
+        (reach.sequence, reach.hash) = (sequence, hash);
     }
     Ok(())
 }

@@ -53,7 +53,10 @@ fn imports_of(src: &Path) -> Imports {
         parts
     };
     // Files beside the root of the crate count as one folder with it.
-    let folder = |name: &str| if src.join(name).is_dir() { name.to_string() } else { "the root".to_string() };
+    let folder = |name: &str| match paths.iter().any(|path| path.starts_with(src.join(name))) {
+        true => name.to_string(),
+        false => "the root".to_string(),
+    };
     let mut imports = Imports::new();
     for path in &paths {
         let module = parts(path);
