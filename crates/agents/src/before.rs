@@ -4,6 +4,7 @@
 //! shell and write tools are read; everything else is none of our business.
 
 use cerberus_record::id::Agent;
+use cerberus_record::words::is_one_of;
 use serde_json::Value;
 
 use super::profile;
@@ -25,24 +26,8 @@ pub struct Before {
 
 const EVENTS: [&str; 5] = ["PreToolUse", "preToolUse", "BeforeTool", "beforeShellExecution", "before"];
 const SHELLS: [&str; 7] = ["Bash", "bash", "Shell", "shell", "run_shell_command", "powershell", "run_commands"];
-const WRITERS: [&str; 16] = [
-    "Edit",
-    "Write",
-    "MultiEdit",
-    "NotebookEdit",
-    "Update",
-    "StrReplace",
-    "Delete",
-    "apply_patch",
-    "replace",
-    "write_file",
-    "edit",
-    "create",
-    "write",
-    "patch",
-    "multiedit",
-    "str_replace_editor",
-];
+const WRITERS: &str = "Edit Write MultiEdit NotebookEdit Update StrReplace Delete apply_patch replace write_file edit create \
+    write patch multiedit str_replace_editor";
 
 /// More files than any patch of an agent changes.
 const FILES_MAX: usize = 200;
@@ -127,7 +112,7 @@ fn action(tool: &str, input: &Value) -> Option<Action> {
         let folder = text(input, &["workdir", "dir_path", "directory", "working_directory", "cwd"]).map(str::to_string);
         return Some(Action::Shell { line: text(input, &["command"])?.to_string(), folder });
     }
-    if !WRITERS.contains(&tool) {
+    if !is_one_of(tool, WRITERS) {
         return None;
     }
     let patch = text(input, &["patchText", "input", "command", "patch"]).filter(|text| text.contains("*** "));
@@ -173,11 +158,6 @@ pub fn can_ask(agent: Agent, variable: &dyn Fn(&str) -> Option<String>) -> bool 
 /// The hook output that refuses, with the reason for the model; `None` if the host cannot be told so.
 pub fn refuse(agent: Agent, refusal: HookRefusal, reason: &str) -> Option<String> {
     Some((profile(agent)?.refuse)(refusal, reason)?.to_string())
-}
-
-/// Whether a rule can be enforced in this agent.
-pub fn can_refuse(agent: Agent) -> bool {
-    refuse(agent, HookRefusal::Deny, "").is_some()
 }
 
 #[cfg(test)]

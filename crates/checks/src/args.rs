@@ -3,6 +3,8 @@
 //! Only what rules are written about is known: git, package managers, a few others. For other programs every word that
 //! does not begin with a hyphen is an argument.
 
+use cerberus_record::words::is_one_of;
+
 /// The arguments after the name of the program, each with its index among the words.
 #[derive(Debug, Default)]
 pub struct Args<'a> {
@@ -121,69 +123,37 @@ impl<'a> Args<'a> {
 
 /// Whether the next word is the value of this option.
 fn takes_value(program: &str, sub: &str, option: &str) -> bool {
-    let options: &[&str] = match (program, sub) {
-        ("git", "") => &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"],
-        ("git", "commit") => &[
-            "-m",
-            "--message",
-            "-F",
-            "--file",
-            "-C",
-            "--reuse-message",
-            "-c",
-            "--reedit-message",
-            "--author",
-            "--date",
-            "-t",
-            "--template",
-            "--fixup",
-            "--squash",
-            "--trailer",
-            "--cleanup",
-        ],
-        ("git", "push") => &["-o", "--push-option", "--repo", "--receive-pack", "--exec"],
-        ("git", "checkout") => &["-b", "-B", "--orphan"],
-        ("git", "switch") => &["-c", "-C", "--create", "--force-create", "--orphan"],
-        ("git", "merge" | "tag" | "stash" | "notes") => &["-m", "--message", "-F", "--file", "-s", "-X"],
-        ("git", "worktree") => &["-b", "-B", "--reason"],
-        ("git", "rebase") => &["--onto", "-x", "--exec", "-s", "-X"],
-        ("git", "clone") => &["-b", "--branch", "--depth", "-o", "--origin", "-c", "--config"],
-        ("git", "init") => &["-b", "--initial-branch", "--template", "--separate-git-dir"],
-        ("git", "log" | "show" | "diff") => &["-n", "--author", "--grep", "--since", "--until", "-S", "-G"],
-        ("npm" | "pnpm" | "yarn" | "bun", _) => {
-            &["--prefix", "-C", "--dir", "--cwd", "-w", "--workspace", "--filter", "-F", "--registry"]
+    let options = match (program, sub) {
+        ("git", "") => "-C -c --git-dir --work-tree --namespace --exec-path --config-env",
+        ("git", "commit") => {
+            "-m --message -F --file -C --reuse-message -c --reedit-message --author --date -t --template --fixup \
+             --squash --trailer --cleanup"
         }
-        ("cargo", _) => &[
-            "--manifest-path",
-            "-p",
-            "--package",
-            "--features",
-            "-F",
-            "--target",
-            "--target-dir",
-            "-j",
-            "--jobs",
-            "--bin",
-            "--test",
-            "--example",
-            "--bench",
-            "--config",
-            "-Z",
-            "--color",
-            "--profile",
-            "--message-format",
-        ],
-        ("kubectl" | "helm", _) => &["-n", "--namespace", "--context", "--kubeconfig", "-f", "--kube-context"],
-        ("docker" | "podman", "") => &["--context", "-H", "--host", "--config", "-l", "--log-level"],
-        ("pip" | "pip3", _) => &["-r", "-c", "-i", "--index-url", "--extra-index-url", "-t", "--target"],
-        ("make" | "gmake", _) => &["-C", "-f", "--directory", "--file"],
-        ("perl", _) => &["-e", "-E", "-I", "-M"],
-        ("sed", _) => &["-e", "-f", "--expression", "--file"],
-        ("truncate", _) => &["-s", "--size", "-r"],
-        ("touch", _) => &["-d", "-t", "-r"],
-        ("cp" | "mv" | "ln" | "install", _) => &["-t", "--target-directory", "-S", "-m", "-o", "-g"],
-        ("terraform", "") => &["-chdir"],
-        _ => &[],
+        ("git", "push") => "-o --push-option --repo --receive-pack --exec",
+        ("git", "checkout") => "-b -B --orphan",
+        ("git", "switch") => "-c -C --create --force-create --orphan",
+        ("git", "merge" | "tag" | "stash" | "notes") => "-m --message -F --file -s -X",
+        ("git", "worktree") => "-b -B --reason",
+        ("git", "rebase") => "--onto -x --exec -s -X",
+        ("git", "clone") => "-b --branch --depth -o --origin -c --config",
+        ("git", "init") => "-b --initial-branch --template --separate-git-dir",
+        ("git", "log" | "show" | "diff") => "-n --author --grep --since --until -S -G",
+        ("npm" | "pnpm" | "yarn" | "bun", _) => "--prefix -C --dir --cwd -w --workspace --filter -F --registry",
+        ("cargo", _) => {
+            "--manifest-path -p --package --features -F --target --target-dir -j --jobs --bin --test --example \
+             --bench --config -Z --color --profile --message-format"
+        }
+        ("kubectl" | "helm", _) => "-n --namespace --context --kubeconfig -f --kube-context",
+        ("docker" | "podman", "") => "--context -H --host --config -l --log-level",
+        ("pip" | "pip3", _) => "-r -c -i --index-url --extra-index-url -t --target",
+        ("make" | "gmake", _) => "-C -f --directory --file",
+        ("perl", _) => "-e -E -I -M",
+        ("sed", _) => "-e -f --expression --file",
+        ("truncate", _) => "-s --size -r",
+        ("touch", _) => "-d -t -r",
+        ("cp" | "mv" | "ln" | "install", _) => "-t --target-directory -S -m -o -g",
+        ("terraform", "") => "-chdir",
+        _ => "",
     };
-    options.contains(&option)
+    is_one_of(option, options)
 }

@@ -2,7 +2,6 @@
 //!
 //! `git push --force` meets `git -C x push origin main -f`, but not `git push --force-with-lease`.
 
-use cerberus_record::clean::glob::Glob;
 use cerberus_record::shell;
 
 use super::args::{Args, OptName, base};

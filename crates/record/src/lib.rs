@@ -4,7 +4,7 @@
 //! payload or decides what a brief contains, and nothing does I/O.
 
 #[macro_use]
-mod words;
+pub mod words;
 
 pub mod check;
 pub mod clean;

@@ -1,6 +1,11 @@
-//! Enums whose variants have a word each: in the view, in options, in what is printed.
+//! Enums whose variants have a word each: in the view, in options, in what is printed. Lists of words.
 //!
-//! The words are file formats and interfaces, so each is written out beside its variant.
+//! The words of enums are file formats and interfaces, so each is written out beside its variant.
+
+/// Whether a word is in a list, in which blanks are between the words.
+pub fn is_one_of(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
+}
 
 /// Defines an enum with `ALL`, `word` and `from_word`.
 #[macro_export]

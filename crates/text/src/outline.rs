@@ -83,31 +83,11 @@ pub fn is_finished(text: &str) -> bool {
 
 /// "Would you like me to …" is a question; nothing is planned yet.
 pub fn is_offer(text: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "would you",
-        "let me know",
-        "want me",
-        "do you want",
-        "should i",
-        "shall i",
-        "if you'd like",
-        "if you want",
-        "if you would",
-        "happy to",
-        "i can ",
-        "feel free",
-        "you can ",
-        "you might",
-        "you could",
-        "you may",
-        "just say",
-        "just let",
-        "say the word",
-        "tell me",
-        "ready when",
-    ];
+    const OPENINGS: &str = "would you|let me know|want me|do you want|should i|shall i|if you'd like|if you want|if you would|\
+        happy to|i can |feel free|you can |you might|you could|you may|just say|just let|say the word|tell me|\
+        ready when";
     let low = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('’', "'");
-    text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.iter().any(|opening| low.starts_with(opening))
+    text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.split('|').any(|opening| low.starts_with(opening))
 }
 
 /// The text of an item, without emphasis marks and empty boxes.

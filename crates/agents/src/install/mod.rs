@@ -38,9 +38,6 @@ pub const ALL: [&Profile; 8] = [
     &cline::PROFILE,
 ];
 
-#[cfg(test)]
-mod tests;
-
 impl Profile {
     pub fn of(agent: Agent) -> Option<&'static Profile> {
         ALL.into_iter().find(|profile| profile.agent == agent)
@@ -56,3 +53,6 @@ impl Profile {
         (self.dir)(surroundings).is_some_and(|dir| dir.is_dir()) || surroundings.on_path(self.program()).is_some()
     }
 }
+
+#[cfg(test)]
+mod tests;

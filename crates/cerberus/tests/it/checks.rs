@@ -220,7 +220,7 @@ fn nothing_binds_that_the_user_did_not_approve_by_hand() {
     env.ok(&["memory", "import", env.root().join("memories.jsonl").to_str().unwrap()]);
     let listed = env.json(&["memory", "list"]);
     let imported = listed.as_array().unwrap().iter().find(|memory| memory["content"] == "Never use bun.").unwrap();
-    assert!(refused(imported["id"].as_str().unwrap()).contains("it was not written by you here"));
+    assert!(refused(imported["id"].as_str().unwrap()).contains("you did not write it on this device"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! only declares modules and exports their names is part of no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::layers::is_test;
 use crate::style::{files, workspace};
@@ -15,9 +15,10 @@ fn files_import_in_one_direction() {
     let crates = std::fs::read_dir(workspace().join("crates")).unwrap();
     let mut names: Vec<String> = crates.map(|folder| folder.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
+    let product: Vec<PathBuf> = files("rs").into_iter().filter(|path| !is_test(path)).collect();
     let mut wrong = BTreeSet::new();
     for name in &names {
-        let imports = Modules::of_crate(&workspace().join("crates").join(name).join("src")).imports();
+        let imports = Modules::of_crate(&workspace().join("crates").join(name).join("src"), &product).imports();
         assert!(!imports.is_empty(), "{name}: no import found: does this test still see them?");
         for circle in circles(&imports) {
             println!("{name}: {}", circle.concat());
@@ -66,11 +67,10 @@ enum Target {
 struct Modules(BTreeMap<Name, Module>);
 
 impl Modules {
-    fn of_crate(src: &Path) -> Modules {
-        let product = files("rs").into_iter().filter(|path| path.starts_with(src) && !is_test(path));
-        let read = product.map(|path| {
-            let file = path.strip_prefix(src).unwrap();
-            (name_of(file), Module::read(&file.display().to_string(), &std::fs::read_to_string(&path).unwrap()))
+    fn of_crate(src: &Path, product: &[PathBuf]) -> Modules {
+        let read = product.iter().filter_map(|path| {
+            let file = path.strip_prefix(src).ok()?;
+            Some((name_of(file), Module::read(&file.display().to_string(), &std::fs::read_to_string(path).unwrap())))
         });
         Modules(read.collect())
     }
@@ -184,8 +184,7 @@ impl Module {
 
     /// A path in the code, which begins with the token `start`.
     fn note(&mut self, tokens: &[String], start: usize, path: Vec<String>) {
-        const ITEMS: [&str; 9] =
-            ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules"];
+        const ITEMS: [&str; 9] = ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules"];
         let before = start.checked_sub(1).map(|before| tokens[before].as_str());
         if before == Some("mod") {
             self.declares.insert(path[0].clone());
@@ -252,14 +251,18 @@ fn tokens(text: &str) -> Vec<String> {
             length
         } else if is_word(rest) || rest.starts_with('\'') {
             // A word or a lifetime.
-            rest[first.len_utf8()..].find(|c: char| !c.is_alphanumeric() && c != '_').map_or(rest.len(), |end| end + first.len_utf8())
+            rest[first.len_utf8()..]
+                .find(|c: char| !c.is_alphanumeric() && c != '_')
+                .map_or(rest.len(), |end| end + first.len_utf8())
         } else if rest.starts_with("::") {
             2
         } else {
             first.len_utf8()
         };
         let (token, after) = rest.split_at(length);
-        if is_word(token) && quoted(rest).is_none() || length <= 2 && !token.trim().is_empty() && !token.starts_with(['"', '\'']) {
+        if is_word(token) && quoted(rest).is_none()
+            || length <= 2 && !token.trim().is_empty() && !token.starts_with(['"', '\''])
+        {
             found.push(token.to_string());
         }
         rest = after;
@@ -353,4 +356,40 @@ fn reached_from<'a>(imports: &'a FileImports, start: &'a str) -> BTreeSet<&'a st
         open.extend(next.map(String::as_str).filter(|to| reached.insert(*to)));
     }
     reached
+}
+
+/// The circles of a crate with these files.
+fn circles_in(sources: &[(&str, &str)]) -> Vec<String> {
+    let read = sources.iter().map(|(file, text)| (name_of(Path::new(file)), Module::read(file, text)));
+    circles(&Modules(read.collect()).imports()).into_iter().map(|circle| circle.concat()).collect()
+}
+
+#[test]
+fn a_parent_that_only_exports_is_part_of_no_circle() {
+    let child = ("a/b.rs", "use super::C;\npub fn b(c: C) {}");
+    let exporting = ("a/mod.rs", "mod b;\nmod c;\npub use b::b;\npub use c::C;");
+    assert!(circles_in(&[child, exporting, ("a/c.rs", "pub struct C;")]).is_empty());
+    let defining = ("a/mod.rs", "mod b;\npub struct C;\nfn all() { b::b(C) }");
+    assert_eq!(circles_in(&[child, defining]), ["\n  a/b.rs: super::C\n  a/mod.rs: b::b"]);
+}
+
+#[test]
+fn every_path_that_leads_to_a_file_is_seen() {
+    let b = ("b.rs", "pub fn two() { crate::a::one() }");
+    for a in [
+        "use crate::b::two;\npub fn one() {}",
+        "use super::{c, b::{self}};\npub fn one() { b::two() }",
+        "pub fn one() { super::b::two(); }",
+        "use crate::b::*;\npub fn one() {}",
+        "use crate::b as other;\npub fn one<'a>(x: &'a str) { let y = '\\''; other::two() }",
+    ] {
+        assert_eq!(circles_in(&[("a.rs", a), b, ("lib.rs", "mod a;\nmod b;")]).len(), 1, "{a}");
+    }
+    for a in [
+        "// crate::b::two\npub fn one() { let x = \"crate::b::two\"; }",
+        "pub fn one() { let x = r#\"\"crate::b::two\"#; }",
+        "pub fn one() {}\n#[cfg(test)]\nmod tests { use crate::b::two; }",
+    ] {
+        assert!(circles_in(&[("a.rs", a), b, ("lib.rs", "mod a;\nmod b;")]).is_empty(), "{a}");
+    }
 }

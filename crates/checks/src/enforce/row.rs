@@ -1,12 +1,11 @@
 //! A check with its memory, its level, and how it is used.
 
-use crate::Rule;
-use crate::derive::derive;
-use cerberus_os::device;
 use cerberus_record::check::CheckLevel;
 use cerberus_record::id::MemoryId;
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::MemoryRow;
+
+use crate::Rule;
 
 /// A check with its memory.
 #[derive(Clone, Debug)]

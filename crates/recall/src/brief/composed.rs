@@ -1,11 +1,12 @@
 //! A composed brief.
 
-use super::line::{BriefLine, DroppedLine};
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text;
 use cerberus_record::id::MemoryId;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
+
+use super::line::{BriefLine, DroppedLine};
 
 /// One line of the memory part.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! What is known about the project's files and branches.
 
+use std::collections::HashMap;
+
 use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
-use std::collections::HashMap;
 
 /// What is known about the project's files and branches. It orders items and removes stale ones.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;
+use cerberus_record::words::is_one_of;
 use cerberus_text::tokens;
 
 use super::fit::is_interrupted;
@@ -100,39 +101,8 @@ pub fn seen(ranked: &RankedFile, now: Timestamp) -> BriefLine {
 }
 
 /// Names that say nothing without their type.
-const GENERIC_NAMES: [&str; 31] = [
-    "as",
-    "new",
-    "run",
-    "main",
-    "default",
-    "init",
-    "get",
-    "set",
-    "from",
-    "into",
-    "fmt",
-    "clone",
-    "drop",
-    "len",
-    "next",
-    "read",
-    "write",
-    "open",
-    "close",
-    "update",
-    "render",
-    "test",
-    "tests",
-    "setup",
-    "handle",
-    "add",
-    "build",
-    "execute",
-    "parse",
-    "constructor",
-    "toString",
-];
+const GENERIC_NAMES: &str = "as new run main default init get set from into fmt clone drop len next read write open close update \
+    render test tests setup handle add build execute parse constructor toString";
 
 /// A function is told behind its file, so it is kept only if the file is. A few per file say what was worked on.
 pub fn trim_functions(items: &mut Vec<BriefLine>, dropped: &mut Vec<DroppedLine>) {
@@ -148,7 +118,7 @@ pub fn trim_functions(items: &mut Vec<BriefLine>, dropped: &mut Vec<DroppedLine>
         let reason = match left {
             Some(None) => "its file is not told".to_string(),
             Some(Some(0)) => format!("older than the last {FUNCTIONS_PER_FILE_MAX} functions of its file"),
-            _ if GENERIC_NAMES.contains(&item.text.as_str()) => "its name says too little".to_string(),
+            _ if is_one_of(&item.text, GENERIC_NAMES) => "its name says too little".to_string(),
             _ if count == FUNCTIONS_MAX => format!("older than the last {FUNCTIONS_MAX} functions"),
             left => {
                 count += 1;

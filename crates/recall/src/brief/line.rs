@@ -1,9 +1,10 @@
 //! The lines of a brief.
 
-use crate::extract::{PASTED, SAID};
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::time::Timestamp;
+
+use crate::extract::{PASTED, SAID};
 
 /// The reference of an item that an agent noted.
 pub(super) const NOTED: &str = "noted";

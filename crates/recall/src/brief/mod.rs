@@ -30,7 +30,6 @@ pub mod title;
 mod told;
 pub mod usage;
 
-use cerberus_record::clean::text;
 use cerberus_record::fact::FactKind;
 use cerberus_record::map::FastMap;
 use cerberus_record::time::Timestamp;

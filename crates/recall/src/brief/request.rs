@@ -1,13 +1,15 @@
 //! What a brief is composed of.
 
+use std::collections::HashSet;
+
+use cerberus_record::id::SessionId;
+use cerberus_record::time::Timestamp;
+
 use super::composed::MemoryItem;
 use super::evidence::Likely;
 use super::gather::LastWork;
 use super::known::{KnownFact, Settlement};
 use super::live::LiveSession;
-use cerberus_record::id::SessionId;
-use cerberus_record::time::Timestamp;
-use std::collections::HashSet;
 
 /// Input of a brief. Facts are in chronological order.
 #[derive(Debug)]

@@ -49,55 +49,10 @@ impl Rank {
 }
 
 /// Greetings, and other words that open a prompt without being part of the request.
-const OPENINGS: [&str; 47] = [
-    "good morning",
-    "good afternoon",
-    "good evening",
-    "hi there",
-    "hey there",
-    "hello there",
-    "hi",
-    "hey",
-    "hello",
-    "yo",
-    "ok",
-    "okay",
-    "so",
-    "well",
-    "now",
-    "please",
-    "pls",
-    "plz",
-    "thanks",
-    "alright",
-    "great",
-    "guten morgen",
-    "guten tag",
-    "moin",
-    "hallo",
-    "bitte",
-    "hola",
-    "buenos días",
-    "buenas",
-    "por favor",
-    "olá",
-    "oi",
-    "bom dia",
-    "bonjour",
-    "salut",
-    "ciao",
-    "buongiorno",
-    "cześć",
-    "dzień dobry",
-    "привет",
-    "добрый день",
-    "こんにちは",
-    "おはよう",
-    "你好",
-    "您好",
-    "안녕하세요",
-    "안녕",
-];
+const OPENINGS: &str = "good morning|good afternoon|good evening|hi there|hey there|hello there|hi|hey|hello|yo|ok|okay|so|\
+    well|now|please|pls|plz|thanks|alright|great|guten morgen|guten tag|moin|hallo|bitte|hola|buenos días|\
+    buenas|por favor|olá|oi|bom dia|bonjour|salut|ciao|buongiorno|cześć|dzień dobry|привет|добрый день|\
+    こんにちは|おはよう|你好|您好|안녕하세요|안녕";
 
 /// Phrases in front of what is wanted.
 const LEADS: [&str; 12] = [
@@ -120,34 +75,9 @@ const TAILS: [&str; 4] = [" please", " pls", " thanks", " thank you"];
 
 /// A short sentence with one of these keeps the agent going, or greets it. Answers ("yes, go ahead") are known by
 /// [`extract::is_bare_answer`].
-const GOING_ON: [&str; 26] = [
-    "left off",
-    "keep going",
-    "carry on",
-    "try again",
-    "how are you",
-    "are you there",
-    "where were we",
-    "mach weiter",
-    "weitermachen",
-    "aufgehört",
-    "lo dejamos",
-    "quedamos",
-    "onde paramos",
-    "eravamo rimasti",
-    "étions arrêtés",
-    "où on en était",
-    "skończyliśmy",
-    "остановились",
-    "続けて",
-    "続きから",
-    "前回の続き",
-    "接着做",
-    "继续上次",
-    "继续",
-    "이어서",
-    "계속해",
-];
+const GOING_ON: &str = "left off|keep going|carry on|try again|how are you|are you there|where were we|mach weiter|\
+    weitermachen|aufgehört|lo dejamos|quedamos|onde paramos|eravamo rimasti|étions arrêtés|où on en était|\
+    skończyliśmy|остановились|続けて|続きから|前回の続き|接着做|继续上次|继续|이어서|계속해";
 /// A longer one says with what.
 const GOING_ON_WORDS_MAX: usize = 8;
 
@@ -250,7 +180,7 @@ fn request(agent: Agent, sentence: &str) -> Option<&str> {
     let count = words.split_whitespace().count().max(wide_chars(words) / CHARS_PER_WORD);
     let is_going_on = count <= GOING_ON_WORDS_MAX && {
         let lower = words.to_lowercase();
-        GOING_ON.iter().any(|phrase| lower.contains(phrase)) || extract::is_bare_answer(words)
+        GOING_ON.split('|').any(|phrase| lower.contains(phrase)) || extract::is_bare_answer(words)
     };
     (!is_going_on && !is_bare_command && count >= REQUEST_WORDS_MIN).then_some(words)
 }
@@ -268,7 +198,7 @@ fn without_opening(agent: Agent, words: &str) -> Option<&str> {
     let called = agent.name().split('-').next().unwrap_or_default();
     // `claude mcp list` is a command.
     let is_called = |rest: &&str| rest.is_empty() || rest.starts_with([',', '!', '.', ':', '-', '—']);
-    let opened = OPENINGS.into_iter().find_map(|opening| after(opening).filter(is_apart));
+    let opened = OPENINGS.split('|').find_map(|opening| after(opening).filter(is_apart));
     let rest = opened.or_else(|| after(called).filter(is_called))?;
     Some(rest.trim_start_matches([',', '!', ' ', '.', '-', '—', ':', '、', '，', '！', '。']))
 }

@@ -3,6 +3,7 @@
 
 use cerberus_record::clean::text::{clip, line};
 use cerberus_record::ours::without_ours;
+use cerberus_record::words::is_one_of;
 use cerberus_text::outline::{ListItem, heading, is_finished, item, items, plain, prose};
 
 const STEP_CHARS_MAX: usize = 300;
@@ -11,58 +12,11 @@ const STEPS_MAX: usize = 20;
 const READ_BYTES_MAX: usize = 64 * 1024;
 
 /// Words of headings that announce steps.
-const STEP_SECTIONS: &[&str] = &[
-    "steps",
-    "implementation",
-    "changes",
-    "tasks",
-    "approach",
-    "todo",
-    "work",
-    "plan",
-    "phases",
-    "order",
-    "proposal",
-    "solution",
-];
+const STEP_SECTIONS: &str = "steps implementation changes tasks approach todo work plan phases order proposal solution";
 /// Words of headings that announce something else.
-const OTHER_SECTIONS: &[&str] = &[
-    "context",
-    "background",
-    "problem",
-    "goal",
-    "goals",
-    "overview",
-    "summary",
-    "verification",
-    "verify",
-    "risks",
-    "risk",
-    "notes",
-    "references",
-    "files",
-    "file",
-    "decisions",
-    "scope",
-    "edge",
-    "questions",
-    "assumptions",
-    "stays",
-    "structure",
-    "related",
-    "testing",
-    "test",
-    "cost",
-    "requirements",
-    "alternatives",
-    "non-goals",
-    "current",
-    "findings",
-    "analysis",
-    "why",
-    "key",
-    "critical",
-];
+const OTHER_SECTIONS: &str = "context background problem goal goals overview summary verification verify risks risk notes \
+    references files file decisions scope edge questions assumptions stays structure related testing test \
+    cost requirements alternatives non-goals current findings analysis why key critical";
 
 /// The steps of a plan in order, one line each.
 pub fn plan(plan: &str) -> Vec<String> {
@@ -129,8 +83,8 @@ fn items_len(lines: &[&str], list: &[ListItem]) -> usize {
         .map_or(1, |at| at + 1)
 }
 
-fn has_word(title: &str, list: &[&str]) -> bool {
-    title.split(|c: char| !(c.is_alphanumeric() || c == '-')).any(|word| list.contains(&word.to_lowercase().as_str()))
+fn has_word(title: &str, list: &str) -> bool {
+    title.split(|c: char| !(c.is_alphanumeric() || c == '-')).any(|word| is_one_of(&word.to_lowercase(), list))
 }
 
 /// `1. Title`, `Step 2: Title`, `Phase 3 — Title`.

@@ -12,6 +12,7 @@ use cerberus_record::ours::{self, SEEN};
 use cerberus_record::runs::{self, is_preparation};
 use cerberus_record::shell::{self, Simple};
 use cerberus_record::time::Timestamp;
+use cerberus_record::words::is_one_of;
 use cerberus_text::tokens;
 use cerberus_text::words::Words;
 
@@ -167,40 +168,10 @@ fn is_deed(simple: &Simple) -> bool {
             "status" | "log" | "diff" | "show" | "branch" | "blame" | "grep" | "remote" | "rev-parse" | "ls-files"
         ),
         "sed" => words.iter().any(|word| word.starts_with("-i")),
-        program => !matches!(
+        program => !is_one_of(
             program,
-            "ls" | "cat"
-                | "head"
-                | "tail"
-                | "less"
-                | "grep"
-                | "rg"
-                | "ag"
-                | "find"
-                | "fd"
-                | "wc"
-                | "awk"
-                | "printf"
-                | "pwd"
-                | "which"
-                | "type"
-                | "command"
-                | "file"
-                | "stat"
-                | "tree"
-                | "diff"
-                | "jq"
-                | "sort"
-                | "uniq"
-                | "ps"
-                | "env"
-                | "date"
-                | "test"
-                | "["
-                | "true"
-                | "for"
-                | "while"
-                | "if"
+            "ls cat head tail less grep rg ag find fd wc awk printf pwd which type command file stat tree \
+                 diff jq sort uniq ps env date test [ true for while if",
         ),
     }
 }

@@ -74,30 +74,7 @@ fn is_spaced(c: char) -> bool {
 
 /// Quotation marks and marks of emphasis: who quotes leaves them out, or uses others.
 fn is_mark(c: char) -> bool {
-    matches!(
-        c,
-        '"' | '\''
-            | '`'
-            | '´'
-            | '*'
-            | '“'
-            | '”'
-            | '„'
-            | '‟'
-            | '‘'
-            | '’'
-            | '‚'
-            | '‹'
-            | '›'
-            | '«'
-            | '»'
-            | '「'
-            | '」'
-            | '『'
-            | '』'
-            | '\u{200b}'
-            | '\u{feff}'
-    )
+    "\"'`´*“”„‟‘’‚‹›«»「」『』\u{200b}\u{feff}".contains(c)
 }
 
 #[cfg(test)]

@@ -9,32 +9,9 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 const SENTENCES_READ_MAX: usize = 40;
 
 /// Phrases around an answer that are not part of it, in lower case.
-const CHATTER: [&str; 24] = [
-    "sure",
-    "certainly",
-    "of course",
-    "okay",
-    "ok,",
-    "got it",
-    "here is",
-    "here it is",
-    "here's",
-    "here are",
-    "below is",
-    "the following",
-    "as an ai",
-    "i'm sorry",
-    "i am sorry",
-    "i cannot",
-    "i can't",
-    "let me know",
-    "i hope",
-    "feel free",
-    "would you like",
-    "if you need",
-    "if you'd like",
-    "note:",
-];
+const CHATTER: &str = "sure|certainly|of course|okay|ok,|got it|here is|here it is|here's|here are|below is|the following|\
+    as an ai|i'm sorry|i am sorry|i cannot|i can't|let me know|i hope|feel free|would you like|\
+    if you need|if you'd like|note:";
 
 /// Titles that only announce the summary.
 const TITLES: [&str; 7] = ["summary", "session summary", "tl;dr", "output", "answer", "response", "final answer"];
@@ -187,5 +164,5 @@ fn without_chatter(sentence: &str) -> Option<&str> {
 fn is_chatter(sentence: &str) -> bool {
     let low = sentence.to_lowercase().replace('’', "'");
     let is_word_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
-    CHATTER.iter().filter_map(|chatter| low.strip_prefix(chatter)).any(is_word_end)
+    CHATTER.split('|').filter_map(|chatter| low.strip_prefix(chatter)).any(is_word_end)
 }

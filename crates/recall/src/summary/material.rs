@@ -1,8 +1,9 @@
 //! What a summary is made from.
 
-use crate::brief::BriefLine;
 use cerberus_record::fact::FactKind;
 use cerberus_record::runs;
+
+use crate::brief::BriefLine;
 
 /// The input of a summary: what one session left.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Classifies a simple command: which kind of run it is, and by which runner. Wrappers around the runner are removed
 //! first.
 
+use crate::words::is_one_of;
+
 use super::scripts::{script_kind, task_kind};
 use super::{Kind, Runner};
 use crate::shell::is_assignment;
@@ -156,21 +158,10 @@ fn in_container<'a, 'w>(words: &'a [&'w str]) -> Option<&'a [&'w str]> {
 /// Only queries the runner and runs nothing.
 fn only_asks(words: &[&str]) -> bool {
     words.iter().any(|word| {
-        matches!(
-            *word,
-            "--help"
-                | "--version"
-                | "--collect-only"
-                | "--co"
-                | "--list"
-                | "--list-tests"
-                | "--listTests"
-                | "--fixtures"
-                | "--dry-run"
-                | "--show-only"
-                | "--showConfig"
-                | "--print-config"
-                | "--init"
+        is_one_of(
+            word,
+            "--help --version --collect-only --co --list --list-tests --listTests --fixtures --dry-run \
+                 --show-only --showConfig --print-config --init",
         )
     })
 }

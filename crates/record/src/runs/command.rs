@@ -3,6 +3,8 @@
 //! A line may contain several. A test outranks a build, a build outranks a lint, and several of the same rank are one
 //! run.
 
+use crate::words::is_one_of;
+
 use super::classify::{self, classify};
 use super::{KEY_CHARS_MAX, Kind, OutcomeTrust, RunCommand, Runner};
 use crate::clean::text::{clip, line};
@@ -182,24 +184,9 @@ fn harmless_before(simples: &[Simple], first: usize, blamed: &[usize]) -> bool {
 
 fn is_harmless(simple: &Simple) -> bool {
     simple.words.first().is_some_and(|word| {
-        matches!(
+        is_one_of(
             word.text.as_str(),
-            "cd" | "pushd"
-                | "popd"
-                | "export"
-                | "unset"
-                | "set"
-                | "source"
-                | "."
-                | "echo"
-                | "printf"
-                | "sleep"
-                | "true"
-                | "pwd"
-                | "ls"
-                | "clear"
-                | "mkdir"
-                | "date"
+            "cd pushd popd export unset set source . echo printf sleep true pwd ls clear mkdir date",
         ) || shell::is_assignment(&word.text)
     })
 }

@@ -4,6 +4,8 @@
 //! and of the failing test. Only the hash is stored: the output of a command may contain anything. Pure, bounded and
 //! linear in its input; an output that says nothing has no signature.
 
+use crate::words::is_one_of;
+
 use super::reading::plain;
 use super::{Kind, RunCommand, RunVerdict, read, recognise};
 use crate::clean::Cleaner;
@@ -117,20 +119,8 @@ enum Alarm {
 /// Words by which programs say that something is wrong, at the end of a word: `ValueError`.
 const ANNOUNCING: [&str; 6] = ["error", "exception", "fatal", "panic", "panicked", "err"];
 /// Words by which they say it in the middle of a sentence.
-const MENTIONING: [&str; 12] = [
-    "cannot",
-    "denied",
-    "failed",
-    "failure",
-    "invalid",
-    "missing",
-    "refused",
-    "unable",
-    "undefined",
-    "unexpected",
-    "unknown",
-    "unrecognized",
-];
+const MENTIONING: &str =
+    "cannot denied failed failure invalid missing refused unable undefined unexpected unknown unrecognized";
 
 fn alarm(line: &str) -> Alarm {
     let mut found = Alarm::None;
@@ -146,7 +136,7 @@ fn alarm(line: &str) -> Alarm {
             return Alarm::Announced;
         }
         let is_phrase = matches!((&*before, &*word), ("not", "found") | ("no", "such") | ("could", "not"));
-        if is_announcing || is_phrase || MENTIONING.contains(&&*word) {
+        if is_announcing || is_phrase || is_one_of(&word, MENTIONING) {
             found = Alarm::Mentioned;
         }
         before = word;

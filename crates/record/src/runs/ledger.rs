@@ -15,6 +15,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::words::is_one_of;
+
 use super::{Family, Kind, NAMES_MAX, Run, RunCommand, RunVerdict};
 use crate::map::FastSet;
 
@@ -203,20 +205,7 @@ fn covers(broad: &RunCommand, narrow: &str) -> bool {
 fn is_bare(words: &[&str]) -> bool {
     words.last().is_some_and(|word| {
         let word = word.rsplit('/').next().unwrap_or(word);
-        matches!(
-            word,
-            "test"
-                | "tests"
-                | "run"
-                | "pytest"
-                | "jest"
-                | "vitest"
-                | "rspec"
-                | "mocha"
-                | "phpunit"
-                | "unittest"
-                | "pest"
-        )
+        is_one_of(word, "test tests run pytest jest vitest rspec mocha phpunit unittest pest")
     })
 }
 
@@ -228,33 +217,11 @@ fn essential(key: &str) -> impl Iterator<Item = &str> {
             return false;
         }
         is_value = matches!(*word, "-run" | "-k" | "-t" | "--testNamePattern" | "--tests" | "-e" | "--test");
-        let is_loudness = matches!(
-            *word,
-            "-v" | "-vv"
-                | "-q"
-                | "-s"
-                | "-x"
-                | "--verbose"
-                | "--quiet"
-                | "--nocapture"
-                | "--no-capture"
-                | "--exact"
-                | "--lib"
-                | "--bins"
-                | "--"
-                | "./..."
-                | "-race"
-                | "--no-fail-fast"
-                | "--bail"
-                | "--tb=short"
-                | "--tb=no"
-                | "--tb=long"
-                | "--tb=line"
-                | "--all"
-                | "--workspace"
-                | "--runInBand"
-                | "--test-threads=1"
-                | "--lf"
+        let is_loudness = is_one_of(
+            word,
+            "-v -vv -q -s -x --verbose --quiet --nocapture --no-capture --exact --lib --bins -- ./... -race \
+                 --no-fail-fast --bail --tb=short --tb=no --tb=long --tb=line --all --workspace --runInBand \
+                 --test-threads=1 --lf",
         ) || word.starts_with("-count=")
             || word.starts_with("-timeout=")
             || word.starts_with("-run=");

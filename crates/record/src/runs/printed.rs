@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::words::is_one_of;
+
 use super::classify::{self, classify};
 use super::{RunCommand, command, may_be_run, reading};
 use crate::clean::text::{clip, clip_front};
@@ -107,10 +109,7 @@ fn prints_no_file(pipeline: &[&Simple]) -> bool {
 }
 
 fn is_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "fi" | "done" | "esac" | "}" | "for" | "select" | "case" | "function" | "in" | "then" | "else" | "do" | "{"
-    )
+    is_one_of(word, "fi done esac } for select case function in then else do {")
 }
 
 /// Programs that pass on what they read; with the name of a file they print that.
@@ -147,32 +146,10 @@ fn is_silent_git(rest: &[&str]) -> bool {
     let is_shown = rest.iter().any(|word| matches!(*word, "show" | "-p" | "--patch" | "-v" | "--verbose"));
     !is_shown
         && subcommand.is_some_and(|word| {
-            matches!(
-                *word,
-                "add"
-                    | "branch"
-                    | "checkout"
-                    | "cherry-pick"
-                    | "clean"
-                    | "clone"
-                    | "commit"
-                    | "fetch"
-                    | "init"
-                    | "merge"
-                    | "mv"
-                    | "pull"
-                    | "push"
-                    | "rebase"
-                    | "reset"
-                    | "restore"
-                    | "revert"
-                    | "rm"
-                    | "stash"
-                    | "status"
-                    | "submodule"
-                    | "switch"
-                    | "tag"
-                    | "worktree"
+            is_one_of(
+                word,
+                "add branch checkout cherry-pick clean clone commit fetch init merge mv pull push rebase \
+                     reset restore revert rm stash status submodule switch tag worktree",
             )
         })
 }

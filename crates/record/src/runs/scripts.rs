@@ -1,5 +1,7 @@
 //! The purpose of a task or a script, by its name: `test:unit`, `build-docs`, `./dev/test`, `run_tests.sh`.
 
+use crate::words::is_one_of;
+
 use super::Kind;
 
 /// The purpose of a task. The first word decides, but `test` may also come later (`ci:test`, `unit-test`).
@@ -67,32 +69,9 @@ fn has_script_ending(path: &str) -> bool {
 
 /// Words that mean the task is about tests but does not run them.
 fn is_about_tests(word: &str) -> bool {
-    matches!(
+    is_one_of(
         word,
-        "harness"
-            | "data"
-            | "env"
-            | "setup"
-            | "teardown"
-            | "fixture"
-            | "fixtures"
-            | "helper"
-            | "helpers"
-            | "util"
-            | "utils"
-            | "server"
-            | "repo"
-            | "db"
-            | "generate"
-            | "gen"
-            | "create"
-            | "update"
-            | "watch"
-            | "report"
-            | "log"
-            | "results"
-            | "clean"
-            | "seed"
-            | "install"
+        "harness data env setup teardown fixture fixtures helper helpers util utils server repo db generate \
+             gen create update watch report log results clean seed install",
     )
 }

@@ -1,10 +1,11 @@
 //! What the ranking of files reads.
 
-use super::terms;
-use super::weights::PAST_PROMPT_BYTES_MAX;
 use cerberus_record::clean::text::clip;
 use cerberus_record::id::SessionId;
 use cerberus_record::time::Timestamp;
+
+use super::terms;
+use super::weights::PAST_PROMPT_BYTES_MAX;
 
 /// One session's work on the project's files.
 #[derive(Clone, Debug)]

@@ -1,12 +1,13 @@
 //! What past work says about files: sessions, stops, commits, folders.
 
+use cerberus_record::map::FastMap;
+
 use super::trace::{folder, hours, kind};
 use super::weights::{
     COMMITS_HALF, EDIT_WORTH, EDITED_HALF_HOURS, FOLDER_SESSIONS_MAX, Feature, SESSIONS_HALF, SESSIONS_MAX,
     STOPPED_SESSIONS_MAX, STOPS_HALF_SESSIONS, UNCOMMITTED_HALF_HOURS,
 };
 use super::{RankEvidence, TouchedFile, Traces, faded};
-use cerberus_record::map::FastMap;
 
 pub fn of_sessions<'a>(evidence: &RankEvidence<'a>, traces: &mut Traces<'a>) {
     for (place, worked) in evidence.sessions.iter().take(SESSIONS_MAX).enumerate() {

@@ -2,76 +2,14 @@
 
 /// A sentence of this message with one of these speaks of something open: what is missing or waits. Each is
 /// found at the beginning of a word. One line per language.
-const CUES: &[&str] = &[
-    // English
-    "remain",
-    "still",
-    "not yet",
-    "todo",
-    "to do",
-    "pending",
-    "next step",
-    "follow-up",
-    "follow up",
-    "unfinished",
-    "not pushed",
-    "not committed",
-    "uncommitted",
-    "unpushed",
-    "not started",
-    "needs",
-    "need to",
-    "you should",
-    "we should",
-    "deferred",
-    "untested",
-    "not tested",
-    "haven't",
-    "hasn't",
-    "left to",
-    "recommend",
-    "before merging",
-    // Spanish, Portuguese, Italian
-    "falta",
-    "pendiente",
-    "pendente",
-    "todavía",
-    "aún no",
-    "queda por",
-    "ainda",
-    "manca",
-    "ancora",
-    "da fare",
-    // French
-    "reste à",
-    "pas encore",
-    "il faut",
-    "à faire",
-    // German
-    "noch",
-    "fehlt",
-    "steht aus",
-    "offen",
-    // Polish, Russian
-    "jeszcze",
-    "brakuje",
-    "pozostał",
-    "ещё",
-    "еще",
-    "осталось",
-    "нужно",
-    // Japanese, Chinese, Korean
-    "まだ",
-    "残り",
-    "未",
-    "还需",
-    "还没",
-    "尚未",
-    "待",
-    "아직",
-    "남은",
-    "필요",
-];
+const CUES: &str = "remain|still|not yet|todo|to do|pending|next step|follow-up|follow up|unfinished|not pushed|\
+    not committed|uncommitted|unpushed|not started|needs|need to|you should|we should|deferred|untested|\
+    not tested|haven't|hasn't|left to|recommend|before merging|\
+    falta|pendiente|pendente|todavía|aún no|queda por|ainda|manca|ancora|da fare|\
+    reste à|pas encore|il faut|à faire|\
+    noch|fehlt|steht aus|offen|\
+    jeszcze|brakuje|pozostał|ещё|еще|осталось|нужно|\
+    まだ|残り|未|还需|还没|尚未|待|아직|남은|필요";
 
 /// A question or an offer is no step: nobody has said yes.
 pub(super) fn is_open(sentence: &str) -> bool {
@@ -79,7 +17,7 @@ pub(super) fn is_open(sentence: &str) -> bool {
         return false;
     }
     let low = sentence.to_lowercase().replace('’', "'");
-    CUES.iter().any(|cue| {
+    CUES.split('|').any(|cue| {
         low.match_indices(cue).any(|(at, _)| {
             let is_spaced = cue.is_ascii() || cue.chars().next().is_some_and(|c| c < '\u{3000}');
             !is_spaced || !low[..at].ends_with(char::is_alphanumeric)

@@ -1,13 +1,14 @@
 //! A request and its answer, as they may be quoted.
 
-use super::sentences::Sentence;
-use crate::said;
-use crate::said::typed::{FOREIGN_REST, without_blocks};
 use cerberus_record::clean::text;
 use cerberus_record::id::SessionId;
 use cerberus_record::ours::without_ours;
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
+
+use super::sentences::Sentence;
+use crate::said;
+use crate::said::typed::{FOREIGN_REST, without_blocks};
 
 /// A request and the message with which the agent finished. In chronological order.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! What a line defines: its name and its role.
 
-use cerberus_record::clean::text;
 use std::borrow::Cow;
+
+use cerberus_record::clean::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {

@@ -3,6 +3,8 @@
 //! Sees one line and its container, nothing else. A definition that begins in the middle of a line is missed. No
 //! regex, and only a few passes over each line.
 
+use cerberus_record::words::is_one_of;
+
 use super::definition::{Around, DefinitionHeader, is_name_char};
 use super::patterns::{DefinitionShape, Extent, Patterns};
 use super::shapes::shaped;
@@ -39,7 +41,7 @@ pub(super) fn read(patterns: &Patterns, line: &str, around: Around) -> Option<De
             let name = word.trim_end_matches('?').to_string();
             return Some(DefinitionHeader { name, role: Role::Function });
         }
-        if !contains(patterns.modifiers, word, patterns) || !after.starts_with([' ', '\t', '(']) {
+        if !is_modifier(word, patterns) || !after.starts_with([' ', '\t', '(']) {
             break;
         }
         is_constant |= matches!(word, "const" | "let" | "var");
@@ -169,7 +171,7 @@ fn name_after<'a>(after: &'a str, patterns: &Patterns) -> Option<(String, &'a st
 fn first_word<'a>(text: &'a str, patterns: &Patterns) -> (&'a str, &'a str) {
     let end = text.find(|c: char| !(is_name_char(c) || "@!-\"?".contains(c))).unwrap_or(text.len());
     let (mut word, mut after) = text.split_at(end);
-    if word.is_empty() && text.starts_with("<?php") && patterns.modifiers.contains(&"<?php") {
+    if word.is_empty() && text.starts_with("<?php") && is_one_of("<?php", patterns.modifiers) {
         (word, after) = text.split_at(5);
     }
     (word, after)
@@ -180,6 +182,13 @@ fn contains(words: &[&str], word: &str, patterns: &Patterns) -> bool {
         return words.iter().any(|known| known.eq_ignore_ascii_case(word));
     }
     words.contains(&word)
+}
+
+fn is_modifier(word: &str, patterns: &Patterns) -> bool {
+    match patterns.extent {
+        Extent::Statement => patterns.modifiers.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word)),
+        _ => is_one_of(word, patterns.modifiers),
+    }
 }
 
 fn skip_group(text: &str) -> &str {

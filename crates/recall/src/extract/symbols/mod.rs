@@ -13,7 +13,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
-use definition::{DEFINITIONS_MAX, Definition, NESTING_MAX, PART_CHARS_MAX, PARTS_MAX, Role, normalized, qualified};
+use definition::{DEFINITIONS_MAX, Definition, NESTING_MAX, Role, normalized, qualified};
 
 pub use language::Language;
 

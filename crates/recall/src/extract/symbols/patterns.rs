@@ -13,7 +13,7 @@ pub(super) struct Patterns {
     /// Words that extend an existing type.
     pub reopens: &'static [&'static str],
     /// Words that may precede those.
-    pub modifiers: &'static [&'static str],
+    pub modifiers: &'static str,
     /// The shapes of functions without a keyword.
     pub shapes: &'static [DefinitionShape],
     /// Functions whose keyword is their name: `init(…)`.
@@ -65,7 +65,7 @@ const BASE: Patterns = Patterns {
     functions: &[],
     types: &[],
     reopens: &[],
-    modifiers: &[],
+    modifiers: "",
     shapes: &[],
     bare: &[],
     comments: C_COMMENTS,
@@ -78,7 +78,7 @@ const RUST: Patterns = Patterns {
     functions: &["fn", "macro_rules!"],
     types: &["struct", "enum", "trait", "union", "type"],
     reopens: &["impl"],
-    modifiers: &["pub", "async", "unsafe", "const", "extern", "default", "\"C\""],
+    modifiers: "pub async unsafe const extern default \"C\"",
     attributes: &["#["],
     ..BASE
 };
@@ -86,7 +86,7 @@ const RUST: Patterns = Patterns {
 const PYTHON: Patterns = Patterns {
     functions: &["def"],
     types: &["class"],
-    modifiers: &["async"],
+    modifiers: "async",
     comments: HASH,
     quotes: &["\"\"\"", "'''"],
     ..BASE
@@ -95,24 +95,8 @@ const PYTHON: Patterns = Patterns {
 const JAVASCRIPT: Patterns = Patterns {
     functions: &["function"],
     types: &["class", "interface", "enum", "type"],
-    modifiers: &[
-        "export",
-        "default",
-        "async",
-        "const",
-        "let",
-        "var",
-        "static",
-        "public",
-        "private",
-        "protected",
-        "readonly",
-        "abstract",
-        "declare",
-        "override",
-        "get",
-        "set",
-    ],
+    modifiers: "export default async const let var static public private protected readonly abstract declare override \
+         get set",
     shapes: &[DefinitionShape::Arrow, DefinitionShape::Method],
     quotes: &["`"],
     ..BASE
@@ -122,20 +106,7 @@ const GO: Patterns = Patterns { functions: &["func"], types: &["type"], quotes: 
 
 const JAVA: Patterns = Patterns {
     types: &["class", "interface", "enum", "record", "@interface"],
-    modifiers: &[
-        "public",
-        "private",
-        "protected",
-        "static",
-        "final",
-        "abstract",
-        "sealed",
-        "non-sealed",
-        "default",
-        "synchronized",
-        "native",
-        "strictfp",
-    ],
+    modifiers: "public private protected static final abstract sealed non-sealed default synchronized native strictfp",
     shapes: &[DefinitionShape::Typed],
     quotes: &["\"\"\""],
     ..BASE
@@ -143,7 +114,7 @@ const JAVA: Patterns = Patterns {
 
 const C: Patterns = Patterns {
     types: &["struct", "union", "enum"],
-    modifiers: &["static", "inline", "extern", "const", "typedef"],
+    modifiers: "static inline extern const typedef",
     shapes: &[DefinitionShape::Typed],
     ..BASE
 };
@@ -151,18 +122,7 @@ const C: Patterns = Patterns {
 const CPP: Patterns = Patterns {
     types: &["class", "struct", "union", "enum", "concept"],
     // `enum class Name`: the second word announces it.
-    modifiers: &[
-        "static",
-        "inline",
-        "extern",
-        "const",
-        "constexpr",
-        "virtual",
-        "explicit",
-        "friend",
-        "typedef",
-        "enum",
-    ],
+    modifiers: "static inline extern const constexpr virtual explicit friend typedef enum",
     shapes: &[DefinitionShape::Typed],
     attributes: &["[[", "template"],
     ..BASE
@@ -170,24 +130,8 @@ const CPP: Patterns = Patterns {
 
 const C_SHARP: Patterns = Patterns {
     types: &["class", "struct", "interface", "enum", "record"],
-    modifiers: &[
-        "public",
-        "private",
-        "protected",
-        "internal",
-        "static",
-        "sealed",
-        "abstract",
-        "partial",
-        "readonly",
-        "virtual",
-        "override",
-        "async",
-        "unsafe",
-        "new",
-        "extern",
-        "ref",
-    ],
+    modifiers: "public private protected internal static sealed abstract partial readonly virtual override async unsafe \
+         new extern ref",
     shapes: &[DefinitionShape::Typed, DefinitionShape::Property],
     attributes: &["["],
     ..BASE
@@ -196,7 +140,7 @@ const C_SHARP: Patterns = Patterns {
 const RUBY: Patterns = Patterns {
     functions: &["def"],
     types: &["class", "module"],
-    modifiers: &["private", "protected", "public", "private_class_method", "memoize"],
+    modifiers: "private protected public private_class_method memoize",
     comments: HASH,
     ..BASE
 };
@@ -204,7 +148,7 @@ const RUBY: Patterns = Patterns {
 const PHP: Patterns = Patterns {
     functions: &["function"],
     types: &["class", "interface", "trait", "enum"],
-    modifiers: &["public", "private", "protected", "static", "final", "abstract", "readonly", "<?php"],
+    modifiers: "public private protected static final abstract readonly <?php",
     comments: &["//", "/*", "*", "# "],
     attributes: &["#["],
     ..BASE
@@ -215,31 +159,8 @@ const BASH: Patterns = Patterns { functions: &["function"], shapes: &[Definition
 const KOTLIN: Patterns = Patterns {
     functions: &["fun"],
     types: &["class", "interface", "object"],
-    modifiers: &[
-        "public",
-        "private",
-        "protected",
-        "internal",
-        "open",
-        "abstract",
-        "final",
-        "sealed",
-        "data",
-        "inline",
-        "value",
-        "enum",
-        "annotation",
-        "inner",
-        "companion",
-        "override",
-        "suspend",
-        "operator",
-        "infix",
-        "tailrec",
-        "external",
-        "expect",
-        "actual",
-    ],
+    modifiers: "public private protected internal open abstract final sealed data inline value enum annotation inner \
+         companion override suspend operator infix tailrec external expect actual",
     quotes: &["\"\"\""],
     ..BASE
 };
@@ -248,26 +169,8 @@ const SWIFT: Patterns = Patterns {
     functions: &["func"],
     types: &["class", "struct", "enum", "protocol", "actor"],
     reopens: &["extension"],
-    modifiers: &[
-        "public",
-        "private",
-        "fileprivate",
-        "internal",
-        "open",
-        "static",
-        "class",
-        "final",
-        "override",
-        "mutating",
-        "nonmutating",
-        "required",
-        "convenience",
-        "indirect",
-        "lazy",
-        "nonisolated",
-        "isolated",
-        "async",
-    ],
+    modifiers: "public private fileprivate internal open static class final override mutating nonmutating required \
+         convenience indirect lazy nonisolated isolated async",
     bare: &["init", "init?", "deinit", "subscript"],
     quotes: &["\"\"\""],
     ..BASE
@@ -276,29 +179,15 @@ const SWIFT: Patterns = Patterns {
 const SCALA: Patterns = Patterns {
     functions: &["def"],
     types: &["class", "object", "trait", "enum"],
-    modifiers: &[
-        "private",
-        "protected",
-        "override",
-        "final",
-        "sealed",
-        "abstract",
-        "implicit",
-        "lazy",
-        "case",
-        "inline",
-        "given",
-        "transparent",
-        "opaque",
-        "package",
-    ],
+    modifiers: "private protected override final sealed abstract implicit lazy case inline given transparent opaque \
+         package",
     quotes: &["\"\"\""],
     ..BASE
 };
 
 const LUA: Patterns = Patterns {
     functions: &["function"],
-    modifiers: &["local"],
+    modifiers: "local",
     shapes: &[DefinitionShape::Assigned],
     comments: &["--"],
     ..BASE
@@ -315,7 +204,7 @@ const ELIXIR: Patterns = Patterns {
 
 const ZIG: Patterns = Patterns {
     functions: &["fn"],
-    modifiers: &["pub", "export", "extern", "inline", "noinline", "const", "\"C\""],
+    modifiers: "pub export extern inline noinline const \"C\"",
     shapes: &[DefinitionShape::ConstType],
     comments: &["//"],
     attributes: &[],
@@ -325,7 +214,7 @@ const ZIG: Patterns = Patterns {
 const DART: Patterns = Patterns {
     types: &["class", "mixin", "enum", "typedef"],
     reopens: &["extension"],
-    modifiers: &["abstract", "base", "final", "sealed", "interface", "static", "external", "const", "factory", "get"],
+    modifiers: "abstract base final sealed interface static external const factory get",
     shapes: &[DefinitionShape::Typed],
     quotes: &["\"\"\"", "'''"],
     ..BASE
@@ -344,7 +233,7 @@ const R: Patterns = Patterns { shapes: &[DefinitionShape::Assigned], comments: H
 const JULIA: Patterns = Patterns {
     functions: &["function", "macro"],
     types: &["struct"],
-    modifiers: &["mutable", "abstract", "primitive", "type", "@inline", "@noinline"],
+    modifiers: "mutable abstract primitive type @inline @noinline",
     shapes: &[DefinitionShape::Equation],
     comments: HASH,
     quotes: &["\"\"\""],
@@ -354,23 +243,8 @@ const JULIA: Patterns = Patterns {
 const SQL: Patterns = Patterns {
     functions: &["function", "procedure", "trigger"],
     types: &["table", "view", "type"],
-    modifiers: &[
-        "create",
-        "or",
-        "replace",
-        "temp",
-        "temporary",
-        "unlogged",
-        "materialized",
-        "if",
-        "not",
-        "exists",
-        "alter",
-        "definer",
-        "external",
-        "global",
-        "constraint",
-    ],
+    modifiers: "create or replace temp temporary unlogged materialized if not exists alter definer external global \
+         constraint",
     comments: &["--", "/*", "*"],
     attributes: &[],
     extent: Extent::Statement,

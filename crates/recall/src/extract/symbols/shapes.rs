@@ -3,6 +3,8 @@
 //! This is the weakest evidence, so each shape checks its surroundings: none is accepted inside a function body where
 //! it could also be a call. No regex.
 
+use cerberus_record::words::is_one_of;
+
 use super::definition::{Around, DefinitionHeader, is_name_char};
 use super::patterns::DefinitionShape;
 use super::{Role, normalized};
@@ -214,47 +216,10 @@ fn without_comment(line: &str) -> &str {
 }
 
 fn is_control(word: &str) -> bool {
-    matches!(
+    is_one_of(
         word,
-        "if" | "for"
-            | "while"
-            | "switch"
-            | "return"
-            | "do"
-            | "else"
-            | "sizeof"
-            | "case"
-            | "catch"
-            | "throw"
-            | "new"
-            | "foreach"
-            | "using"
-            | "lock"
-            | "fixed"
-            | "await"
-            | "yield"
-            | "delete"
-            | "with"
-            | "super"
-            | "this"
-            | "assert"
-            | "match"
-            | "try"
-            | "when"
-            | "typeof"
-            | "function"
-            | "synchronized"
-            | "goto"
-            | "package"
-            | "import"
-            | "typedef"
-            | "where"
-            | "constexpr"
-            | "describe"
-            | "it"
-            | "test"
-            | "expect"
-            | "beforeEach"
-            | "afterEach"
+        "if for while switch return do else sizeof case catch throw new foreach using lock fixed await yield \
+             delete with super this assert match try when typeof function synchronized goto package import \
+             typedef where constexpr describe it test expect beforeEach afterEach",
     )
 }

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
+use super::definition::{PART_CHARS_MAX, PARTS_MAX};
 use super::*;
 
 /// Lines that begin with `»` are the changed ones; without any, the whole file changed.

@@ -324,26 +324,7 @@ pub(super) fn codes(text: &Text, end: usize) -> Vec<Cut> {
     let line = text.scan(end, 48, |byte| !matches!(byte, b':' | b'\n'));
     let link = [&b" is "[..], b" are "].into_iter().find(|link| text.starts_with(end, link));
     let (mut cuts, mut from) = (Vec::new(), link.map_or(line, |link| end + link.len()));
-    let is_gap = |byte: u8| {
-        matches!(
-            byte,
-            b' ' | b'\n'
-                | b'\r'
-                | b'\t'
-                | b','
-                | b':'
-                | b'*'
-                | b'`'
-                | b'"'
-                | b'['
-                | b']'
-                | b'|'
-                | b'.'
-                | b')'
-                | b'-'
-                | b';'
-        )
-    };
+    let is_gap = |byte: u8| b" \n\r\t,:*`\"[]|.)-;".contains(&byte);
     while cuts.len() < CODES_MAX {
         from = text.scan(from, 24, is_gap);
         let stop = text.run(from, URL64, 40);
