@@ -15,13 +15,16 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
 use serde::{Deserialize, Serialize};
 
-use super::batch::{self, Entry, Position};
+use super::batch::Entry;
 use super::crypto::{self, hex};
-use super::document::{self, Head, Proof, Reach, VERSION};
-use super::local::{Files, Shared, Space, random};
-use super::pull::{NewStream, PullReading};
+use super::document::{self, Head, Reach};
+use super::files::Files;
+use super::local::{Shared, Space};
+use super::project::SharedProject;
+use super::push::seal_each;
+use super::reading::{NewStream, PullReading};
 use super::transport::{BATCHES_AT_ONCE_MAX, Put, Sealed, Stream, Transport};
-use super::{Result, SyncError, consent, gather, links};
+use super::{Result, SyncError, consent, links, unreadable};
 
 /// A longer conversation stays on its device, and none is read.
 pub const CONVERSATION_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -92,9 +95,9 @@ fn name(space: &Space, shared: &Shared, agent: &str, session: &str) -> Option<St
 }
 
 /// The shared project that a session belongs to.
-pub fn shared_of(store: &Store, space: &Space, project: &ProjectId) -> Result<Option<Shared>> {
+pub fn shared_of(home: &Home, store: &Store, space: &Space, project: &ProjectId) -> Result<Option<Shared>> {
     for shared in space.projects.iter().filter(|shared| !shared.is_over() && !shared.is_space()) {
-        if gather::project_ids(store, shared)?.contains(project) {
+        if (SharedProject { home, space, shared }).ids(store)?.contains(project) {
             return Ok(Some(shared.clone()));
         }
     }
@@ -121,7 +124,7 @@ impl ConversationSending<'_> {
                 continue;
             }
             let generation = one.map_or(0, |one| one.generation);
-            let entries = self.entries(offer).map_err(|error| SyncError::Unreadable(error.to_string()))?;
+            let entries = self.entries(offer).map_err(unreadable)?;
             self.write(hub, name, SentConversation { project: shared.id.clone(), generation, mark }, &entries)?;
             sent.count += 1;
             sent.bytes += offer.text_bytes;
@@ -140,7 +143,7 @@ impl ConversationSending<'_> {
             if shared.is_ending || shared.is_over() {
                 continue;
             }
-            let ids = gather::project_ids(self.store, shared)?;
+            let ids = SharedProject { home: self.home, space: self.space, shared }.ids(self.store)?;
             let mut left = PROJECT_BYTES_MAX;
             for offer in offered.iter().filter(|offer| ids.contains(&offer.project)) {
                 if offer.text_bytes > CONVERSATION_BYTES_MAX {
@@ -187,34 +190,24 @@ impl ConversationSending<'_> {
         let generation = self.clock.wall.millis().unsigned_abs().max(one.generation + 1);
         self.note(&files, name, SentConversation { generation, mark: "begun".to_string(), ..one.clone() })?;
         let target = Stream { place: place.clone(), device: device.id.to_string() };
-        let (mut reach, mut batches, mut rest) =
-            (Reach { generation, sequence: 0, hash: [0; 32] }, Vec::new(), entries);
-        while !rest.is_empty() {
-            let position = Position { generation, sequence: reach.sequence + 1, previous: reach.hash };
-            let sealed = batch::seal(key, &target, position, random()?, rest);
-            let (bytes, taken) = sealed.ok_or_else(|| SyncError::Unreadable("a line is too large".to_string()))?;
-            reach = Reach { generation, sequence: position.sequence, hash: crypto::hash(&bytes) };
-            batches.push(Sealed { sequence: position.sequence, bytes });
-            rest = &rest[taken..];
-            if batches.len() == BATCHES_AT_ONCE_MAX || rest.is_empty() {
-                if hub.put_if_absent(&target, generation, &batches)?.contains(&Put::Other) {
-                    return Err(SyncError::Unreadable("somebody else writes where this device writes".to_string()));
-                }
-                batches.clear();
-            }
-        }
-        let signed = Proof::new(&device.secrets, &place, &target.device, reach).ok_or(SyncError::NoRandomBytes)?;
-        let head = Head {
-            v: VERSION,
-            reach: signed.reach,
-            signature: signed.signature,
-            at: self.clock.wall,
-            seen: BTreeMap::new(),
-            era: 0,
-            proofs: BTreeMap::new(),
-            pass: None,
-            is_kept: false,
+        let mut put = |batches: &[Sealed]| match hub.put_if_absent(&target, generation, batches)?.contains(&Put::Other)
+        {
+            true => Err(unreadable("somebody else writes where this device writes")),
+            false => Ok(()),
         };
+        let (mut reach, mut batches) = (Reach { generation, sequence: 0, hash: [0; 32] }, Vec::new());
+        seal_each(key, &target, &mut reach, entries, |batch, _| {
+            batches.push(batch);
+            if batches.len() == BATCHES_AT_ONCE_MAX {
+                put(&std::mem::take(&mut batches))?;
+            }
+            Ok(true)
+        })?;
+        if !batches.is_empty() {
+            put(&batches)?;
+        }
+        let head = Head::of(&device.secrets, &place, &target.device, reach).ok_or(SyncError::NoRandomBytes)?;
+        let head = Head { at: self.clock.wall, ..head };
         let bytes = document::signed(&device.secrets, &place, &target.device, &head).ok_or(SyncError::NoRandomBytes)?;
         hub.replace(&place, &target.device, &bytes, Some(generation))?;
         self.note(&files, name, SentConversation { generation, ..one })
@@ -249,22 +242,22 @@ pub fn fetch(
     let (device, chain) = (files.device()?, links::known(&files, space)?.ok_or(SyncError::Waiting)?);
     let (names, skipped) = (links::names(space, &chain.state), BTreeSet::new());
     let at = Shared { id: name, ..shared.clone() };
-    let (shared, device, trust) = (&at, &device, &chain.state);
-    let (names, skipped) = (&names, &skipped);
-    let reading = PullReading { home, wall, device, space, shared, trust, names, skipped, records_max: None };
-    let (place, mut problems) = (reading.place(), Vec::new());
+    let project = SharedProject { home, space, shared: &at };
+    let (device, trust, names, skipped) = (&device, &chain.state, &names, &skipped);
+    let reading = PullReading { project, wall, device, trust, names, skipped, records_max: None };
+    let (place, mut problems) = (project.place(), Vec::new());
     let heads = reading.heads(&place, &hub.heads(&place)?, &mut problems);
     let is_there = |(author, head): &(String, Head)| trust.members.contains_key(author) && head.reach.sequence > 0;
     let newest = heads.into_iter().filter(is_there).max_by_key(|(author, head)| (head.at.min(wall), author.clone()));
     let Some((author, head)) = newest else {
-        return problems.first().map_or(Ok(None), |problem| Err(SyncError::Unreadable(problem.to_string())));
+        return problems.first().map_or(Ok(None), |problem| Err(unreadable(problem)));
     };
     let stream = NewStream { device: &author, head: &head, seen: None, is_again: false, bytes: 0 };
     let verified = reading.verified(hub, &place, &stream, &mut None)?;
-    let verified = verified.map_err(|problem| SyncError::Unreadable(problem.to_string()))?;
+    let verified = verified.map_err(unreadable)?;
     let bytes = verified.bytes;
     if bytes > CONVERSATION_BYTES_MAX {
-        return Err(SyncError::Unreadable(format!("{}: the conversation is too large", reading.name(&author))));
+        return Err(unreadable(format!("{}: the conversation is too large", reading.name(&author))));
     }
     let (mut lines, mut last): (Vec<String>, u64) = (Vec::new(), 0);
     for Entry { seq, json } in verified.all(hub)? {

@@ -3,7 +3,6 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use cerberus_agents::install;
 use cerberus_agents::install::transcripts::TranscriptFiles;
-use cerberus_agents::settings::shell_word;
 use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_store::brief::learn;

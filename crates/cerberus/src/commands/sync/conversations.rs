@@ -8,7 +8,8 @@ use cerberus_record::id::Agent;
 use cerberus_store::view::{SessionRow, Store};
 use cerberus_sync::SyncError;
 use cerberus_sync::conversations::{self, ConversationSending, FetchedConversation, OfferedConversation};
-use cerberus_sync::local::{Files, Space};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::Space;
 use cerberus_sync::transport::Transport;
 
 use super::{failed, open};
@@ -90,7 +91,9 @@ fn fetch_from(
     space: &Space,
     (agent, session): (&str, &SessionRow),
 ) -> std::result::Result<Option<FetchedConversation>, SyncError> {
-    let Some(shared) = conversations::shared_of(store, space, &session.project)? else { return Ok(None) };
+    let Some(shared) = conversations::shared_of(&context.home, store, space, &session.project)? else {
+        return Ok(None);
+    };
     let _lock = Files::new(&context.home).lock()?;
     let mut hub = open(context, &space.hub)?;
     let named = (agent, session.agent_session_id.as_str());
