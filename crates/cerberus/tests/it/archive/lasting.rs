@@ -120,7 +120,9 @@ fn the_report_says_how_a_conversation_is_read() {
 fn the_oldest_conversations_go_while_the_archive_is_larger_than_allowed() {
     let env = env();
     let mut old = Written::new(&env, "session-two");
-    let printed: String = (0..40_000).map(|number| format!("{} ", number * 7919 % 10_007)).collect();
+    // Hardly to be compressed.
+    let mixed = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let printed: String = (0..300_000).map(|number| format!("{:08x} ", mixed(number))).collect();
     old.prompt("08:00:00", "Tune the harpsichord").ran("08:00:05", "seq", &printed).import();
     kept_session(&env).import();
     let settings = |size: &str| {
@@ -129,8 +131,8 @@ fn the_oldest_conversations_go_while_the_archive_is_larger_than_allowed() {
         [archived(&env, "session-two").contains("harpsichord"), archived(&env, "session-one").contains("celesta")]
     };
     fs::remove_file(old.path()).unwrap();
-    assert_eq!(settings("2 MB"), [true, true]);
-    assert_eq!(settings("20 KB"), [false, true]);
+    assert_eq!(settings("9 MB"), [true, true]);
+    assert_eq!(settings("1 MB"), [false, true]);
     assert_eq!(found(&env, &["harpsichord", "--kind", "output"]), []);
 }
 
