@@ -154,14 +154,14 @@ fn exchange_within(
     let (home, clock) = (&context.home, &context.clock);
     let mut exchange = Exchange { home, clock, store: &mut store, only: None, records_max };
     let mut report = exchange.run(hub.as_mut(), space.number)?;
-    // What was exchanged counts, whatever becomes of the conversations.
-    let sent = conversations::send(context, hub.as_mut(), space.number, &store);
-    report.problems.extend(sent.unwrap_or_else(|error| vec![format!("conversations: {error}")]));
     for capability in capabilities::ALL {
         if let Err(error) = capability.forgotten_elsewhere(home, &store) {
             report.problems.push(format!("some of what another device has forgotten is still here: {error}"));
         }
     }
+    // What was exchanged counts, whatever becomes of the conversations.
+    let sent = conversations::send(context, hub.as_mut(), space.number, &store);
+    report.problems.extend(sent.unwrap_or_else(|error| vec![format!("conversations: {error}")]));
     Ok(report)
 }
 

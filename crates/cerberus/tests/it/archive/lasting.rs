@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Written, archived, found, kept_session};
 use crate::env;
+use crate::forget::holding;
 
 /// What the program may allocate at most while a transcript of three times the size is read.
 const MEMORY_KIB: u64 = 32 * 1024;
@@ -113,4 +114,37 @@ fn the_report_says_how_a_conversation_is_read() {
     assert!(page.contains(&format!("<code>cerberus show {} --full</code>", id("session-one"))));
     assert!(!page.contains(&format!("cerberus show {} --full", id("session-two"))), "it is not archived");
     assert!(env.ok(&["show", &id("session-one"), "--full"]).contains("blocks it."));
+}
+
+#[test]
+fn the_oldest_conversations_go_while_the_archive_is_larger_than_allowed() {
+    let env = env();
+    let mut old = Written::new(&env, "session-two");
+    // Hardly to be compressed.
+    let mixed = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let printed: String = (0..300_000).map(|number| format!("{:08x} ", mixed(number))).collect();
+    old.prompt("08:00:00", "Tune the harpsichord").ran("08:00:05", "seq", &printed).import();
+    kept_session(&env).import();
+    let settings = |size: &str| {
+        fs::write(env.home().join("config.toml"), format!("[archive]\nmax_size = \"{size}\"\n")).unwrap();
+        env.ok(&["archive"]);
+        [archived(&env, "session-two").contains("harpsichord"), archived(&env, "session-one").contains("celesta")]
+    };
+    fs::remove_file(old.path()).unwrap();
+    assert_eq!(settings("9 MB"), [true, true]);
+    assert_eq!(settings("1 MB"), [false, true]);
+    assert_eq!(found(&env, &["harpsichord", "--kind", "output"]), []);
+}
+
+#[test]
+fn a_forget_that_was_killed_in_the_archive_can_be_made_again() {
+    let env = env();
+    fs::remove_file(kept_session(&env).import()).unwrap();
+    let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
+    let mut command = env.command();
+    command.args(["forget", "--yes", "--session", &id]).env("CERBERUS_FAULT", "archive-erase=kill");
+    assert!(!command.output().unwrap().status.success());
+    assert!(archived(&env, "session-one").contains("celesta"), "half of it would be worse than all");
+    env.ok(&["forget", "--yes", "--session", &id]);
+    assert_eq!(holding(&env, "celesta"), [] as [String; 0]);
 }

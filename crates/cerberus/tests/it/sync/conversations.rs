@@ -135,6 +135,7 @@ fn what_is_forgotten_or_not_shared_any_more_leaves_the_hub() {
     a.ok(&["sync"]);
     assert_eq!(holding(&a, "glockenspiel"), [] as [String; 0]);
     assert!(!holding(&a, "ocarina").is_empty());
+    assert_eq!(objects(&hub), before, "one left with the exchange that heard of it, the other came");
     a.ok(&["forget", "--yes", "--session", &id(&a, "bbbb-session")]);
     a.ok(&["sync"]);
     assert!(objects(&hub) < before, "its batches are gone");
