@@ -8,8 +8,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::failures;
 use cerberus_os::home::{Home, create_dir};
 use cerberus_os::platform;
-use cerberus_record::id::Agent;
-use cerberus_store::config;
+use cerberus_record::id::{Agent, ProjectId};
 use cerberus_store::project::identity::Located;
 use cerberus_store::summary::detached::command;
 
@@ -25,9 +24,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// The folder of a worktree in the home.
 pub(super) fn folder(home: &Home, located: &Located) -> PathBuf {
+    folder_of(home, &located.project, WorktreeId::of(located))
+}
+
+/// `None` for the main worktree.
+pub(super) fn folder_of(home: &Home, project: &ProjectId, worktree: Option<WorktreeId>) -> PathBuf {
     // A project's id is a hash of ours; other characters must not get into a file name.
-    let project: String = located.project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
-    let worktree = WorktreeId::of(located).map_or(String::new(), |worktree| format!("-{worktree}"));
+    let project: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
+    let worktree = worktree.map_or(String::new(), |worktree| format!("-{worktree}"));
     home.checkpoints_dir().join(format!("{project}{worktree}"))
 }
 
@@ -77,12 +81,10 @@ pub fn keep(
     session: Option<TurnSession>,
 ) -> Result<(), CheckpointError> {
     let kept = || {
-        // With wrong settings, `doctor` says so; the standard limits hold.
-        let limits = config::load(home).map(|config| config.undo).unwrap_or_default();
-        let checkpoints = Checkpoints::new(home, located)?.with_limits(&limits);
-        checkpoints.keep(TurnReason { session, ..TurnReason::of(moment) }, clock.now)?;
+        let checkpoints = Checkpoints::new(home, located)?;
+        let kept = checkpoints.keep(TurnReason { session, ..TurnReason::of(moment) }, clock.now)?;
         if moment != TurnMoment::Command {
-            checkpoints.prune(&limits, clock.now)?;
+            checkpoints.prune(kept.as_ref(), clock.now)?;
         }
         Ok(())
     };

@@ -74,7 +74,7 @@ type RepositoryTurns = (Located, Vec<Turn>);
 
 fn remove(home: &Home, found: &[RepositoryTurns]) -> Result<(), CheckpointError> {
     for (located, turns) in found {
-        Checkpoints::new(home, located)?.remove_turns(turns.iter().map(|turn| turn.name.as_str()))?;
+        Checkpoints::new(home, located)?.forget(turns.iter().map(|turn| turn.name.as_str()))?;
     }
     Ok(())
 }

@@ -21,9 +21,6 @@ use super::saved::private_name;
 use super::seen::SeenFiles;
 use super::{CheckpointError, Checkpoints, TRIES_MAX};
 
-/// A larger file is listed, not copied: every iteration would add another copy to the repository.
-pub const FILE_BYTES_MAX: u64 = 50 * 1024 * 1024;
-
 /// The modes of git's trees.
 pub(super) const SUBMODULE: &str = "160000";
 pub(super) const LINK: &str = "120000";
@@ -59,6 +56,8 @@ pub(super) struct SavedFiles {
     pub left_out: Vec<String>,
     pub private: Vec<String>,
     pub seen: SeenFiles,
+    /// The size of what is not in the last tree.
+    pub new_bytes: u64,
 }
 
 /// Files with what they were saved as, and those that did not stop changing.
@@ -156,7 +155,9 @@ impl Checkpoints<'_> {
         }
         let (hashed, mut left_out) = self.hashed_while_quiet(unseen)?;
         self.point("checkpoint-hashed")?;
+        let mut new_bytes = 0;
         for (path, entry, stamp) in hashed {
+            new_bytes += if seen.is_new(&path, &entry) { stamp.bytes } else { 0 };
             seen.add(&path, stamp);
             entries.push((path.into_os_string(), entry));
         }
@@ -169,7 +170,7 @@ impl Checkpoints<'_> {
         entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let tree = self.tree(&mut seen, entries)?;
         self.point("checkpoint-tree")?;
-        Ok(SavedFiles { tree, left_out, private, seen })
+        Ok(SavedFiles { tree, left_out, private, seen, new_bytes })
     }
 
     /// Hashes files until none of them changes meanwhile. One that does not stop is left out.
@@ -279,23 +280,24 @@ impl Checkpoints<'_> {
 
     /// What git tracks and what it would track. If the index cannot be read, the last commit says what is tracked.
     fn listed(&self) -> Result<ListedPaths, CheckpointError> {
-        self.listed_by(|| command(&self.located.root)).or_else(|error| {
+        self.listed_by(command(&self.located.root)).or_else(|error| {
             let index = self.scratch_file("index")?;
             let mut git = self.with_index(&index.path);
             git.args(["read-tree", "HEAD"]);
             self.run("read-tree", git).map_err(|_| error)?;
-            self.listed_by(|| self.with_index(&index.path))
+            self.listed_by(self.with_index(&index.path))
         })
     }
 
-    fn listed_by(&self, git: impl Fn() -> Command) -> Result<ListedPaths, CheckpointError> {
-        let list = |args: &[&str]| {
-            let mut git = git();
-            git.args(["ls-files", "-z"]).args(args);
-            self.run_bytes("ls-files", git)
-        };
-        let mut tracked: ByPath<TrackedPath> = ByPath::new();
-        for line in fields(&list(&["--stage", "-t"])?) {
+    fn listed_by(&self, mut git: Command) -> Result<ListedPaths, CheckpointError> {
+        git.args(["ls-files", "-z", "--stage", "-t", "--others", "--exclude-standard"]);
+        let printed = self.run_bytes("ls-files", git)?;
+        let (mut tracked, mut others) = (ByPath::<TrackedPath>::new(), Vec::new());
+        for line in fields(&printed) {
+            if let Some(other) = line.strip_prefix(b"? ") {
+                others.push(platform::path_of(other));
+                continue;
+            }
             let mut parts = line.splitn(2, |byte| *byte == b'\t');
             let (Some(stage), Some(path)) = (parts.next(), parts.next()) else { continue };
             let Ok(stage) = std::str::from_utf8(stage) else { continue };
@@ -307,8 +309,7 @@ impl Checkpoints<'_> {
                 tracked.push((path, TrackedPath { entry: TreeEntry::new(mode, blob), is_sparse: tag == "S" }));
             }
         }
-        let others = list(&["--others", "--exclude-standard"])?;
-        Ok(ListedPaths { tracked, others: fields(&others).map(platform::path_of).collect() })
+        Ok(ListedPaths { tracked, others })
     }
 
     fn sorted(&self, listed: ListedPaths) -> Result<SortedPaths, CheckpointError> {
@@ -330,7 +331,7 @@ impl Checkpoints<'_> {
                     let entry = TreeEntry::new(SUBMODULE, &head);
                     sorted.submodules.push((path, entry));
                 }
-                Some(known) => sorted.add(path, Some(entry), &known, self.file_bytes_max),
+                Some(known) => sorted.add(path, Some(entry), &known, self.limits.max_file_size.bytes),
                 None if is_sparse && is_sparse_worktree => sorted.sparse.push((path, entry)),
                 None => {}
             }
@@ -340,7 +341,7 @@ impl Checkpoints<'_> {
             if !sorted.is_private(self, &path)
                 && let Some(known) = folders.look(&path)?
             {
-                sorted.add(path, None, &known, self.file_bytes_max);
+                sorted.add(path, None, &known, self.limits.max_file_size.bytes);
             }
         }
         Ok(sorted)
@@ -381,7 +382,7 @@ impl Checkpoints<'_> {
     fn with_index(&self, index: &Path) -> Command {
         let mut git = command(&self.located.root);
         git.env("GIT_INDEX_FILE", index);
-        git.args(["-c", "core.splitIndex=false", "-c", "core.sparseCheckout=false", "-c", "index.skipHash=false"]);
+        git.args(["-c", "core.splitIndex=false", "-c", "core.sparseCheckout=false", "-c", "index.skipHash=true"]);
         git
     }
 }

@@ -14,6 +14,7 @@ pub mod erase;
 mod files;
 mod reference;
 mod restore;
+pub mod room;
 mod runs;
 mod saved;
 mod seen;
@@ -32,11 +33,11 @@ use cerberus_os::home::{Home, create_dir};
 use cerberus_record::clean::text::line;
 use cerberus_record::private::PrivacyRules;
 use cerberus_record::time::Timestamp;
+use cerberus_store::config::{self, UndoConfig};
 use cerberus_store::project::git;
 use cerberus_store::project::git::command::{command, printed, printed_bytes};
 use cerberus_store::project::identity::Located;
 pub use diff::ChangedFile;
-pub use files::FILE_BYTES_MAX;
 use files::{SUBMODULE, SavedFiles, fields};
 pub use reference::Reference;
 pub use restore::RestoredPaths;
@@ -92,9 +93,12 @@ pub struct Checkpoints<'a> {
     prefix: String,
     scratch: PathBuf,
     privacy_rules: &'a PrivacyRules,
-    file_bytes_max: u64,
+    /// The user's. They hold for loops too.
+    limits: UndoConfig,
     /// What was the same for this long when it was hashed is not hashed again.
     settled_after: Duration,
+    /// What nobody has written again for this long may be removed.
+    unused_for: Duration,
 }
 
 /// A state that was just saved, without a reference yet.
@@ -118,8 +122,10 @@ impl<'a> Checkpoints<'a> {
             prefix: reference::prefix(WorktreeId::of(located).as_ref()),
             scratch: home.checkpoints_dir().join(SCRATCH),
             privacy_rules: home.privacy_rules(),
-            file_bytes_max: FILE_BYTES_MAX,
+            // With wrong settings, `doctor` says so; the standard limits hold.
+            limits: config::load(home).map(|config| config.undo).unwrap_or_default(),
             settled_after: seen::SETTLED_AFTER,
+            unused_for: room::UNUSED_FOR,
         })
     }
 
@@ -127,13 +133,6 @@ impl<'a> Checkpoints<'a> {
     pub fn changed_between(&self, from: &str, to: &str) -> Result<Vec<String>, CheckpointError> {
         let printed = self.raw_differences(from, to)?;
         Ok(fields(&printed).skip(1).step_by(2).map(|path| String::from_utf8_lossy(path).into_owned()).collect())
-    }
-
-    /// Removes a reference. Git itself removes the objects later, when nothing else needs them.
-    pub fn remove_reference(&self, reference: &Reference) -> Result<(), CheckpointError> {
-        let mut git = command(&self.located.root);
-        git.args(["update-ref", "-d", &reference.name]);
-        self.run("update-ref", git).map(drop)
     }
 
     /// The files that a checkpoint adds to the commit it is based on, or changes in it: path and blob.

@@ -203,7 +203,11 @@ impl Checkpoints<'_> {
     }
 
     /// The contents of these blobs, which have `bytes` altogether.
-    fn contents<'b>(&self, blobs: impl Iterator<Item = &'b str>, bytes: u64) -> Result<Vec<Vec<u8>>, CheckpointError> {
+    pub(super) fn contents<'b>(
+        &self,
+        blobs: impl Iterator<Item = &'b str>,
+        bytes: u64,
+    ) -> Result<Vec<Vec<u8>>, CheckpointError> {
         /// More than the line before the contents of a blob.
         const HEAD_BYTES: usize = 128;
         let list: String = blobs.map(|blob| format!("{blob}\n")).collect();

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -25,11 +25,8 @@ pub const SETTLED_AFTER: Duration = Duration::from_secs(60);
 /// Two million files.
 const SEEN_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-/// The last bytes of git's index, which are a checksum of the rest.
-const SUM_BYTES: i64 = 20;
-
 /// The first word of the file, for a later version.
-const FORMAT: &str = "seen-1";
+const FORMAT: &str = "seen-2";
 
 /// A file as it was in the last turn.
 #[derive(Debug)]
@@ -46,8 +43,8 @@ pub(super) struct SeenFiles {
     /// `None` if nothing is to be remembered.
     folder: Option<PathBuf>,
     tree: String,
-    /// The checksum of the index that the tree was made from.
-    sum: String,
+    /// The index that the tree was made from.
+    index: Option<FileStamp>,
     seen: ByPath<SeenFile>,
     /// Where the next one is looked for first.
     next: usize,
@@ -85,28 +82,20 @@ impl SeenFiles {
     fn parse(&mut self, bytes: &[u8], last_tree: &str) -> Option<()> {
         let mut fields = fields(bytes);
         let head = String::from_utf8_lossy(fields.next()?).into_owned();
-        let [FORMAT, tree, sum] = head.split(' ').collect::<Vec<_>>()[..] else { return None };
-        if tree != last_tree {
+        let mut words = head.split(' ');
+        if words.next() != Some(FORMAT) || words.next() != Some(last_tree) {
             return None;
         }
+        let index = parse_stamp(&mut words)?;
         while let Some(field) = fields.next() {
             let path = platform::path_of(fields.next()?).into_os_string();
             let text = std::str::from_utf8(field).ok()?;
             let mut words = text.split(' ');
             let entry = TreeEntry::new(words.next()?, words.next()?);
-            let stamp = match words.next() {
-                None => None,
-                Some(bytes) => Some(FileStamp {
-                    bytes: bytes.parse().ok()?,
-                    modified: words.next()?.parse().ok()?,
-                    changed: words.next()?.parse().ok()?,
-                    inode: words.next()?.parse().ok()?,
-                    device: words.next()?.parse().ok()?,
-                }),
-            };
+            let stamp = parse_stamp(&mut words)?;
             self.seen.push((path, SeenFile { entry, stamp, is_recognised: false }));
         }
-        (self.tree, self.sum) = (tree.to_string(), sum.to_string());
+        (self.tree, self.index) = (last_tree.to_string(), index);
         Some(())
     }
 
@@ -121,6 +110,12 @@ impl SeenFiles {
         let seen = &mut self.seen[at].1;
         seen.is_recognised = seen.stamp.as_ref() == Some(stamp);
         seen.is_recognised.then_some(seen.entry.blob.as_str())
+    }
+
+    /// Whether the last tree has something else at a path.
+    pub fn is_new(&self, path: &Path, entry: &TreeEntry) -> bool {
+        let found = self.seen.binary_search_by(|(one, _)| one.as_os_str().cmp(path.as_os_str()));
+        found.is_err() || found.is_ok_and(|at| self.seen[at].1.entry != *entry)
     }
 
     /// A file that was just hashed.
@@ -144,7 +139,7 @@ impl SeenFiles {
         let path = self.folder.as_ref()?.join("index");
         // Nobody else makes it, so a lock is of a process that was killed.
         let _ = fs::remove_file(path.with_extension("lock"));
-        let is_known = !self.sum.is_empty() && sum(&path).is_some_and(|found| found == self.sum);
+        let is_known = self.index.is_some() && stamp_of(&path) == self.index;
         if !is_known {
             let _ = fs::remove_file(&path);
         }
@@ -167,18 +162,15 @@ impl SeenFiles {
         let path = folder.join("seen");
         let failed = |source| CheckpointError::File { path: path.clone(), source };
         create_dir(&folder).map_err(failed)?;
-        let sum = sum(&folder.join("index")).unwrap_or_default();
         let mut bytes = Vec::new();
-        write!(bytes, "{FORMAT} {} {sum}\0", self.tree).map_err(failed)?;
+        write!(bytes, "{FORMAT} {}", self.tree).map_err(failed)?;
+        write_stamp(&mut bytes, stamp_of(&folder.join("index")).as_ref()).map_err(failed)?;
+        bytes.push(0);
         let mut seen = InOrder::new(&self.seen);
         for (path, entry) in &self.entries {
             write!(bytes, "{} {}", entry.mode, entry.blob).map_err(failed)?;
             let known = seen.find(path).filter(|seen| seen.is_recognised).and_then(|seen| seen.stamp.as_ref());
-            if let Some(FileStamp { bytes: size, modified, changed, inode, device }) =
-                known.or_else(|| self.settled.get(path))
-            {
-                write!(bytes, " {size} {modified} {changed} {inode} {device}").map_err(failed)?;
-            }
+            write_stamp(&mut bytes, known.or_else(|| self.settled.get(path))).map_err(failed)?;
             bytes.push(0);
             bytes.extend(path.as_encoded_bytes());
             bytes.push(0);
@@ -187,10 +179,27 @@ impl SeenFiles {
     }
 }
 
-fn sum(index: &Path) -> Option<String> {
-    let mut file = File::open(index).ok()?;
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::End(-SUM_BYTES)).ok()?;
-    file.read_to_end(&mut bytes).ok()?;
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+fn stamp_of(path: &Path) -> Option<FileStamp> {
+    path.symlink_metadata().ok().map(|known| platform::stamp(&known))
+}
+
+fn write_stamp(bytes: &mut Vec<u8>, stamp: Option<&FileStamp>) -> io::Result<()> {
+    match stamp {
+        None => Ok(()),
+        Some(FileStamp { bytes: size, modified, changed, inode, device }) => {
+            write!(bytes, " {size} {modified} {changed} {inode} {device}")
+        }
+    }
+}
+
+/// The rest of an entry, which may have none. `None` if it is damaged.
+fn parse_stamp<'w>(words: &mut impl Iterator<Item = &'w str>) -> Option<Option<FileStamp>> {
+    let Some(bytes) = words.next() else { return Some(None) };
+    Some(Some(FileStamp {
+        bytes: bytes.parse().ok()?,
+        modified: words.next()?.parse().ok()?,
+        changed: words.next()?.parse().ok()?,
+        inode: words.next()?.parse().ok()?,
+        device: words.next()?.parse().ok()?,
+    }))
 }

@@ -4,22 +4,16 @@
 //! What a turn changed is the difference between its state and the one before. Putting one back keeps today's state first,
 //! so that an undo can be undone. One process at a time works on a worktree's turns.
 
+use cerberus_record::time::Timestamp;
+use cerberus_store::project::git::command::command;
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
-
-use cerberus_record::time::Timestamp;
-use cerberus_store::config::UndoConfig;
-use cerberus_store::project::git::command::{command, printed};
 
 use super::files::SavedFiles;
 use super::restore::RestoredPaths;
-use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TurnMoment, TurnSession, WorktreeId, tree_of};
+use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TurnMoment, TurnSession, WorktreeId, room};
 
 const UNDO: &str = "refs/cerberus/undo";
-
-/// How long the question for the room that turns take may last.
-const ROOM_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// A state that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +28,8 @@ pub struct Turn {
     pub saved: SavedState,
     /// The linked worktree whose files it holds; `None` for the main worktree.
     pub worktree: Option<WorktreeId>,
+    /// How much was written for it; nothing once it is read back.
+    new_bytes: u64,
 }
 
 impl Turn {
@@ -41,10 +37,9 @@ impl Turn {
         self.saved.moment.unwrap_or(TurnMoment::Turn)
     }
 
-    /// `NAME`, and a tag as [`Checkpoints::every_turn`] has it printed.
+    /// `NAME`, and a tag as [`Checkpoints::tags`] has it printed.
     fn parse(fields: &[&str]) -> Option<Turn> {
         let [name, object, tree, secs, message] = fields[..] else { return None };
-        let name = name.trim_start();
         let rest = name.strip_prefix(UNDO)?;
         let (worktree, number) = match rest.strip_prefix('-') {
             Some(rest) => {
@@ -61,6 +56,7 @@ impl Turn {
             at: Timestamp::from_millis(secs.parse::<i64>().ok()?.saturating_mul(1_000)),
             saved: SavedState::of_message(message),
             worktree,
+            new_bytes: 0,
         })
     }
 
@@ -86,13 +82,6 @@ impl TurnReason {
 }
 
 impl Checkpoints<'_> {
-    /// The same with the user's limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: &UndoConfig) -> Self {
-        self.file_bytes_max = limits.max_file_size.bytes;
-        self
-    }
-
     /// Where it is remembered what the files of this worktree were.
     pub(super) fn folder(&self) -> PathBuf {
         super::detached::folder(self.home, self.located)
@@ -113,16 +102,22 @@ impl Checkpoints<'_> {
 
     /// Those of all worktrees.
     pub fn every_turn(&self) -> Result<Vec<Turn>, CheckpointError> {
+        let mut turns = self.tags(Turn::parse)?;
+        turns.sort_by_key(|turn| turn.number);
+        Ok(turns)
+    }
+
+    /// Everything that we hold in the repository: reference, tag, tree, time and message.
+    pub(super) fn tags<T>(&self, parse: impl Fn(&[&str]) -> Option<T>) -> Result<Vec<T>, CheckpointError> {
         const FIELDS: usize = 5;
         let mut git = command(&self.located.root);
         let fields = ["refname", "objectname", "*objectname", "creatordate:unix", "contents"];
         let format: String = fields.iter().map(|field| format!("%({field})%00")).collect();
         git.args(["for-each-ref", &format!("--format={format}"), "refs/cerberus/"]);
         let printed = self.run("for-each-ref", git)?;
-        let fields: Vec<&str> = printed.split('\0').collect();
-        let mut turns: Vec<Turn> = fields.chunks_exact(FIELDS).filter_map(Turn::parse).collect();
-        turns.sort_by_key(|turn| turn.number);
-        Ok(turns)
+        // Every entry ends with a zero and a line break.
+        let fields: Vec<&str> = printed.split('\0').map(|field| field.trim_start_matches('\n')).collect();
+        Ok(fields.chunks_exact(FIELDS).filter_map(parse).collect())
     }
 
     /// Keeps the files as they are, if they are not as they were in the last turn. Nothing is kept otherwise.
@@ -137,7 +132,7 @@ impl Checkpoints<'_> {
         }
         let number = last.map_or(0, |last| last.number).saturating_add(1);
         let TurnReason { moment, session, title } = reason;
-        let SavedFiles { tree, left_out, private, seen } = files;
+        let SavedFiles { tree, left_out, private, seen, new_bytes } = files;
         let saved = SavedState { title, moment: Some(moment), session, left_out, private, base: None };
         let Snapshot { object, tree, .. } = self.tagged(tree, saved.clone(), now)?;
         let worktree = WorktreeId::of(self.located);
@@ -147,7 +142,7 @@ impl Checkpoints<'_> {
         self.point("checkpoint-kept")?;
         seen.write(self)?;
         self.point("checkpoint-seen")?;
-        Ok(Some(Turn { number, name, object, tree, at: now, saved, worktree }))
+        Ok(Some(Turn { number, name, object, tree, at: now, saved, worktree, new_bytes }))
     }
 
     /// The state before a turn.
@@ -165,8 +160,10 @@ impl Checkpoints<'_> {
         self.put_back(&found.snapshot(), &wanted.object, |name| path.is_none_or(|path| is_below(name, path)))
     }
 
-    /// Removes what is older than the user wants to keep, what is more, and what is of worktrees that are gone.
-    pub fn prune(&self, limits: &UndoConfig, now: Timestamp) -> Result<usize, CheckpointError> {
+    /// Removes what is older than the user wants to keep, what is more, what is of worktrees that are gone, and what takes
+    /// too much room. `kept` is the state that was just kept.
+    pub fn prune(&self, kept: Option<&Turn>, now: Timestamp) -> Result<(), CheckpointError> {
+        let limits = &self.limits;
         let _lock = self.lock()?;
         let (own, gone) = (WorktreeId::of(self.located), self.removed_worktrees());
         let every = self.every_turn()?;
@@ -176,12 +173,15 @@ impl Checkpoints<'_> {
         let is_old = |turn: &&Turn| now.since(turn.at) > limits.keep.0;
         old.extend(every.iter().filter(of_own).skip(excess).filter(is_old));
         old.extend(every.iter().filter(|turn| turn.worktree.as_ref().is_some_and(&gone)));
-        self.remove_turns(old.iter().map(|turn| turn.name.as_str()))?;
-        Ok(old.len())
+        self.remove_references(old.iter().map(|turn| turn.name.as_str()))?;
+        if kept.is_some_and(|kept| room::is_due(kept.number, kept.new_bytes)) {
+            self.limit_room(now)?;
+        }
+        Ok(())
     }
 
-    /// Removes turns. Git itself removes the objects later, when nothing else needs them.
-    pub fn remove_turns<'t>(&self, names: impl Iterator<Item = &'t str>) -> Result<(), CheckpointError> {
+    /// Removes references. Git itself removes the objects later, when nothing else needs them.
+    pub fn remove_references<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<(), CheckpointError> {
         let input: String = names.map(|name| format!("delete {name}\n")).collect();
         if input.is_empty() {
             return Ok(());
@@ -189,19 +189,6 @@ impl Checkpoints<'_> {
         let mut git = command(&self.located.root);
         git.args(["update-ref", "--stdin"]);
         self.feed("update-ref", git, input.as_bytes()).map(drop)
-    }
-
-    /// The bytes that only the turns need; `None` if git does not say in time.
-    pub fn room_bytes(&self, turns: &[Turn]) -> Option<u64> {
-        let mut bases: Vec<&str> = turns.iter().filter_map(|turn| turn.saved.base.as_deref()).collect();
-        bases.sort_unstable();
-        bases.dedup();
-        let mut git = command(&self.located.root);
-        git.args(["rev-list", "--objects", "--disk-usage", "--ignore-missing"]);
-        git.args(turns.iter().map(|turn| turn.object.as_str()));
-        // A turn is not a commit, so git must be told the trees that it has in common with some.
-        git.arg("--not").args(bases.into_iter().map(tree_of));
-        printed(git, ROOM_TIME_MAX)?.trim().parse().ok()
     }
 }
 

@@ -3,6 +3,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cerberus_checkpoint::room::RoomTaken;
 use cerberus_checkpoint::switch::{SwitchScope, UndoSwitch};
 use cerberus_checkpoint::turns::{Turn, TurnReason, inside, is_below};
 use cerberus_checkpoint::{ChangedFile, CheckpointError, Checkpoints, TurnMoment, TurnSession, detached, erase};
@@ -162,10 +163,8 @@ fn keep(context: &Context, located: &Located, moment: TurnMoment, session: Optio
 }
 
 fn checkpoints<'a>(context: &'a Context, located: &'a Located) -> Result<Checkpoints<'a>> {
-    let limits = context.config()?.undo;
-    let checkpoints = Checkpoints::new(&context.home, located)
-        .hint("files are kept in git repositories only; `git init` makes one")?;
-    Ok(checkpoints.with_limits(&limits))
+    context.config()?;
+    Checkpoints::new(&context.home, located).hint("files are kept in git repositories only; `git init` makes one")
 }
 
 fn switch(context: &Context, located: &Located, is_on: bool, here: bool) -> Result<()> {
@@ -289,10 +288,10 @@ fn list(context: &Context, located: &Located) -> Result<()> {
     let is_on = cerberus_checkpoint::switch::is_on(&context.home, &located.project);
     if is_on && context.require_privacy_rules().is_ok() {
         let found = TurnReason::of(TurnMoment::Found);
-        checkpoints
+        let kept = checkpoints
             .keep(found, context.clock.now)
             .hint("what was kept before is listed nowhere until this is fixed")?;
-        checkpoints.prune(&context.config()?.undo, context.clock.now)?;
+        checkpoints.prune(kept.as_ref(), context.clock.now)?;
     }
     let listed = kept(context, &checkpoints, |_| true)?;
     let turns: Vec<Value> = listed.iter().map(KeptTurn::json).collect();
@@ -477,9 +476,20 @@ pub fn status_line(context: &Context, located: &Located) -> Option<String> {
     if !is_on && turns.is_empty() {
         return None;
     }
-    let room = checkpoints.room_bytes(&turns).map_or(String::new(), |bytes| format!(", {}", render::bytes(bytes)));
+    let room = checkpoints.room().map_or(String::new(), |taken| format!("; {}", room(&taken, context.clock.now)));
     let is_on = if is_on { "on" } else { "off" };
     Some(format!("{is_on}; {} kept{room}", render::count(turns.len(), "state")))
+}
+
+/// How much room the checkpoints of a repository take, and what had to go for it.
+pub fn room(taken: &RoomTaken, now: Timestamp) -> String {
+    let bytes = taken.bytes.map_or("an unknown part".to_string(), render::bytes);
+    let most = render::bytes(taken.bytes_max);
+    let removed = taken.removed.as_ref().map_or(String::new(), |removed| {
+        let (oldest, ago) = (render::count(removed.checkpoints, "checkpoint"), LocalTime::new(now).ago(removed.at));
+        format!("; the limit was reached {ago}, and {oldest} went, oldest first")
+    });
+    format!("{bytes} of at most {most}{removed}")
 }
 
 /// A line for `status` while it is off, for people and only once.

@@ -193,6 +193,45 @@ fn whatever_a_command_destroys_comes_back() {
 }
 
 #[test]
+fn an_undo_shows_its_diff_and_asks() {
+    let env = stage();
+    on(&env);
+    write(&env, "src/lib.rs", "an agent's work\n");
+    stop(&env, "s1");
+    for (answer, left) in [("n\r", "an agent's work\n"), ("y\r", "a day's work\n")] {
+        let mut command = env.command();
+        command.args(["undo", "--last"]).env("TERM", "xterm").env("PAGER", "cat");
+        let mut terminal = Terminal::spawn(&command).unwrap();
+        terminal.wait_for_text("+a day's work", LIMIT).unwrap();
+        terminal.wait_for_text("Put 1 file back to before turn 2?", LIMIT).unwrap();
+        terminal.type_keys(answer).unwrap();
+        terminal.wait(LIMIT).unwrap();
+        assert_eq!(fs::read_to_string(env.project().join("src/lib.rs")).unwrap(), left);
+    }
+}
+
+#[test]
+fn a_full_disk_is_noted_and_nothing_is_half_kept() {
+    let env = stage();
+    on(&env);
+    let git = own(&env.project().join(".git"));
+    sh(&env, "head -c 1000000 /dev/urandom >model.bin");
+    let wanted = files(&env.project());
+    // What a file may not grow beyond is what a full disk does to a write.
+    let mut full = env.command_for("sh");
+    full.args(["-c", "ulimit -f 64; exec \"$0\" undo --keep turn", env!("CARGO_BIN_EXE_cerberus")]);
+    full.output().unwrap();
+    assert_eq!((references(&env), files(&env.project())), (1, wanted.clone()));
+    assert_ne!(env.json(&["status"])["failures"], json!([]), "it is said");
+    env.ok(&["undo", "--keep", "turn"]);
+    assert_eq!(own(&env.project().join(".git")), git);
+    sh(&env, "rm -rf model.bin src");
+    stop(&env, "s1");
+    env.ok(&["undo", "--last", "--yes"]);
+    assert_eq!(files(&env.project()), wanted);
+}
+
+#[test]
 fn nothing_is_kept_until_it_is_switched_on() {
     let env = stage();
     env.start("s1", "startup");
@@ -435,9 +474,31 @@ fn what_is_forgotten_is_not_kept() {
     assert_eq!(references(&env), 0);
     let folders = fs::read_dir(env.home().join("checkpoints")).unwrap().flatten().filter(|entry| entry.path().is_dir());
     assert_eq!(folders.count(), 0, "no names of files are left");
-    env.git(&env.project(), &["gc", "-q", "--prune=now"]);
     let objects = env.git(&env.project(), &["cat-file", "--batch-all-objects", "--batch"]);
-    assert!(!objects.contains("second\n"), "the objects go with the next collection");
+    assert!(!objects.contains("second\n"), "the objects go at once");
+    assert!(objects.contains("one\n"), "what is committed stays");
+}
+
+#[test]
+fn there_is_a_limit_to_the_room_and_status_says_that_it_was_reached() {
+    let env = stage();
+    fs::create_dir_all(env.home()).unwrap();
+    fs::write(env.home().join("config.toml"), "[undo]\nmax_room = \"5 MB\"\n").unwrap();
+    on(&env);
+    assert!(!env.ok(&["status"]).contains("limit was reached"));
+    for _ in 0..6 {
+        sh(&env, "head -c 1500000 /dev/urandom >model.bin");
+        stop(&env, "s1");
+    }
+    let kept = references(&env);
+    assert!((2..=3).contains(&kept), "{kept}");
+    let status = env.ok(&["status"]);
+    assert!(status.contains(" of at most 4.8 MiB; the limit was reached "), "{status}");
+    let model = fs::read(env.project().join("model.bin")).unwrap();
+    sh(&env, "rm -rf model.bin src");
+    stop(&env, "s1");
+    env.ok(&["undo", "--last", "--yes"]);
+    assert_eq!(fs::read(env.project().join("model.bin")).unwrap(), model, "the newest are there");
 }
 
 #[test]
@@ -452,7 +513,7 @@ fn the_oldest_are_removed_by_age_and_by_number() {
     }
     assert_eq!(references(&env), 3);
     let status = env.ok(&["status"]);
-    assert!(status.contains("on; 3 states kept, "), "{status}");
+    assert!(status.contains("on; 3 states kept; ") && status.contains(" of at most 1.0 GiB"), "{status}");
     env.set_now(Some("2026-02-22T13:35:14Z"));
     write(&env, "src/lib.rs", "a month later\n");
     stop(&env, "s1");

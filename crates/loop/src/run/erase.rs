@@ -64,7 +64,7 @@ struct InRepository {
 impl InRepository {
     fn remove(&self, home: &Home) -> Result<(), CheckpointError> {
         let checkpoints = Checkpoints::new(home, &self.located)?;
-        self.references.iter().try_for_each(|one| checkpoints.remove_reference(one))
+        checkpoints.forget(self.references.iter().map(|one| one.name.as_str()))
     }
 }
 

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 
 use cerberus_checkpoint::{CheckpointError, Checkpoints, Reference};
-use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
+use cerberus_record::time::Timestamp;
 use cerberus_store::project::identity::Located;
 
 use super::ledger::{LedgerError, LoopLedger};
@@ -38,7 +38,7 @@ pub fn of_old_runs(home: &Home, located: &Located, runs_kept: usize) -> Result<P
         Err(_) => Vec::new(),
     };
     let ledger = LoopLedger::at(home, located);
-    let mut runs: Vec<u32> = ledger.read(Clock::new(None).wall)?.iter().map(|entry| entry.run).collect();
+    let mut runs: Vec<u32> = ledger.read(Timestamp::LAST)?.iter().map(|entry| entry.run).collect();
     runs.sort_unstable();
     runs.dedup();
     let kept: Vec<u32> = runs.into_iter().rev().take(runs_kept).collect();
@@ -60,7 +60,8 @@ impl Prunable {
     pub fn remove(&self, home: &Home, located: &Located) -> Result<(), PruneError> {
         if !self.references.is_empty() {
             let checkpoints = Checkpoints::new(home, located)?;
-            self.references.iter().try_for_each(|one| checkpoints.remove_reference(one))?;
+            checkpoints.remove_references(self.references.iter().map(|one| one.name.as_str()))?;
+            checkpoints.free()?;
         }
         for path in &self.outputs {
             fs::remove_file(path).map_err(|source| PruneError::Output { path: path.clone(), source })?;

@@ -1,4 +1,5 @@
-//! `[undo]`: how long the states of files are kept for `cerberus undo`, and how many.
+//! `[undo]`: how long the states of files are kept for `cerberus undo`, and how many; and what holds for the checkpoints of
+//! loops too: which files are too large for them, and how much room all of them may take.
 
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub struct UndoConfig {
     pub turns: usize,
     /// A larger file is named, not kept.
     pub max_file_size: ByteSize,
+    /// How much room the checkpoints of a repository may take, those of loops included.
+    pub max_room: ByteSize,
     /// How long a command that may destroy files waits for them to be kept.
     wait_secs: f64,
 }
@@ -27,6 +30,7 @@ impl Default for UndoConfig {
             keep: Age(Duration::from_secs(14 * 24 * 60 * 60)),
             turns: 200,
             max_file_size: ByteSize { bytes: 50 << 20 },
+            max_room: ByteSize { bytes: 1 << 30 },
             wait_secs: 1.0,
         }
     }

@@ -9,7 +9,7 @@ use crate::render;
 /// Remove the checkpoints and outputs of old runs of this project's loop
 ///
 /// A loop itself keeps those of its last five runs. Checkpoints of worktrees that do not exist any more are removed too.
-/// `git gc` then frees the space.
+/// What only they held leaves the repository.
 #[derive(clap::Args)]
 pub struct LoopPruneArgs {
     /// How many of the last runs keep their checkpoints

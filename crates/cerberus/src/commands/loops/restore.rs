@@ -9,8 +9,8 @@ use crate::render;
 
 /// Restore the project's files to their state after an iteration
 ///
-/// Does not touch the index, the branch, the stash, ignored files, submodules or files above 50 MiB. The current state is
-/// saved first.
+/// Does not touch the index, the branch, the stash, ignored files, submodules or large files (`max_file_size`). The
+/// current state is saved first.
 #[derive(clap::Args)]
 pub struct LoopRestoreArgs {
     /// The number of the iteration in `loop history`
@@ -28,7 +28,7 @@ impl LoopRestoreArgs {
             return Err(anyhow::anyhow!("a loop is running on these files"))
                 .hint("stop it first with `cerberus loop stop`");
         }
-        let entries = ledger.read(context.clock.now)?;
+        let entries = ledger.read(context.clock.until())?;
         let last = history::latest_run(&entries).map(|run_state| run_state.run);
         let nothing = || anyhow::anyhow!("no loop has run in this project");
         let run = self

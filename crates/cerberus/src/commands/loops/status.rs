@@ -2,6 +2,8 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use cerberus_agents::meter::price::PricedBy;
+use cerberus_checkpoint::room::RoomTaken;
+use cerberus_checkpoint::{Checkpoints, erase};
 use cerberus_loop::history;
 use cerberus_loop::run::audience::LoopStatus;
 use cerberus_loop::run::list::{self, LoopRun};
@@ -10,6 +12,7 @@ use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::ledger;
+use crate::commands::undo::room;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -29,8 +32,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl LoopStatusArgs {
     pub fn run(self, context: &Context) -> Result<()> {
+        let room = room_of(context);
         if !self.watch {
-            let state = LoopState::read(context)?;
+            let state = LoopState { room, ..LoopState::read(context)? };
             match context.json {
                 true => render::json(&state.as_json()),
                 false => state.lines(context).iter().for_each(|line| render::line(line)),
@@ -40,7 +44,7 @@ impl LoopStatusArgs {
         let mut shown = Vec::new();
         loop {
             let context = context.now_again();
-            let state = LoopState::read(&context)?;
+            let state = LoopState { room: room.clone(), ..LoopState::read(&context)? };
             let lines = if context.json { vec![state.as_json().to_string()] } else { state.lines(&context) };
             if lines != shown {
                 show_again(&lines, shown.len(), context.json);
@@ -52,6 +56,13 @@ impl LoopStatusArgs {
             std::thread::sleep(LOOK_EVERY);
         }
     }
+}
+
+/// What the checkpoints of the repository take. Asked once: git has to look at all of them.
+fn room_of(context: &Context) -> Option<RoomTaken> {
+    let located = context.located();
+    let may_have = erase::may_have_references(&located);
+    Checkpoints::new(&context.home, &located).ok().filter(|_| may_have)?.room().ok()
 }
 
 /// On a terminal, the new lines replace the old ones.
@@ -74,19 +85,20 @@ pub(super) struct LoopState {
     run: Option<LoopRun>,
     /// Of the context at work.
     output: list::LastOutput,
+    room: Option<RoomTaken>,
 }
 
 impl LoopState {
     pub fn read(context: &Context) -> Result<LoopState> {
         let ledger = ledger(context);
         let is_running = ledger.is_running()?;
-        let entries = ledger.read(context.clock.now)?;
+        let entries = ledger.read(context.clock.until())?;
         let run = history::latest_run(&entries).and_then(|state| list::of_run(&ledger, &entries, state.run));
         let output = match &run {
             Some(run) if is_running && run.state.open.is_some() => list::last_output(&context.home, run),
             _ => list::LastOutput::default(),
         };
-        Ok(LoopState { is_running, run, output })
+        Ok(LoopState { is_running, run, output, room: None })
     }
 
     pub fn is_running(&self) -> bool {
@@ -167,6 +179,10 @@ impl LoopState {
             "runner_pid": runner.filter(|_| self.is_running), "agent_pid": agent.filter(|_| self.is_running),
             "last_activity": state.last_at.to_string(), "stop": stop,
             "priced_by": self.priced_by(run), "limits": self.limits().map(|limits| limits_json(&limits)),
+            "room": self.room.as_ref().map(|room| json!({ "bytes": room.bytes, "bytes_max": room.bytes_max,
+                "removed": room.removed.as_ref().map(|removed| {
+                    json!({ "at": removed.at.to_string(), "checkpoints": removed.checkpoints })
+                }) })),
         })
     }
 
@@ -197,6 +213,7 @@ impl LoopState {
         let cost = money(self.cost_usd(run), self.priced_by(run).as_ref());
         lines.push(format!("spent      {} tokens{cost}", thousands(self.tokens(run))));
         lines.extend(self.limits().map(|set| format!("limits     {}", limits(&set))));
+        lines.extend(self.room.as_ref().map(|taken| format!("room       {}", room(taken, now))));
         lines.push(format!("active     {}", local.ago(state.last_at)));
         lines.extend(self.output.lines.last().map(|line| format!("last       {line}")));
         lines

@@ -49,6 +49,19 @@ impl Runner<'_> {
                 self.audience.report(&LoopEvent::Message(&words));
             }
         }
+        match checkpoints.limit_room(now()) {
+            Ok(Some(removed)) => {
+                let words = format!(
+                    "checkpoints took too much room (max_room), so the oldest {} are removed",
+                    removed.checkpoints
+                );
+                self.audience.report(&LoopEvent::Message(&words));
+            }
+            Ok(None) => {}
+            Err(error) => {
+                self.audience.report(&LoopEvent::Message(&format!("the room of checkpoints is unknown: {error}")))
+            }
+        }
         let pruned = prune::of_old_runs(&job.home, &job.located, RUNS_KEPT)
             .and_then(|prunable| prunable.remove(&job.home, &job.located));
         if let Err(error) = pruned {
