@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_agents::meter::redline::RedlineLevel;
 use cerberus_store::browse::log::PAUSE_MAX;
 use maud::{Markup, html};
@@ -210,10 +211,12 @@ pub fn loops(report: &ReportData, local: &LocalTime) -> Markup {
     let (drawing, height) = bars(&newest.iter().map(bar).collect::<Vec<_>>());
     let meaning = legend(&[(sample("bar"), "cost"), (sample("unknown"), "unknown")]);
     let total: f64 = report.loops.iter().filter_map(|run| run.cost_usd).sum();
+    let priced_by = report.loops.iter().fold(None, |by, run| PricedBy::and(by, run.priced_by.clone()));
+    let total = dollars(total, priced_by.as_ref());
     let known = report.loops.iter().filter(|run| run.cost_usd.is_some()).count();
     let said = match known {
         0 => format!("{}; the cost of none is known.", count(report.loops.len(), "run")),
-        _ => format!("{}; ${total:.2} for the {known} whose cost is known.", count(report.loops.len(), "run")),
+        _ => format!("{}; {total} for the {known} whose cost is known.", count(report.loops.len(), "run")),
     };
     let row = |run: &&ReportedRun| {
         let fill = run.peak_percent.map_or(UNKNOWN.to_string(), |percent| format!("{percent:.0} %"));
@@ -233,7 +236,11 @@ pub fn loops(report: &ReportData, local: &LocalTime) -> Markup {
     let head = ["run", "end", "contexts", "time", "context", "tokens", "cost"];
     let table = html! { div.loops { (table(&head, &newest.iter().map(row).collect::<Vec<_>>())) } };
     html! {
-        p.soft { (said) " Costs are as the agent said them." }
+        p.soft {
+            (said) " Costs are as the agent said them"
+            @if let Some(by) = &priced_by { ", otherwise by the prices of " (by.date) }
+            "."
+        }
         (figure(&Caption { title: "Cost of loops", text: &said }, height, &drawing, &meaning, &table))
     }
 }
@@ -241,11 +248,18 @@ pub fn loops(report: &ReportData, local: &LocalTime) -> Markup {
 /// How many runs are shown.
 const LOOPS_MAX: usize = 20;
 
-/// `$2.31`, `$2.31 · 2 contexts unknown`, `unknown`.
+/// `$2.31`, `$2.31 · 2 contexts unknown`, `at most $2.31 · price of x-9 unknown`, `unknown`.
 fn cost_of(run: &ReportedRun) -> String {
-    match (run.cost_usd, run.without_cost) {
-        (None, _) => UNKNOWN.to_string(),
-        (Some(cost), 0) => format!("${cost:.2}"),
-        (Some(cost), unknown) => format!("${cost:.2} · {} unknown", count(unknown, "context")),
-    }
+    let Some(cost) = run.cost_usd else { return UNKNOWN.to_string() };
+    let mut parts = vec![dollars(cost, run.priced_by.as_ref())];
+    parts.extend((run.without_cost > 0).then(|| format!("{} unknown", count(run.without_cost, "context"))));
+    let unknown = run.priced_by.as_ref().map(|by| by.unknown.join(", ")).filter(|models| !models.is_empty());
+    parts.extend(unknown.map(|models| format!("price of {models} unknown")));
+    parts.join(" · ")
+}
+
+/// A model of unknown price is counted at the highest price of its vendor.
+fn dollars(cost: f64, priced_by: Option<&PricedBy>) -> String {
+    let is_most = priced_by.is_some_and(|by| !by.unknown.is_empty());
+    format!("{}${cost:.2}", if is_most { "at most " } else { "" })
 }

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_loop::history::{Iteration, RunState};
 use cerberus_loop::run::list::{LastOutput, LoopRun};
 use cerberus_loop::settings::Worker;
@@ -195,8 +196,9 @@ fn running_loop() -> LoopRun {
         stop: None,
     };
     let ended = Some(started_at.plus(Duration::from_secs(1_080)));
-    let iterations =
-        vec![iteration(1, ended, Some(AttemptEnd::SoftRedline), Some(71.0)), iteration(2, None, None, None)];
+    let by = PricedBy { date: "2026-11-16".to_string(), unknown: vec!["x-9".to_string()] };
+    let unpriced = Iteration { priced_by: Some(by), ..iteration(2, None, None, None) };
+    let iterations = vec![iteration(1, ended, Some(AttemptEnd::SoftRedline), Some(71.0)), unpriced];
     LoopRun { project: project("hydra"), worktree: None, is_running: true, state, iterations, started_at }
 }
 
@@ -536,7 +538,7 @@ fn loops_show_their_contexts_cost_and_output() {
             "context  ██████████░░░░░░░░░░ 52% full",
             "cost     $4.80   1,900,000 tokens   4 contexts   1 h 12 min",
             "   1  ✓ soft-redline     71%  18 min       $1.20",
-            "   2  running             ?%",
+            "   2  running             ?%  1 h 12 min   at most $1.20",
             "editing store/read.rs",
         ],
     );

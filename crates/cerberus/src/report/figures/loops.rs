@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cerberus_agents::meter::price::PricedBy;
 #[cfg(feature = "loop")]
 use cerberus_loop::history::Iteration;
 use cerberus_record::time::Timestamp;
@@ -19,8 +20,9 @@ pub struct ReportedRun {
     /// The time of the contexts that ended.
     pub duration: Duration,
     pub tokens: Sum,
-    /// What the agent said it cost. `None` if it said nothing in any context.
+    /// What it cost: as the agent said, or computed. `None` if that is unknown of every context.
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
     /// Contexts of which the cost is unknown.
     pub without_cost: usize,
     /// The fullest context.
@@ -44,6 +46,7 @@ pub fn runs(project: &str, iterations: &[Iteration]) -> Vec<ReportedRun> {
                 duration: Duration::ZERO,
                 tokens: Sum::default(),
                 cost_usd: None,
+                priced_by: None,
                 without_cost: 0,
                 peak_percent: None,
                 end: None,
@@ -66,6 +69,7 @@ impl ReportedRun {
             Some(cost) => self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost),
             None => self.without_cost += 1,
         }
+        self.priced_by = PricedBy::and(self.priced_by.take(), iteration.priced_by.clone());
         self.peak_percent = match (self.peak_percent, iteration.fill_percent) {
             (Some(peak), Some(fill)) => Some(peak.max(fill)),
             (peak, fill) => peak.or(fill),

@@ -133,7 +133,9 @@ fn spent(session: &UsedSession, looped: Option<&Measured>, prices: &Prices) -> (
         context.peak_percent = context.peak_percent.or(iteration.fill_percent);
         context.tokens = context.tokens.or(iteration.tokens);
     }
-    (context, looped.and_then(|iteration| iteration.cost_usd).or(spent.known_usd()))
+    // What a loop counted at the highest price is no figure for a session.
+    let has_price = |iteration: &&Measured| iteration.priced_by.as_ref().is_none_or(|by| by.unknown.is_empty());
+    (context, looped.filter(has_price).and_then(|iteration| iteration.cost_usd).or(spent.known_usd()))
 }
 
 /// What the page of a session says, with everything else unknown.

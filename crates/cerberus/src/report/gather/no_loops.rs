@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_record::id::ProjectId;
 
 use super::{ReportError, ReportSources};
@@ -13,6 +14,7 @@ pub struct Measured {
     pub fill_percent: Option<f64>,
     pub tokens: Option<u64>,
     pub cost_usd: Option<f64>,
+    pub priced_by: Option<PricedBy>,
 }
 
 pub fn loops(

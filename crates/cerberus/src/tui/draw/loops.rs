@@ -97,7 +97,10 @@ fn one(state: &ScreenState, run: &LoopRun, iteration: &Iteration) -> Line {
     let fill = iteration.fill_percent.map_or("  ?%".to_string(), |percent| format!("{percent:>3.0}%"));
     let end = iteration.ended_at.unwrap_or(run.state.last_at);
     let line = line.pad(24).plain(fill).pad(30).plain(duration(end.since(iteration.started_at))).pad(43);
-    let cost = iteration.cost_usd.map(|cost| format!("${cost:.2}  ")).unwrap_or_default();
+    // The day of the prices stands above.
+    let is_most = iteration.priced_by.as_ref().is_some_and(|by| !by.unknown.is_empty());
+    let most = if is_most { "at most " } else { "" };
+    let cost = iteration.cost_usd.map(|cost| format!("{most}${cost:.2}  ")).unwrap_or_default();
     let attempts = if iteration.attempts > 1 { count(iteration.attempts as usize, "attempt") } else { String::new() };
     let failure = iteration.failure.as_deref().unwrap_or_default();
     line.plain(format!("{cost}{attempts}")).faint(format!(" {failure}"))

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use cerberus_agents::meter::price::PricedBy;
 use cerberus_loop::history::{LedgerEntry, LedgerStep};
 use cerberus_loop::run::ledger::LoopLedger;
 use cerberus_loop::settings::Worker;
@@ -178,7 +179,7 @@ pub fn crashed(env: &mut TestEnv) {
     env.set_now(Some(START));
 }
 
-/// Two runs of a loop: one with costs, one without.
+/// Two runs of a loop: one with costs, of which one was computed without a price, and one without costs.
 pub fn looped(env: &TestEnv) {
     let ledger = LoopLedger::new(&Home::new(env.home()), &identity::locate(&env.project()).project);
     let begun = Timestamp::parse(START).unwrap().millis() - 3 * DAY;
@@ -207,7 +208,8 @@ pub fn looped(env: &TestEnv) {
                     cost_usd,
                     fill_percent: cost_usd.map(|_| 71.0),
                     certainty: None,
-                    priced_by: None,
+                    priced_by: (number == 2 && cost_usd.is_some())
+                        .then(|| PricedBy { date: "2026-11-16".to_string(), unknown: vec!["claude-next".to_string()] }),
                 }),
             );
         }

@@ -47,7 +47,10 @@ fn every_section_shows_what_happened() {
             &["as collected on 2026-", "Cost by model", "claude-test-1", "price unknown: ", "week of ", "are unknown"],
         ),
         ("memories", &["from user", "2 kept", "Never hold a lock while calling wait"]),
-        ("loops", &["$3.18", "run 2", "unknown", "complete", "3.8 M"]),
+        (
+            "loops",
+            &["at most $3.18", "price of claude-next unknown", "prices of 2026-11-16", "run 2", "complete", "3.8 M"],
+        ),
         ("sessions", &["Split proxy.go in three files", "Left open", "claude-code", "cost unknown", "✗ crashed"]),
     ] {
         let section = section(&page, id);
