@@ -1,5 +1,5 @@
-//! A simulated night: a loop of fifteen contexts with each of the real agents, in which everything goes wrong once, and
-//! the report that its user reads in the morning. A third loop begins with one agent in a worktree, goes on with the
+//! A simulated night: a loop of thirty contexts with each of the real agents, in which everything goes wrong once (the
+//! server, the agent, the runner, the disk), and the report that its user reads in the morning. A third loop begins with one agent in a worktree, goes on with the
 //! other when the first has reached its usage limit, and ends when the money is spent.
 
 use std::os::unix::process::CommandExt;
@@ -17,8 +17,11 @@ use serde_json::Value;
 use super::Stage;
 use super::loops::{HARD, in_background, request_with};
 
-/// Fifteen starts of an agent.
-const NIGHT: Duration = LIMIT.saturating_mul(3);
+/// Thirty starts of an agent.
+const NIGHT: Duration = LIMIT.saturating_mul(6);
+
+/// A context may be silent for this long: longer than an agent takes to start.
+const STALL: &str = "20s";
 
 const CHECK: &str = "bad=0\nfor part in one two three four; do\n  test -f $part.txt && continue\n  \
     echo \"test part_$part ... FAILED\"; bad=1\ndone\n\
@@ -27,8 +30,9 @@ const CHECK: &str = "bad=0\nfor part in one two three four; do\n  test -f $part.
 /// What only contexts after the hard redline are told; an agent that is stopped may ask once more before it ends.
 const AFTER: &str = "hard.txt (new)";
 
-fn waiting(stage: &Stage) -> PathBuf {
-    stage.scratch.root().join("waiting")
+/// Exists while a context waits for the test: for a message, or for the end of its runner.
+fn waiting(stage: &Stage, for_what: &str) -> PathBuf {
+    stage.scratch.root().join(for_what)
 }
 
 /// The contexts in order, each with all that the model says in it.
@@ -37,8 +41,13 @@ fn script(client: &dyn Client, stage: &Stage, hard: impl IntoIterator<Item = Rep
     let part = |name: &str| client.write(&repo.join(format!("{name}.txt")), &format!("part {name}\n")).reading(5_000);
     let run = |command: &str| client.run(command).reading(5_000);
     let say = |text: &str| Reply::text(text).reading(6_000);
-    let marks = waiting(stage);
-    let wait = format!("touch '{0}'; while [ ! -f '{0}.over' ]; do sleep 0.1; done", marks.display());
+    let wait = |for_what: &str| {
+        let mark = waiting(stage, for_what);
+        run(&format!("touch '{0}'; while [ ! -f '{0}.over' ]; do sleep 0.1; done", mark.display()))
+    };
+    let steps = |numbers: std::ops::RangeInclusive<u32>| {
+        numbers.flat_map(|number| [run(&format!("echo {number} >> diary.txt")), say("One step further.")])
+    };
     let commit = "git -c user.name=t -c user.email=t@localhost commit --quiet --allow-empty --message=nothing";
     let mut replies = vec![
         part("one"),
@@ -64,10 +73,19 @@ fn script(client: &dyn Client, stage: &Stage, hard: impl IntoIterator<Item = Rep
         say("The check is as it was."),
         run("echo 'Write the four parts, carefully.' > TASK.md"),
         say("I noted what the user wants."),
-        run(&wait),
+        wait("message"),
         say("I waited."),
-        part("hard"),
+        run("echo 14 >> diary.txt"),
+        Reply::hang(),
     ];
+    replies.extend(steps(15..=15));
+    replies.push(Reply::fail(503));
+    replies.extend(steps(16..=16));
+    replies.push(Reply::usage_limit());
+    replies.extend(steps(17..=17));
+    replies.push(wait("death"));
+    replies.extend(steps(19..=28));
+    replies.push(part("hard"));
     replies.extend(hard);
     replies.push(part("four").to(AFTER));
     replies.push(say("All four parts are there.\n\nALL DONE").to(AFTER));
@@ -92,27 +110,69 @@ fn prepare(stage: &Stage, settings: &str) {
     }
 }
 
-/// Runs the whole night. The user sends one message in the middle of it.
-fn sleep_well(stage: &Stage, client: &Command, agent: &str, options: &[&str], args: &[&str]) -> String {
+/// One runner of the night: the first, or one that goes on.
+fn runner(client: &Command, stage: &Stage, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cerberus"));
     command.env_clear().current_dir(stage.scratch.repo()).process_group(0);
     command.envs(client.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.args(["loop", "run", "--agent", agent, "--program"]).arg(client.get_program());
+    command.args(["loop", "run"]).args(args);
+    command
+}
+
+/// Waits until a runner has come as far as that.
+fn comes_to<T>(stage: &Stage, running: &mut Running, what: &str, look: impl Fn() -> Option<T>) -> T {
+    wait_until(what, NIGHT, look).unwrap_or_else(|late| {
+        panic!("{late}\n{:?}\n{}", running.wait(Duration::ZERO), stage.try_cerberus(&["loop", "history"]))
+    })
+}
+
+/// Kills a runner, and nothing else.
+fn killed(mut running: Running) -> String {
+    let pid = rustix::process::Pid::from_raw(running.pid() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    running.wait(LIMIT).unwrap().stderr
+}
+
+/// Runs the whole night. The user sends one message in the middle of it, and goes on with the loop whenever it has ended.
+fn sleep_well(stage: &Stage, client: &Command, agent: &str, options: &[&str], args: &[&str]) -> String {
+    let mut command = runner(client, stage, &["--agent", agent, "--program"]);
+    command.arg(client.get_program());
     command.args(["--prompt-file", "TASK.md", "--until", "sh check.sh", "--completion-phrase", "ALL DONE"]);
-    command.args(["--min-interval", "0s", "--backoff", "0", "--backoff-max", "1s", "--max-iterations", "20"]);
+    command.args(["--min-interval", "0s", "--backoff", "0", "--backoff-max", "1s", "--max-iterations", "40"]);
+    command.args(["--max-reboots-per-hour", "100", "--stall", STALL]);
     command.args(options).arg("--").args(args).args(client.get_args());
     let mut running = Running::spawn(&mut command).unwrap();
-    let group = running.pid();
-    let is_waiting = || waiting(stage).exists().then_some(());
-    if let Err(late) = wait_until("the context that waits", NIGHT, is_waiting) {
-        panic!("{late}\n{:?}\n{}", running.wait(Duration::ZERO), stage.try_cerberus(&["loop", "history"]));
-    }
+    let is_waiting = |for_what: &str| waiting(stage, for_what).exists().then_some(());
+    comes_to(stage, &mut running, "the context that waits", || is_waiting("message"));
     stage.cerberus(&["loop", "tell", "Use short lines."]);
-    std::fs::write(waiting(stage).with_extension("over"), "").unwrap();
+    std::fs::write(waiting(stage, "message").with_extension("over"), "").unwrap();
+
+    // The limit of one agent lasts longer than its user wants to wait; the other one does not say how long.
+    let status = || -> Value { serde_json::from_str(&stage.cerberus(&["loop", "status", "--json"])).unwrap() };
+    let is_limited = || status()["waiting"]["reason"].as_str().is_some_and(|why| why.contains("usage limit"));
+    let is_long = || (agent == "codex" && is_limited()).then_some(());
+    comes_to(stage, &mut running, "the usage limit", || is_long().or_else(|| is_waiting("death")));
+    let mut stderr = String::new();
+    let resume = || runner(client, stage, &["--resume"]);
+    if is_long().is_some() {
+        stderr += &killed(running);
+        running = Running::spawn(&mut resume()).unwrap();
+        comes_to(stage, &mut running, "the context that is killed", || is_waiting("death"));
+    }
+    stderr += &killed(running);
+
+    // The disk is full when the fourth end of a context is written down.
+    let mut running = Running::spawn(resume().env("CERBERUS_FAULT", "loop-ended-write=enospc@4")).unwrap();
+    let full = running.wait(NIGHT).unwrap();
+    assert_eq!(full.status.code(), Some(1), "{}\n{}", full.stdout, full.stderr);
+    assert!(full.stderr.contains("No space left") && full.stderr.contains("loop run --resume"), "{}", full.stderr);
+
+    let mut running = Running::spawn(&mut resume()).unwrap();
+    let group = running.pid();
     let finished = running.wait(NIGHT).unwrap();
     assert!(finished.status.success(), "{}\n{}", finished.stdout, finished.stderr);
     assert_eq!(running_in(group, stage.scratch.root()), [""; 0], "no process is left");
-    finished.stderr
+    stderr + &full.stderr + &finished.stderr
 }
 
 /// What holds in the morning, whichever agent was at work.
@@ -124,7 +184,9 @@ fn check(stage: &Stage, server: &ModelServer, stderr: &str) {
         "- check.sh is part of the check and was changed since the loop began. Restore it.",
         "## Task Changed",
         "## Message from the User\n- Use short lines.",
+        "printed nothing for too long",
         "## Earlier Messages from the User\n- Use short lines.",
+        "the loop itself was killed",
     ];
     let mut after = 0;
     for words in hears {
@@ -145,20 +207,37 @@ fn check(stage: &Stage, server: &ModelServer, stderr: &str) {
     let history: Value = serde_json::from_str(&stage.cerberus(&["loop", "history", "--json"])).unwrap();
     let rows = history.as_array().unwrap();
     let ends: Vec<&str> = rows.iter().map(|row| row["ended_by"].as_str().unwrap()).collect();
-    let mut expected = ["iteration-end"; 15];
-    (expected[3], expected[13]) = ("failure", "hard-redline");
+    let mut expected = ["iteration-end"; 30];
+    (expected[3], expected[13], expected[28]) = ("failure", "stall", "hard-redline");
+    (expected[17], expected[20]) = ("runner-died", "runner-died");
     assert_eq!(ends, expected, "{history:#}");
     assert_eq!((&rows[1]["check"]["claimed"], &rows[1]["check"]["passed"]), (&true.into(), &false.into()));
-    assert_eq!(rows[4]["attempts"], 2, "it waited for the limit: {history:#}");
+    for row in [4, 15, 16] {
+        assert_eq!(rows[row]["attempts"], 2, "it waited for the server: {history:#}");
+    }
     assert_eq!(rows[9]["check"]["changed"][0], "check.sh");
-    assert!(rows[14]["stop_reason"].as_str().unwrap().contains("the check passed"), "{history:#}");
+    assert!(rows[29]["stop_reason"].as_str().unwrap().contains("the check passed"), "{history:#}");
+
+    // Nothing is lost, and every cent is counted, whoever ended the context. Codex says what a request took when its
+    // tools have returned, so of one that was killed before, nobody knows.
+    let diary = std::fs::read_to_string(stage.scratch.repo().join("diary.txt")).unwrap();
+    let steps: Vec<u32> = diary.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(steps, (14..=17).chain(19..=28).collect::<Vec<_>>());
+    let cost = |row: &Value| row["cost_usd"].as_f64().unwrap_or_default();
+    let is_silent = |at: usize| rows[at]["agent"] == "codex" && [3, 17].contains(&at);
+    assert!((0..rows.len()).all(|at| is_silent(at) || cost(&rows[at]) > 0.0), "{history:#}");
+    let is_step = |at: &usize| (14..=16).contains(at) || (18..=27).contains(at);
+    assert!((0..30).filter(is_step).all(|at| rows[at]["tokens"].as_u64() >= Some(11_000)), "{history:#}");
+    let status: Value = serde_json::from_str(&stage.cerberus(&["loop", "status", "--json"])).unwrap();
+    let spent: f64 = rows.iter().map(cost).sum();
+    assert!((cost(&status) - spent).abs() < 0.01, "{spent}: {status:#}");
 
     let report = stage.cerberus(&["loop", "history"]);
     for told in [
         "check failed, though the agent reported completion: exit 1",
         "failing: part_two, part_three, part_four",
-        "15 iterations in ",
-        "2 refused completions, 1 changed check, 1 failure",
+        "30 iterations in ",
+        "2 refused completions, 1 changed check, ",
         "1 hard redline",
         "complete: the check passed",
         "changed since it began: ",
