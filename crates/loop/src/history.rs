@@ -259,7 +259,15 @@ impl RunState {
                 (self.stopped, self.waiting) = (Some((*class, words.to_string())), None);
             }
         }
-        self.last_at = self.last_at.max(entry.at);
+        // What others write, and what is written of a dead runner, does not say how long the runner was at work.
+        let is_of_runner = match &entry.step {
+            LedgerStep::Launched { .. } | LedgerStep::Told { .. } => false,
+            LedgerStep::Ended(ended) => ended.how != AttemptEnd::RunnerDied,
+            _ => true,
+        };
+        if is_of_runner {
+            self.last_at = entry.at;
+        }
     }
 }
 
@@ -459,6 +467,34 @@ mod tests {
         entries.push(LedgerEntry { at: at(9_000), run: 1, step: run(true) });
         let state = latest_run(&entries).unwrap();
         assert_eq!(state.totals.elapsed(at(9_050)), Duration::from_secs(150));
+    }
+
+    #[test]
+    fn neither_a_dead_runners_end_nor_a_clock_that_was_set_counts() {
+        let begun = |iteration| LedgerStep::Begun { iteration, attempt: 1 };
+        let launched = LedgerStep::Launched { iteration: 2, attempt: 1, agent: None, guard: None };
+        let open = OpenAttempt { iteration: 2, attempt: 1, is_launched: true, agent: None, guard: None };
+        // The guard starts when the clock was ahead by a day. The runner dies; another one goes on ten hours later, and
+        // a third one after the clock was set back.
+        let written = [
+            (0, run(false)),
+            (10, begun(1)),
+            (90, ended(SpentIteration::Spent)),
+            (100, begun(2)),
+            (86_500, launched),
+            (36_000, LedgerStep::Ended(died(&open))),
+            (36_001, run(true)),
+            (36_011, begun(3)),
+            (1_000, run(true)),
+        ];
+        let entries: Vec<LedgerEntry> =
+            written.into_iter().map(|(secs, step)| LedgerEntry { at: at(secs), run: 1, step }).collect();
+        let state = latest_run(&entries).unwrap();
+        assert_eq!(state.totals.elapsed(at(1_005)), Duration::from_secs(100 + 10 + 5));
+        assert!(
+            state.totals.starts.iter().all(|start| *start <= at(1_000)),
+            "nothing waits for a start that is to come"
+        );
     }
 
     proptest! {

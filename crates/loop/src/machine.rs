@@ -190,6 +190,10 @@ impl<'a> Machine<'a> {
                 };
                 settle(attempt, over)
             }
+            Input::Flooded { bytes_max } => {
+                let words = format!("it printed more than {} MiB", bytes_max >> 20);
+                leave_now(attempt, ContextEnd::failed(LoopFailure::Crashed { words }), now)
+            }
             Input::Unpriced { model } => self.unpriced(attempt, &model, now),
             Input::AskedNow => leave_now(attempt, ContextEnd::of(AttemptEnd::Interrupted), now),
             _ => (Phase::Working(attempt), Vec::new()),
@@ -323,6 +327,7 @@ impl<'a> Machine<'a> {
                 return leave_now(attempt, over, now);
             }
             Input::Exited { .. } => return settle(attempt, over),
+            Input::Flooded { .. } => return leave_now(attempt, over, now),
             Input::AskedNow => return leave_now(attempt, ContextEnd::of(AttemptEnd::Interrupted), now),
             _ => {}
         }

@@ -147,6 +147,8 @@ impl Totals {
         self.rested(last_at);
         self.before += last_at.since(self.since);
         self.since = now;
+        // The system's clock may have been set back since.
+        self.starts.retain(|start| *start <= now);
     }
 
     fn rested(&mut self, now: Timestamp) {

@@ -304,7 +304,7 @@ type Loops = (Vec<loop_runs::LoopRun>, HashMap<ProjectId, String>);
 
 fn loops(context: &Context, store: &Store) -> Result<Loops> {
     let now: Timestamp = context.clock.now;
-    let loops = loop_runs::runs(&context.home, now)?;
+    let loops = loop_runs::runs(&context.home, context.clock.until())?;
     let mut names = HashMap::new();
     for run in &loops {
         if let Some(name) = store.project_name(&run.project, now)? {

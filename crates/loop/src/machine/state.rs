@@ -174,6 +174,10 @@ pub enum Input {
         tokens: u64,
         cost_usd: Option<f64>,
     },
+    /// It has printed more than this, and was not about to stop.
+    Flooded {
+        bytes_max: u64,
+    },
     /// It uses a model of unknown price.
     Unpriced {
         model: String,

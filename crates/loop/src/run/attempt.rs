@@ -7,7 +7,7 @@ use cerberus_agents::install::{Profile, SessionFile};
 use cerberus_agents::meter::price::Prices;
 use cerberus_agents::meter::{Measure, Meter, Windows};
 use cerberus_agents::stream::StreamEvent;
-use cerberus_os::clock::Clock;
+use cerberus_os::clock;
 use cerberus_record::clean::text::clip_front;
 use cerberus_record::time::Timestamp;
 
@@ -25,8 +25,11 @@ use crate::settings::{Settings, Worker};
 
 /// How much of the agent's text and error output is kept; the end counts.
 const WORDS_BYTES_MAX: usize = 64 * 1024;
-/// How many messages are handled before the clock is checked again.
+/// How many messages are handled before the clock is checked again, and how long they may be together.
 const EVENTS_MAX: usize = 256;
+const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// An agent that has printed more does nothing useful any more.
+pub const PRINTED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// The id of our request, by which its answer is recognized.
 const WINDOW_REQUEST: &str = "cerberus-window";
 
@@ -51,6 +54,7 @@ pub struct Attempt {
     tail: Option<Tail>,
     output: AgentOutput,
     error_words: String,
+    printed_bytes: u64,
 }
 
 /// Where and how the agent is started.
@@ -68,6 +72,8 @@ pub struct AgentLaunch<'a> {
 pub enum Incoming {
     Said(StreamEvent),
     Error(String),
+    /// It has printed more than anybody can use.
+    Flooded,
     Exited(ProgramExit),
 }
 
@@ -108,7 +114,7 @@ impl Attempt {
         meter.wrote(invocation.input.len());
         Ok(Attempt {
             number,
-            began: Clock::new(None).wall,
+            began: clock::steady(),
             opening,
             handoff: None,
             session: None,
@@ -124,16 +130,26 @@ impl Attempt {
             worker,
             output: AgentOutput::create(launch.ledger.home(), &launch.ledger.output_path(number), launch.cwd),
             error_words: String::new(),
+            printed_bytes: 0,
         })
     }
 
     /// Everything that came in, after waiting at most `wait_max` for the first message.
     pub fn receive(&mut self, wait_max: Duration) -> Vec<Incoming> {
         let mut heard = Vec::new();
-        let mut wait_max = wait_max;
+        let (mut wait_max, mut bytes) = (wait_max, 0);
         for _ in 0..EVENTS_MAX {
+            if bytes >= EVENT_BYTES_MAX {
+                break;
+            }
             let Some(news) = self.child.next(wait_max) else { break };
             wait_max = Duration::ZERO;
+            if let ChildEvent::Line(line) | ChildEvent::ErrorLine(line) = &news {
+                bytes += line.len();
+                let before = self.printed_bytes;
+                self.printed_bytes += line.len() as u64;
+                heard.extend((before..self.printed_bytes).contains(&PRINTED_BYTES_MAX).then_some(Incoming::Flooded));
+            }
             match news {
                 ChildEvent::Line(line) => {
                     self.output.keep(&line);
@@ -173,7 +189,7 @@ impl Attempt {
     pub fn input(&mut self, said: StreamEvent) -> Input {
         self.meter.observe(&said);
         self.heard.add(self.output.cleaner(), &said);
-        self.heard.follow(self.output.cleaner(), &said, Some(Clock::new(None).wall));
+        self.heard.follow(self.output.cleaner(), &said, Some(clock::steady()));
         match &said {
             StreamEvent::Text(text) => {
                 // A program that only prints lines has no other last words than its last lines.

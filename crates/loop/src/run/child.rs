@@ -22,8 +22,8 @@ use crate::failure::ProgramExit;
 
 /// A longer line is cut. The remainder parses as nothing, which is not an error.
 const LINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How many lines may queue up before the runner reads them.
-const LINES_MAX: usize = 4096;
+/// How many lines may queue up before the runner reads them. Each may be long.
+const LINES_MAX: usize = 8;
 /// How much output of a check or hook is kept; the end counts.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 const KILL_TIME_MAX: Duration = Duration::from_secs(10);

@@ -16,7 +16,7 @@ use cerberus_agents::meter::Windows;
 use cerberus_agents::meter::price::{PricedBy, Prices};
 use cerberus_agents::meter::windows;
 use cerberus_agents::stream::StreamEvent;
-use cerberus_os::clock::Clock;
+use cerberus_os::clock;
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::session::REBOOT;
@@ -26,7 +26,7 @@ use cerberus_store::project::identity::Located;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
-use super::attempt::{AgentLaunch, Attempt, Incoming};
+use super::attempt::{AgentLaunch, Attempt, Incoming, PRINTED_BYTES_MAX};
 use super::audience::{Audience, LoopEvent};
 use super::child::GuardLauncher;
 use super::commands::LoopCommands;
@@ -118,6 +118,8 @@ pub(super) struct Runner<'a> {
     pub waiting: Option<(Timestamp, String)>,
     /// The user was notified of the waits in a row.
     pub is_waiting_told: bool,
+    /// How far the system's clock is from the steady one, in milliseconds, as far as that was reported.
+    pub clock_ahead_ms: i64,
     /// The result of the last check, in words.
     pub check: Option<String>,
     /// Files that were too large for the last checkpoint.
@@ -156,8 +158,9 @@ fn lasting(said: WrittenHandoff, exists: impl Fn(&str) -> bool) -> WrittenHandof
     WrittenHandoff { completed, decisions, notes, ..WrittenHandoff::default() }
 }
 
+/// However the system's clock is set meanwhile.
 pub(super) fn now() -> Timestamp {
-    Clock::new(None).wall
+    clock::steady()
 }
 
 impl Runner<'_> {
@@ -435,6 +438,7 @@ impl Runner<'_> {
                             }
                         }
                         Incoming::Error(text) => self.audience.report(&LoopEvent::Error(&text)),
+                        Incoming::Flooded => inputs.push(Input::Flooded { bytes_max: PRINTED_BYTES_MAX }),
                         Incoming::Exited(exit) => inputs.push(attempt.exited(exit)),
                     }
                     if let Some(session) = attempt.session.clone().filter(|_| attempt.session != known) {
@@ -449,6 +453,7 @@ impl Runner<'_> {
             self.ticked = Instant::now();
             inputs.extend(self.user_request());
             inputs.push(Input::Tick);
+            self.report_clock();
             let status = self.status();
             self.audience.report(&LoopEvent::Status(&status));
         }

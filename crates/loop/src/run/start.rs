@@ -40,8 +40,8 @@ pub enum Start {
 /// The state of the project's last run, if it can be resumed.
 pub fn resumable(ledger: &LoopLedger) -> Result<RunState, LoopError> {
     let nothing = |why: &str| LoopError::NothingToResume(why.to_string());
-    let run_state =
-        history::latest_run(&ledger.read(now())?).ok_or_else(|| nothing("no loop has run in this project"))?;
+    let run_state = history::latest_run(&ledger.read(Timestamp::LAST)?)
+        .ok_or_else(|| nothing("no loop has run in this project"))?;
     match &run_state.stopped {
         Some((LoopEnd::Complete, words)) => Err(nothing(&format!("the last run is complete: {words}"))),
         _ => Ok(run_state),
@@ -113,7 +113,7 @@ fn run_with(
     let memory = remember_check(job, ledger, run, memory)?;
     let totals = match start {
         Start::Resume => {
-            history::latest_run(&ledger.read(began)?).map_or(Totals::new(began), |run_state| run_state.totals)
+            history::latest_run(&ledger.read(Timestamp::LAST)?).map_or(Totals::new(began), |run_state| run_state.totals)
         }
         Start::Fresh => Totals::new(began),
     };
@@ -146,6 +146,7 @@ fn run_with(
         switch: None,
         waiting: None,
         is_waiting_told: false,
+        clock_ahead_ms: 0,
         check: None,
         left_out: Vec::new(),
         ticked,
@@ -156,10 +157,10 @@ fn run_with(
 /// Ends what a dead runner left running, and settles its last attempt.
 fn settle_last_attempt(job: &Job, ledger: &LoopLedger) -> Result<(Option<RunState>, AgentMessages), LoopError> {
     let nothing = || Ok((None, AgentMessages::default()));
-    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return nothing() };
+    let Some(run_state) = history::latest_run(&ledger.read(Timestamp::LAST)?) else { return nothing() };
     descendants::kill_with_token(&run_state.token, REAP_TIME_MAX);
     // Read again, because the guard may have written until it was ended.
-    let Some(run_state) = history::latest_run(&ledger.read(now())?) else { return nothing() };
+    let Some(run_state) = history::latest_run(&ledger.read(Timestamp::LAST)?) else { return nothing() };
     let mut heard = AgentMessages::default();
     if let Some(open) = &run_state.open {
         let remains = spent::of_open_attempt(job, ledger, &run_state, open);

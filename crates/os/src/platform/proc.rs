@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use super::{ProcessDomain, RunningProcess};
 
@@ -43,6 +44,12 @@ pub fn with_variable(wanted: &str) -> Vec<u32> {
 /// What this computer is called; empty if it does not say.
 pub fn computer_name() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_string()
+}
+
+/// How long the system has run, by a clock that nobody can set and that counts while the system sleeps.
+pub fn since_boot() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/uptime").ok()?;
+    Duration::try_from_secs_f64(text.split(' ').next()?.parse().ok()?).ok()
 }
 
 pub fn domain() -> ProcessDomain {

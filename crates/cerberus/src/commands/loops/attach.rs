@@ -57,7 +57,7 @@ struct AttachedView {
 impl AttachedView {
     fn show_new(&mut self, context: &Context, state: &LoopState) -> Result<()> {
         let ledger = ledger(context);
-        let entries = ledger.read(context.clock.now)?;
+        let entries = ledger.read(context.clock.until())?;
         let mut rows = history::iterations(&entries);
         let run = rows.iter().map(|row| row.run).max();
         rows.retain(|row| Some(row.run) == run);

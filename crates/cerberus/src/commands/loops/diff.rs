@@ -26,7 +26,7 @@ pub struct LoopDiffArgs {
 
 impl LoopDiffArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        let entries = ledger(context).read(context.clock.now)?;
+        let entries = ledger(context).read(context.clock.until())?;
         let last = history::latest_run(&entries).map(|run_state| run_state.run);
         let nothing = || anyhow::anyhow!("no loop has run in this project");
         let run = self.run.or(last).ok_or_else(nothing).hint("`cerberus loop run` starts one")?;

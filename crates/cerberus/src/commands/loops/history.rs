@@ -21,7 +21,7 @@ pub struct LoopHistoryArgs {
 
 impl LoopHistoryArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        let entries = ledger(context).read(context.clock.now)?;
+        let entries = ledger(context).read(context.clock.until())?;
         let mut rows = history::iterations(&entries);
         let last = rows.iter().map(|row| row.run).max();
         rows.retain(|row| self.all || Some(row.run) == last);

@@ -19,7 +19,7 @@ pub struct LoopListArgs {
 
 impl LoopListArgs {
     pub fn run(self, context: &Context) -> Result<()> {
-        let mut runs = list::runs(&context.home, context.clock.now)?;
+        let mut runs = list::runs(&context.home, context.clock.until())?;
         if !self.all {
             let mut seen = HashSet::new();
             // The newest run of each comes first.

@@ -35,7 +35,7 @@ impl LoopLogsArgs {
             let ledger = ledger(&context);
             // Asked first, so that nothing printed before the end is missed.
             let is_running = ledger.is_running()?;
-            let entries = ledger.read(context.clock.now)?;
+            let entries = ledger.read(context.clock.until())?;
             let rows = history::iterations(&entries);
             let run = self.run.or(rows.last().map(|row| row.run));
             let of_run: Vec<&Iteration> = rows.iter().filter(|row| Some(row.run) == run).collect();

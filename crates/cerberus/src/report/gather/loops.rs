@@ -21,7 +21,7 @@ pub fn loops(
     let (mut by_session, mut found) = (HashMap::new(), Vec::new());
     for ledger in LoopLedger::all(sources.home).unwrap_or_default() {
         let Some(name) = projects.get(ledger.project()) else { continue };
-        let entries = ledger.read(sources.clock.now).map_err(|error| ReportError::Loops(error.to_string()))?;
+        let entries = ledger.read(sources.clock.until()).map_err(|error| ReportError::Loops(error.to_string()))?;
         let iterations = history::iterations(&entries);
         found.extend(runs(name, &iterations));
         let named = |iteration: Iteration| Some((iteration.session_id.clone()?, iteration));

@@ -232,7 +232,7 @@ fn what_was_printed_is_kept_without_secrets() {
     assert!(kept > 0, "the output is kept somewhere");
 }
 
-fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }

@@ -1,6 +1,7 @@
 //! The loop from outside: the real binary, and a fake agent that does what real ones do wrong.
 
 mod agents;
+mod bounds;
 mod comparison;
 mod control;
 mod faults;

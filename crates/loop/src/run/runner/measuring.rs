@@ -2,9 +2,10 @@
 
 use cerberus_os::clock::Clock;
 use cerberus_os::fault;
+use cerberus_record::time::Timestamp;
 
 use super::ending::check_words;
-use super::{LoopError, Runner, now};
+use super::{LoopError, Runner};
 use crate::check_files::changed;
 use crate::check_result::CheckResult;
 use crate::completion::CompletionCheck;
@@ -30,7 +31,7 @@ impl Runner<'_> {
             }
         }
         // Messages are written by other processes.
-        let written = self.ledger.read(now()).ok().and_then(|entries| history::latest_run(&entries));
+        let written = self.ledger.read(Timestamp::LAST).ok().and_then(|entries| history::latest_run(&entries));
         if let Some(known) = written.filter(|known| known.run == self.run) {
             self.run_history.memory.messages = known.memory.messages;
         }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use cerberus_agents::stream::{StreamEvent, Wait};
+use cerberus_os::clock::Clock;
 use cerberus_record::clean::text::Keep;
+use cerberus_record::span::Span;
 use cerberus_record::time::Timestamp;
 use serde_json::json;
 
@@ -14,6 +16,9 @@ use crate::run::audience::LoopEvent;
 
 /// A shorter pause is not worth a message.
 const SHORT: Duration = Duration::from_secs(2);
+
+/// By how much the system's clock must be set before it is worth a message.
+const CLOCK_CHANGE_MS: i64 = 60_000;
 
 impl Runner<'_> {
     /// Between two contexts.
@@ -43,6 +48,21 @@ impl Runner<'_> {
         let words = if fault.words.is_empty() { &fault.kind } else { &fault.words };
         let status = fault.http_status.map(|status| format!(" ({status})")).unwrap_or_default();
         self.report_wait(until, &format!("the agent waits for its model: {words}{status}"))
+    }
+
+    /// The system's clock was set.
+    pub(super) fn report_clock(&mut self) {
+        let ahead_ms = Clock::new(None).wall.millis().saturating_sub(now().millis());
+        let changed_ms = ahead_ms.saturating_sub(self.clock_ahead_ms);
+        if changed_ms.saturating_abs() < CLOCK_CHANGE_MS {
+            return;
+        }
+        self.clock_ahead_ms = ahead_ms;
+        let by = Span(Duration::from_secs((changed_ms.unsigned_abs() + 30_000) / 60_000 * 60));
+        let way = if changed_ms > 0 { "forward" } else { "back" };
+        let words =
+            format!("the system's clock was set {way} by {by}; the loop counts the time that has really passed");
+        self.audience.report(&LoopEvent::Message(&words));
     }
 
     fn report_wait(&mut self, until: Timestamp, reason: &str) -> Result<(), LoopError> {
