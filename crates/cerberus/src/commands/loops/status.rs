@@ -12,11 +12,11 @@ use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::ledger;
-use crate::commands::undo::room;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{limits, limits_json, money, thousands};
+use crate::render::room::room;
 use crate::render::time::{LocalTime, rough};
 
 /// Show the state of this project's loop
