@@ -23,6 +23,7 @@ use super::check::wire;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+use crate::render::room::room;
 use crate::render::time::LocalTime;
 
 /// Put files back as they were before a turn of an agent

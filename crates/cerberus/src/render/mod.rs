@@ -11,6 +11,7 @@ pub mod memory;
 pub mod overview;
 pub mod page;
 pub mod progress;
+pub mod room;
 pub mod session_page;
 pub mod sessions;
 pub mod standup;

@@ -127,8 +127,7 @@ fn run_with(
     let words = format!("{} has reached its usage limit", job.settings.worker.name());
     let state = machine.start_after(totals, not_before, words, began);
     let windows = windows::load(&job.home);
-    let (recorded_by, ticked) = (RecordedBy::Hooks, Instant::now());
-    let attempt = None;
+    let (recorded_by, ticked, attempt) = (RecordedBy::Hooks, Instant::now(), None);
     Runner {
         job,
         ledger: ledger.clone(),

@@ -9,8 +9,8 @@ use crate::render;
 
 /// Restore the project's files to their state after an iteration
 ///
-/// Does not touch the index, the branch, the stash, ignored files, submodules or large files (`max_file_size`). The current state is
-/// saved first.
+/// Does not touch the index, the branch, the stash, ignored files, submodules or large files (`max_file_size`). The
+/// current state is saved first.
 #[derive(clap::Args)]
 pub struct LoopRestoreArgs {
     /// The number of the iteration in `loop history`

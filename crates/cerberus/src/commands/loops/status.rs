@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
 use crate::render::loops::{limits, limits_json, money, thousands};
+use crate::render::room::room;
 use crate::render::time::{LocalTime, rough};
 
 /// Show the state of this project's loop
