@@ -236,7 +236,7 @@ mod tests {
     use crate::brief::rank::TouchedFile;
 
     fn asked_for(prompt: &str) -> AskedFor {
-        AskedFor::of(Agent::ClaudeCode, prompt)
+        AskedFor::of(Agent::new("claude-code"), prompt)
     }
 
     fn worked(id: &str, prompt: &str, path: &str) -> SessionWork {

@@ -12,3 +12,4 @@ mod state;
 pub mod status_line;
 pub mod survey;
 pub mod usage;
+pub mod used;

@@ -8,7 +8,7 @@ use cerberus_recall::moments::told::{self, ToldMoment};
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
 
-use crate::moments::used::{MomentTold, moments_of};
+use crate::brief::used::{MomentTold, moments_of};
 use crate::view::{self, Asks, Store};
 
 /// What the sessions of some projects were told.

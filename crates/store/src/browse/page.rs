@@ -11,7 +11,7 @@ use cerberus_record::runs::{RunLedger, RunVerdict};
 use cerberus_record::time::Timestamp;
 
 use super::log::{self, ListedSession};
-use crate::moments::used;
+use crate::brief::used;
 use crate::view::{self, CarriedFacts, CorrectionRow, FactFilter, MemoryRow, ReceiptRow, SessionRow, Store};
 
 /// Something that was said, and when.

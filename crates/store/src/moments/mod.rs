@@ -4,4 +4,3 @@ pub mod edit;
 pub mod live;
 pub mod past;
 pub mod seen;
-pub mod used;
