@@ -23,5 +23,6 @@ pub mod need;
 pub mod process;
 pub mod scratch;
 pub mod simulation;
+pub mod tasks;
 pub mod terminal;
 pub mod tokens;

@@ -125,19 +125,6 @@ pub fn session_cost(spent: &Spent, has_own_prices: bool) -> Option<String> {
     })
 }
 
-/// What one session cost, such as `$1.20 (list prices of 2026-11-16), 3.4 M tokens`. `None` if no tokens are known.
-pub fn session_cost(spent: &Spent, has_own_prices: bool) -> Option<String> {
-    let own = if has_own_prices { ", your own first" } else { "" };
-    let tokens = (spent.tokens > 0).then(|| format!("{} tokens", short(spent.tokens)))?;
-    Some(match spent.known_usd() {
-        None => format!("price unknown, {tokens}"),
-        Some(cost) => {
-            let more = if spent.unpriced_tokens == 0 { "" } else { " and what has no known price" };
-            format!("${cost:.2}{more} (list prices of {}{own}), {tokens}", collected_on())
-        }
-    })
-}
-
 fn spent(indent: usize, name: &str, sessions: usize, spent: &Spent) -> Line {
     let cost = match (spent.known_usd(), spent.unpriced_tokens) {
         (None, _) => "unknown".to_string(),

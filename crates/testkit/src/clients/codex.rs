@@ -25,12 +25,19 @@ impl Codex {
     /// The client with this subcommand, without further arguments yet.
     pub fn command(&self, place: &Place, subcommand: &[&str]) -> Command {
         let mut command = clean_command(&installed(PIN), place);
-        command.env("CERBERUS_STUB_KEY", STUB_KEY).args(subcommand);
+        command.args(subcommand);
+        Codex::point(&mut command, &place.server_url);
+        command
+    }
+
+    /// Makes it ask the model server at this address.
+    pub fn point(command: &mut Command, url: &str) {
+        command.env("CERBERUS_STUB_KEY", STUB_KEY);
         for (key, value) in [
             ("model", json!(MODEL)),
             ("model_provider", json!("stub")),
             ("model_providers.stub.name", json!("stub")),
-            ("model_providers.stub.base_url", json!(format!("{}/v1", place.server_url))),
+            ("model_providers.stub.base_url", json!(format!("{url}/v1"))),
             ("model_providers.stub.wire_api", json!("responses")),
             ("model_providers.stub.env_key", json!("CERBERUS_STUB_KEY")),
             ("model_providers.stub.supports_websockets", json!(false)),
@@ -40,7 +47,6 @@ impl Codex {
         ] {
             command.arg("-c").arg(format!("{key}={value}"));
         }
-        command
     }
 }
 

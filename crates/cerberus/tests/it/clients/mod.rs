@@ -12,6 +12,7 @@ mod moments;
 mod night;
 mod resume;
 mod story;
+mod tasks;
 mod terminal;
 mod undo;
 mod versions;
