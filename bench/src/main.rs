@@ -36,6 +36,7 @@ mod simulation;
 mod status_line;
 mod summary;
 mod sync;
+mod tasks;
 mod told;
 mod trace;
 mod undo;
@@ -46,7 +47,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use measure::say;
 use programs::{Programs, Sizes};
-use reader::ReaderOptions;
+use reader::{Answers, ReaderOptions};
+use tasks::TaskOptions;
 
 const HELP: &str = "\
 Measures Cerberus against baselines of the same run.
@@ -87,8 +89,11 @@ Benchmarks:
   rank      fits which files a brief names first, and scores them on people left out (--data)
   reader    what a model knows that read a brief, nothing, or something else of the same length (--data with gold.jsonl,
             --endpoint URL; --model NAME; --gold FILE; --answers FILE keeps answers; --peer DIR: texts of another program)
+  tasks     what an agent gets done in twelve small tasks that are interrupted: without memory, with its own files, with
+            Cerberus (--agent claude|codex|gemini and its key in the environment; --runs N; --task NAME; --model NAME, or
+            `scripted` or `contrary` for a model that is none; --answers FILE keeps results)
   peers     other programs with hooks beside ours: time, processes left, tokens told (installs them from npm; --data DIR
-            keeps them)
+            keeps them; --sessions DIR: transcripts that they read and search)
   summary   the end of a session with a provider that hangs; the overhead of a summary besides the model
   sync      push and pull of 10,000 records through every hub, at a round trip of 0 and 50 ms (dev/hubs installs them)
   undo      keeping a turn in a tree of 50,000 files with 20 changes, against `git stash create`: time and room
@@ -97,9 +102,11 @@ Benchmarks:
 Options:
   --binary PATH   measure this cerberus instead of building one
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
-  --answers PATH  what a model quoted, for `said`; where answers are kept, for `reader`
-  --sessions PATH a folder of transcripts, for `secrets`
-  --endpoint URL, --model NAME, --gold FILE, --peer DIR   for `reader`
+  --answers PATH  what a model quoted, for `said`; where answers and results are kept, for `reader` and `tasks`
+  --sessions PATH a folder of transcripts, for `secrets` and `peers`
+  --endpoint URL, --gold FILE, --peer DIR   for `reader`
+  --agent NAME, --runs NUMBER, --task NAME  for `tasks`
+  --model NAME    for `reader` and `tasks`
   --seed NUMBER   another set of generated attacks, for `secrets`; another sample, for `moments`
   --large         also run the largest sizes
   --floor PATH    measure against this floor instead of building one
@@ -145,6 +152,7 @@ struct Arguments {
     floor: Option<PathBuf>,
     data: Option<PathBuf>,
     reader: ReaderOptions,
+    tasks: TaskOptions,
     sessions: Option<PathBuf>,
     seed: u64,
     sizes: Sizes,
@@ -170,7 +178,7 @@ fn run() -> Result<()> {
         }
     };
     let chosen: Vec<_> = BENCHMARKS.iter().filter(|(name, _)| wanted == *name || wanted == "all").collect();
-    if chosen.is_empty() && !["peers", "reader"].contains(&wanted) {
+    if chosen.is_empty() && !["peers", "reader", "tasks"].contains(&wanted) {
         bail!("no benchmark is called {wanted:?}; --help lists them");
     }
     // These measure only what is linked into this program.
@@ -191,7 +199,14 @@ fn run() -> Result<()> {
     }
     // This is not part of `all`: it downloads programs of others.
     if wanted == "peers" {
-        return peers::run(&programs::cerberus(arguments.binary)?, arguments.data.as_deref());
+        let cerberus = programs::cerberus(arguments.binary)?;
+        return peers::run(&cerberus, arguments.data.as_deref(), arguments.sessions.as_deref());
+    }
+    // Nor is this: it asks a model, with the user's key.
+    if wanted == "tasks" {
+        let answers = Answers::open(arguments.reader.answers.as_deref())?;
+        let cerberus = programs::cerberus(arguments.binary)?;
+        return tasks::run(cerberus, &arguments.tasks, arguments.reader.model.as_deref(), answers);
     }
     let programs = Programs::find_or_build(arguments.binary, arguments.floor, arguments.data, arguments.sizes)?;
     // Nor is this: it asks a model for hours.
@@ -223,6 +238,12 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--peer" => arguments.reader.peer = Some(path()?),
             "--endpoint" => arguments.reader.endpoint = Some(path()?.to_string_lossy().into_owned()),
             "--model" => arguments.reader.model = Some(path()?.to_string_lossy().into_owned()),
+            "--agent" => arguments.tasks.agent = Some(path()?.to_string_lossy().into_owned()),
+            "--task" => arguments.tasks.task = Some(path()?.to_string_lossy().into_owned()),
+            "--runs" => {
+                let runs = path()?;
+                arguments.tasks.runs = Some(runs.to_string_lossy().parse().context("--runs needs a number")?);
+            }
             "--sessions" => arguments.sessions = Some(path()?),
             "--seed" => {
                 let seed = path()?;

@@ -16,12 +16,13 @@ use crate::programs::Programs;
 use crate::scratch::Scratch;
 
 const PER_KIND: usize = 40;
-const FIRST: usize = 5;
+/// How many sessions of an answer are looked at.
+pub const FIRST: usize = 5;
 /// How many passages are tried to find so many that can be told apart.
 const TRIED_MAX: usize = 2_000;
 const WORDS: usize = 3;
 const PASSAGE_CHARS: usize = 1_000;
-const KINDS: [&str; 6] = ["prompt", "closing message", "message in mid-turn", "command", "error", "output"];
+pub const KINDS: [&str; 6] = ["prompt", "closing message", "message in mid-turn", "command", "error", "output"];
 
 /// The sessions that have a word.
 type SessionsWith = HashMap<String, BTreeSet<String>>;
@@ -36,34 +37,54 @@ pub fn run(programs: &Programs, data: &Path) -> Result<()> {
     let data = data.canonicalize()?;
     scratch.json(programs, &home, &["import", "claude-code", &data.to_string_lossy(), "--json"])?;
     say(&format!("imported and archived in {:.1} s", begun.elapsed().as_secs_f64()))?;
+    let (mut found, mut asked) = (BTreeMap::<&str, usize>::new(), BTreeMap::<&str, usize>::new());
+    let mut times = Vec::new();
+    for Question { kind, session, words } in questions(&data)? {
+        let begun = Instant::now();
+        let hits = scratch.json(programs, &home, &["search", &words, "--json"])?;
+        times.push(begun.elapsed());
+        *asked.entry(kind).or_default() += 1;
+        *found.entry(kind).or_default() += usize::from(is_among_first(programs, &scratch, &home, &hits, &session)?);
+    }
+    let row = |kind: &&str| {
+        let (found, asked) = (found[kind], asked[kind]);
+        vec![kind.to_string(), format!("{found} of {asked}"), Target::AtLeast(38.0).beside(found as f64)]
+    };
+    let rows: Vec<Vec<String>> = KINDS.iter().map(row).collect();
+    table(&["three words of a", &format!("session in the first {FIRST}"), "target"], &rows)?;
+    tell(programs, &scratch, &home, times)
+}
+
+/// Three words of a passage, and the session that they are from, as its agent names it.
+pub struct Question {
+    pub kind: &'static str,
+    pub session: String,
+    pub words: String,
+}
+
+/// The same questions in every run, by kind.
+pub fn questions(data: &Path) -> Result<Vec<Question>> {
     let mut by_kind: BTreeMap<&str, Vec<Said>> = BTreeMap::new();
     let mut sessions_with = SessionsWith::new();
-    for file in files::transcripts(claude_code::AGENT, &data)? {
+    for file in files::transcripts(claude_code::AGENT, data)? {
         read(&file, &mut by_kind, &mut sessions_with)?;
     }
     let mut dice = 0x9E37_79B9_7F4A_7C15_u64;
-    let (mut rows, mut times) = (Vec::new(), Vec::new());
+    let mut questions = Vec::new();
     for kind in KINDS {
         let all = by_kind.remove(kind).unwrap_or_default();
         ensure!(all.len() >= PER_KIND, "only {} of kind {kind}", all.len());
-        let mut found = 0;
-        let mut asked = 0;
+        let before = questions.len();
         for _ in 0..TRIED_MAX {
-            if asked == PER_KIND {
+            if questions.len() == before + PER_KIND {
                 break;
             }
             let (session, text) = &all[roll(&mut dice, all.len())];
             let Some(words) = rare_words(text, roll(&mut dice, text.len()), &sessions_with) else { continue };
-            asked += 1;
-            let begun = Instant::now();
-            let hits = scratch.json(programs, &home, &["search", &words, "--json"])?;
-            times.push(begun.elapsed());
-            found += usize::from(is_among_first(programs, &scratch, &home, &hits, session)?);
+            questions.push(Question { kind, session: session.clone(), words });
         }
-        rows.push(vec![kind.to_string(), format!("{found} of {asked}"), Target::AtLeast(38.0).beside(found as f64)]);
     }
-    table(&["three words of a", &format!("session in the first {FIRST}"), "target"], &rows)?;
-    tell(programs, &scratch, &home, times)
+    Ok(questions)
 }
 
 fn tell(programs: &Programs, scratch: &Scratch, home: &Path, times: Vec<Duration>) -> Result<()> {
@@ -81,7 +102,13 @@ fn tell(programs: &Programs, scratch: &Scratch, home: &Path, times: Vec<Duration
 }
 
 /// Whether the session is one of the first that were found.
-fn is_among_first(programs: &Programs, scratch: &Scratch, home: &Path, hits: &Value, session: &str) -> Result<bool> {
+pub fn is_among_first(
+    programs: &Programs,
+    scratch: &Scratch,
+    home: &Path,
+    hits: &Value,
+    session: &str,
+) -> Result<bool> {
     let mut shown: Vec<&str> = Vec::new();
     for id in hits.as_array().context("a list of results")?.iter().filter_map(|hit| hit["session"].as_str()) {
         if !shown.contains(&id) {

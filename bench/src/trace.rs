@@ -91,7 +91,7 @@ fn run_under(scratch: &Scratch, tool: &Path, tool_args: &[&str], program: &Comma
 }
 
 /// The total at the end of callgrind's file.
-fn total(callgrind: &str) -> Option<u64> {
+pub fn total(callgrind: &str) -> Option<u64> {
     let mut lines = callgrind.lines().rev();
     let said = lines.find_map(|line| line.strip_prefix("totals:"))?;
     said.split_whitespace().next()?.parse().ok()

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use self::arms::{ARMS, Texts};
-use self::ask::{Answers, Endpoint};
+pub use self::ask::Answers;
+use self::ask::Endpoint;
 use self::facts::{GoldMoment, QUESTIONS, names};
 use crate::continuity::lines;
 use crate::measure::{say, table};
