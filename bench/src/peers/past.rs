@@ -135,3 +135,31 @@ impl Host<'_> {
         Ok((processor_time(&fs::read_to_string(&counted)?)?, output.stdout))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_names_few_sessions_each_once() {
+        assert_eq!(first(["a", "b", "a"].into_iter()), ["a", "b"]);
+        assert_eq!(first(["a", "b", "c", "d", "e", "f"].into_iter()).len(), FIRST);
+    }
+
+    #[test]
+    fn transcripts_are_named_by_their_session_and_a_resumed_one_is_whole() {
+        let scratch = Scratch::new().unwrap();
+        let data = scratch.path("data");
+        fs::create_dir_all(&data).unwrap();
+        for (name, session) in [("x.jsonl", "s-1"), ("y.jsonl", "s-1"), ("z.jsonl", "../s")] {
+            let line = serde_json::json!({"type": "user", "sessionId": session, "message": {"content": name}});
+            fs::write(data.join(name), format!("{line}\n")).unwrap();
+        }
+        lay_out(&scratch, &data).unwrap();
+        let named: Vec<_> =
+            fs::read_dir(scratch.path("transcripts")).unwrap().map(|one| one.unwrap().file_name()).collect();
+        assert_eq!(named, ["s-1.jsonl"]);
+        let text = fs::read_to_string(scratch.path("transcripts").join("s-1.jsonl")).unwrap();
+        assert!(text.contains("x.jsonl") && text.contains("y.jsonl"), "{text}");
+    }
+}

@@ -30,7 +30,7 @@ fn act(task: &Task, is_told: bool) -> (bool, usize) {
 #[test]
 fn what_was_told_decides_whether_the_scripted_model_passes() {
     for task in all() {
-        if !need::has(&[&task.needs, "git"]) {
+        if !need::has(&[&task.needs]) {
             continue;
         }
         let needs_memory = task.sessions.iter().flat_map(|session| &session.turns).any(|turn| turn.told.is_some());
