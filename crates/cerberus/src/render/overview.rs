@@ -11,6 +11,8 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// How many projects are named.
 const PROJECTS_MAX: usize = 5;
 const LABEL_COLUMNS: usize = 18;
+/// A longer name moves the title of its line alone.
+const NAME_COLUMNS_MAX: usize = 20;
 
 /// What was found, and what to type next. `left` is what the newest sessions left open, each with its project;
 /// `to_review` is the number of proposals.
@@ -35,9 +37,12 @@ pub fn lines(
         lines.push(label("sessions a week").plain(bars(&overview.weeks)).faint(" now"));
     }
     let mut name = "last work";
-    for work in overview.projects.iter().take(PROJECTS_MAX) {
+    let shown = || overview.projects.iter().take(PROJECTS_MAX);
+    let widest = shown().map(|work| Line::new().plain(&*work.name).width()).max().unwrap_or(0).min(NAME_COLUMNS_MAX);
+    for work in shown() {
         let when = local.when(work.last.session.started_at);
-        let line = label(name).plain(format!("{}  ", work.name)).add(Style::Strong, work.last.title.clone());
+        let line = label(name).plain(format!("{}  ", work.name)).pad(LABEL_COLUMNS + widest + 2);
+        let line = line.add(Style::Strong, work.last.title.clone());
         lines.push(line.faint(format!("  {when}")));
         name = "";
     }
@@ -51,7 +56,11 @@ pub fn lines(
         name = "";
     }
     if to_review > 0 {
-        lines.push(label("to review").plain(counted(to_review, "rule that you said", "rules that you said")));
+        lines.push(label("to review").plain(counted(
+            to_review,
+            "sentence that may be a rule",
+            "sentences that may be rules",
+        )));
     }
     lines.push(Line::new());
     let next = |command: &str, what: &str| Line::new().plain(format!("  {command:<26}")).faint(what.to_string());
