@@ -3,7 +3,6 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cerberus_checkpoint::room::RoomTaken;
 use cerberus_checkpoint::switch::{SwitchScope, UndoSwitch};
 use cerberus_checkpoint::turns::{Turn, TurnReason, inside, is_below};
 use cerberus_checkpoint::{ChangedFile, CheckpointError, Checkpoints, TurnMoment, TurnSession, detached, erase};
@@ -481,17 +480,6 @@ pub fn status_line(context: &Context, located: &Located) -> Option<String> {
     let room = checkpoints.room().map_or(String::new(), |taken| format!("; {}", room(&taken, context.clock.now)));
     let is_on = if is_on { "on" } else { "off" };
     Some(format!("{is_on}; {} kept{room}", render::count(turns.len(), "state")))
-}
-
-/// How much room the checkpoints of a repository take, and what had to go for it.
-pub fn room(taken: &RoomTaken, now: Timestamp) -> String {
-    let bytes = taken.bytes.map_or("an unknown part".to_string(), render::bytes);
-    let most = render::bytes(taken.bytes_max);
-    let removed = taken.removed.as_ref().map_or(String::new(), |removed| {
-        let (oldest, ago) = (render::count(removed.checkpoints, "checkpoint"), LocalTime::new(now).ago(removed.at));
-        format!("; the limit was reached {ago}, and {oldest} went, oldest first")
-    });
-    format!("{bytes} of at most {most}{removed}")
 }
 
 /// A line for `status` while it is off, for people and only once.

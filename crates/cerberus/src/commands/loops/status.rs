@@ -12,7 +12,6 @@ use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::ledger;
-use crate::commands::undo::room;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
