@@ -76,7 +76,7 @@ fn sent() -> (Hub, TestEnv, TestEnv) {
     (hub, a, b)
 }
 
-/// The files of the hub below places that are no project's.
+/// How many files of the hub are as large as a conversation.
 fn objects(hub: &Hub) -> usize {
     hub.files().iter().map(|(_, bytes)| bytes.len()).filter(|bytes| *bytes > 20_000).count()
 }
