@@ -1,10 +1,9 @@
 use std::collections::HashSet;
-
-use cerberus_record::fact::{Closing, Fact};
-use cerberus_record::id::SessionId;
 use std::time::Duration;
 
-use cerberus_record::fact::{ClosedAs, ClosingTarget};
+use cerberus_record::clean::text;
+use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact};
+use cerberus_record::id::SessionId;
 use proptest::prelude::*;
 
 use super::*;
