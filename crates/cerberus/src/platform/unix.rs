@@ -63,7 +63,8 @@ pub struct Signals(signal_hook::iterator::Signals);
 
 impl Signals {
     pub fn catch() -> io::Result<Signals> {
-        Ok(Signals(signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?))
+        let hangup = (!is_deaf_to_hangups()).then_some(SIGHUP);
+        Ok(Signals(signal_hook::iterator::Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))?))
     }
 
     /// Also the one that asks for a memory dump, for the screen: its terminal must be restored in any case.
@@ -79,6 +80,13 @@ impl Signals {
             }
         }
     }
+}
+
+/// Whether who started this program had it ignore that its terminal closes, as `nohup` does. Only Linux says so.
+fn is_deaf_to_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (SIGHUP - 1) & 1 == 1)
 }
 
 /// Ends this process as the signal would have done.

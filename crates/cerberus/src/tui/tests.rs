@@ -335,7 +335,7 @@ fn every_page_fits_every_size() {
         assert!(help.lines().skip(1).all(|line| !line.contains('…')), "it is wrapped: {help}");
     }
     shows("?", (80, 24), &["not seen to be used"]);
-    shows(&["?"; 1].into_iter().chain(["j"; 20]).collect::<Vec<_>>().join(" "), (40, 12), &["not seen to be used"]);
+    shows(&format!("?{}", " j".repeat(40)), (40, 12), &["not seen to be used"]);
     shows("", (119, 40), &["2 files · under 1 min · codex · main"]);
     // From here on, the session stands beside the list.
     let pane = [

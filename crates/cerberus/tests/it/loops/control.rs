@@ -1,6 +1,6 @@
 //! A loop that runs is asked, stopped and shown from other terminals; Ctrl-C once finishes the iteration, twice does not.
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use cerberus_testkit::fake_agent::{Act, Tongue};
 use cerberus_testkit::process::wait_until;
@@ -15,7 +15,11 @@ fn waiting() -> Stage {
 }
 
 fn started(stage: &Stage, options: &[&str]) -> Child {
-    let child = stage.command(options).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    begun(stage, &mut stage.command(options))
+}
+
+fn begun(stage: &Stage, command: &mut Command) -> Child {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let file = stage.env.project().join("at-work");
     wait_until("the agent to work", LIMIT, || file.exists().then_some(())).unwrap();
     child
@@ -60,6 +64,23 @@ fn ctrl_c_twice_and_any_other_signal_stop_at_once() {
         ended(&stage, child).ended(6, "asked to stop immediately");
         assert_eq!(stage.history()[0]["ended_by"], "interrupted");
     }
+}
+
+/// As `nohup` starts a program.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_loop_that_was_started_to_outlive_its_terminal_does() {
+    let stage = waiting();
+    let direct = stage.command(&["--max-iterations", "1"]);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(direct.get_program()).args(direct.get_args());
+    command.env_clear().current_dir(stage.env.project());
+    command.envs(direct.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let child = begun(&stage, &mut command);
+    interrupt(&child, Signal::HUP);
+    stage.write("go-on", "");
+    ended(&stage, child).ended(3, "iterations");
+    assert!(stage.env.project().join("a").exists());
 }
 
 #[test]
