@@ -35,13 +35,13 @@ pub fn run(programs: &Programs, data: &Path) -> Result<()> {
     let home = scratch.home("passages");
     let begun = Instant::now();
     let data = data.canonicalize()?;
-    scratch.json(programs, &home, &["import", "claude-code", &data.to_string_lossy(), "--json"])?;
+    scratch.json(programs, &home, &["import", "claude-code", &data.to_string_lossy()])?;
     say(&format!("imported and archived in {:.1} s", begun.elapsed().as_secs_f64()))?;
     let (mut found, mut asked) = (BTreeMap::<&str, usize>::new(), BTreeMap::<&str, usize>::new());
     let mut times = Vec::new();
     for Question { kind, session, words } in questions(&data)? {
         let begun = Instant::now();
-        let hits = scratch.json(programs, &home, &["search", &words, "--json"])?;
+        let hits = scratch.json(programs, &home, &["search", &words])?;
         times.push(begun.elapsed());
         *asked.entry(kind).or_default() += 1;
         *found.entry(kind).or_default() += usize::from(is_among_first(programs, &scratch, &home, &hits, &session)?);
@@ -89,7 +89,7 @@ pub fn questions(data: &Path) -> Result<Vec<Question>> {
 
 fn tell(programs: &Programs, scratch: &Scratch, home: &Path, times: Vec<Duration>) -> Result<()> {
     let median = Times::new("search", times).median_ms();
-    let status = scratch.json(programs, home, &["status", "--json"])?;
+    let status = scratch.json(programs, home, &["status"])?;
     let size = |key: &str| status["archive"][key].as_f64().unwrap_or_default();
     let share = size("index_bytes") / size("text_bytes").max(1.0) * 100.0;
     say(&format!("median of a search in a fresh process: {median:.1} ms, {}", Target::AtMost(50.0).beside(median)))?;
@@ -116,7 +116,7 @@ pub fn is_among_first(
         }
     }
     for id in shown.into_iter().take(FIRST) {
-        if scratch.json(programs, home, &["show", id, "--json"])?["agent_session_id"] == session {
+        if scratch.json(programs, home, &["show", id])?["agent_session_id"] == session {
             return Ok(true);
         }
     }
