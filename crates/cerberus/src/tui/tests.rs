@@ -332,7 +332,7 @@ fn every_page_fits_every_size() {
             assert!(footer.ends_with("? help  q quit") && !footer.contains('…'), "{keys:?}: {footer}");
         }
         let help = shown(&press(full(), "?").0, columns, rows);
-        assert!(help.lines().skip(1).all(|line| !line.contains('…')), "it is wrapped: {help}");
+        assert!(!help.contains('…'), "it is wrapped, and every tab is there: {help}");
     }
     shows("?", (80, 24), &["not seen to be used"]);
     shows(&format!("?{}", " j".repeat(40)), (40, 12), &["not seen to be used"]);

@@ -107,7 +107,9 @@ fn page(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
 }
 
 fn header(state: &ScreenState, columns: usize) -> Line {
-    let mut line = Line::of(Style::Strong, if columns >= NAMED_COLUMNS { " cerberus " } else { "" });
+    // A narrow terminal has room for the tabs alone.
+    let (name, gap) = if columns >= NAMED_COLUMNS { (" cerberus ", " ") } else { ("", "") };
+    let mut line = Line::of(Style::Strong, name);
     for (number, tab) in Tab::ALL.into_iter().enumerate() {
         let count = match tab {
             Tab::Review => state.data.proposals.len(),
@@ -116,7 +118,7 @@ fn header(state: &ScreenState, columns: usize) -> Line {
         };
         let count = if count > 0 { format!(" {count}") } else { String::new() };
         let style = if tab == state.tab { Style::Chosen } else { Style::Plain };
-        line = line.plain(" ").add(style, format!(" {} {}{count} ", number + 1, tab.name()));
+        line = line.plain(gap).add(style, format!(" {} {}{count} ", number + 1, tab.name()));
     }
     if columns >= NAMED_COLUMNS { line.pad(columns - 8).faint("? help") } else { line }
 }
