@@ -8,7 +8,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use cerberus_os::home::create_dir;
 use cerberus_record::time::Timestamp;
@@ -29,6 +30,10 @@ const FREE_PART: u64 = 8;
 
 /// Somebody may be about to refer to what was written more recently.
 pub(super) const UNUSED_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// What is forgotten does not wait for so long. It waits for commands that are running: `git add` renews an object first, and
+/// refers to it a moment later.
+const FORGOTTEN_UNUSED_FOR: Duration = Duration::from_secs(2);
 
 const NOTE_BYTES_MAX: u64 = 1024;
 
@@ -75,6 +80,21 @@ impl HeldState {
     /// Its place among those of the same second.
     fn number(&self) -> u32 {
         self.name.rsplit('/').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+}
+
+/// Loose objects that only removed checkpoints held.
+#[derive(Default)]
+struct LostObjects {
+    unused: Vec<PathBuf>,
+    /// How many somebody may be about to refer to.
+    in_use: usize,
+}
+
+impl LostObjects {
+    /// What cannot be removed is left to git.
+    fn remove(self) {
+        self.unused.into_iter().for_each(|path| drop(fs::remove_file(path)));
     }
 }
 
@@ -165,19 +185,33 @@ impl Checkpoints<'_> {
         create_dir(&folder).and_then(|()| written()).map_err(|source| CheckpointError::File { path, source })
     }
 
-    /// Removes references, and at once what only they held.
+    /// Removes references, and what only they held. What somebody may be about to refer to gets a moment; what is still in
+    /// use then is left to git.
     pub fn forget<'n>(mut self, names: impl Iterator<Item = &'n str>) -> Result<(), CheckpointError> {
-        self.unused_for = Duration::ZERO;
+        self.unused_for = FORGOTTEN_UNUSED_FOR;
         self.remove_references(names)?;
-        self.free()
+        let mut lost = self.lost()?;
+        if lost.in_use > 0 {
+            thread::sleep(FORGOTTEN_UNUSED_FOR);
+            lost = self.lost()?;
+        }
+        lost.remove();
+        Ok(())
     }
 
     /// Removes the loose objects that only removed checkpoints of ours held. Those in packs go with git's next `gc`.
     pub fn free(&self) -> Result<(), CheckpointError> {
+        self.lost()?.remove();
+        Ok(())
+    }
+
+    fn lost(&self) -> Result<LostObjects, CheckpointError> {
+        let begun = SystemTime::now();
+        let is_index_in_use = self.git_dir.join("index.lock").exists();
         let mut git = command(&self.located.root);
-        git.args(["prune", "--dry-run", &format!("--expire={}.seconds.ago", self.unused_for.as_secs())]);
+        git.args(["prune", "--dry-run", "--expire=now"]);
         // Where git prunes nothing, neither do we.
-        let Ok(printed) = self.run("prune", git) else { return Ok(()) };
+        let Ok(printed) = self.run("prune", git) else { return Ok(LostObjects::default()) };
         let lost: HashMap<&str, &str> = printed.lines().filter_map(|line| line.split_once(' ')).collect();
         let tags: Vec<&str> = lost.iter().filter(|(_, kind)| **kind == "tag").map(|(object, _)| *object).collect();
         let is_ours = |text: &Vec<u8>| {
@@ -192,16 +226,18 @@ impl Checkpoints<'_> {
         let others: Vec<&str> = lost.iter().filter(is_other).map(|(object, _)| *object).collect();
         let needed = self.reached(&others)?;
         let common_dir = self.located.common_dir.as_deref().unwrap_or(self.git_dir);
+        let mut found = LostObjects::default();
         for object in lost.keys().filter(|object| held.contains(**object) && !needed.contains(**object)) {
             let (folder, name) = object.split_at(2);
             let path = common_dir.join("objects").join(folder).join(name);
-            // Whoever writes an object that exists renews its time.
-            let age = path.metadata().and_then(|known| known.modified()).ok().and_then(|at| at.elapsed().ok());
-            if age.is_some_and(|age| age >= self.unused_for) {
-                let _ = fs::remove_file(path);
+            // Whoever writes an object that exists renews its time, and git has not looked since we asked.
+            let Ok(written) = path.metadata().and_then(|known| known.modified()) else { continue };
+            match !is_index_in_use && begun.duration_since(written).is_ok_and(|age| age >= self.unused_for) {
+                true => found.unused.push(path),
+                false => found.in_use += 1,
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Everything that these lead to, themselves included.

@@ -140,3 +140,34 @@ fn what_is_forgotten_leaves_the_repository_at_once() {
     assert!(stage.object_bytes() < 100_000, "{}", stage.object_bytes());
     stage.git(&["fsck", "--strict"]);
 }
+
+#[test]
+fn what_a_command_is_about_to_refer_to_is_not_forgotten() {
+    let stage = Stage::narrow();
+    let path_of = |blob: &str| stage.root().join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+    // What one of them holds is written again, as `git add` does; the other is used by nobody.
+    stage.turn(1, Duration::ZERO);
+    let renewed = path_of(stage.git(&["hash-object", "model.bin"]).trim());
+    stage.turn(2, Duration::ZERO);
+    let unused = path_of(stage.git(&["hash-object", "model.bin"]).trim());
+    let forget = || {
+        let (home, located) = (stage.home(), stage.located());
+        let checkpoints = Checkpoints::new(&home, &located).unwrap();
+        let names: Vec<String> = checkpoints.turns().unwrap().into_iter().map(|turn| turn.name).collect();
+        checkpoints.forget(names.iter().map(String::as_str)).unwrap();
+    };
+    let soon = std::time::SystemTime::now() + Duration::from_secs(3_600);
+    let file = fs::File::options().read(true).open(&renewed).unwrap();
+    file.set_modified(soon).unwrap();
+    forget();
+    assert!(renewed.exists() && !unused.exists());
+    // Somebody holds the index, for longer than anybody waits.
+    stage.turn(3, Duration::ZERO);
+    let indexed = path_of(stage.git(&["hash-object", "model.bin"]).trim());
+    let lock = stage.root().join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    forget();
+    assert!(indexed.exists());
+    fs::remove_file(lock).unwrap();
+    stage.git(&["fsck"]);
+}
