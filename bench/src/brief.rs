@@ -1,29 +1,15 @@
 //! The time budgets of a session's start, save and clean-up, with ten sessions of facts in the project.
 //!
-//! The facts are recorded through the hook. Whole processes are measured against the floor; their parts are measured by
-//! calling the same crates.
+//! The facts are recorded through the hook. Whole processes are measured against the floor.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use cerberus_os::clock::Clock;
-use cerberus_os::home::Home;
-use cerberus_recall::brief::stopped::WorkDone;
-use cerberus_recall::brief::{BUDGET_TOKENS, BriefRequest, CHARS_MAX, compose};
-use cerberus_recall::summary::render::Format;
-use cerberus_record::event::StartSource;
 use cerberus_record::time::Timestamp;
-use cerberus_store::brief::recall::{self, Budget, Question};
-use cerberus_store::brief::survey::{View, survey};
-use cerberus_store::project::guides::UserFolders;
-use cerberus_store::project::identity::locate;
-use cerberus_store::same_project::joined::joined;
-use cerberus_store::sessions::find::recent_sessions;
-use cerberus_store::view::fold;
-use cerberus_store::view::{Asks, FactFilter};
 use serde_json::json;
 
 use crate::continuity::latency;
@@ -47,8 +33,6 @@ const BRIEF: &str = "load and format: cerberus brief";
 const START: &str = "SessionStart hook, told its brief";
 const CLEAN_UP: &str = "session-cleanup, 10 expired";
 
-const TARGET_LOAD_MS: Target = Target::AtMost(5.0);
-const TARGET_FORMAT_MS: Target = Target::AtMost(1.0);
 const TARGET_BRIEF_MS: Target = Target::AtMost(6.0);
 const TARGET_SAVE_MS: Target = Target::AtMost(5.0);
 const TARGET_CLEAN_UP_MS: Target = Target::AtMost(100.0);
@@ -67,8 +51,6 @@ pub fn run(programs: &Programs) -> Result<()> {
     stage.times()?;
     say("")?;
     stage.counts()?;
-    say("\ninside one process")?;
-    in_process(&scratch, &home, now)?;
     match programs.data.as_deref().filter(|data| data.join("sessions.jsonl").is_file()) {
         Some(data) => latency::of_largest_chain(programs, data),
         None => say("\nwith real sessions: --data DIR with sessions.jsonl, transcripts and gitlog.jsonl"),
@@ -171,12 +153,16 @@ impl<'a> Stage<'a> {
         self.scratch.cerberus(self.programs, &self.briefing, &["brief"])
     }
 
-    /// Each start is a new session: the same one again would count as the echo of a second hook.
+    /// Each start is a new session: the same one again would count as the echo of a second hook. It ends before the next
+    /// one starts.
     fn start_another(&self, starts: &Cell<usize>) -> Result<Duration> {
         let name = format!("starting-{}", starts.replace(starts.get() + 1));
-        let start = payload::payload(&self.scratch.repo(), &name, "SessionStart", json!({"source": "startup"}));
-        let input = self.scratch.file("start-another.json", &start)?;
-        spawn_to_exit(&mut self.scratch.hook(self.programs, &self.starting), &input)
+        let sent = |event: &str, extra| payload::payload(&self.scratch.repo(), &name, event, extra);
+        let start = self.scratch.file("start-another.json", &sent("SessionStart", json!({"source": "startup"})))?;
+        let took = spawn_to_exit(&mut self.scratch.hook(self.programs, &self.starting), &start)?;
+        let end = sent("SessionEnd", json!({"reason": "prompt_input_exit"}));
+        self.scratch.heard(self.programs, &self.starting, None, &end)?;
+        Ok(took)
     }
 
     fn times(&self) -> Result<()> {
@@ -266,96 +252,5 @@ impl<'a> CleanUp<'a> {
 
     fn run(&self) -> Result<Duration> {
         spawn_to_exit(&mut self.command()?, &self.no_input)
-    }
-}
-
-/// Times the parts of a brief, one after another in each run.
-#[derive(Default)]
-struct Parts {
-    open: Vec<Duration>,
-    brief: Vec<Duration>,
-    load: Vec<Duration>,
-    close: Vec<Duration>,
-    format: Vec<Duration>,
-}
-
-fn in_process(scratch: &Scratch, home: &Path, now: Timestamp) -> Result<()> {
-    let (home, located) = (Home::new(home.to_path_buf()), locate(&scratch.repo()));
-    let mut parts = Parts::default();
-    let mut facts = 0;
-    for _ in 0..RUNS {
-        let begun = Instant::now();
-        let store = fold::open(&home)?;
-        let opened = begun.elapsed();
-        let question = Question {
-            now,
-            is_past: false,
-            source: StartSource::Startup,
-            budget: Budget::of_session(BUDGET_TOKENS),
-            chars_max: CHARS_MAX,
-            prompt: None,
-            folders: &UserFolders::default(),
-            format: Format::Codes,
-            reminder: false,
-            session: None,
-        };
-        let briefing = recall::brief(&store, &located, &question, None)?;
-        let loaded = begun.elapsed();
-        // The last step once more, on its own.
-        let joined = joined(&store, &located, now)?;
-        let sessions = recent_sessions(&store, &located, now)?;
-        let history = store.history(&joined.ids, Asks::Prompt, now)?;
-        let mut carried = store.carried(&sessions, FactFilter::NoFiles, now)?;
-        carried.add_files(&history, &sessions.iter().map(|session| &session.id).collect(), |_| true);
-        let (turns, worked) = (store.turns(&sessions, |_| WorkDone::Work, now)?, recall::worked(&history));
-        let view = View { store: &store, located: &located, joined: &joined, now };
-        let survey = survey(&view, history, &mut carried, &sessions, None, false)?;
-        let request = BriefRequest {
-            project: &located.name,
-            facts: &carried.facts,
-            settlements: &carried.settlements,
-            likely: &survey.likely,
-            now,
-            budget_tokens: BUDGET_TOKENS,
-            chars_max: CHARS_MAX,
-            prompt: None,
-            memories: &[],
-            known: None,
-            turns: &turns,
-            live: &[],
-            worked: &worked,
-        };
-        let composing = Instant::now();
-        let composed = compose(&request);
-        parts.format.push(composing.elapsed());
-        ensure!(composed.text == briefing.brief.text, "two ways to the same brief differ");
-        facts = carried.facts.len();
-        let closing = Instant::now();
-        drop(store);
-        parts.close.push(closing.elapsed());
-        parts.open.push(opened);
-        parts.brief.push(loaded - opened);
-        parts.load.push(loaded);
-    }
-    parts.print(facts)
-}
-
-impl Parts {
-    fn print(self, facts: usize) -> Result<()> {
-        let row = |name: &'static str, times: Vec<Duration>, target: Option<Target>| {
-            let times = Times::new(name, times);
-            let target = target.map(|target| target.beside(times.median_ms())).unwrap_or_default();
-            let cells = times.cells(&times).into_iter().take(4);
-            cells.chain([target]).collect::<Vec<_>>()
-        };
-        let rows = [
-            row("fold::open, nothing new", self.open, None),
-            row("recall::brief", self.brief, None),
-            row("both: load and format", self.load, Some(TARGET_LOAD_MS)),
-            row("brief::compose alone: format", self.format, Some(TARGET_FORMAT_MS)),
-            row("closing the view", self.close, None),
-        ];
-        table(&["", "runs", "median ms", "p95 ms", "target ms"], &rows)?;
-        say(&format!("{facts} facts of {SESSIONS} sessions"))
     }
 }
