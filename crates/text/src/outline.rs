@@ -12,14 +12,30 @@ pub struct ListItem<'a> {
 
 /// The lines outside code blocks.
 pub fn prose(text: &str) -> Vec<&str> {
-    let mut fenced = false;
-    text.lines()
-        .filter(|line| {
-            let is_fence = line.trim_start().starts_with("```");
-            fenced ^= is_fence;
-            !fenced && !is_fence
-        })
-        .collect()
+    text.lines().zip(in_code(text)).filter(|(_, is_code)| !is_code).map(|(line, _)| line).collect()
+}
+
+/// Whether each line is in a code block, with the marks around it.
+pub fn in_code(text: &str) -> Vec<bool> {
+    let marks: Vec<bool> = text.lines().map(is_code_mark).collect();
+    let mut is_open = false;
+    let line = |(at, line)| {
+        // A block may have begun or ended in what was left out. Afterwards, every mark has its partner.
+        if line == LEFT_OUT {
+            is_open = marks[at..].iter().filter(|is_mark| **is_mark).count() % 2 == 1;
+        }
+        is_open ^= marks[at];
+        is_open || marks[at]
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// The line that stands for what was left out of a long text.
+const LEFT_OUT: &str = "…";
+
+fn is_code_mark(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 /// Parses `line` as an item with a bullet or number.
@@ -125,4 +141,22 @@ pub fn items<'a>(lines: &[&'a str]) -> Vec<ListItem<'a>> {
         blank = false;
     }
     items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_told_apart_from_prose() {
+        assert_eq!(prose("a\n```rust\nlet x;\n```\nb\n~~~\nc\n~~~"), ["a", "b"]);
+        assert_eq!(prose("a\n```\nnever closed"), ["a"]);
+    }
+
+    #[test]
+    fn a_text_that_was_cut_in_a_code_block_ends_with_prose() {
+        assert_eq!(prose("a\n```rust\nlet x;\n…\nb\n```\nc\n```\nd"), ["a", "…", "b", "d"], "it was closed in between");
+        assert_eq!(prose("a\n…\nlet y;\n```\nb"), ["a", "b"], "it was opened in between");
+        assert_eq!(prose("a\n```\nb\n…\nc\n```\nd"), ["a", "d"], "one block from end to end");
+    }
 }

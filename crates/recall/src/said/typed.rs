@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use cerberus_record::clean::text::words;
 use cerberus_record::ours::ours;
-use cerberus_text::outline::item;
+use cerberus_text::outline::{self, item};
 use cerberus_text::words::{Set, is_unspaced};
 
 use super::pasted;
@@ -46,13 +46,11 @@ pub fn typed(prompt: &str) -> String {
     }
     let end = FOREIGN_REST.iter().filter_map(|rest| text.find(rest)).min().unwrap_or(text.len());
     let mut left_out: Vec<Range<usize>> = std::iter::once(end..text.len()).collect();
-    let (mut at, mut is_fenced) = (0, false);
-    for line in text[..end].split_inclusive('\n') {
+    let mut at = 0;
+    for (line, is_code) in text[..end].split_inclusive('\n').zip(outline::in_code(&text[..end])) {
         let place = at..at + line.len();
         at = place.end;
-        let is_mark = is_fence(line);
-        is_fenced ^= is_mark;
-        if is_mark || is_fenced || is_pasted(line) {
+        if is_code || is_pasted(line) {
             left_out.push(place);
         } else if is_heading(line) {
             // Nobody types a document with headings into a prompt.
@@ -106,11 +104,6 @@ fn block_len(text: &str, begins_line: bool) -> Option<usize> {
         Some(at) => Some(at + close.len()),
         None => (begins_line && name.contains('-') && text[1 + name_len..].starts_with('>')).then_some(text.len()),
     }
-}
-
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
 }
 
 fn is_heading(line: &str) -> bool {
