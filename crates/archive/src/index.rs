@@ -17,7 +17,7 @@ use cerberus_record::time::Timestamp;
 use cerberus_text::terms::index_terms;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
-use crate::segment::{self, Block, BlockHead, BlockPlace, FoundBlock, each_block, segments};
+use crate::segment::{self, Block, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
 use crate::write::lock;
 use crate::{ArchiveError, Conversation};
 
@@ -420,7 +420,7 @@ pub fn passages(text: &str) -> impl Iterator<Item = (usize, &str)> {
 pub struct LineReader<'a> {
     home: &'a Home,
     index: &'a ArchiveIndex,
-    known: HashMap<i64, Option<std::rc::Rc<Block>>>,
+    known: HashMap<i64, Option<std::rc::Rc<BlockText>>>,
 }
 
 /// How many unpacked blocks a reader keeps.
@@ -432,7 +432,7 @@ impl<'a> LineReader<'a> {
     }
 
     /// A block by its number; `None` if it is gone or damaged.
-    pub fn block(&mut self, id: i64) -> Result<Option<std::rc::Rc<Block>>, ArchiveError> {
+    fn block(&mut self, id: i64) -> Result<Option<std::rc::Rc<BlockText>>, ArchiveError> {
         if let Some(block) = self.known.get(&id) {
             return Ok(block.clone());
         }
@@ -440,7 +440,7 @@ impl<'a> LineReader<'a> {
             self.known.clear();
         }
         let block = match self.index.block_place(id)? {
-            Some(place) => segment::block(self.home, place)?.map(std::rc::Rc::new),
+            Some(place) => segment::block_text(self.home, place)?.map(std::rc::Rc::new),
             None => None,
         };
         self.known.insert(id, block.clone());
@@ -450,13 +450,13 @@ impl<'a> LineReader<'a> {
     /// The line with this hash.
     pub fn line(&mut self, hash: u64) -> Result<Option<String>, ArchiveError> {
         let Some((id, number)) = self.index.line_place(hash)? else { return Ok(None) };
-        Ok(self.block(id)?.and_then(|block| block.lines.get(number).cloned()))
+        Ok(self.block(id)?.and_then(|block| block.line(number).map(str::to_string)))
     }
 
     /// The part that a passage is in, and the head of its block.
     pub fn part(&mut self, place: &PassagePlace) -> Result<Option<(Part, BlockHead)>, ArchiveError> {
         let Some(block) = self.block(place.block)? else { return Ok(None) };
-        let value = block.lines.get(place.line).and_then(|line| serde_json::from_slice(line.as_bytes()).ok());
+        let value = block.line(place.line).and_then(|line| serde_json::from_slice(line.as_bytes()).ok());
         let part = value.and_then(|value| parts(&value).into_iter().nth(place.part));
         Ok(part.map(|part| (part, block.head.clone())))
     }

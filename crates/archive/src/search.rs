@@ -72,8 +72,12 @@ fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Archive
     let (hits, worths) = hits(&index, &asked)?;
     let places = shortlist(&index, query, &hits, &worths)?;
     let mut reader = LineReader::new(home, &index);
-    let mut found = Vec::new();
+    let mut found: Vec<FoundPassage> = Vec::new();
     for (place, share) in places {
+        // The words of a passage can be no closer together than side by side.
+        if found.iter().filter(|better| better.score > share).count() >= query.limit {
+            break;
+        }
         let Some((part, head)) = reader.part(&place)? else { continue };
         let Some((_, text)) = passages(&part.text).find(|(start, _)| *start == place.start) else { continue };
         if !asked.has_phrases(text) {

@@ -65,6 +65,23 @@ pub struct Block {
     pub lines: Vec<String>,
 }
 
+/// One block of which a few lines are wanted.
+#[derive(Debug)]
+pub struct BlockText {
+    pub head: BlockHead,
+    text: String,
+}
+
+impl BlockText {
+    pub fn line(&self, number: usize) -> Option<&str> {
+        self.text.lines().nth(number)
+    }
+
+    fn into_block(self) -> Block {
+        Block { lines: self.text.lines().map(str::to_string).collect(), head: self.head }
+    }
+}
+
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockPlace {
@@ -144,7 +161,7 @@ pub fn each_block(
         match read_at(&mut file, number, at)? {
             Some((place, block)) => {
                 at += place.bytes;
-                take(FoundBlock::Block(place, Box::new(block)))?;
+                take(FoundBlock::Block(place, Box::new(block.into_block())))?;
             }
             None => {
                 let next = next_block(&mut file, number, at + 1, end)?;
@@ -158,6 +175,10 @@ pub fn each_block(
 
 /// The block at a known place; `None` if it is damaged.
 pub fn block(home: &Home, place: BlockPlace) -> Result<Option<Block>, ArchiveError> {
+    Ok(block_text(home, place)?.map(BlockText::into_block))
+}
+
+pub fn block_text(home: &Home, place: BlockPlace) -> Result<Option<BlockText>, ArchiveError> {
     let mut file = home.open(&segment_path(home, place.segment), Access::Read)?;
     Ok(read_at(&mut file, place.segment, place.offset)?.map(|(_, block)| block))
 }
@@ -166,7 +187,7 @@ fn read_at(
     file: &mut (impl Read + Seek),
     segment: u32,
     offset: u64,
-) -> Result<Option<(BlockPlace, Block)>, ArchiveError> {
+) -> Result<Option<(BlockPlace, BlockText)>, ArchiveError> {
     file.seek(SeekFrom::Start(offset))?;
     let mut frame = [0; FRAME_BYTES];
     if let Err(error) = file.read_exact(&mut frame) {
@@ -191,9 +212,8 @@ fn read_at(
         return Ok(None);
     };
     let Ok(text) = String::from_utf8(text) else { return Ok(None) };
-    let lines = text.lines().map(str::to_string).collect();
     let bytes = (FRAME_BYTES + head_bytes + line_bytes) as u64;
-    Ok(Some((BlockPlace { segment, offset, bytes }, Block { head, lines })))
+    Ok(Some((BlockPlace { segment, offset, bytes }, BlockText { head, text })))
 }
 
 /// Where the next whole block begins, or the end.
