@@ -338,7 +338,7 @@ fn after_a_pause_a_few_lines_say_where_it_stopped() {
     env.set_now(Some("2026-01-29T13:35:14Z"));
     assert_eq!(lines(&env, "next:"), ["next:write the docs"], "within seven days everything carries over");
     env.set_now(Some("2026-02-10T13:35:14Z"));
-    let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs. (19d ago)\n\
+    let reminder = "proj:hydra\nlast:Add a limiter (19d ago)\nsaid:The limiter is in limiter.rs.\n\
         git:on main; not committed: limiter.rs\nsee:limiter.rs";
     assert_eq!(env.brief(), reminder);
     assert_eq!(env.start("s2", "startup"), reminder);

@@ -51,7 +51,7 @@ fn a_transcript_carries_over_into_the_project_it_is_mapped_onto() {
     assert_eq!((&report["sessions"], &report["events"], &report["damaged_lines"]), (&json!(1), &json!(4), &json!(1)));
     assert_eq!(
         env.brief(),
-        "proj:hydra\nlast:Write the store (27h ago)\nsaid:All done. (27h ago)\nnext:Write tests\nimpl:src/store.rs"
+        "proj:hydra\nlast:Write the store (27h ago)\nsaid:All done.\nnext:Write tests\nimpl:src/store.rs"
     );
     let session = env.sessions()[0].clone();
     assert_eq!((&session["status"], &session["end_trigger"]), (&json!("ended"), &json!("import")));

@@ -19,7 +19,7 @@ use super::stopped::age;
 use super::{BriefLine, KnownFact};
 
 /// More says no more.
-const BRANCHES_MAX: usize = 3;
+const BRANCHES_MAX: usize = 6;
 const STEPS_MAX: usize = 2;
 /// Of the branches that nobody worked on for longer, only the last one is told.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(7 * 24 * 60 * 60);

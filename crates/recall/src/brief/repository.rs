@@ -14,7 +14,7 @@ use super::rank::{Commit, SessionWork};
 use super::{BriefLine, KnownFact, LastWork, Section};
 
 /// More names say no more.
-const FILES_MAX: usize = 4;
+const FILES_MAX: usize = 6;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 80;
 
@@ -226,12 +226,13 @@ mod tests {
     #[test]
     fn what_is_not_committed_or_pushed_is_told_and_what_was_committed_last() {
         let facts = [commit("a", 1, "[main 1111111] old work"), commit("b", 2, "[main 1a2b3c4] store: open it once")];
-        let uncommitted = ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "g.rs"].map(str::to_string).to_vec();
+        let uncommitted =
+            ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "src/f.rs", "g.rs", "h.rs"].map(str::to_string).to_vec();
         let pushed = PushState::Compared { ahead: 1, behind: 2 };
         let repository = GitFacts { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
         assert_eq!(
             line(&repository, &facts).unwrap(),
-            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs} and 1 more; 1 commit not pushed; 2 commits not pulled; \
+            "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs, f.rs}, g.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
              committed: 1a2b3c4 store: open it once"
         );
         let never = GitFacts { branch: Some("x".to_string()), pushed: PushState::Never, ..GitFacts::default() };

@@ -441,13 +441,17 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
     })
 }
 
+/// More sessions at once are not read: a client may leave many behind in one process.
+const LIVE_READ_MAX: usize = 16;
+
 /// The sessions that are in the middle of a turn in another window than the one that asks: what they say is not finished.
 fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Vec<LiveSession>> {
     let mut found = Vec::new();
     if question.session.is_none() || question.source != StartSource::Startup {
         return Ok(found);
     }
-    for session in sessions.iter().filter(|session| is_running(session, question.now) && !question.is_from(session)) {
+    let others = sessions.iter().filter(|session| is_running(session, question.now) && !question.is_from(session));
+    for session in others.take(LIVE_READ_MAX) {
         let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
         let (id, agent) = (session.id.clone(), session.agent.clone());
         found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt, files: Vec::new() });

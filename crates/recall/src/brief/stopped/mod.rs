@@ -96,6 +96,7 @@ pub fn items(
     let used: usize = items.iter().map(|item| item.tokens).sum();
     let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS_MAX).saturating_sub(used));
     for (index, turn) in turns.iter().enumerate().rev() {
+        let mut has_request = false;
         for is_reply in [false, true] {
             let of_line = |at: &usize| found[*at].turn == index && found[*at].is_reply == is_reply;
             let (quoted, left_out): (Vec<usize>, Vec<usize>) =
@@ -105,7 +106,10 @@ pub fn items(
             };
             let is_told = is_reply || !told.has_request(turn);
             if !quoted.is_empty() && is_told {
+                // A reply stands below its request, which has the age of both.
+                let now = (!has_request).then_some(now);
                 items.push(item(turns, index, last, is_reply, &joined(&quoted), now));
+                has_request = true;
             }
             if !left_out.is_empty() && is_told {
                 dropped.push(not_quoted(is_reply, &joined(&left_out), "worth less than what is quoted"));
@@ -131,7 +135,7 @@ fn question(turns: &[Quotable], last: usize, now: Timestamp) -> Option<BriefLine
         let asked = turn.request.iter().find(|sentence| sentences::says_something(&sentence.text))?;
         Some((index, asked))
     })?;
-    Some(item(turns, index, last, false, &asked.text, now))
+    Some(item(turns, index, last, false, &asked.text, Some(now)))
 }
 
 /// So many sentences of the last message are told as open.
@@ -220,7 +224,15 @@ pub fn sentences_of(message: &str) -> impl Iterator<Item = String> {
 /// What is older is marked with its age.
 const RECENT_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
-fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &str, now: Timestamp) -> BriefLine {
+/// A quote, with its age if `now` is given and it is not recent.
+fn item(
+    turns: &[Quotable],
+    index: usize,
+    last: usize,
+    is_reply: bool,
+    quoted: &str,
+    now: Option<Timestamp>,
+) -> BriefLine {
     let turn = &turns[index];
     let is_last_session = turns[last].session == turn.session;
     let kind = match is_reply {
@@ -228,8 +240,9 @@ fn item(turns: &[Quotable], index: usize, last: usize, is_reply: bool, quoted: &
         false if index == last => FactKind::Last,
         false => FactKind::Asked,
     };
-    let is_recent = is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
-    let age = if is_recent { String::new() } else { format!(" ({} ago)", age(turn.at, now)) };
+    let is_recent = |now: &Timestamp| is_last_session && now.millis().saturating_sub(turn.at.millis()) < RECENT_MILLIS;
+    let now = now.filter(|now| !is_recent(now));
+    let age = now.map_or_else(String::new, |now| format!(" ({} ago)", age(turn.at, now)));
     let sender = turn.sender.filter(|_| !is_reply);
     let mark = sender.map_or_else(String::new, |sender| format!(" [not typed: {}]", sender.word()));
     let code = format!("{}{}{age}{mark}", kind.prefix(), text::code(quoted));

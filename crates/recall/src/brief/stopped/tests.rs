@@ -31,7 +31,7 @@ fn the_last_request_and_what_came_of_it_are_told_first() {
             "asked:Document the limiter",
             "said:I wrote docs/limiter.md. The burst test still fails on CI.",
             "asked:Add a limiter to the proxy (2h ago)",
-            "said:Done: the limiter is in limiter.rs. (2h ago)",
+            "said:Done: the limiter is in limiter.rs.",
         ]
     );
     let sections: Vec<Section> = items(&turns, turns[2].at, 400, &ToldElsewhere::default(), &mut Vec::new())
