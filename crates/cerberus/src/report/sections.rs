@@ -84,7 +84,7 @@ fn tokens_of(sum: Sum) -> String {
     }
 }
 
-const LEFT: f64 = 28.0;
+const LEFT: f64 = 34.0;
 const RIGHT: f64 = WIDTH - 24.0;
 const PLOT: f64 = 110.0;
 const BAR_MAX: f64 = 14.0;
@@ -95,7 +95,7 @@ pub fn context(report: &ReportData, local: &LocalTime) -> Markup {
     let known = drawn.iter().filter(|session| session.context.peak_percent.is_some()).count();
     let compacted = drawn.iter().filter(|session| session.compactions > 0).count();
     let step = ((RIGHT - LEFT) / drawn.len().max(1) as f64).min(BAR_MAX);
-    let y = |percent: f64| 4.0 + PLOT * (1.0 - part(percent, 100.0));
+    let y = |percent: f64| 6.0 + PLOT * (1.0 - part(percent, 100.0));
     let drawing = html! {
         (hatch("compacted", "bar"))
         @for percent in [0.0, 50.0, 100.0] {
