@@ -51,8 +51,8 @@ use cerberus_store::journal::JournalError;
 use cerberus_store::view::StoreError;
 use cerberus_store::view::fold::FoldError;
 use ring::rand::{SecureRandom, SystemRandom};
+use transport::TransportError;
 use transport::address::AddressError;
-use transport::{OpenError, TransportError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
@@ -95,7 +95,7 @@ pub enum SyncError {
     #[error(
         "sync was set up here by an earlier version of Cerberus, whose spaces cannot be used any more; `cerberus sync init URL` makes a new one"
     )]
-    FirstFormat,
+    EarlierFormat,
     #[error(
         "{hub} shows another history of who belongs to {space} than this device has seen (from link {number} on); nothing was exchanged"
     )]
@@ -110,15 +110,6 @@ pub enum SyncError {
     Waiting,
     #[error("{0}")]
     Unreadable(String),
-}
-
-impl From<OpenError> for SyncError {
-    fn from(error: OpenError) -> SyncError {
-        match error {
-            OpenError::Address(error) => error.into(),
-            OpenError::Hub(error) => error.into(),
-        }
-    }
 }
 
 /// What a container reads of a project, besides its base.

@@ -180,10 +180,7 @@ impl PullReading<'_> {
                 let new = self.new_streams(&heads, &covered, state);
                 questions.extend(self.questions(&new[..new.len().min(CONTAINER_STREAMS_MAX)], self.records_max));
             }
-            None => {
-                let places = listing::first_places(&self.project.place(), &listing, self.wall);
-                questions.extend(places.into_iter().map(Question::Heads));
-            }
+            None => questions.extend(listing::first_questions(&self.project.place(), &listing, self.wall)),
         }
         hub.prepare(questions)?;
         let base = base::read(hub, self, found, problems)?;

@@ -13,7 +13,7 @@ use super::document::{self, Head, Reach, Unusable};
 use super::local::Device;
 use super::project::SharedProject;
 use super::replica::Arriving;
-use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place};
+use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Transport};
 use super::{Result, unreadable};
 
 /// Device to its head.
@@ -104,6 +104,19 @@ impl PullReading<'_> {
 
     pub fn name(&self, device: &str) -> String {
         self.names.get(device).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| device.to_string())
+    }
+
+    /// The newest head of a place that a member signed and that leads to something.
+    pub fn newest(
+        &self,
+        hub: &mut dyn Transport,
+        place: &Place,
+        problems: &mut Vec<PullProblem>,
+    ) -> Result<Option<(String, Head)>> {
+        let documents = hub.heads(place)?;
+        let heads = self.heads(place, &documents, problems).into_iter();
+        let counts = |(by, head): &(String, Head)| self.trust.members.contains_key(by) && head.reach.sequence > 0;
+        Ok(heads.filter(counts).max_by_key(|(by, head)| (head.at.min(self.wall), by.clone())))
     }
 
     /// The heads that devices of this space signed.

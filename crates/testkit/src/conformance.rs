@@ -1,6 +1,6 @@
 //! What every hub must do. The folder is the reference; the same test runs against each of the others.
 
-use cerberus_sync::transport::{Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
+use cerberus_sync::transport::{ALL, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
 
 fn place(space: &str, project: &str) -> Place {
     Place { space: space.to_string(), project: project.to_string() }
@@ -112,19 +112,19 @@ fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
         Question::After(Range { stream: stream(place, device), generation, sequence, limit })
     };
     let questions = [
-        Question::Heads(one.clone()),
+        Question::Heads(one.clone(), ALL),
         after(&one, devices[2], 1, 0, 10),
-        Question::Heads(empty.clone()),
+        Question::Heads(empty.clone(), ALL),
         after(&one, devices[0], 1, 0, 10),
         after(&other, devices[0], 7, 0, 1),
         after(&one, devices[1], 1, 0, 1),
         after(&one, devices[1], 2, 0, 1),
         after(&one, devices[2], 1, 1, 1),
         after(&empty, devices[0], 1, 0, 10),
-        Question::Heads(other),
-        Question::Few(one.clone(), devices.len()),
-        Question::Few(one.clone(), devices.len() - 1),
-        Question::Few(empty.clone(), 0),
+        Question::Heads(other, ALL),
+        Question::Heads(one.clone(), devices.len()),
+        Question::Heads(one.clone(), devices.len() - 1),
+        Question::Heads(empty.clone(), 0),
     ];
     let expected = [
         Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),

@@ -296,7 +296,7 @@ fn hint(error: &SyncError) -> &'static str {
             "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
         }
         SyncError::NotShared => "`cerberus share` shares it",
-        SyncError::FirstFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
+        SyncError::EarlierFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
         SyncError::Forked { .. } => {
             "on a device that you trust, `cerberus sync settle --recovery CODE`; then remove the one that did this"
         }
@@ -342,8 +342,8 @@ fn local_names() -> Vec<String> {
 pub fn after_forget(context: &Context) -> Result<()> {
     let files = Files::new(&context.home);
     let spaces = match files.spaces() {
-        // Nothing is exchanged any more with spaces of the first format.
-        Err(SyncError::FirstFormat) => return Ok(()),
+        // Nothing is exchanged any more with spaces of an earlier format.
+        Err(SyncError::EarlierFormat) => return Ok(()),
         spaces => spaces?.spaces,
     };
     if spaces.iter().all(|space| space.projects.is_empty()) {

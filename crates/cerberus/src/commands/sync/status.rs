@@ -1,5 +1,6 @@
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
+use cerberus_sync::SyncError;
 use cerberus_sync::files::Files;
 use cerberus_sync::forget;
 use cerberus_sync::local::{Space, label};
@@ -7,7 +8,7 @@ use cerberus_sync::status::{self, ProjectStatus, SpaceStatus};
 use cerberus_sync::transport::redacted;
 use serde_json::{Value, json};
 
-use super::failed;
+use super::{failed, hint};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -150,6 +151,7 @@ pub fn destinations(context: &Context) -> Vec<String> {
 pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static str)> {
     let spaces = match status::status(&context.home, store, context.clock.now) {
         Ok(spaces) => spaces,
+        Err(error @ SyncError::EarlierFormat) => return vec![(false, error.to_string(), hint(&error))],
         Err(error) => return vec![(false, error.to_string(), "restore the file, or join again with a code")],
     };
     let local = LocalTime::new(context.clock.now);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::super::{Document, Range};
+use super::super::Document;
 use super::*;
 
 const OWN: &str = "00000000000000aa";
