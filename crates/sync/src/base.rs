@@ -21,7 +21,7 @@ use super::document::{Head, Reach};
 use super::local::{BaseState, Seen, StreamState};
 use super::project::SharedProject;
 use super::push::WholeStream;
-use super::reading::{NewStream, PullProblem, PullReading};
+use super::reading::{NewStream, PullReading};
 use super::transport::{Place, Question, Range, Stream, Transport};
 use crate::share::{self, Sharing};
 
@@ -208,11 +208,7 @@ impl Found {
 }
 
 /// The newest base that a member wrote.
-pub fn newest(
-    hub: &mut dyn Transport,
-    reading: &PullReading,
-    problems: &mut Vec<PullProblem>,
-) -> Result<Option<Found>> {
+pub fn newest(hub: &mut dyn Transport, reading: &PullReading, problems: &mut Vec<String>) -> Result<Option<Found>> {
     let newest = reading.newest(hub, &place(reading.project), problems)?;
     Ok(newest.map(|(author, head)| Found { author, head }))
 }
@@ -222,12 +218,11 @@ pub fn read(
     hub: &mut dyn Transport,
     reading: &PullReading,
     found: Found,
-    problems: &mut Vec<PullProblem>,
+    problems: &mut Vec<String>,
 ) -> Result<Option<Base>> {
     let Found { author, head } = found;
     if head.reach.sequence > BATCHES_MAX {
-        let reason = "its base is too large".to_string();
-        problems.push(PullProblem::Broken { device: reading.name(&author), reason });
+        problems.push(reading.problem(&author, "its base is too large; nothing of it was read"));
         return Ok(None);
     }
     let place = place(reading.project);

@@ -18,7 +18,7 @@ use super::local::{Device, Shared, Space, SpaceState, StreamState};
 use super::membership::Membership;
 use super::project::SharedProject;
 use super::push::{self, Sent};
-use super::reading::{PullProblem, PullReading};
+use super::reading::PullReading;
 use super::transport::{ALL, Question, Transport, TransportError};
 use super::{CONTAINER_RECORDS_MAX, Result, SyncError, base, consent, pass, pull, spaces, unreadable};
 use crate::open;
@@ -225,7 +225,7 @@ impl Exchange<'_> {
         if !shared.is_ending {
             let pulled = reading.pull(hub, self.store, stream)?;
             report.received += pulled.records;
-            report.problems.extend(pulled.problems.iter().map(PullProblem::to_string));
+            report.problems.extend(pulled.problems);
             if pulled.is_forked {
                 return Ok(Sent::Forked);
             }

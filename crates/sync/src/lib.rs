@@ -72,7 +72,7 @@ pub enum SyncError {
     Journal(#[from] JournalError),
     #[error("the system provides no random bytes")]
     NoRandomBytes,
-    #[error("this home has no {0}")]
+    #[error("this home has no space with {0}")]
     NoSpace(String),
     #[error("sync with {0} is already set up here")]
     SpaceExists(String),

@@ -213,7 +213,7 @@ impl Spaces {
     /// The space with this number, as this home gave it.
     pub fn numbered(&mut self, number: u32) -> Result<&mut Space> {
         let found = self.spaces.iter_mut().find(|space| space.number == number);
-        found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))
+        found.ok_or_else(|| SyncError::NoSpace("this number".to_string()))
     }
 
     /// The space with this team name, or the user's own.

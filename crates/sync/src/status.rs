@@ -126,7 +126,7 @@ fn one(
         last_pull: state.pulled_at,
         unsent,
         problems: state.problems.iter().chain(&state.refused).cloned().collect(),
-        forget_confirmed: forget::confirmed(space, state).map(|found| [found.confirmed, found.devices]),
+        forget_confirmed: forget::confirmed(space, state),
         hub_keeps: state.hub_keeps,
     })
 }

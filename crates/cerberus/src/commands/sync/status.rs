@@ -91,8 +91,8 @@ fn forgotten(space: &SpaceStatus) -> Option<String> {
 /// The same, after an exchange.
 pub fn forgotten_line(context: &Context, space: &Space) -> Option<String> {
     let state = Files::new(&context.home).state(space).ok()?;
-    let found = forget::confirmed(space, &state)?;
-    Some(confirmed_line(found.confirmed, found.devices, found.hub_keeps))
+    let [confirmed, devices] = forget::confirmed(space, &state)?;
+    Some(confirmed_line(confirmed, devices, state.hub_keeps))
 }
 
 fn confirmed_line(confirmed: usize, devices: usize, hub_keeps: bool) -> String {

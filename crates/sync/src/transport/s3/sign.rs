@@ -1,7 +1,9 @@
 //! Signs requests for S3-compatible storage (AWS Signature Version 4).
 
 use cerberus_record::time::Timestamp;
-use ring::{digest, hmac};
+use ring::hmac;
+
+use crate::crypto::{self, hex};
 
 /// Who asks. The secret is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub struct SignedRequest<'a> {
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, bytes).as_ref())
+    hex::text(&crypto::hash(bytes))
 }
 
 /// `20130524T000000Z`.
@@ -52,16 +54,12 @@ pub fn authorization(request: &SignedRequest, credentials: &Credentials, region:
     for part in [day, region, "s3", "aws4_request"] {
         key = keyed(&key, part.as_bytes());
     }
-    let signature = hex(&keyed(&key, text.as_bytes()));
+    let signature = hex::text(&keyed(&key, text.as_bytes()));
     format!("AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={names},Signature={signature}", credentials.id)
 }
 
 fn keyed(key: &[u8], text: &[u8]) -> Vec<u8> {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text).as_ref().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
