@@ -126,6 +126,12 @@ pub enum Put {
     Other,
 }
 
+impl Put {
+    fn of(is_there: bool) -> Put {
+        if is_there { Put::Stored } else { Put::Other }
+    }
+}
+
 pub type Result<T, E = TransportError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
@@ -212,6 +218,18 @@ pub trait Transport {
     fn oddities(&mut self) -> Vec<TransportError> {
         Vec::new()
     }
+}
+
+/// The results of storing batches one after another, up to the first in whose place others stand.
+fn until_other<E>(puts: impl Iterator<Item = Result<Put, E>>) -> Result<Vec<Put>, E> {
+    let mut results = Vec::new();
+    for put in puts {
+        results.push(put?);
+        if results.last() == Some(&Put::Other) {
+            break;
+        }
+    }
+    Ok(results)
 }
 
 /// Refuses names that could lead elsewhere.

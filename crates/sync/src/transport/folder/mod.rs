@@ -19,7 +19,9 @@ use cerberus_os::platform::OpenFolder;
 use self::inside::{FolderFailure, Inside, number};
 use super::at_once;
 use super::object::{Named, answers};
-use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, is_name};
+use super::{
+    Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, is_name, until_other,
+};
 
 const DOCUMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const BATCH_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -120,14 +122,8 @@ impl Folder {
 
     fn put_all(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, FolderFailure> {
         let inside = self.walk(&stream.place, &[&stream.device, &number(generation)], Inside::make)?;
-        let mut results = Vec::new();
-        for batch in batches {
-            let put = inside.put(&number(batch.sequence), &batch.bytes, BATCH_BYTES_MAX)?;
-            results.push(put);
-            if put == Put::Other {
-                break;
-            }
-        }
+        let put = |batch: &Sealed| inside.put(&number(batch.sequence), &batch.bytes, BATCH_BYTES_MAX);
+        let results = until_other(batches.iter().map(put))?;
         inside.sync()?;
         inside.tidy()?;
         Ok(results)

@@ -17,7 +17,7 @@ use super::address::{Address, AddressError};
 use super::reason::first_line;
 use super::{
     Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, TimeLimit,
-    Transport, TransportError, roots,
+    Transport, TransportError, roots, until_other,
 };
 
 /// What an administrator applies to the database once.
@@ -226,15 +226,8 @@ impl Transport for Postgres {
         let statements = vec![Statement::new(PUT, parameters.clone()), Statement::new(COMPARE, parameters)];
         let answers = self.write_as(&place.space, device, statements)?;
         let is_same = |row: &Row, sequence| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1]));
-        let mut results = Vec::new();
-        for Sealed { sequence, .. } in batches {
-            let is_there = answers.iter().skip(1).flatten().any(|row| is_same(row, *sequence));
-            results.push(if is_there { Put::Stored } else { Put::Other });
-            if !is_there {
-                break;
-            }
-        }
-        Ok(results)
+        let is_there = |batch: &Sealed| answers.iter().skip(1).flatten().any(|row| is_same(row, batch.sequence));
+        until_other(batches.iter().map(|batch| Ok(Put::of(is_there(batch)))))
     }
 
     fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {

@@ -13,7 +13,7 @@ use super::address::{Address, AddressError, encoded};
 use super::at_once;
 use super::object::{Named, answers};
 use super::roots;
-use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError};
+use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError, until_other};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -226,18 +226,10 @@ impl Transport for S3 {
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         self.check_conditional()?;
         let below = self.generation(stream, generation);
-        let mut results = Vec::new();
-        for batch in batches {
-            let key = format!("{below}{:020}", batch.sequence);
-            let is_there =
-                self.put_new(&key, &batch.bytes)?.is_some() || self.get(&key)?.as_ref() == Some(&batch.bytes);
-            let put = if is_there { Put::Stored } else { Put::Other };
-            results.push(put);
-            if put == Put::Other {
-                break;
-            }
-        }
-        Ok(results)
+        until_other(batches.iter().map(|Sealed { sequence, bytes }| {
+            let key = format!("{below}{sequence:020}");
+            Ok(Put::of(self.put_new(&key, bytes)?.is_some() || self.get(&key)?.as_ref() == Some(bytes)))
+        }))
     }
 
     fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
