@@ -43,6 +43,9 @@ pub fn batches(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     assert_eq!(hub.after(&a, 1, 1, 10).unwrap(), [batch(2, "two")]);
     assert_eq!(hub.after(&a, 1, 0, 1).unwrap(), [batch(1, "one")], "the limit holds");
     assert_eq!(hub.after(&a, 1, 2, 10).unwrap(), []);
+    // A head may claim anything.
+    assert_eq!(hub.after(&a, u64::MAX, u64::MAX, 10).unwrap(), []);
+    assert_eq!(hub.after(&a, 1, u64::MAX, usize::MAX).unwrap(), []);
     // A retry sends the same bytes, perhaps with more.
     let again = [batch(1, "one"), batch(2, "two"), batch(3, "three")];
     assert_eq!(hub.put_if_absent(&a, 1, &again).unwrap(), [Put::Stored, Put::Stored, Put::Stored]);

@@ -179,19 +179,21 @@ impl Door {
     fn watched(&self, child: &mut Child, deadline: Instant) -> Result<Vec<u8>, OutputError> {
         let (id, most) = (child.id(), self.stored_bytes() + self.fetched_bytes_max);
         let (running, is_over) = channel::<()>();
-        let output = std::thread::scope(|scope| {
-            scope.spawn(move || {
+        let (output, is_ended) = std::thread::scope(|scope| {
+            let watching = scope.spawn(move || {
                 while is_over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                     if self.stored_bytes() > most {
                         platform::end_group(id, ProcessEnd::Kill);
+                        return true;
                     }
                 }
+                self.stored_bytes() > most
             });
             let output = read_until(child, deadline, OUTPUT_BYTES_MAX);
             drop(running);
-            output
+            (output, watching.join().unwrap_or(true))
         });
-        if self.stored_bytes() > most { Err(OutputError::TooLong) } else { output }
+        if is_ended { Err(OutputError::TooLong) } else { output }
     }
 
     /// How much the packs of the repository hold, also one that is being written.
