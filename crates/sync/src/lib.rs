@@ -52,14 +52,11 @@ use cerberus_store::view::StoreError;
 use cerberus_store::view::fold::FoldError;
 use ring::rand::{SecureRandom, SystemRandom};
 use transport::TransportError;
-use transport::address::AddressError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     #[error(transparent)]
     Transport(#[from] TransportError),
-    #[error(transparent)]
-    Address(#[from] AddressError),
     #[error("cannot read or write {path}: {source}")]
     Local { path: PathBuf, source: io::Error },
     #[error("{path} is damaged: {reason}")]

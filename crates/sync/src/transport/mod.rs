@@ -8,6 +8,7 @@ pub mod address;
 pub mod at_once;
 pub mod folder;
 pub mod git;
+mod hash;
 mod object;
 mod open;
 pub mod postgres;
@@ -16,6 +17,7 @@ mod roots;
 pub mod s3;
 mod time;
 
+use address::AddressError;
 pub use open::{LocalMachine, handed_on, open, redacted};
 pub use time::TimeLimit;
 
@@ -148,6 +150,8 @@ pub enum TransportError {
     /// Something that we never make stands where we read or write. It was left alone.
     #[error("{what} in {hub}; nothing was read or written there")]
     InTheWay { hub: String, what: String },
+    #[error(transparent)]
+    Address(#[from] AddressError),
 }
 
 /// The four verbs: `heads`, `after`, `put_if_absent`, `replace`. The first two are questions, and several questions can

@@ -7,8 +7,7 @@ use super::folder::Folder;
 use super::git::Git;
 use super::postgres::Postgres;
 use super::s3::S3;
-use super::{TimeLimit, Transport};
-use crate::Result;
+use super::{Result, TimeLimit, Transport};
 
 /// What a transport needs of this machine.
 pub struct LocalMachine<'a> {
@@ -52,7 +51,7 @@ pub fn handed_on(hub: &str, is_team: bool) -> (String, bool) {
 }
 
 /// The folder, if the address is that of one: an absolute path, or `file:///PATH`.
-fn folder(hub: &str) -> std::result::Result<Option<PathBuf>, AddressError> {
+fn folder(hub: &str) -> Result<Option<PathBuf>, AddressError> {
     if hub.starts_with('/') {
         return Ok(Some(PathBuf::from(hub)));
     }
@@ -92,7 +91,7 @@ mod tests {
         }
     }
 
-    fn opened(hub: &str) -> std::result::Result<(), String> {
+    fn opened(hub: &str) -> Result<(), String> {
         let dir = tempfile::tempdir().unwrap();
         let variable = |name: &str| (name == "PGPASSWORD").then(|| "hunter2".to_string());
         let local = LocalMachine {

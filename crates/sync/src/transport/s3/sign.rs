@@ -3,7 +3,7 @@
 use cerberus_record::time::Timestamp;
 use ring::hmac;
 
-use crate::crypto::{self, hex};
+use super::super::hash::{hex, sha256};
 
 /// Who asks. The secret is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,10 +31,6 @@ pub struct SignedRequest<'a> {
     pub payload_hash: &'a str,
 }
 
-pub fn sha256(bytes: &[u8]) -> String {
-    hex::text(&crypto::hash(bytes))
-}
-
 /// `20130524T000000Z`.
 pub fn amazon_date(time: Timestamp) -> String {
     format!("{}Z", time.stamp().replace('-', "T"))
@@ -54,7 +50,7 @@ pub fn authorization(request: &SignedRequest, credentials: &Credentials, region:
     for part in [day, region, "s3", "aws4_request"] {
         key = keyed(&key, part.as_bytes());
     }
-    let signature = hex::text(&keyed(&key, text.as_bytes()));
+    let signature = hex(&keyed(&key, text.as_bytes()));
     format!("AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={names},Signature={signature}", credentials.id)
 }
 
