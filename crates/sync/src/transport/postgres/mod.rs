@@ -179,7 +179,7 @@ impl Postgres {
                 documents.map(Answer::Heads).ok_or_else(|| self.unexpected("a row is incomplete"))
             }
             Question::After(range) => {
-                let following = (range.sequence.saturating_add(1)..).zip(rows);
+                let following = range.sequences().zip(rows);
                 let found = following.map_while(|(next, mut row)| {
                     (as_number(&row, 0) == Some(next)).then_some(())?;
                     Some(Sealed { sequence: next, bytes: row.pop().flatten()? })
