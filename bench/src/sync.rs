@@ -275,7 +275,11 @@ impl Slow {
 }
 
 impl Transport for Slow {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn hub(&self) -> String {
+        self.hub.hub()
+    }
+
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
         let answers = self.hub.ask(questions)?;
         let is_list = |question: &&Question| !matches!(question, Question::After(_));
         let files = |answer: &Answer| match answer {
@@ -287,17 +291,12 @@ impl Transport for Slow {
         Ok(answers)
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
         self.wait(batches.len());
         self.hub.put_if_absent(stream, generation, batches)
     }
 
-    fn replace(
+    fn write(
         &mut self,
         place: &Place,
         name: &str,

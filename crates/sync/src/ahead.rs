@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::Result;
 use super::transport::{
-    self, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError,
+    self, ALL, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError,
 };
 
 pub struct Ahead<'h> {
@@ -27,7 +27,7 @@ impl<'h> Ahead<'h> {
     pub fn prepare(&mut self, questions: impl IntoIterator<Item = Question>) -> Result<()> {
         let mut questions: Vec<Question> = questions.into_iter().collect();
         questions.retain(|question| match question {
-            Question::Heads(place) | Question::Few(place, _) => !self.documents.contains_key(place),
+            Question::Heads(place, _) => !self.documents.contains_key(place),
             Question::After(range) => !self.has(&range.stream, range.generation),
         });
         if questions.is_empty() {
@@ -36,10 +36,9 @@ impl<'h> Ahead<'h> {
         let answers = self.hub.ask(&questions)?;
         for (question, answer) in questions.into_iter().zip(answers) {
             match question {
-                Question::Heads(place) => drop(self.documents.insert(place, answer.documents())),
-                // None may mean too many.
-                Question::Few(place, _) => match answer.documents() {
-                    documents if documents.is_empty() => {}
+                Question::Heads(place, max) => match answer.documents() {
+                    // None may mean too many.
+                    documents if documents.is_empty() && max < ALL => {}
                     documents => drop(self.documents.insert(place, documents)),
                 },
                 Question::After(Range { stream, generation, sequence, .. }) => {
@@ -62,7 +61,11 @@ impl<'h> Ahead<'h> {
 }
 
 impl Transport for Ahead<'_> {
-    fn ask(&mut self, questions: &[Question]) -> transport::Result<Vec<Answer>> {
+    fn hub(&self) -> String {
+        self.hub.hub()
+    }
+
+    fn answer(&mut self, questions: &[Question]) -> transport::Result<Vec<Answer>> {
         self.hub.ask(questions)
     }
 
@@ -89,12 +92,12 @@ impl Transport for Ahead<'_> {
         }
     }
 
-    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> transport::Result<Vec<Put>> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> transport::Result<Vec<Put>> {
         self.batches.remove(&(stream.clone(), generation));
         self.hub.put_if_absent(stream, generation, batches)
     }
 
-    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> transport::Result<()> {
+    fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> transport::Result<()> {
         self.documents.remove(place);
         self.hub.replace(place, name, bytes, generation)
     }

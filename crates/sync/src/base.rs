@@ -15,19 +15,22 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::journal::JournalLine;
 use cerberus_store::view::Store;
 
+use super::Result;
 use super::batch::Entry;
-use super::document::{self, Head, Reach};
+use super::document::{Head, Reach};
 use super::local::{BaseState, Seen, StreamState};
 use super::project::SharedProject;
-use super::push::seal_each;
-use super::reading::{NewStream, PullProblem, PullReading};
-use super::transport::{Place, Put, Question, Range, Stream, Transport};
-use super::{Result, SyncError};
-use crate::share::base::{BASE_RECORDS_MAX, Need, kept};
+use super::push::WholeStream;
+use super::reading::{NewStream, PullReading};
+use super::transport::{Place, Question, Range, Stream, Transport};
 use crate::share::{self, Sharing};
 
 /// So many new records are worth a new base.
 const WORTH_RECORDS: u64 = 1_000;
+/// How many records a base holds at most.
+const BASE_RECORDS_MAX: usize = 2_000;
+/// The same for each need.
+const RECORDS_MAX: [usize; 3] = [500, 500, BASE_RECORDS_MAX];
 /// No base has more batches.
 const BATCHES_MAX: u64 = 16;
 /// Streams that a base covers: those written last.
@@ -81,6 +84,17 @@ fn covers(reading: &PullReading, stream: &StreamState) -> BTreeMap<String, Reach
 /// A record that may be needed, as the journal has it.
 type CandidateRecord = (u64, DeviceId, String);
 
+/// Why a record may be needed.
+#[derive(Clone, Copy)]
+enum Need {
+    /// It changes a memory.
+    Memory,
+    /// It states a decision, a blocker or a next step, or settles one.
+    Stated,
+    /// It only tells what happened.
+    Recent,
+}
+
 /// The newest candidates of each need. Only what is chosen in the end is cleaned once more, which takes time.
 #[derive(Default)]
 struct Newest {
@@ -88,25 +102,26 @@ struct Newest {
 }
 
 impl Newest {
-    fn add(&mut self, need: Need, seq: u64, device: DeviceId, record: &Record) {
-        let newest = &mut self.by_need[need as usize];
-        let is_newer = newest.len() < BASE_RECORDS_MAX || newest.peek().is_some_and(|Reverse(oldest)| seq > oldest.0);
-        if is_newer && let Ok(json) = serde_json::to_string(record) {
+    fn add(&mut self, need: Need, seq: u64, device: DeviceId, json: impl FnOnce() -> Option<String>) {
+        let (newest, most) = (&mut self.by_need[need as usize], RECORDS_MAX[need as usize]);
+        let is_newer = newest.len() < most || newest.peek().is_some_and(|Reverse(oldest)| seq > oldest.0);
+        if let Some(json) = is_newer.then(json).flatten() {
             newest.push(Reverse((seq, device, json)));
-            if newest.len() > BASE_RECORDS_MAX {
+            if newest.len() > most {
                 newest.pop();
             }
         }
     }
 
-    /// The chosen ones, the oldest first.
+    /// The chosen ones, the oldest first. What only tells what happened fills the room that is left.
     fn chosen(self) -> Vec<CandidateRecord> {
-        let needs = [Need::Memory, Need::Stated, Need::Recent].into_iter().zip(self.by_need);
-        let mut all: Vec<(CandidateRecord, Need)> =
-            needs.flat_map(|(need, newest)| newest.into_iter().map(move |Reverse(one)| (one, need))).collect();
-        all.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let needs: Vec<Need> = all.iter().map(|(_, need)| *need).collect();
-        all.into_iter().zip(kept(&needs)).filter(|(_, is_kept)| *is_kept).map(|((one, _), _)| one).collect()
+        let [memories, stated, mut recent] = self.by_need;
+        while memories.len() + stated.len() + recent.len() > BASE_RECORDS_MAX {
+            recent.pop();
+        }
+        let mut all: Vec<_> = [memories, stated, recent].into_iter().flatten().map(|Reverse(one)| one).collect();
+        all.sort();
+        all
     }
 }
 
@@ -117,14 +132,16 @@ fn entries(reading: &PullReading, store: &Store, stream: &StreamState) -> Result
     let stated = store.stated(&ids)?;
     let covered = covers(reading, stream);
     let mut newest = Newest::default();
+    let json = |record: &Record| serde_json::to_string(record).ok();
     project.each_own(store, &BTreeMap::new(), |seq, record| {
-        newest.add(need(&record, &stated), seq, device.id, &record);
+        newest.add(need(&record, &stated), seq, device.id, || json(&record));
     })?;
     project.each_line(|_, line| {
         let JournalLine::Whole(sealed) = line else { return };
         let (Some(order), Some(record)) = (sealed.order, sealed.record()) else { return };
         if covered.contains_key(&order.device.to_string()) {
-            newest.add(need(&record, &stated), order.seq, order.device, &Record { origin: None, ..record });
+            let need = need(&record, &stated);
+            newest.add(need, order.seq, order.device, || json(&Record { origin: None, ..record }));
         }
     })?;
     let sharing = Sharing { space: share::ShareAudience::Me, ids: &ids, names: &[], cleaner: project.home.cleaner() };
@@ -156,22 +173,11 @@ fn write(hub: &mut dyn Transport, reading: &PullReading, stream: &mut StreamStat
     let generation = wall.millis().unsigned_abs().max(stream.base.generation + 1);
     stream.base.generation = generation;
     project.files().save_stream(project.space, project.shared, stream)?;
-    let (place, name) = (place(project), device.id.to_string());
-    let target = Stream { place: place.clone(), device: name.clone() };
-    let (mut reach, mut batches) = (Reach { generation, sequence: 0, hash: [0; 32] }, Vec::new());
-    seal_each(key, &target, &mut reach, entries, |batch, _| {
-        let is_last = batch.sequence >= BATCHES_MAX;
-        batches.push(batch);
-        Ok(!is_last)
-    })?;
-    if hub.put_if_absent(&target, generation, &batches)?.contains(&Put::Other) {
-        return Ok(());
+    let (place, seen, era) = (place(project), covers(reading, stream), stream.listing.era);
+    let whole = WholeStream { device, key, place, generation, batches_max: BATCHES_MAX };
+    if whole.write(hub, entries, |head| Head { at: wall, seen, era, ..head })? {
+        stream.base = BaseState { generation, since: 0, since_at: Some(wall), is_outdated: false };
     }
-    let head = Head::of(&device.secrets, &place, &name, reach).ok_or(SyncError::NoRandomBytes)?;
-    let head = Head { at: wall, seen: covers(reading, stream), era: stream.listing.era, ..head };
-    let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
-    hub.replace(&place, &name, &bytes, Some(generation))?;
-    stream.base = BaseState { generation, since: 0, since_at: Some(wall), is_outdated: false };
     Ok(())
 }
 
@@ -202,17 +208,8 @@ impl Found {
 }
 
 /// The newest base that a member wrote.
-pub fn newest(
-    hub: &mut dyn Transport,
-    reading: &PullReading,
-    problems: &mut Vec<PullProblem>,
-) -> Result<Option<Found>> {
-    let place = place(reading.project);
-    let documents = hub.heads(&place)?;
-    let heads = reading.heads(&place, &documents, problems).into_iter();
-    let is_member = |device: &str| reading.trust.members.contains_key(device);
-    let usable = heads.filter(|(device, head)| is_member(device) && head.reach.sequence > 0);
-    let newest = usable.max_by_key(|(device, head)| (head.at.min(reading.wall), device.clone()));
+pub fn newest(hub: &mut dyn Transport, reading: &PullReading, problems: &mut Vec<String>) -> Result<Option<Found>> {
+    let newest = reading.newest(hub, &place(reading.project), problems)?;
     Ok(newest.map(|(author, head)| Found { author, head }))
 }
 
@@ -221,12 +218,11 @@ pub fn read(
     hub: &mut dyn Transport,
     reading: &PullReading,
     found: Found,
-    problems: &mut Vec<PullProblem>,
+    problems: &mut Vec<String>,
 ) -> Result<Option<Base>> {
     let Found { author, head } = found;
     if head.reach.sequence > BATCHES_MAX {
-        let reason = "its base is too large".to_string();
-        problems.push(PullProblem::Broken { device: reading.name(&author), reason });
+        problems.push(reading.problem(&author, "its base is too large; nothing of it was read"));
         return Ok(None);
     }
     let place = place(reading.project);
@@ -245,4 +241,38 @@ pub fn read(
         }
     }
     Ok(Some(Base { at: head.at, covers: head.seen, entries }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many are kept of each of these: what they are for, and how many there are; and the oldest that is.
+    fn kept(given: &[(Need, u64)]) -> (Vec<usize>, Option<u64>) {
+        let (device, mut newest, mut seq) = (DeviceId::parse("00000000000000aa").unwrap(), Newest::default(), 0);
+        for (group, (need, count)) in given.iter().enumerate() {
+            for _ in 0..*count {
+                seq += 1;
+                newest.add(*need, seq, device, || Some(group.to_string()));
+            }
+        }
+        let chosen = newest.chosen();
+        assert!(chosen.is_sorted());
+        let of = |group: usize| chosen.iter().filter(|(.., json)| *json == group.to_string()).count();
+        ((0..given.len()).map(of).collect(), chosen.first().map(|(seq, ..)| *seq))
+    }
+
+    #[test]
+    fn memories_and_what_is_stated_stay_however_old_they_are() {
+        let given = [(Need::Memory, 1), (Need::Stated, 1), (Need::Recent, 1), (Need::Recent, 5_000)];
+        assert_eq!(kept(&given), (vec![1, 1, 0, 1_998], Some(1)));
+    }
+
+    #[test]
+    fn each_need_has_its_own_limit_and_keeps_the_newest() {
+        assert_eq!(kept(&[(Need::Memory, 600)]), (vec![500], Some(101)));
+        let given = [(Need::Stated, 700), (Need::Memory, 700), (Need::Recent, 3_000)];
+        assert_eq!(kept(&given), (vec![500, 500, 1_000], Some(201)));
+        assert_eq!(kept(&[]), (vec![], None));
+    }
 }

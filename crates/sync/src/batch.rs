@@ -1,33 +1,24 @@
-//! A batch: up to 500 records of one stream, compressed and sealed. Its header is readable and authenticated.
+//! A batch: up to 500 records of one stream, compressed and sealed. Pure: the salt is an argument.
 //!
-//! | bytes | field |
-//! |---|---|
-//! | 3 + 1 | `CBB`, the version |
-//! | 4 | epoch of the key |
-//! | 8 | id of the project's key |
-//! | 8 | generation |
-//! | 8 | sequence, from 1 |
-//! | 8 | place of the first record |
-//! | 4 | number of records |
-//! | 32 | hash of the previous batch of this generation, or zeros |
-//! | 16 | salt |
-//!
-//! The body is one line per record: its sequence number, a space, its JSON. Pure: the salt is an argument.
+//! It begins with `CBB`, the version, and the header as a line of JSON, which is readable and authenticated. The body is one
+//! line per record: its sequence number, a space, its JSON.
 
 use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use serde::{Deserialize, Serialize};
 
-use super::crypto::{self, KEY_BYTES, Key, SALT_BYTES, Salt, TAG_BYTES};
+use super::crypto::{self, Key, Salt, TAG_BYTES, hex};
 use super::transport::Stream;
 
 pub const RECORDS_MAX: usize = 500;
 pub const SEALED_BYTES_MAX: usize = 1024 * 1024;
-const HEADER_BYTES: usize = 3 + 1 + 4 + KEY_ID_BYTES + 8 + 8 + 8 + 4 + KEY_BYTES + SALT_BYTES;
+/// No header, with what stands before it, is longer.
+const HEADER_BYTES_MAX: usize = 512;
 const MAGIC: &[u8] = b"CBB";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const KEY_ID_BYTES: usize = 8;
 /// What a batch may grow to when it is opened.
 const PLAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -69,15 +60,21 @@ impl ProjectKey {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
+    /// Of the key of the project, and which key that is.
     pub epoch: u32,
+    #[serde(with = "hex")]
     pub key: KeyId,
     pub generation: u64,
+    /// From 1.
     pub sequence: u64,
-    pub first: u64,
-    pub count: u32,
+    /// The number of records.
+    pub count: usize,
+    /// The hash of the batch before it in this generation, or zeros.
+    #[serde(with = "hex")]
     pub previous: Key,
+    #[serde(with = "hex")]
     pub salt: Salt,
 }
 
@@ -126,57 +123,39 @@ pub fn seal(
     let mut count = entries.iter().take(RECORDS_MAX).take_while(fits).count();
     while count > 0 {
         let body = deflated(&entries[..count])?;
-        if HEADER_BYTES + body.len() + TAG_BYTES <= SEALED_BYTES_MAX {
-            let (Position { generation, sequence, previous }, first) = (position, entries[0].seq);
-            let (epoch, key_id, count) = (key.epoch, key.id(), count as u32);
-            let header = Header { epoch, key: key_id, generation, sequence, first, count, previous, salt };
-            let header_bytes = header.bytes();
-            let sealed = crypto::seal(&body_key(key, stream, &header), &header_bytes, body)?;
-            return Some(([header_bytes, sealed].concat(), count as usize));
+        if HEADER_BYTES_MAX + body.len() + TAG_BYTES <= SEALED_BYTES_MAX {
+            let Position { generation, sequence, previous } = position;
+            let header = Header { epoch: key.epoch, key: key.id(), generation, sequence, count, previous, salt };
+            let head = [MAGIC, &[VERSION], &serde_json::to_vec(&header).ok()?, b"\n"].concat();
+            let sealed = crypto::seal(&body_key(key, stream, &header), &head, body)?;
+            return Some(([head, sealed].concat(), count));
         }
         count /= 2;
     }
     None
 }
 
-/// Reads the header alone.
-pub fn header(bytes: &[u8]) -> Result<Header, BatchError> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or(BatchError::NotABatch)?;
-    match rest.first() {
-        Some(&VERSION) => {}
-        Some(other) => return Err(BatchError::NewerVersion(*other)),
-        None => return Err(BatchError::NotABatch),
+/// Reads the header. Returns it with its bytes, and what is sealed.
+pub fn header(bytes: &[u8]) -> Result<(Header, &[u8], &[u8]), BatchError> {
+    match bytes.strip_prefix(MAGIC).and_then(<[u8]>::first) {
+        Some(&VERSION) if bytes.len() <= SEALED_BYTES_MAX => {}
+        Some(other) if *other != VERSION => return Err(BatchError::NewerVersion(*other)),
+        _ => return Err(BatchError::NotABatch),
     }
-    if bytes.len() < HEADER_BYTES + TAG_BYTES || bytes.len() > SEALED_BYTES_MAX {
-        return Err(BatchError::NotABatch);
-    }
-    let mut reader = BatchReader { bytes: &rest[1..] };
-    let mut header = || -> Option<Header> {
-        Some(Header {
-            epoch: u32::from_be_bytes(reader.array()?),
-            key: reader.array()?,
-            generation: u64::from_be_bytes(reader.array()?),
-            sequence: u64::from_be_bytes(reader.array()?),
-            first: u64::from_be_bytes(reader.array()?),
-            count: u32::from_be_bytes(reader.array()?),
-            previous: reader.array()?,
-            salt: reader.array()?,
-        })
-    };
-    header().ok_or(BatchError::NotABatch)
+    let end = bytes.iter().take(HEADER_BYTES_MAX).position(|byte| *byte == b'\n').ok_or(BatchError::NotABatch)?;
+    let (head, sealed) = bytes.split_at(end + 1);
+    let header = serde_json::from_slice(&head[MAGIC.len() + 1..]).map_err(|_| BatchError::NotABatch)?;
+    Ok((header, head, sealed))
 }
 
 /// Opens a batch of this stream with one of these keys.
 pub fn open(keys: &[ProjectKey], stream: &Stream, bytes: &[u8]) -> Result<(Header, Vec<Entry>), BatchError> {
-    let header = header(bytes)?;
+    let (header, head, sealed) = header(bytes)?;
     let key = keys.iter().find(|key| key.id() == header.key && key.epoch == header.epoch);
     let key = key.ok_or(BatchError::UnknownKey)?;
-    let (header_bytes, sealed) = bytes.split_at(HEADER_BYTES);
-    let body = crypto::open(&body_key(key, stream, &header), header_bytes, sealed.to_vec());
+    let body = crypto::open(&body_key(key, stream, &header), head, sealed.to_vec());
     let entries = inflated(&body.ok_or(BatchError::NotSealed)?).ok_or(BatchError::Contents)?;
-    let is_right = entries.len() == header.count as usize
-        && entries.len() <= RECORDS_MAX
-        && entries.first().is_some_and(|first| first.seq == header.first);
+    let is_right = (1..=RECORDS_MAX).contains(&entries.len()) && entries.len() == header.count;
     if is_right { Ok((header, entries)) } else { Err(BatchError::Contents) }
 }
 
@@ -190,28 +169,6 @@ fn body_key(key: &ProjectKey, stream: &Stream, header: &Header) -> Key {
         &header.sequence.to_be_bytes(),
     ];
     crypto::derive(&key.key, &header.salt, &purpose)
-}
-
-impl Header {
-    fn bytes(&self) -> Vec<u8> {
-        let (generation, sequence) = (self.generation.to_be_bytes(), self.sequence.to_be_bytes());
-        let (epoch, first, count) = (self.epoch.to_be_bytes(), self.first.to_be_bytes(), self.count.to_be_bytes());
-        let fields: [&[u8]; 8] =
-            [&epoch, &self.key, &generation, &sequence, &first, &count, &self.previous, &self.salt];
-        [MAGIC, &[VERSION], &fields.concat()].concat()
-    }
-}
-
-struct BatchReader<'a> {
-    bytes: &'a [u8],
-}
-
-impl BatchReader<'_> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.bytes.split_at_checked(N)?;
-        self.bytes = rest;
-        first.try_into().ok()
-    }
 }
 
 /// Compresses entries as they are written in a batch.
@@ -264,7 +221,7 @@ mod tests {
         let (bytes, count) = seal(&key(), &stream("a"), POSITION, [1; 16], &entries(3)).unwrap();
         assert_eq!(count, 3);
         let (header, found) = open(&[key()], &stream("a"), &bytes).unwrap();
-        assert_eq!((header.generation, header.sequence, header.first, header.previous), (2, 7, 1, [9; 32]));
+        assert_eq!((header.generation, header.sequence, header.count, header.previous), (2, 7, 3, [9; 32]));
         assert_eq!(found, entries(3));
         assert_eq!(open(&[key()], &stream("b"), &bytes), Err(BatchError::NotSealed), "another device's stream");
         let other = ProjectKey::of(&[4; 32], 1, "s", "p");
@@ -288,8 +245,8 @@ mod tests {
     #[test]
     fn a_newer_version_is_told_apart_from_damage() {
         let (mut bytes, _) = seal(&key(), &stream("a"), POSITION, [1; 16], &entries(1)).unwrap();
-        bytes[3] = 2;
-        assert_eq!(open(&[key()], &stream("a"), &bytes), Err(BatchError::NewerVersion(2)));
+        bytes[3] = 3;
+        assert_eq!(open(&[key()], &stream("a"), &bytes), Err(BatchError::NewerVersion(3)));
         assert_eq!(open(&[key()], &stream("a"), b"CB"), Err(BatchError::NotABatch));
     }
 

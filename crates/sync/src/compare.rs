@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::document::{Head, Proof, Reach};
 use super::local::StreamState;
-use super::reading::{CLOCK_MAX, PullProblem, PullReading, StreamHeads};
+use super::reading::{CLOCK_MAX, NEWER, PullReading, StreamHeads, withheld};
 
 impl PullReading<'_> {
     /// Whether somebody else wrote our own stream: another home with our key. What counts is what our key has signed; others
@@ -44,7 +44,7 @@ impl PullReading<'_> {
         heads: &StreamHeads,
         is_whole: bool,
         state: &mut StreamState,
-        problems: &mut Vec<PullProblem>,
+        problems: &mut Vec<String>,
     ) {
         state.proofs.clear();
         for (device, seen) in &state.seen {
@@ -57,21 +57,24 @@ impl PullReading<'_> {
                         (head.reach.generation, head.reach.sequence) == (seen.reach.generation, seen.reach.sequence);
                     seen.reach.is_after(&head.reach) || same && head.reach.hash != seen.reach.hash
                 }
-                None => is_whole && !problems.contains(&PullProblem::Newer(self.name(device))),
+                None => is_whole && !problems.contains(&self.problem(device, NEWER)),
             };
             if is_back && !is_over {
-                problems.push(PullProblem::Rollback(self.name(device)));
+                problems.push(self.problem(device, "the hub shows an older state than before (rollback)"));
                 state.proofs.extend(seen.proof().map(|proof| (device.clone(), proof)));
             }
         }
         let own = self.device.id.to_string();
         for (by, head) in heads.iter().filter(|(by, _)| **by != own) {
             if head.seen.get(&own).is_some_and(|reach| reach.is_after(&state.sealed)) {
-                problems.push(PullProblem::Claimed(self.name(by)));
+                problems.push(format!(
+                    "{} says that it has read more of this device than it wrote; ignored",
+                    self.name(by)
+                ));
             }
             for (device, reach) in head.seen.iter().filter(|(device, _)| **device != own) {
                 if heads.get(device).is_some_and(|shown| reach.is_after(&shown.reach)) {
-                    problems.push(PullProblem::Withheld { device: self.name(device), by: self.name(by) });
+                    problems.push(self.problem(device, withheld(&self.name(by))));
                 }
             }
         }
@@ -79,10 +82,10 @@ impl PullReading<'_> {
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &StreamHeads) -> Option<PullProblem> {
-        let problem = |difference: Duration, direction| {
-            let difference = format!("{} days", difference.as_secs() / 86_400);
-            Some(PullProblem::Clock { device: self.name(device), difference, direction })
+    fn clock(&self, device: &str, head: &Head, heads: &StreamHeads) -> Option<String> {
+        let problem = |difference: Duration, direction: &str| {
+            let days = difference.as_secs() / 86_400;
+            Some(self.problem(device, format!("its clock is {days} days {direction}")))
         };
         let ahead = head.at.since(self.wall);
         if ahead > CLOCK_MAX {

@@ -13,17 +13,16 @@ use cerberus_os::home::Home;
 use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
-use serde::{Deserialize, Serialize};
 
 use super::batch::Entry;
 use super::crypto::{self, hex};
-use super::document::{self, Head, Reach};
+use super::document::Head;
 use super::files::Files;
-use super::local::{Shared, Space};
+use super::local::{SentConversation, Shared, Space};
 use super::project::SharedProject;
-use super::push::seal_each;
+use super::push::WholeStream;
 use super::reading::{NewStream, PullReading};
-use super::transport::{BATCHES_AT_ONCE_MAX, Put, Sealed, Stream, Transport};
+use super::transport::Transport;
 use super::{Result, SyncError, consent, links, unreadable};
 
 /// A longer conversation stays on its device, and none is read.
@@ -42,16 +41,6 @@ pub struct OfferedConversation {
     /// Another text whenever the conversation is another one.
     pub mark: String,
     pub text_bytes: u64,
-}
-
-/// What this device has sent of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SentConversation {
-    /// The project's name on the hub.
-    project: String,
-    generation: u64,
-    /// Empty if it is not on the hub any more, or if that is not known.
-    mark: String,
 }
 
 /// What a sending did.
@@ -183,33 +172,17 @@ impl ConversationSending<'_> {
 
     /// Writes a conversation as a new generation; without entries it is removed.
     fn write(&self, hub: &mut dyn Transport, name: &str, one: SentConversation, entries: &[Entry]) -> Result<()> {
-        let (files, place) = (Files::new(self.home), self.space.place(name));
+        let files = Files::new(self.home);
         let (device, keys) = (files.device()?, self.space.project_keys(name));
         let Some(key) = keys.first() else { return Ok(()) };
         // An attempt that was cut off has used its generation up.
         let generation = self.clock.wall.millis().unsigned_abs().max(one.generation + 1);
         self.note(&files, name, SentConversation { generation, mark: "begun".to_string(), ..one.clone() })?;
-        let target = Stream { place: place.clone(), device: device.id.to_string() };
-        let mut put = |batches: &[Sealed]| match hub.put_if_absent(&target, generation, batches)?.contains(&Put::Other)
-        {
-            true => Err(unreadable("somebody else writes where this device writes")),
-            false => Ok(()),
-        };
-        let (mut reach, mut batches) = (Reach { generation, sequence: 0, hash: [0; 32] }, Vec::new());
-        seal_each(key, &target, &mut reach, entries, |batch, _| {
-            batches.push(batch);
-            if batches.len() == BATCHES_AT_ONCE_MAX {
-                put(&std::mem::take(&mut batches))?;
-            }
-            Ok(true)
-        })?;
-        if !batches.is_empty() {
-            put(&batches)?;
+        let place = self.space.place(name);
+        let whole = WholeStream { device: &device, key, place, generation, batches_max: u64::MAX };
+        if !whole.write(hub, entries, |head| Head { at: self.clock.wall, ..head })? {
+            return Err(unreadable("somebody else writes where this device writes"));
         }
-        let head = Head::of(&device.secrets, &place, &target.device, reach).ok_or(SyncError::NoRandomBytes)?;
-        let head = Head { at: self.clock.wall, ..head };
-        let bytes = document::signed(&device.secrets, &place, &target.device, &head).ok_or(SyncError::NoRandomBytes)?;
-        hub.replace(&place, &target.device, &bytes, Some(generation))?;
         self.note(&files, name, SentConversation { generation, ..one })
     }
 
@@ -246,10 +219,7 @@ pub fn fetch(
     let (device, trust, names, skipped) = (&device, &chain.state, &names, &skipped);
     let reading = PullReading { project, wall, device, trust, names, skipped, records_max: None };
     let (place, mut problems) = (project.place(), Vec::new());
-    let heads = reading.heads(&place, &hub.heads(&place)?, &mut problems);
-    let is_there = |(author, head): &(String, Head)| trust.members.contains_key(author) && head.reach.sequence > 0;
-    let newest = heads.into_iter().filter(is_there).max_by_key(|(author, head)| (head.at.min(wall), author.clone()));
-    let Some((author, head)) = newest else {
+    let Some((author, head)) = reading.newest(hub, &place, &mut problems)? else {
         return problems.first().map_or(Ok(None), |problem| Err(unreadable(problem)));
     };
     let stream = NewStream { device: &author, head: &head, seen: None, is_again: false, bytes: 0 };

@@ -18,8 +18,8 @@ use super::local::{Device, Shared, Space, SpaceState, StreamState};
 use super::membership::Membership;
 use super::project::SharedProject;
 use super::push::{self, Sent};
-use super::reading::{PullProblem, PullReading};
-use super::transport::{Question, Transport, TransportError};
+use super::reading::PullReading;
+use super::transport::{ALL, Question, Transport, TransportError};
 use super::{CONTAINER_RECORDS_MAX, Result, SyncError, base, consent, pass, pull, spaces, unreadable};
 use crate::open;
 
@@ -123,7 +123,7 @@ impl Exchange<'_> {
     /// that reads a base learns from it which heads it needs, unless they were few when its key was printed.
     fn first_questions(&self, files: &Files, space: &Space, known: Option<&Chain>) -> Result<Vec<Question>> {
         let state = files.state(space)?;
-        let mut questions = vec![Question::Heads(space.place(SPACE_PLACE))];
+        let mut questions = vec![Question::Heads(space.place(SPACE_PLACE), ALL)];
         questions.extend(known.map(|chain| Question::After(links::newer(space, chain))));
         let is_pulled = |shared: &&Shared| self.is_wanted(shared) && !shared.is_ending && !shared.is_over();
         let pulled = space.projects.iter().filter(is_pulled);
@@ -131,11 +131,10 @@ impl Exchange<'_> {
             let stream = state.streams.get(&shared.number).cloned().unwrap_or_default();
             let place = space.place(&shared.id);
             if pull::needs_base(space, &stream) {
-                questions.push(Question::Heads(base::place(SharedProject { home: self.home, space, shared })));
-                questions.extend(space.is_small.then_some(Question::Few(place, RECENT_MAX)));
+                questions.push(Question::Heads(base::place(SharedProject { home: self.home, space, shared }), ALL));
+                questions.extend(space.is_small.then_some(Question::Heads(place, RECENT_MAX)));
             } else {
-                let places = listing::first_places(&place, &stream.listing, self.clock.wall);
-                questions.extend(places.into_iter().map(Question::Heads));
+                questions.extend(listing::first_questions(&place, &stream.listing, self.clock.wall));
             }
         }
         Ok(questions)
@@ -226,7 +225,7 @@ impl Exchange<'_> {
         if !shared.is_ending {
             let pulled = reading.pull(hub, self.store, stream)?;
             report.received += pulled.records;
-            report.problems.extend(pulled.problems.iter().map(PullProblem::to_string));
+            report.problems.extend(pulled.problems);
             if pulled.is_forked {
                 return Ok(Sent::Forked);
             }

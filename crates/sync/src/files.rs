@@ -20,8 +20,8 @@ use super::{Result, SyncError, at, random};
 
 pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The version of the file of spaces. Spaces of the first had no chain.
-const SPACES_VERSION: u32 = 2;
+/// The version of the file of spaces. Those of the first had no chain, and keys of the second were wrapped in another way.
+const SPACES_VERSION: u32 = 3;
 
 pub struct Files<'h> {
     pub(super) home: &'h Home,
@@ -66,15 +66,15 @@ impl<'h> Files<'h> {
         let file: Value = self.read("spaces.json")?.unwrap_or_default();
         let has_any = file["spaces"].as_array().is_some_and(|spaces| !spaces.is_empty());
         if has_any && file["v"].as_u64() < Some(SPACES_VERSION.into()) {
-            return Err(SyncError::FirstFormat);
+            return Err(SyncError::EarlierFormat);
         }
         Ok(self.read("spaces.json")?.unwrap_or_default())
     }
 
-    /// The spaces to which one is added. Those of the first format are given up.
+    /// The spaces to which one is added. Those of an earlier format are given up.
     pub fn spaces_to_extend(&self) -> Result<Spaces> {
         match self.spaces() {
-            Err(SyncError::FirstFormat) => {
+            Err(SyncError::EarlierFormat) => {
                 let next = self.read::<Value>("spaces.json")?.and_then(|file| file["next"].as_u64());
                 let next = next.and_then(|next| u32::try_from(next).ok()).unwrap_or_default();
                 Ok(Spaces { next, ..Spaces::default() })

@@ -7,15 +7,6 @@ use super::files::Files;
 use super::local::{Space, SpaceState};
 use super::project::SharedProject;
 
-/// Devices that have confirmed that something is gone, of those that had it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Confirmed {
-    pub confirmed: usize,
-    pub devices: usize,
-    /// The hub keeps the sealed bytes until it collects its garbage.
-    pub hub_keeps: bool,
-}
-
 /// Called after something was forgotten here. What waits to be sent may contain it: the next exchange seals it again.
 pub fn drop_unsent(home: &Home) -> Result<()> {
     let files = Files::new(home);
@@ -37,24 +28,17 @@ pub fn drop_unsent(home: &Home) -> Result<()> {
     Ok(())
 }
 
-/// Whether every device that reads our streams has confirmed the last request to forget; `None` if nobody was asked.
-pub fn confirmed(space: &Space, state: &SpaceState) -> Option<Confirmed> {
-    let mut found = None;
-    let projects = space.projects.iter();
-    for stream in projects.filter_map(|shared| state.streams.get(&shared.number)) {
-        let Some(generation) = stream.forgotten_in else { continue };
+/// How many devices that read our streams have confirmed the last request to forget, and how many there are; `None` if
+/// nobody was asked. Of several projects, the one that is furthest behind.
+pub fn confirmed(space: &Space, state: &SpaceState) -> Option<[usize; 2]> {
+    let streams = space.projects.iter().filter_map(|shared| state.streams.get(&shared.number));
+    let asked = streams.filter_map(|stream| {
+        let generation = stream.forgotten_in?;
         let readers = stream.seen.iter().filter(|(device, _)| state.names.contains_key(*device));
-        let (devices, confirmed) =
-            readers.fold((0, 0), |(all, done), (_, seen)| (all + 1, done + usize::from(seen.confirmed >= generation)));
-        let one = Confirmed { confirmed, devices, hub_keeps: state.hub_keeps };
-        // The one that is furthest behind.
-        let left = |one: &Confirmed| one.devices - one.confirmed;
-        found = match found {
-            Some(known) if left(&known) >= left(&one) => Some(known),
-            _ => Some(one),
-        };
-    }
-    found
+        let (done, waiting): (Vec<_>, Vec<_>) = readers.partition(|(_, seen)| seen.confirmed >= generation);
+        Some([done.len(), done.len() + waiting.len()])
+    });
+    asked.max_by_key(|[confirmed, devices]| devices - confirmed)
 }
 
 #[cfg(test)]
@@ -99,7 +83,7 @@ mod tests {
         let told = |streams: [StreamState; 3]| {
             let streams = (0..).zip(streams).collect();
             let state = SpaceState { streams, names: names.clone().into(), ..SpaceState::default() };
-            confirmed(&space, &state).map(|found| (found.confirmed, found.devices))
+            confirmed(&space, &state).map(|[confirmed, devices]| (confirmed, devices))
         };
         let none = || stream(None, &[("b", 1), ("c", 1)]);
         let all = || stream(Some(2), &[("b", 2), ("c", 3), ("removed", 1)]);

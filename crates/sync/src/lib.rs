@@ -51,15 +51,12 @@ use cerberus_store::journal::JournalError;
 use cerberus_store::view::StoreError;
 use cerberus_store::view::fold::FoldError;
 use ring::rand::{SecureRandom, SystemRandom};
-use transport::address::AddressError;
-use transport::{OpenError, TransportError};
+use transport::TransportError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     #[error(transparent)]
     Transport(#[from] TransportError),
-    #[error(transparent)]
-    Address(#[from] AddressError),
     #[error("cannot read or write {path}: {source}")]
     Local { path: PathBuf, source: io::Error },
     #[error("{path} is damaged: {reason}")]
@@ -72,7 +69,7 @@ pub enum SyncError {
     Journal(#[from] JournalError),
     #[error("the system provides no random bytes")]
     NoRandomBytes,
-    #[error("this home has no {0}")]
+    #[error("this home has no space with {0}")]
     NoSpace(String),
     #[error("sync with {0} is already set up here")]
     SpaceExists(String),
@@ -95,7 +92,7 @@ pub enum SyncError {
     #[error(
         "sync was set up here by an earlier version of Cerberus, whose spaces cannot be used any more; `cerberus sync init URL` makes a new one"
     )]
-    FirstFormat,
+    EarlierFormat,
     #[error(
         "{hub} shows another history of who belongs to {space} than this device has seen (from link {number} on); nothing was exchanged"
     )]
@@ -110,15 +107,6 @@ pub enum SyncError {
     Waiting,
     #[error("{0}")]
     Unreadable(String),
-}
-
-impl From<OpenError> for SyncError {
-    fn from(error: OpenError) -> SyncError {
-        match error {
-            OpenError::Address(error) => error.into(),
-            OpenError::Hub(error) => error.into(),
-        }
-    }
 }
 
 /// What a container reads of a project, besides its base.

@@ -95,9 +95,12 @@ pub(super) fn document(chain: &Chain) -> Result<Vec<u8>> {
 pub fn first(space: &Space, documents: &[Document]) -> Result<Chain> {
     let hub = redacted(&space.hub);
     let links = links(documents)?;
-    if links.is_empty() {
-        let is_old = documents.iter().any(|document| document.name == FIRST_FORMAT);
-        return Err(if is_old { SyncError::FirstFormat } else { SyncError::UnknownSpace { hub } });
+    let is_first = |document: &Document| document.name == FIRST_FORMAT;
+    match links.first() {
+        Some(founding) if founding.link.v < VERSION => return Err(SyncError::EarlierFormat),
+        Some(_) => {}
+        None if documents.iter().any(is_first) => return Err(SyncError::EarlierFormat),
+        None => return Err(SyncError::UnknownSpace { hub }),
     }
     let (chain, refusal) = believing(space, |is_signed| Chain::read(links, is_signed));
     let reason = || refusal.map_or_else(String::new, |refusal| refusal.to_string());

@@ -12,12 +12,12 @@ use cerberus_record::time::Timestamp;
 
 use super::ahead::Ahead;
 use super::crypto::{self, hex};
-use super::document::{self, Head, Reach};
+use super::document::{Head, Reach};
 use super::local::{Listing, Seen, StreamState};
 use super::project::SharedProject;
 use super::reading::PullReading;
-use super::transport::{Document, Place, Question, Transport};
-use super::{Result, SyncError, unreadable};
+use super::transport::{ALL, Document, Place, Question, Transport};
+use super::{Result, SyncError, push, unreadable};
 
 /// How many heads a list of recent ones takes, and how many a place may have before there are lists.
 pub const RECENT_MAX: usize = 100;
@@ -57,19 +57,20 @@ pub fn recent(place: &Place, era: u64) -> Place {
     Place { project: format!("{}-e{era}", place.project), ..place.clone() }
 }
 
-/// The places that a pull looks at first: the newest two lists, or all heads.
-pub fn first_places(place: &Place, listing: &Listing, wall: Timestamp) -> Vec<Place> {
-    match listing.era {
+/// What a pull asks first: for the newest two lists, or for all heads.
+pub fn first_questions(place: &Place, listing: &Listing, wall: Timestamp) -> Vec<Question> {
+    let places = match listing.era {
         0 => vec![place.clone()],
         _ if listing.is_due(wall) => vec![place.clone()],
         1 => vec![recent(place, 1)],
         era => vec![recent(place, era - 1), recent(place, era)],
-    }
+    };
+    places.into_iter().map(|place| Question::Heads(place, ALL)).collect()
 }
 
 pub fn list(hub: &mut Ahead, reading: &PullReading, listing: &mut Listing) -> Result<Listed> {
     let place = reading.project.place();
-    hub.prepare(first_places(&place, listing, reading.wall).into_iter().map(Question::Heads))?;
+    hub.prepare(first_questions(&place, listing, reading.wall))?;
     if listing.era > 0 && !listing.is_due(reading.wall) {
         let mut documents = match listing.era {
             1 => Vec::new(),
@@ -113,8 +114,7 @@ pub fn publish_head(hub: &mut dyn Transport, reading: &PullReading, stream: &mut
         return Ok(());
     }
     head.at = reading.wall;
-    let bytes = document::signed(&device.secrets, &place, &name, &head).ok_or(SyncError::NoRandomBytes)?;
-    hub.replace(&place, &name, &bytes, Some(stream.sealed.generation))?;
+    let bytes = push::publish(hub, device, &place, &head)?;
     if era > 0 {
         hub.replace(&recent(&place, era), &name, &bytes, None)?;
     }
@@ -144,7 +144,7 @@ mod tests {
             let seen = [("b".to_string(), reach(generation, sequence)), ("c".to_string(), reach(1, sequence))].into();
             let (reach, signature, at) = (reach(1, 1), [0; 64], Timestamp::EPOCH);
             compared(&Head {
-                v: document::VERSION,
+                v: super::super::document::VERSION,
                 reach,
                 signature,
                 at,

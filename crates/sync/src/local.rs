@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::ProjectKey;
 use super::chain;
-use super::conversations::SentConversation;
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::transport::{Place, Stream};
@@ -214,7 +213,7 @@ impl Spaces {
     /// The space with this number, as this home gave it.
     pub fn numbered(&mut self, number: u32) -> Result<&mut Space> {
         let found = self.spaces.iter_mut().find(|space| space.number == number);
-        found.ok_or_else(|| SyncError::NoSpace("such space".to_string()))
+        found.ok_or_else(|| SyncError::NoSpace("this number".to_string()))
     }
 
     /// The space with this team name, or the user's own.
@@ -306,6 +305,16 @@ pub struct StreamState {
     pub proofs: BTreeMap<String, Proof>,
     pub listing: Listing,
     pub base: BaseState,
+}
+
+/// What this device has sent of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentConversation {
+    /// The project's name on the hub.
+    pub project: String,
+    pub generation: u64,
+    /// Empty if it is not on the hub any more, or if that is not known.
+    pub mark: String,
 }
 
 /// What is known about a space between two exchanges.

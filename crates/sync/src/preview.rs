@@ -42,27 +42,20 @@ pub fn preview(home: &Home, store: &Store, space: &Space, shared: &Shared) -> Re
     for shared in space.projects.iter().filter(|one| one.is_space()).chain([shared]) {
         entries.extend(SharedProject { home, space, shared }.gather(store, &BTreeMap::new())?.entries);
     }
-    let mut kinds: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for entry in &entries {
-        if let Ok(record) = Record::read_json(entry.json.as_bytes()) {
-            *kinds.entry(EventKind::of(&record.event).word()).or_default() += 1;
+    let mut preview = Preview { records: entries.len(), kinds: BTreeMap::new(), lines: Vec::new(), items: Vec::new() };
+    for entry in entries.iter().rev() {
+        let Ok(record) = Record::read_json(entry.json.as_bytes()) else { continue };
+        let kind = EventKind::of(&record.event).word();
+        *preview.kinds.entry(kind).or_default() += 1;
+        if preview.lines.len() < LINES_MAX {
+            let (event, mut words) = (serde_json::to_value(&record.event).unwrap_or_default(), Vec::new());
+            strings(&event, &mut words);
+            preview.lines.push(line(&event.to_string(), LINE_CHARS_MAX));
+            let words = line(&words.join(" · "), LINE_CHARS_MAX);
+            preview.items.push(PreviewItem { at: record.at, kind, words });
         }
     }
-    let event = |entry: &Entry| -> String {
-        let record: Value = serde_json::from_slice(entry.json.as_bytes()).unwrap_or_default();
-        line(&record["event"].to_string(), LINE_CHARS_MAX)
-    };
-    let newest = || entries.iter().rev().take(LINES_MAX);
-    let (lines, items) = (newest().map(event).collect(), newest().filter_map(item).collect());
-    Ok(Preview { records: entries.len(), kinds, lines, items })
-}
-
-fn item(entry: &Entry) -> Option<PreviewItem> {
-    let record = Record::read_json(entry.json.as_bytes()).ok()?;
-    let mut words = Vec::new();
-    strings(&serde_json::to_value(&record.event).ok()?, &mut words);
-    let words = line(&words.join(" · "), LINE_CHARS_MAX);
-    Some(PreviewItem { at: record.at, kind: EventKind::of(&record.event).word(), words })
+    Ok(preview)
 }
 
 /// Every text in a value, in order.

@@ -13,7 +13,7 @@ use super::document::{Head, Reach};
 use super::incoming::IncomingRecords;
 use super::listing::{self, Listed};
 use super::local::{Listing, Seen, Space, StreamState};
-use super::reading::{NewStream, PullProblem, PullReading, StreamHeads, start, wanted};
+use super::reading::{NewStream, PullReading, StreamHeads, start, wanted};
 use super::replica::{Held, LeftOut};
 use super::transport::{BATCHES_AT_ONCE_MAX, Question, Range, Stream};
 
@@ -29,7 +29,7 @@ const CONTAINER_AT_ONCE: usize = 16;
 #[derive(Debug, Default)]
 pub struct Pulled {
     pub records: usize,
-    pub problems: Vec<PullProblem>,
+    pub problems: Vec<String>,
     /// The hub has more of our own stream than we wrote: another home is a copy of this one, or this one was restored.
     pub is_forked: bool,
 }
@@ -76,7 +76,7 @@ impl PullReading<'_> {
                 None => self.prepare(hub, &new[number..], budget)?,
             }
             if bytes > PULL_BYTES_MAX {
-                pulled.problems.push(PullProblem::More);
+                pulled.problems.push("more waits on the hub; run `cerberus sync` again".to_string());
                 break;
             }
             let verified = match self.verified(hub, &self.project.place(), one, &mut budget)? {
@@ -106,13 +106,13 @@ impl PullReading<'_> {
         Ok(pulled)
     }
 
-    fn tell_left_out(&self, device: &str, left_out: LeftOut, problems: &mut Vec<PullProblem>) {
+    fn tell_left_out(&self, device: &str, left_out: LeftOut, problems: &mut Vec<String>) {
         let LeftOut { unknown, large } = left_out;
-        if unknown > 0 {
-            problems.push(PullProblem::Unknown { device: self.name(device), count: unknown });
-        }
-        if large > 0 {
-            problems.push(PullProblem::Large { device: self.name(device), count: large });
+        let why = "of a kind that this version does not know; an update reads them";
+        for (count, why) in [(unknown, why), (large, "too large; they were left out")] {
+            if count > 0 {
+                problems.push(self.problem(device, format!("{count} records of it are {why}")));
+            }
         }
     }
 
@@ -163,7 +163,7 @@ impl PullReading<'_> {
 
     /// The base of this project, for a container that has read nothing yet. The heads are asked for with it, or, if they
     /// are here, what is newer than the base.
-    fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<PullProblem>) -> Result<Option<Base>> {
+    fn base(&self, hub: &mut Ahead, state: &mut StreamState, problems: &mut Vec<String>) -> Result<Option<Base>> {
         if !needs_base(self.project.space, state) {
             return Ok(None);
         }
@@ -180,10 +180,7 @@ impl PullReading<'_> {
                 let new = self.new_streams(&heads, &covered, state);
                 questions.extend(self.questions(&new[..new.len().min(CONTAINER_STREAMS_MAX)], self.records_max));
             }
-            None => {
-                let places = listing::first_places(&self.project.place(), &listing, self.wall);
-                questions.extend(places.into_iter().map(Question::Heads));
-            }
+            None => questions.extend(listing::first_questions(&self.project.place(), &listing, self.wall)),
         }
         hub.prepare(questions)?;
         let base = base::read(hub, self, found, problems)?;

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use cerberus_store::view::Store;
 
 use super::batch::{self, Entry, Position, ProjectKey, RECORDS_MAX};
-use super::document::Reach;
+use super::document::{self, Head, Reach};
 use super::gather::{self, Gathered};
 use super::local::{Device, StreamState};
 use super::project::SharedProject;
-use super::transport::{Put, Sealed, Stream, Transport};
-use super::{Result, crypto, pass, random};
+use super::transport::{Place, Put, Sealed, Stream, Transport};
+use super::{Result, SyncError, crypto, pass, random};
 
 /// How many batches are sent at once.
 const AT_ONCE_MAX: usize = 32;
@@ -122,6 +122,55 @@ pub fn seal_each(
         (reach.sequence, reach.hash) = (sequence, hash);
     }
     Ok(())
+}
+
+/// A stream that is always written as a whole.
+pub struct WholeStream<'a> {
+    pub device: &'a Device,
+    pub key: &'a ProjectKey,
+    pub place: Place,
+    pub generation: u64,
+    pub batches_max: u64,
+}
+
+impl WholeStream<'_> {
+    /// Writes it, and then the head that `complete` makes, which removes earlier generations. `false` if somebody else
+    /// writes there.
+    pub fn write(
+        &self,
+        hub: &mut dyn Transport,
+        entries: &[Entry],
+        complete: impl FnOnce(Head) -> Head,
+    ) -> Result<bool> {
+        let WholeStream { device, key, place, generation, batches_max } = self;
+        let stream = Stream { place: place.clone(), device: device.id.to_string() };
+        let (mut reach, mut batches) = (Reach { generation: *generation, ..Reach::default() }, Vec::new());
+        let mut put = |batches: &mut Vec<Sealed>| -> Result<bool> {
+            let results = hub.put_if_absent(&stream, *generation, &std::mem::take(batches))?;
+            Ok(!results.contains(&Put::Other))
+        };
+        let mut is_ours = true;
+        seal_each(key, &stream, &mut reach, entries, |batch, _| {
+            let is_last = batch.sequence >= *batches_max;
+            batches.push(batch);
+            is_ours = batches.len() < AT_ONCE_MAX || put(&mut batches)?;
+            Ok(is_ours && !is_last)
+        })?;
+        if !is_ours || !put(&mut batches)? {
+            return Ok(false);
+        }
+        let head = Head::of(&device.secrets, place, &stream.device, reach).ok_or(SyncError::NoRandomBytes)?;
+        publish(hub, device, place, &complete(head))?;
+        Ok(true)
+    }
+}
+
+/// Signs the head of a stream and writes it. Earlier generations leave the hub.
+pub fn publish(hub: &mut dyn Transport, device: &Device, place: &Place, head: &Head) -> Result<Vec<u8>> {
+    let name = device.id.to_string();
+    let bytes = document::signed(&device.secrets, place, &name, head).ok_or(SyncError::NoRandomBytes)?;
+    hub.replace(place, &name, &bytes, Some(head.reach.generation))?;
+    Ok(bytes)
 }
 
 /// Sends what waits in the outbox. The caller saves the state after each call, whatever it returns.

@@ -1,6 +1,7 @@
 //! What a pull needs to know, what it finds on the hub, and what may be wrong with that.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::time::Duration;
 
 use cerberus_record::order::DeviceId;
@@ -13,7 +14,7 @@ use super::document::{self, Head, Reach, Unusable};
 use super::local::Device;
 use super::project::SharedProject;
 use super::replica::Arriving;
-use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place};
+use super::transport::{BATCHES_AT_ONCE_MAX, Document, Place, Transport};
 use super::{Result, unreadable};
 
 /// Device to its head.
@@ -21,33 +22,14 @@ pub type StreamHeads = BTreeMap<String, Head>;
 
 /// A clock that differs by more is wrong.
 pub const CLOCK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// Something about another device that is not as it should be. Nothing of what it concerns was stored.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PullProblem {
-    #[error("{0}: the hub shows an older state than before (rollback)")]
-    Rollback(String),
-    #[error("{device}: the hub withholds records that {by} has seen")]
-    Withheld { device: String, by: String },
-    #[error("{0} says that it has read more of this device than it wrote; ignored")]
-    Claimed(String),
-    #[error("{0}: not signed by a device of this space; ignored")]
-    Stranger(String),
-    #[error("{0}: the signature is wrong; ignored")]
-    Forged(String),
-    #[error("{device}: {reason}; nothing of it was read")]
-    Broken { device: String, reason: String },
-    #[error("{0}: written by a newer version of Cerberus; left until this one is updated")]
-    Newer(String),
-    #[error("{device}: its clock is {difference} {direction}")]
-    Clock { device: String, difference: String, direction: &'static str },
-    #[error("{device}: {count} records of it are of a kind that this version does not know; an update reads them")]
-    Unknown { device: String, count: usize },
-    #[error("{device}: {count} records of it are too large; they were left out")]
-    Large { device: String, count: usize },
-    #[error("{0}: it sends more than is allowed; nothing new of it was read")]
-    TooMuch(String),
-    #[error("more waits on the hub; run `cerberus sync` again")]
-    More,
+
+const FORGED: &str = "the signature is wrong; ignored";
+/// What is said of a device whose documents are newer than this program.
+pub const NEWER: &str = "written by a newer version of Cerberus; left until this one is updated";
+
+/// What is said of a device whose records the hub does not show here.
+pub fn withheld(by: &str) -> String {
+    format!("the hub withholds records that {by} has seen")
 }
 
 /// What a pull needs to know.
@@ -106,8 +88,26 @@ impl PullReading<'_> {
         self.names.get(device).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| device.to_string())
     }
 
+    /// Something about another device that is not as it should be. Nothing of what it concerns was stored.
+    pub fn problem(&self, device: &str, what: impl Display) -> String {
+        format!("{}: {what}", self.name(device))
+    }
+
+    /// The newest head of a place that a member signed and that leads to something.
+    pub fn newest(
+        &self,
+        hub: &mut dyn Transport,
+        place: &Place,
+        problems: &mut Vec<String>,
+    ) -> Result<Option<(String, Head)>> {
+        let documents = hub.heads(place)?;
+        let heads = self.heads(place, &documents, problems).into_iter();
+        let counts = |(by, head): &(String, Head)| self.trust.members.contains_key(by) && head.reach.sequence > 0;
+        Ok(heads.filter(counts).max_by_key(|(by, head)| (head.at.min(self.wall), by.clone())))
+    }
+
     /// The heads that devices of this space signed.
-    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<PullProblem>) -> StreamHeads {
+    pub fn heads(&self, place: &Place, documents: &[Document], problems: &mut Vec<String>) -> StreamHeads {
         let (space, project) = (&self.project.space.id, &self.project.shared.id);
         let mut heads = BTreeMap::new();
         for Document { name, bytes } in documents {
@@ -126,14 +126,14 @@ impl PullReading<'_> {
                             heads.insert(name.clone(), head);
                             continue;
                         }
-                        Some(false) => PullProblem::Forged(self.name(name)),
-                        None => PullProblem::Stranger(self.name(name)),
+                        Some(false) => FORGED,
+                        None => "not signed by a device of this space; ignored",
                     }
                 }
-                Err(Unusable::Newer) => PullProblem::Newer(self.name(name)),
-                Err(_) => PullProblem::Forged(self.name(name)),
+                Err(Unusable::Newer) => NEWER,
+                Err(_) => FORGED,
             };
-            problems.push(problem);
+            problems.push(self.problem(name, problem));
         }
         heads
     }

@@ -16,7 +16,7 @@ use super::crypto::{self, Secrets, hex};
 use super::document::{REQUEST, SPACE_PLACE, Secret};
 use super::files::Files;
 use super::links::{self, ChainHub};
-use super::local::{Device, Pending, Shared, Space, SpaceKey, Spaces, StreamState};
+use super::local::{Device, Pending, Shared, Space, SpaceKey, Spaces, StreamState, label};
 use super::project::SharedProject;
 use super::transport::Transport;
 use super::{Result, SyncError, keys, random, unreadable};
@@ -282,13 +282,6 @@ pub fn code(home: &Home, team: Option<&str>, wall: Timestamp) -> Result<String> 
     let written = Code { space: space.id.clone(), secret }.written().ok_or(SyncError::WrongCode)?;
     files.save_spaces(&spaces)?;
     Ok(written)
-}
-
-pub fn label(team: Option<&str>) -> String {
-    match team {
-        Some(team) => format!("team {team}"),
-        None => "space of your own devices".to_string(),
-    }
 }
 
 /// The names that a project may have on a hub, the best first: none says anything without the key of the space.

@@ -92,7 +92,7 @@ fn one(
         if stream.sealed.sequence > stream.sent {
             let sealed = project.kept()?;
             let counts = sealed.iter().filter_map(|(_, batch)| batch::header(&batch.bytes).ok());
-            unsent += counts.map(|header| header.count as usize).sum::<usize>();
+            unsent += counts.map(|(header, ..)| header.count).sum::<usize>();
         }
     }
     let heads = state.streams.values().flat_map(|stream| &stream.seen);
@@ -126,7 +126,7 @@ fn one(
         last_pull: state.pulled_at,
         unsent,
         problems: state.problems.iter().chain(&state.refused).cloned().collect(),
-        forget_confirmed: forget::confirmed(space, state).map(|found| [found.confirmed, found.devices]),
+        forget_confirmed: forget::confirmed(space, state),
         hub_keeps: state.hub_keeps,
     })
 }

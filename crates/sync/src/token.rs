@@ -72,7 +72,7 @@ pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result
     let hex = token.trim().strip_prefix(PREFIX).filter(|hex| hex.len() <= TOKEN_CHARS_MAX);
     let bytes = hex.and_then(hex::bytes).ok_or(SyncError::WrongCode)?;
     if document::version(&bytes).ok_or(SyncError::WrongCode)? < VERSION {
-        return Err(SyncError::FirstFormat);
+        return Err(SyncError::EarlierFormat);
     }
     let token: Token = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
     let files = Files::new(home);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::batch::{self, BatchError, Entry, Header, ProjectKey};
 use super::crypto::{self, Key};
 use super::document::{Head, Reach};
-use super::reading::{NewStream, PullProblem, PullReading, start, wanted};
+use super::reading::{NEWER, NewStream, PullReading, start, wanted, withheld};
 use super::transport::{Place, Sealed, Stream, Transport};
 use super::{Result, unreadable};
 
@@ -49,12 +49,12 @@ impl PullReading<'_> {
         place: &Place,
         new: &NewStream,
         budget: &mut Option<usize>,
-    ) -> Result<std::result::Result<VerifiedStream, PullProblem>> {
+    ) -> Result<std::result::Result<VerifiedStream, String>> {
         let NewStream { device, head, .. } = *new;
         let Reach { generation, sequence, hash } = &head.reach;
         let (mut at, mut last) = start(head, new.seen.as_ref(), *budget);
-        let problem =
-            |reason: &str| Ok(Err(PullProblem::Broken { device: self.name(device), reason: reason.to_string() }));
+        let problem = |what: &str| Ok(Err(self.problem(device, what)));
+        let broken = |why: &str| problem(&format!("{why}; nothing of it was read"));
         let mut found = VerifiedStream {
             stream: Stream { place: place.clone(), device: device.to_string() },
             generation: *generation,
@@ -70,26 +70,26 @@ impl PullReading<'_> {
             let wanted = wanted(head, at);
             let batches = hub.after(&found.stream, *generation, at, wanted)?;
             if batches.is_empty() {
-                return Ok(Err(PullProblem::Withheld { device: self.name(device), by: "its own head".to_string() }));
+                return problem(&withheld("its own head"));
             }
             for sealed in batches.into_iter().take(wanted) {
                 let (header, entries) = match batch::open(&found.keys, &found.stream, &sealed.bytes) {
                     Ok(opened) => opened,
-                    Err(BatchError::NewerVersion(_)) => return Ok(Err(PullProblem::Newer(self.name(device)))),
-                    Err(error) => return problem(&error.to_string()),
+                    Err(BatchError::NewerVersion(_)) => return problem(NEWER),
+                    Err(error) => return broken(&error.to_string()),
                 };
                 if !is_next(&header, *generation, at, last) {
-                    return problem("a batch is not in its place");
+                    return broken("a batch is not in its place");
                 }
                 (at, last) = (at + 1, Some(crypto::hash(&sealed.bytes)));
                 found.add(sealed, &entries);
                 if found.bytes > bytes_max(self, head) {
-                    return Ok(Err(PullProblem::TooMuch(self.name(device))));
+                    return problem("it sends more than is allowed; nothing new of it was read");
                 }
             }
         }
         if found.records > 0 && last != Some(*hash) {
-            return problem("its batches do not lead to its signed head");
+            return broken("its batches do not lead to its signed head");
         }
         if let Some(budget) = budget {
             *budget = budget.saturating_sub(found.records);

@@ -1,6 +1,6 @@
 //! What every hub must do. The folder is the reference; the same test runs against each of the others.
 
-use cerberus_sync::transport::{Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
+use cerberus_sync::transport::{ALL, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
 
 fn place(space: &str, project: &str) -> Place {
     Place { space: space.to_string(), project: project.to_string() }
@@ -43,6 +43,9 @@ pub fn batches(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     assert_eq!(hub.after(&a, 1, 1, 10).unwrap(), [batch(2, "two")]);
     assert_eq!(hub.after(&a, 1, 0, 1).unwrap(), [batch(1, "one")], "the limit holds");
     assert_eq!(hub.after(&a, 1, 2, 10).unwrap(), []);
+    // A head may claim anything.
+    assert_eq!(hub.after(&a, u64::MAX, u64::MAX, 10).unwrap(), []);
+    assert_eq!(hub.after(&a, 1, u64::MAX, usize::MAX).unwrap(), []);
     // A retry sends the same bytes, perhaps with more.
     let again = [batch(1, "one"), batch(2, "two"), batch(3, "three")];
     assert_eq!(hub.put_if_absent(&a, 1, &again).unwrap(), [Put::Stored, Put::Stored, Put::Stored]);
@@ -112,19 +115,19 @@ fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
         Question::After(Range { stream: stream(place, device), generation, sequence, limit })
     };
     let questions = [
-        Question::Heads(one.clone()),
+        Question::Heads(one.clone(), ALL),
         after(&one, devices[2], 1, 0, 10),
-        Question::Heads(empty.clone()),
+        Question::Heads(empty.clone(), ALL),
         after(&one, devices[0], 1, 0, 10),
         after(&other, devices[0], 7, 0, 1),
         after(&one, devices[1], 1, 0, 1),
         after(&one, devices[1], 2, 0, 1),
         after(&one, devices[2], 1, 1, 1),
         after(&empty, devices[0], 1, 0, 10),
-        Question::Heads(other),
-        Question::Few(one.clone(), devices.len()),
-        Question::Few(one.clone(), devices.len() - 1),
-        Question::Few(empty.clone(), 0),
+        Question::Heads(other, ALL),
+        Question::Heads(one.clone(), devices.len()),
+        Question::Heads(one.clone(), devices.len() - 1),
+        Question::Heads(empty.clone(), 0),
     ];
     let expected = [
         Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),

@@ -18,7 +18,7 @@ pub fn sync() -> anyhow::Result<Check> {
     Ok(Box::new(move |input| {
         let keys = std::slice::from_ref(&key);
         holds(batch::open(keys, &stream(), input).is_err(), "nothing is sealed by chance", input.len())?;
-        let with_header = [b"CBB\x01".as_slice(), input].concat();
+        let with_header = [b"CBB\x02{".as_slice(), input].concat();
         holds(batch::open(keys, &stream(), &with_header).is_err(), "nothing is sealed by chance", input.len())?;
         let _ = batch::inflated(input);
         let _ = document::claimed::<Head>(input);

@@ -8,7 +8,6 @@
 //! What arrives is not trusted: it goes through the same rules again, and says nothing about where it comes from. The
 //! device and the teammate are those whose signature was verified.
 
-pub mod base;
 mod event;
 mod names;
 mod open;

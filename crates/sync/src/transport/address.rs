@@ -5,8 +5,6 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::{Place, Result, Stream, TransportError, is_name};
-
 /// The user of everybody who reaches a git host over ssh.
 const SHARED_USER: &str = "git";
 
@@ -167,24 +165,6 @@ const OTHERS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_
 /// Everything else as `%XX`.
 pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, OTHERS).to_string()
-}
-
-/// Refuses names that could lead elsewhere.
-pub fn check_names(hub: &str, names: &[&str]) -> Result<()> {
-    match names.iter().find(|name| !is_name(name)) {
-        None => Ok(()),
-        Some(name) => {
-            Err(TransportError::Refused { hub: hub.to_string(), reason: format!("{name:?} cannot be a name") })
-        }
-    }
-}
-
-pub fn check_place(hub: &str, place: &Place) -> Result<()> {
-    check_names(hub, &[&place.space, &place.project])
-}
-
-pub fn check_stream(hub: &str, stream: &Stream) -> Result<()> {
-    check_names(hub, &[&stream.place.space, &stream.place.project, &stream.device])
 }
 
 #[cfg(test)]

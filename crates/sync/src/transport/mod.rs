@@ -8,14 +8,18 @@ pub mod address;
 pub mod at_once;
 pub mod folder;
 pub mod git;
+mod hash;
 mod object;
 mod open;
 pub mod postgres;
 mod reason;
 mod roots;
 pub mod s3;
+mod time;
 
-pub use open::{LocalMachine, OpenError, TimeLimit, handed_on, open, redacted};
+use address::AddressError;
+pub use open::{LocalMachine, handed_on, open, redacted};
+pub use time::TimeLimit;
 
 /// The length of a name.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -81,12 +85,14 @@ impl Range {
     }
 }
 
+/// However many there are.
+pub const ALL: usize = usize::MAX;
+
 /// One of several things that are asked together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    Heads(Place),
-    /// Like `Heads`, but no documents if there are more than so many.
-    Few(Place, usize),
+    /// The documents of a place; none of them if there are more than so many.
+    Heads(Place, usize),
     After(Range),
 }
 
@@ -122,6 +128,12 @@ pub enum Put {
     Other,
 }
 
+impl Put {
+    fn of(is_there: bool) -> Put {
+        if is_there { Put::Stored } else { Put::Other }
+    }
+}
+
 pub type Result<T, E = TransportError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
@@ -138,18 +150,39 @@ pub enum TransportError {
     /// Something that we never make stands where we read or write. It was left alone.
     #[error("{what} in {hub}; nothing was read or written there")]
     InTheWay { hub: String, what: String },
+    #[error(transparent)]
+    Address(#[from] AddressError),
 }
 
 /// The four verbs: `heads`, `after`, `put_if_absent`, `replace`. The first two are questions, and several questions can
-/// be asked together. A name (space, project, device, document) consists of 1 to 64 lower-case letters, digits and `-`.
+/// be asked together. A name (space, project, device, document) consists of 1 to 64 lower-case letters, digits and `-`;
+/// a hub is asked and told nothing with any other. What a hub itself does is `answer`, `put` and `write`.
 pub trait Transport {
+    /// The hub, as it may be shown.
+    fn hub(&self) -> String;
+
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>>;
+
+    /// Stores batches of which no two have the same sequence number.
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>>;
+
+    fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()>;
+
     /// Answers several questions in as few round trips as the hub allows. There is one answer for each question, of its
     /// kind and in its place.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>>;
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+        for question in questions {
+            match question {
+                Question::Heads(place, _) => check_names(self, place, &[])?,
+                Question::After(range) => check_names(self, &range.stream.place, &[&range.stream.device])?,
+            }
+        }
+        self.answer(questions)
+    }
 
     /// All documents of a place. The cost depends on this place alone.
     fn heads(&mut self, place: &Place) -> Result<Vec<Document>> {
-        let answers = self.ask(&[Question::Heads(place.clone())])?;
+        let answers = self.ask(&[Question::Heads(place.clone(), ALL)])?;
         Ok(answers.into_iter().flat_map(Answer::documents).collect())
     }
 
@@ -161,11 +194,23 @@ pub trait Transport {
     }
 
     /// Stores batches under names that are new, in order. Returns one result for each; after `Put::Other` none follow.
-    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>>;
+    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
+        check_names(self, &stream.place, &[&stream.device])?;
+        let (mut results, mut rest) = (Vec::new(), batches);
+        while !rest.is_empty() && results.last() != Some(&Put::Other) {
+            let (some, following) = until_repeated(rest);
+            results.extend(self.put(stream, generation, some)?);
+            rest = following;
+        }
+        Ok(results)
+    }
 
     /// Replaces a document. The head of a device has the device's name: with `generation`, batches of that device in
     /// earlier generations are removed, where the transport can remove anything.
-    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()>;
+    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
+        check_names(self, place, &[name])?;
+        self.write(place, name, bytes, generation)
+    }
 
     /// Whether batches of earlier generations are gone from the hub after [`Transport::replace`]. If not, their sealed
     /// bytes stay until the hub collects its garbage.
@@ -176,6 +221,26 @@ pub trait Transport {
     /// What was found on the hub that is not ours, and was left alone. Each is told once.
     fn oddities(&mut self) -> Vec<TransportError> {
         Vec::new()
+    }
+}
+
+/// The results of storing batches one after another, up to the first in whose place others stand.
+fn until_other<E>(puts: impl Iterator<Item = Result<Put, E>>) -> Result<Vec<Put>, E> {
+    let mut results = Vec::new();
+    for put in puts {
+        results.push(put?);
+        if results.last() == Some(&Put::Other) {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+/// Refuses names that could lead elsewhere.
+fn check_names(hub: &(impl Transport + ?Sized), place: &Place, names: &[&str]) -> Result<()> {
+    match [place.space.as_str(), &place.project].iter().chain(names).find(|name| !is_name(name)) {
+        None => Ok(()),
+        Some(name) => Err(TransportError::Refused { hub: hub.hub(), reason: format!("{name:?} cannot be a name") }),
     }
 }
 

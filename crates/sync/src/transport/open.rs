@@ -1,14 +1,13 @@
 //! Which transport an address names.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use super::address::{Address, AddressError};
 use super::folder::Folder;
 use super::git::Git;
 use super::postgres::Postgres;
 use super::s3::S3;
-use super::{Result, Transport, TransportError};
+use super::{Result, TimeLimit, Transport};
 
 /// What a transport needs of this machine.
 pub struct LocalMachine<'a> {
@@ -19,35 +18,8 @@ pub struct LocalMachine<'a> {
     pub time: TimeLimit,
 }
 
-/// How long one request may take, and when everything must be done.
-#[derive(Clone, Copy, Debug)]
-pub struct TimeLimit {
-    pub each: Duration,
-    pub until: Instant,
-}
-
-impl TimeLimit {
-    /// So long for everything from now on.
-    pub fn of(each: Duration, all: Duration) -> TimeLimit {
-        TimeLimit { each, until: Instant::now() + all }
-    }
-
-    /// How long the next request may take.
-    pub fn left(&self) -> Duration {
-        self.each.min(self.until.saturating_duration_since(Instant::now()))
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    #[error(transparent)]
-    Address(#[from] AddressError),
-    #[error(transparent)]
-    Hub(#[from] TransportError),
-}
-
 /// Opens the hub at an address. Nothing is sent before the first verb is used.
-pub fn open(hub: &str, local: &LocalMachine) -> Result<Box<dyn Transport>, OpenError> {
+pub fn open(hub: &str, local: &LocalMachine) -> Result<Box<dyn Transport>> {
     if let Some(folder) = folder(hub)? {
         return Ok(Box::new(Folder::open(folder)?));
     }
@@ -96,8 +68,9 @@ fn folder(hub: &str) -> Result<Option<PathBuf>, AddressError> {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::time::Duration;
 
-    use super::super::Place;
+    use super::super::{Place, TransportError};
     use super::*;
 
     #[test]

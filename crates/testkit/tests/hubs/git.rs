@@ -1,6 +1,6 @@
 //! Git: as a file, over HTTP and over ssh.
 
-use cerberus_sync::transport::{Answer as Told, Question, Range};
+use cerberus_sync::transport::{ALL, Answer as Told, Question, Range};
 use cerberus_testkit::answering::{Answer, Answering};
 use cerberus_testkit::hubs::git::{GitHttp, GitSsh, Repositories};
 use cerberus_testkit::process::write_program;
@@ -82,7 +82,7 @@ fn several_questions_are_one_fetch() {
         |device: &str| Question::After(Range { stream: stream("p", device), generation: 1, sequence: 0, limit: 1 });
     let before = server.requests().len();
     let questions =
-        [Question::Heads(place("p")), Question::Heads(place("q")), after("de1"), after("de2"), after("de3")];
+        [Question::Heads(place("p"), ALL), Question::Heads(place("q"), ALL), after("de1"), after("de2"), after("de3")];
     let answers = reader.ask(&questions).unwrap();
     assert_eq!(answers[2..4], [Told::After(vec![batch(1, "de1")]), Told::After(vec![batch(1, "de2")])]);
     // The capabilities, the references, the objects.

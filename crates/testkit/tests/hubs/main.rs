@@ -61,6 +61,7 @@ fn told<T>(result: Result<T, TransportError>) -> (&'static str, String) {
                 TransportError::Full { .. } => "full",
                 TransportError::Unexpected { .. } => "unexpected",
                 TransportError::InTheWay { .. } => "in the way",
+                TransportError::Address(_) => "no address",
             };
             (kind, error.to_string())
         }

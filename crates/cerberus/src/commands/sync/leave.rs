@@ -1,6 +1,6 @@
 use cerberus_sync::SyncError;
 use cerberus_sync::files::Files;
-use cerberus_sync::local::Space;
+use cerberus_sync::local::{Space, label};
 use cerberus_sync::spaces;
 use cerberus_sync::transport::redacted;
 use serde_json::json;
@@ -67,7 +67,7 @@ pub struct Settle {
 
 fn named(files: &Files, team: Option<&str>) -> Result<Space> {
     let found = files.spaces()?.named(team).cloned();
-    found.ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))
+    found.ok_or_else(|| failed(SyncError::NoSpace(label(team))))
 }
 
 impl Leave {

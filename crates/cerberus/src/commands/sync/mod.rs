@@ -270,7 +270,7 @@ fn tell_blocked(report: &ExchangeReport) {
 
 /// What to do about an error.
 fn hint(error: &SyncError) -> &'static str {
-    use transport::TransportError::{Full, InTheWay, Refused, Unexpected, Unreachable};
+    use transport::TransportError::{Address, Full, InTheWay, Refused, Unexpected, Unreachable};
     match error {
         SyncError::Transport(Unreachable { .. }) => "nothing is lost; run `cerberus sync` again when it can be reached",
         SyncError::Transport(Refused { reason, .. }) if reason.contains("certificate") => {
@@ -284,7 +284,7 @@ fn hint(error: &SyncError) -> &'static str {
             "check the address; `cerberus sync init --help` says what each hub must be"
         }
         SyncError::Transport(InTheWay { .. }) => "find out who put it there, remove it, then run `cerberus sync` again",
-        SyncError::Address(_) => "`cerberus sync init --help` shows the address of each hub",
+        SyncError::Transport(Address(_)) => "`cerberus sync init --help` shows the address of each hub",
         SyncError::WrongKey { .. } => "join the space again: `cerberus sync pair` on another device prints a code",
         SyncError::UnknownSpace { .. } => "check the address, and that the hub was not emptied",
         SyncError::WrongCode => "type it again; `cerberus sync pair` prints a new one-time code",
@@ -296,7 +296,7 @@ fn hint(error: &SyncError) -> &'static str {
             "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
         }
         SyncError::NotShared => "`cerberus share` shares it",
-        SyncError::FirstFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
+        SyncError::EarlierFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
         SyncError::Forked { .. } => {
             "on a device that you trust, `cerberus sync settle --recovery CODE`; then remove the one that did this"
         }
@@ -342,8 +342,8 @@ fn local_names() -> Vec<String> {
 pub fn after_forget(context: &Context) -> Result<()> {
     let files = Files::new(&context.home);
     let spaces = match files.spaces() {
-        // Nothing is exchanged any more with spaces of the first format.
-        Err(SyncError::FirstFormat) => return Ok(()),
+        // Nothing is exchanged any more with spaces of an earlier format.
+        Err(SyncError::EarlierFormat) => return Ok(()),
         spaces => spaces?.spaces,
     };
     if spaces.iter().all(|space| space.projects.is_empty()) {

@@ -7,7 +7,7 @@ use cerberus_sync::SyncError;
 use cerberus_sync::chain::ChainState;
 use cerberus_sync::files::Files;
 use cerberus_sync::links;
-use cerberus_sync::local::Space;
+use cerberus_sync::local::{Space, label};
 use cerberus_sync::transport::{handed_on, redacted};
 use cerberus_sync::{keys, spaces, token};
 use serde_json::json;
@@ -211,7 +211,7 @@ impl SyncPairArgs {
         let mut spaces = files.spaces()?;
         let team = self.team.as_deref();
         let space = spaces.named(team).cloned();
-        let space = space.ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        let space = space.ok_or_else(|| failed(SyncError::NoSpace(label(team))))?;
         if self.for_project {
             return self.for_project(context, &space);
         }
@@ -299,7 +299,7 @@ impl SyncRemoveArgs {
         let mut all = files.spaces()?;
         let team = self.team.as_deref();
         let device = files.device().map_err(failed)?;
-        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(label(team))))?;
         let mut hub = open(context, &space.hub).map_err(failed)?;
         let mut chain = links::current(hub.as_mut(), &files, space, &device, false).map_err(failed)?;
         let names = names(space, &chain.state);

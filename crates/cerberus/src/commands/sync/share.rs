@@ -1,7 +1,7 @@
 use cerberus_store::same_project::repository::Effort;
 use cerberus_sync::SyncError;
 use cerberus_sync::files::Files;
-use cerberus_sync::local::Space;
+use cerberus_sync::local::{Space, label};
 use cerberus_sync::{preview, spaces};
 use serde_json::json;
 
@@ -79,7 +79,7 @@ impl ShareArgs {
         let lock = files.lock()?;
         let mut all = files.spaces()?;
         let team = self.team.as_deref();
-        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(label(team))))?;
         if space.is_waiting() {
             return Err(failed(SyncError::Waiting));
         }
@@ -197,7 +197,7 @@ impl UnshareArgs {
         let _lock = files.lock()?;
         let mut all = files.spaces()?;
         let team = self.team.as_deref();
-        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(spaces::label(team))))?;
+        let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(label(team))))?;
         let project = context.located().project;
         let shared = space.projects.iter_mut().find(|shared| shared.project == project.as_str() && !shared.is_space());
         let shared = shared.ok_or_else(|| failed(SyncError::NotShared))?;

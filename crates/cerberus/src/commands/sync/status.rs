@@ -1,5 +1,6 @@
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::Store;
+use cerberus_sync::SyncError;
 use cerberus_sync::files::Files;
 use cerberus_sync::forget;
 use cerberus_sync::local::{Space, label};
@@ -7,7 +8,7 @@ use cerberus_sync::status::{self, ProjectStatus, SpaceStatus};
 use cerberus_sync::transport::redacted;
 use serde_json::{Value, json};
 
-use super::failed;
+use super::{failed, hint};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -90,8 +91,8 @@ fn forgotten(space: &SpaceStatus) -> Option<String> {
 /// The same, after an exchange.
 pub fn forgotten_line(context: &Context, space: &Space) -> Option<String> {
     let state = Files::new(&context.home).state(space).ok()?;
-    let found = forget::confirmed(space, &state)?;
-    Some(confirmed_line(found.confirmed, found.devices, found.hub_keeps))
+    let [confirmed, devices] = forget::confirmed(space, &state)?;
+    Some(confirmed_line(confirmed, devices, state.hub_keeps))
 }
 
 fn confirmed_line(confirmed: usize, devices: usize, hub_keeps: bool) -> String {
@@ -150,6 +151,7 @@ pub fn destinations(context: &Context) -> Vec<String> {
 pub fn checks(context: &Context, store: &Store) -> Vec<(bool, String, &'static str)> {
     let spaces = match status::status(&context.home, store, context.clock.now) {
         Ok(spaces) => spaces,
+        Err(error @ SyncError::EarlierFormat) => return vec![(false, error.to_string(), hint(&error))],
         Err(error) => return vec![(false, error.to_string(), "restore the file, or join again with a code")],
     };
     let local = LocalTime::new(context.clock.now);

@@ -296,7 +296,8 @@ fn forged(of: &TestEnv, by: &TestEnv, path: &Path) -> Vec<u8> {
     let id = |env: &TestEnv| Files::new(&Home::new(env.home())).device().unwrap().id;
     let space = Files::new(&Home::new(by.home())).spaces().unwrap().spaces.remove(0);
     let project = path.ancestors().nth(3).unwrap().file_name().unwrap().to_str().unwrap();
-    let genuine = batch::header(&fs::read(path).unwrap()).unwrap();
+    let bytes = fs::read(path).unwrap();
+    let (genuine, ..) = batch::header(&bytes).unwrap();
     let (generation, sequence, previous) = (genuine.generation, genuine.sequence, genuine.previous);
     let keys = space.project_keys(project);
     let stream = space.stream(project, id(of));

@@ -385,18 +385,37 @@ fn a_new_recovery_code_replaces_the_old_one() {
 }
 
 #[test]
-fn a_space_of_the_first_format_is_said_and_can_be_made_anew() {
-    let (hub, a) = (Hub::new(), machine());
-    fs::create_dir_all(a.home().join("sync")).unwrap();
-    let old =
-        json!({ "spaces": [{ "number": 0, "id": "00", "hub": hub.url(), "name": "x", "founder": "" }], "next": 1 });
-    fs::write(a.home().join("sync/spaces.json"), old.to_string()).unwrap();
-    for args in [&["sync"][..], &["share"], &["sync", "status"]] {
-        let told = said(&a, args);
-        assert!(told.contains("by an earlier version") && told.contains("cerberus sync init URL"), "{told}");
+fn a_space_of_an_earlier_format_is_said_and_can_be_made_anew() {
+    let keys = json!([{ "epoch": 1, "key": "07".repeat(32) }]);
+    for old in [
+        // Before there was a chain.
+        json!({ "spaces": [{ "number": 0, "id": "00", "hub": "/hub", "name": "x", "founder": "5eed" }], "next": 1 }),
+        // When keys were wrapped in another way.
+        json!({ "v": 2, "spaces": [{ "number": 0, "id": "00", "hub": "/hub", "name": "x", "keys": keys }], "next": 1 }),
+    ] {
+        let (hub, a) = (Hub::new(), machine());
+        fs::create_dir_all(a.home().join("sync")).unwrap();
+        fs::write(a.home().join("sync/spaces.json"), old.to_string()).unwrap();
+        for args in [&["sync"][..], &["share"], &["sync", "status"], &["sync", "pair"], &["sync", "leave", "--yes"]] {
+            let told = said(&a, args);
+            assert!(told.contains("by an earlier version") && told.contains("cerberus sync init URL"), "{told}");
+        }
+        let doctor = a.doctor().to_string();
+        assert!(doctor.contains("by an earlier version") && doctor.contains("cerberus share"), "{doctor}");
+        decide(&a, "kept");
+        init(&a, &hub, "laptop");
+        assert_eq!(space(&a)["epoch"], 1);
     }
-    assert!(a.doctor().to_string().contains("by an earlier version"));
-    decide(&a, "kept");
+}
+
+#[test]
+fn a_hub_with_a_space_of_an_earlier_format_is_said_to_whoever_joins() {
+    let (hub, a, b) = (Hub::new(), machine(), machine());
     init(&a, &hub, "laptop");
-    assert_eq!(space(&a)["epoch"], 1);
+    let code = a.json(&["sync", "pair", "--wait", "0"])["code"].as_str().unwrap().to_string();
+    let chain = fs::read_to_string(document_of(&hub)).unwrap();
+    let version = |number: u32| hex::text(format!("\"v\":{number}").as_bytes());
+    fs::write(document_of(&hub), chain.replace(&version(VERSION), &version(VERSION - 1))).unwrap();
+    let told = said(&b, &["sync", "init", &hub.url(), "--code", &code]);
+    assert!(told.contains("by an earlier version"), "{told}");
 }

@@ -46,7 +46,11 @@ struct Counts {
 }
 
 impl Transport for Counting {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn hub(&self) -> String {
+        self.hub.hub()
+    }
+
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
         let answers = self.hub.ask(questions)?;
         self.counts.turns += 1;
         self.counts.calls += questions.len();
@@ -61,17 +65,12 @@ impl Transport for Counting {
         Ok(answers)
     }
 
-    fn put_if_absent(
-        &mut self,
-        stream: &Stream,
-        generation: u64,
-        batches: &[Sealed],
-    ) -> Result<Vec<Put>, TransportError> {
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, TransportError> {
         self.counts.calls += 1;
         self.hub.put_if_absent(stream, generation, batches)
     }
 
-    fn replace(
+    fn write(
         &mut self,
         place: &Place,
         name: &str,

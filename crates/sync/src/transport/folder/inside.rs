@@ -130,7 +130,7 @@ impl Inside {
             Ok(()) => Ok(Put::Stored),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 let found = self.read(name, bytes_max)?;
-                Ok(if found == bytes { Put::Stored } else { Put::Other })
+                Ok(Put::of(found == bytes))
             }
             Err(error) => Err(error.into()),
         }

@@ -18,8 +18,10 @@ use cerberus_os::platform::OpenFolder;
 
 use self::inside::{FolderFailure, Inside, number};
 use super::at_once;
-use super::object::{HubObject, answers};
-use super::{Answer, Place, Put, Question, Result, Sealed, Stream, Transport, TransportError, is_name};
+use super::object::{Named, answers};
+use super::{
+    Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, is_name, until_other,
+};
 
 const DOCUMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const BATCH_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -46,69 +48,37 @@ impl Folder {
         }
     }
 
-    fn hub(&self) -> String {
-        self.root.display().to_string()
-    }
-
-    fn heads_of(&self, place: &Place) -> Result<[String; 3]> {
-        Ok([self.name(&place.space)?, self.name(&place.project)?, HEADS.to_string()])
-    }
-
-    fn generation_of(&self, stream: &Stream, generation: u64) -> Result<[String; 4]> {
-        let Stream { place, device } = stream;
-        let generation = number(generation);
-        Ok([self.name(&place.space)?, self.name(&place.project)?, self.name(device)?, generation])
-    }
-
-    fn name(&self, name: &str) -> Result<String> {
-        match is_name(name) {
-            true => Ok(name.to_string()),
-            false => Err(TransportError::Unexpected { hub: self.hub(), reason: format!("{name:?} is not a name") }),
-        }
-    }
-
-    /// A folder below the top, one step after another.
+    /// A folder below that of a place, one step after another.
     fn walk(
         &self,
-        steps: &[String],
+        place: &Place,
+        steps: &[&str],
         step: impl Fn(&Inside, &str) -> Result<Inside, FolderFailure>,
     ) -> Result<Inside, FolderFailure> {
-        let (first, rest) = steps.split_first().ok_or(FolderFailure::Missing)?;
-        rest.iter().try_fold(step(&self.top, first)?, |inside, name| step(&inside, name))
+        let space = step(&self.top, &place.space)?;
+        steps.iter().try_fold(step(&space, &place.project)?, |inside, name| step(&inside, name))
     }
 
     /// The files that may answer a question, in order.
-    fn files(&self, question: &Question) -> Result<Vec<HubObject<BoundedFile>>> {
-        let (place, max) = match question {
-            Question::Heads(place) => (place, usize::MAX),
-            Question::Few(place, max) => (place, *max),
-            Question::After(range) => {
-                let steps = self.generation_of(&range.stream, range.generation)?;
-                let Some(inside) = self.found(self.walk(&steps, Inside::enter))?.map(Arc::new) else {
-                    return Ok(Vec::new());
-                };
-                let batch = |sequence| BoundedFile {
-                    inside: Arc::clone(&inside),
-                    name: number(sequence),
-                    bytes_max: BATCH_BYTES_MAX,
-                };
-                return Ok(range.sequences().map(|sequence| HubObject::batch(batch(sequence))).collect());
+    fn files(&self, question: &Question) -> Result<Named<BoundedFile>> {
+        let walked = match question {
+            Question::Heads(place, _) => self.walk(place, &[HEADS], Inside::enter),
+            Question::After(Range { stream: Stream { place, device }, generation, .. }) => {
+                self.walk(place, &[device, &number(*generation)], Inside::enter)
             }
         };
-        let Some(inside) = self.found(self.walk(&self.heads_of(place)?, Inside::enter))?.map(Arc::new) else {
-            return Ok(Vec::new());
+        let Some(inside) = self.found(walked)?.map(Arc::new) else { return Ok(Vec::new()) };
+        let (mut names, bytes_max) = match question {
+            Question::Heads(..) => (inside.names().map_err(|error| self.failed(error))?, DOCUMENT_BYTES_MAX),
+            Question::After(range) => (range.sequences().map(number).collect(), BATCH_BYTES_MAX),
         };
-        let mut names = inside.names().map_err(|error| self.failed(error))?;
         names.retain(|name| is_name(name));
-        if names.len() > max {
+        names.sort();
+        if matches!(question, Question::Heads(_, max) if names.len() > *max) {
             return Ok(Vec::new());
         }
-        names.sort();
-        let document = |name: &String| {
-            let file = BoundedFile { inside: Arc::clone(&inside), name: name.clone(), bytes_max: DOCUMENT_BYTES_MAX };
-            HubObject::document(name, file)
-        };
-        Ok(names.iter().map(document).collect())
+        let file = |name: String| (name.clone(), BoundedFile { inside: Arc::clone(&inside), name, bytes_max });
+        Ok(names.into_iter().map(file).collect())
     }
 
     /// What was read; `None` if it is not there, or is something else.
@@ -150,16 +120,10 @@ impl Folder {
         }
     }
 
-    fn put_all(&self, steps: &[String], batches: &[Sealed]) -> Result<Vec<Put>, FolderFailure> {
-        let inside = self.walk(steps, Inside::make)?;
-        let mut results = Vec::new();
-        for batch in batches {
-            let put = inside.put(&number(batch.sequence), &batch.bytes, BATCH_BYTES_MAX)?;
-            results.push(put);
-            if put == Put::Other {
-                break;
-            }
-        }
+    fn put_all(&self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>, FolderFailure> {
+        let inside = self.walk(&stream.place, &[&stream.device, &number(generation)], Inside::make)?;
+        let put = |batch: &Sealed| inside.put(&number(batch.sequence), &batch.bytes, BATCH_BYTES_MAX);
+        let results = until_other(batches.iter().map(put))?;
         inside.sync()?;
         inside.tidy()?;
         Ok(results)
@@ -174,28 +138,29 @@ struct BoundedFile {
 }
 
 impl Transport for Folder {
+    fn hub(&self) -> String {
+        self.root.display().to_string()
+    }
+
     /// Lists folders first, then reads all files together.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let named = at_once::each(questions, |question| self.files(question))?;
         let all: Vec<_> = named.iter().flatten().collect();
         let read = |file: &BoundedFile| self.found(file.inside.read(&file.name, file.bytes_max));
-        let contents = at_once::each(&all, |object| read(&object.at))?;
+        let contents = at_once::each(&all, |(_, file)| read(file))?;
         Ok(answers(questions, named, contents))
     }
 
-    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
-        let steps = self.generation_of(stream, generation)?;
-        self.put_all(&steps, batches).map_err(|failure| self.unwritten(failure))
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
+        self.put_all(stream, generation, batches).map_err(|failure| self.unwritten(failure))
     }
 
-    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
-        let (steps, name) = (self.heads_of(place)?, self.name(name)?);
-        let heads = self.walk(&steps, Inside::make);
-        let written = heads.and_then(|heads| heads.replace(&name, bytes).and_then(|()| Ok(heads.tidy()?)));
+    fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
+        let heads = self.walk(place, &[HEADS], Inside::make);
+        let written = heads.and_then(|heads| heads.replace(name, bytes).and_then(|()| Ok(heads.tidy()?)));
         written.map_err(|failure| self.unwritten(failure))?;
         let Some(generation) = generation else { return Ok(()) };
-        let [space, project, _] = steps;
-        let stream = self.walk(&[space, project, name], Inside::enter);
+        let stream = self.walk(place, &[name], Inside::enter);
         if let Some(odd) = self.found(stream.and_then(|stream| stream.remove_before(generation)))? {
             self.note(odd);
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::super::{Document, Range};
+use super::super::{ALL, Document};
 use super::*;
 
 const OWN: &str = "00000000000000aa";
@@ -138,7 +138,7 @@ impl Beside {
         let failed = |error: TransportError| error.to_string();
         said.extend(folder.ask(&questions).err().map(failed));
         said.extend(folder.heads(&place()).err().map(failed));
-        said.extend(folder.ask(&[Question::Few(place(), 9)]).err().map(failed));
+        said.extend(folder.ask(&[Question::Heads(place(), 9)]).err().map(failed));
         said.extend(folder.put_if_absent(&stream(OWN), 1, &[sealed(1), sealed(2), sealed(3)]).err().map(failed));
         said.extend(folder.put_if_absent(&stream(OWN), 2, &[sealed(1)]).err().map(failed));
         said.extend(folder.replace(&place(), OWN, b"new head", Some(2)).err().map(failed));
@@ -233,7 +233,7 @@ fn what_is_no_file_is_named_and_keeps_nobody_waiting() {
             }
             let mut hub = beside.open();
             let question = Question::After(Range { stream: stream(OTHER), generation: 1, sequence: 0, limit: 5 });
-            let answers = hub.ask(&[question, Question::Heads(place())]).unwrap();
+            let answers = hub.ask(&[question, Question::Heads(place(), ALL)]).unwrap();
             let (batches, heads) = (answers[0].clone().batches(), answers[1].clone().documents());
             let is_head = name.starts_with("heads");
             assert_eq!((batches.len(), heads.len()), if is_head { (2, 1) } else { (1, 2) }, "{what}: the rest is read");

@@ -8,7 +8,7 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,10 +20,15 @@ use super::super::TimeLimit;
 /// The largest answer that is read from git at once.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// How much one fetch may add to the repository. A remote that knows no filters sends whatever anybody put there.
+const FETCHED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// How often it is looked at while git fetches.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// Enough for a message; a remote can print anything.
 const MESSAGES_BYTES_MAX: u64 = 16 * 1024;
 
-const SETTINGS: [&str; 21] = [
+const SETTINGS: [&str; 22] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.pager=cat",
@@ -37,6 +42,8 @@ const SETTINGS: [&str; 21] = [
     "submodule.recurse=false",
     "fetch.recurseSubmodules=no",
     "fetch.fsckObjects=true",
+    // What is fetched becomes one file, whose growth can be seen.
+    "fetch.unpackLimit=1",
     "fetch.writeCommitGraph=false",
     "gc.autoDetach=false",
     "maintenance.autoDetach=false",
@@ -75,6 +82,7 @@ pub struct Door {
     dir: PathBuf,
     protocol: &'static str,
     time: TimeLimit,
+    pub(super) fetched_bytes_max: u64,
 }
 
 /// The git processes that run now. Each leads a group of its own.
@@ -123,7 +131,7 @@ pub enum GitFailure {
 impl Door {
     /// `dir` need not exist yet.
     pub fn new(dir: &Path, protocol: &'static str, time: TimeLimit) -> Door {
-        Door { dir: dir.to_path_buf(), protocol, time }
+        Door { dir: dir.to_path_buf(), protocol, time, fetched_bytes_max: FETCHED_BYTES_MAX }
     }
 
     /// Creates the repository, unless it exists. It has no hooks and no configuration but git's own.
@@ -149,7 +157,10 @@ impl Door {
             std::thread::spawn(move || stdin.write_all(&input));
         }
         let messages = messages_of(&mut child);
-        let output = read_until(&mut child, deadline, OUTPUT_BYTES_MAX);
+        let output = match args.contains(&"fetch") {
+            true => self.watched(&mut child, deadline),
+            false => read_until(&mut child, deadline, OUTPUT_BYTES_MAX),
+        };
         if output.is_err() {
             platform::end_group(child.id(), ProcessEnd::Kill);
         }
@@ -162,6 +173,33 @@ impl Door {
             Err(OutputError::TooLong) => Err(GitFailure::TooLong),
             Err(OutputError::Broken) => Err(GitFailure::NoGit("its output cannot be read".to_string())),
         }
+    }
+
+    /// Reads what a fetch prints, and ends it when it has stored too much.
+    fn watched(&self, child: &mut Child, deadline: Instant) -> Result<Vec<u8>, OutputError> {
+        let (id, most) = (child.id(), self.stored_bytes() + self.fetched_bytes_max);
+        let (running, is_over) = channel::<()>();
+        let (output, is_ended) = std::thread::scope(|scope| {
+            let watching = scope.spawn(move || {
+                while is_over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    if self.stored_bytes() > most {
+                        platform::end_group(id, ProcessEnd::Kill);
+                        return true;
+                    }
+                }
+                self.stored_bytes() > most
+            });
+            let output = read_until(child, deadline, OUTPUT_BYTES_MAX);
+            drop(running);
+            (output, watching.join().unwrap_or(true))
+        });
+        if is_ended { Err(OutputError::TooLong) } else { output }
+    }
+
+    /// How much the packs of the repository hold, also one that is being written.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        let packs = std::fs::read_dir(self.dir.join("objects/pack")).into_iter().flatten().flatten();
+        packs.filter_map(|pack| pack.metadata().ok()).map(|pack| pack.len()).sum()
     }
 
     fn command(&self) -> Command {

@@ -21,7 +21,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use cerberus_os::home::create_dir;
-use ring::digest::{SHA256, digest};
 
 use self::answer::{Pushed, problem};
 pub use self::door::end_all;
@@ -29,9 +28,10 @@ use self::door::{Done, Door, GitFailure};
 use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
 use super::TimeLimit;
-use super::address::{Address, AddressError, check_names, check_place, check_stream};
-use super::object::{HubObject, answers};
-use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, until_repeated};
+use super::address::{Address, AddressError};
+use super::hash::sha256;
+use super::object::{Named, answers};
+use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
@@ -93,9 +93,7 @@ impl Git {
             _ => hub.replacen("git+", "", 1),
         };
         // No file is named after an address.
-        let name: String =
-            digest(&SHA256, url.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let dir = dir.join(format!("{name}.git"));
+        let dir = dir.join(format!("{}.git", &sha256(url.as_bytes())[..16]));
         let door = Door::new(&dir, protocol, time);
         Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
@@ -142,19 +140,25 @@ impl Git {
         let before = if is_first { BTreeMap::new() } else { self.references(&streams)? };
         let mut args = Vec::new();
         if is_first {
-            // Nothing here is part of these, so git need not ask the remote about it. They become one file.
-            args.extend(["-c", "fetch.negotiationAlgorithm=noop", "-c", "fetch.unpackLimit=1"]);
+            // Nothing here is part of these, so git need not ask the remote about it.
+            args.extend(["-c", "fetch.negotiationAlgorithm=noop"]);
         }
-        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", objects::FILTER]);
-        // There is nothing to tidy up yet.
-        args.extend(is_first.then_some("--no-auto-maintenance"));
-        args.push(&self.url);
+        args.extend(["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance"]);
+        args.extend([objects::FILTER, &self.url]);
         let refspecs: Vec<String> = beginnings.iter().map(|one| format!("+{one}*:{one}*")).collect();
         args.extend(refspecs.iter().map(String::as_str));
         let settings = std::fs::read(self.dir.join("config")).map_err(|error| self.io(error))?;
         let fetched = self.door.run(&args, Vec::new());
         self.unfilter(&settings).map_err(|error| self.io(error))?;
+        if matches!(fetched, Err(GitFailure::TooLong)) {
+            // Nothing of it is kept.
+            self.begin()?;
+        }
         self.succeeded(fetched)?;
+        if !is_first {
+            // What git cannot tidy up stays as it is.
+            let _ = self.door.run(&["gc", "--auto", "--quiet"], Vec::new());
+        }
         if !before.is_empty() {
             let after = self.references(&streams)?;
             let is_less = before.keys().any(|reference| !after.contains_key(reference));
@@ -180,7 +184,7 @@ impl Git {
         }
         // What was forgotten elsewhere must leave the mirror too, even if nobody asks for that stream again.
         let places = questions.iter().filter_map(|question| match question {
-            Question::Heads(place) | Question::Few(place, _) => Some(of_streams(place)),
+            Question::Heads(place, _) => Some(of_streams(place)),
             Question::After(_) => None,
         });
         let places: Vec<String> = places.collect();
@@ -197,31 +201,29 @@ impl Git {
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
         let tips = questions.iter().filter_map(|question| match question {
-            Question::Heads(_) | Question::Few(..) => None,
+            Question::Heads(..) => None,
             Question::After(range) => tip(range),
         });
         let history = self.history(&tips.collect::<Vec<_>>())?;
-        let objects = |question: &Question| -> Vec<HubObject<String>> {
+        let objects = |question: &Question| -> Named<String> {
             match question {
-                Question::Heads(place) | Question::Few(place, _) => {
+                Question::Heads(place, max) => {
                     let below = of_document(place, "");
-                    let found =
-                        references.iter().filter_map(|(name, commit)| Some((name.strip_prefix(&below)?, commit)));
-                    let found: Vec<HubObject<String>> = found
-                        .map(|(name, commit)| HubObject::document(name, format!("{commit}:{}", objects::DOCUMENT)))
-                        .collect();
-                    let is_few = !matches!(question, Question::Few(_, max) if found.len() > *max);
-                    if is_few { found } else { Vec::new() }
+                    let object = |(name, commit): (&String, &String)| {
+                        Some((name.strip_prefix(&below)?.to_string(), format!("{commit}:{}", objects::DOCUMENT)))
+                    };
+                    let found: Named<String> = references.iter().filter_map(object).collect();
+                    if found.len() > *max { Vec::new() } else { found }
                 }
                 Question::After(range) => {
                     let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
                     let found = range.sequences().map_while(|sequence| commits.get(&sequence));
-                    found.map(|commit| HubObject::batch(format!("{commit}:{}", objects::BATCH))).collect()
+                    found.map(|commit| (String::new(), format!("{commit}:{}", objects::BATCH))).collect()
                 }
             }
         };
-        let named: Vec<Vec<HubObject<String>>> = questions.iter().map(objects).collect();
-        let contents = self.contents(&named.iter().flatten().map(|object| object.at.as_str()).collect::<Vec<_>>())?;
+        let named: Vec<Named<String>> = questions.iter().map(objects).collect();
+        let contents = self.contents(&named.iter().flatten().map(|(_, file)| file.as_str()).collect::<Vec<_>>())?;
         Ok(answers(questions, named, contents))
     }
 
@@ -385,13 +387,11 @@ impl Git {
 }
 
 impl Transport for Git {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
-        for question in questions {
-            match question {
-                Question::Heads(place) | Question::Few(place, _) => check_place(&self.hub, place)?,
-                Question::After(range) => check_stream(&self.hub, &range.stream)?,
-            }
-        }
+    fn hub(&self) -> String {
+        self.hub.clone()
+    }
+
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let _lock = self.lock()?;
         let stale = self.stale(questions)?;
         if !stale.is_empty() {
@@ -411,46 +411,8 @@ impl Transport for Git {
         self.mirrored(questions)
     }
 
-    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
-        check_stream(&self.hub, stream)?;
-        let _lock = self.lock()?;
-        let (mut results, mut rest) = (Vec::new(), batches);
-        while !rest.is_empty() && results.last() != Some(&Put::Other) {
-            let (some, following) = until_repeated(rest);
-            results.extend(self.put(stream, generation, some)?);
-            rest = following;
-        }
-        Ok(results)
-    }
-
-    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
-        check_place(&self.hub, place)?;
-        check_names(&self.hub, &[name])?;
-        let _lock = self.lock()?;
-        let commit = self.import(None, objects::DOCUMENT, &[("document".to_string(), bytes)])?.pop();
-        let reference = of_document(place, name);
-        let mut updates = vec![Update { commit, reference, is_forced: true }];
-        if let Some(generation) = generation {
-            updates.extend(self.outdated(place, name, generation)?);
-        }
-        for _ in 0..ATTEMPTS_MAX {
-            if self.push(&updates)? == Pushed::Done {
-                self.note(&updates)?;
-                return if updates.len() > 1 { self.collect().map(drop) } else { Ok(()) };
-            }
-        }
-        let reason = "another device writes the same document".to_string();
-        Err(TransportError::Unreachable { hub: self.hub.clone(), reason })
-    }
-
-    fn removes(&self) -> bool {
-        false
-    }
-}
-
-impl Git {
-    /// Puts batches of which no two have the same sequence number.
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
+        let _lock = self.lock()?;
         let reference = of_stream(stream, generation);
         for attempt in 0..ATTEMPTS_MAX {
             let (results, commit) = self.plan(stream, generation, batches)?;
@@ -467,8 +429,35 @@ impl Git {
             }
             self.fetch(&[of_device(stream)].into())?;
         }
-        let reason = "another device writes the same stream".to_string();
-        Err(TransportError::Unreachable { hub: self.hub.clone(), reason })
+        Err(self.busy("stream"))
+    }
+
+    fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
+        let _lock = self.lock()?;
+        let commit = self.import(None, objects::DOCUMENT, &[("document".to_string(), bytes)])?.pop();
+        let reference = of_document(place, name);
+        let mut updates = vec![Update { commit, reference, is_forced: true }];
+        if let Some(generation) = generation {
+            updates.extend(self.outdated(place, name, generation)?);
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            if self.push(&updates)? == Pushed::Done {
+                self.note(&updates)?;
+                return if updates.len() > 1 { self.collect().map(drop) } else { Ok(()) };
+            }
+        }
+        Err(self.busy("document"))
+    }
+
+    fn removes(&self) -> bool {
+        false
+    }
+}
+
+impl Git {
+    fn busy(&self, what: &str) -> TransportError {
+        let reason = format!("another device writes the same {what}");
+        TransportError::Unreachable { hub: self.hub.clone(), reason }
     }
 
     /// Streams of a device that a new generation replaces.
@@ -486,5 +475,44 @@ impl Git {
         };
         let old = self.references(&[&below])?.into_keys().filter(is_old);
         Ok(old.map(|reference| Update { commit: None, reference, is_forced: false }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A batch that can be compressed to half its size at most.
+    fn large(sequence: u64) -> Sealed {
+        let parts = (0_u64..).map(|part| sha256(&[sequence.to_be_bytes(), part.to_be_bytes()].concat()));
+        Sealed { sequence, bytes: parts.flat_map(String::into_bytes).take(1 << 20).collect() }
+    }
+
+    #[test]
+    fn what_one_fetch_may_add_has_a_limit_also_if_the_host_knows_no_filter() {
+        let dir = tempfile::tempdir().unwrap();
+        let hour = Duration::from_secs(60 * 60);
+        let remote = dir.path().join("remote.git");
+        Door::new(&remote, "file", TimeLimit::of(hour, hour)).create().unwrap();
+        let address = Address::parse(&format!("git+file://{}", remote.display())).unwrap();
+        let open = |name: &str| Git::open(&address, &dir.path().join(name), TimeLimit::of(hour, hour)).unwrap();
+        let place = Place { space: "s".to_string(), project: "p".to_string() };
+        let stream = |device: &str| Stream { place: place.clone(), device: device.to_string() };
+        let (mut owner, mut reader) = (open("owner"), open("reader"));
+        let small = [Sealed { sequence: 1, bytes: b"one".to_vec() }];
+        // No single one of them is too large.
+        let many: Vec<Sealed> = (1..=4).map(large).collect();
+        owner.put_if_absent(&stream("a"), 1, &small).unwrap();
+        owner.put_if_absent(&stream("b"), 1, &many).unwrap();
+        reader.door.fetched_bytes_max = 1 << 20;
+        assert_eq!(reader.after(&stream("a"), 1, 0, 9).unwrap(), small);
+        let told = reader.after(&stream("b"), 1, 0, 9).unwrap_err().to_string();
+        assert!(told.contains("too long"), "{told}");
+        assert!(reader.door.stored_bytes() < 1 << 20, "nothing of it is kept");
+        assert_eq!(reader.after(&stream("a"), 1, 0, 9).unwrap(), small);
+        reader.door.fetched_bytes_max = 1 << 30;
+        assert_eq!(reader.after(&stream("b"), 1, 0, 9).unwrap(), many);
     }
 }

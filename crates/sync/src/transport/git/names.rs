@@ -5,7 +5,7 @@ use super::super::{Place, Question, Stream};
 /// What references begin with that are needed to answer a question.
 pub fn beginning(question: &Question) -> String {
     match question {
-        Question::Heads(place) | Question::Few(place, _) => of_document(place, ""),
+        Question::Heads(place, _) => of_document(place, ""),
         Question::After(range) => of_device(&range.stream),
     }
 }

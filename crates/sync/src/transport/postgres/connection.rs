@@ -61,6 +61,12 @@ pub struct Statement {
     pub parameters: Vec<Option<Vec<u8>>>,
 }
 
+impl Statement {
+    pub fn new(sql: &'static str, parameters: Vec<Option<Vec<u8>>>) -> Statement {
+        Statement { sql, parameters }
+    }
+}
+
 /// A row's values, in PostgreSQL's binary form.
 pub type Row = Vec<Option<Vec<u8>>>;
 
@@ -214,7 +220,8 @@ impl Connection {
         }
         frontend::sync(&mut out);
         self.wire.write(&out)?;
-        self.rows()
+        let all = self.rows()?;
+        if all.len() == statements.len() { Ok(all) } else { Err(DatabaseError::Answer("incomplete")) }
     }
 
     fn rows(&mut self) -> Result<Vec<Vec<Row>>, DatabaseError> {

@@ -13,11 +13,11 @@ use postgres_protocol::types::{ArrayDimension, array_to_sql};
 use rustls::{ClientConfig, RootCertStore};
 
 use self::connection::{Connection, DatabaseError, Login, Row, Statement};
-use super::address::{Address, AddressError, check_names, check_place, check_stream};
+use super::address::{Address, AddressError};
 use super::reason::first_line;
 use super::{
     Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, TimeLimit,
-    Transport, TransportError, roots, until_repeated,
+    Transport, TransportError, roots, until_other,
 };
 
 /// What an administrator applies to the database once.
@@ -164,54 +164,22 @@ impl Postgres {
         )
     }
 
-    fn number(&self, number: u64) -> Result<Option<Vec<u8>>> {
-        let number = i64::try_from(number);
-        let number = number.map_err(|_| self.unexpected("a number is too large"))?;
-        Ok(Some(number.to_be_bytes().to_vec()))
-    }
-
     fn unexpected(&self, reason: &str) -> TransportError {
         TransportError::Unexpected { hub: self.hub.clone(), reason: reason.to_string() }
     }
 
-    fn statement(&self, question: &Question) -> Result<Statement> {
-        match question {
-            Question::Heads(place) => self.documents(place, MANY),
-            Question::Few(place, max) => self.documents(place, u64::try_from(*max).unwrap_or(MANY).min(MANY)),
-            Question::After(Range { stream, generation, sequence, limit }) => {
-                check_stream(&self.hub, stream)?;
-                let Stream { place, device } = stream;
-                let limit = u64::try_from(*limit).unwrap_or(u64::MAX).min(i64::MAX as u64);
-                let parameters = vec![
-                    text(&place.space),
-                    text(&place.project),
-                    text(device),
-                    self.number(*generation)?,
-                    self.number(*sequence)?,
-                    self.number(limit)?,
-                ];
-                Ok(Statement { sql: AFTER, parameters })
-            }
-        }
-    }
-
-    fn documents(&self, place: &Place, max: u64) -> Result<Statement> {
-        check_place(&self.hub, place)?;
-        Ok(Statement { sql: FEW, parameters: vec![text(&place.space), text(&place.project), self.number(max)?] })
-    }
-
-    fn answer(&self, question: &Question, rows: Vec<Row>) -> Result<Answer> {
+    fn read(&self, question: &Question, rows: Vec<Row>) -> Result<Answer> {
         let document = |mut row: Row| {
             let bytes = row.pop().flatten()?;
             Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
         };
         match question {
-            Question::Heads(_) | Question::Few(..) => {
+            Question::Heads(..) => {
                 let documents: Option<Vec<Document>> = rows.into_iter().map(document).collect();
                 documents.map(Answer::Heads).ok_or_else(|| self.unexpected("a row is incomplete"))
             }
             Question::After(range) => {
-                let following = (range.sequence.saturating_add(1)..).zip(rows);
+                let following = range.sequences().zip(rows);
                 let found = following.map_while(|(next, mut row)| {
                     (as_number(&row, 0) == Some(next)).then_some(())?;
                     Some(Sealed { sequence: next, bytes: row.pop().flatten()? })
@@ -221,89 +189,59 @@ impl Postgres {
         }
     }
 
-    /// Puts batches of which no two have the same sequence number.
-    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
-        let Stream { place, device } = stream;
-        let numbers: Result<Vec<Option<Vec<u8>>>> = batches.iter().map(|batch| self.number(batch.sequence)).collect();
-        let numbers = array(BIGINT, numbers?.iter().flatten().map(Vec::as_slice));
-        let bytes = array(BYTEA, batches.iter().map(|batch| batch.bytes.as_slice()));
-        let parameters = vec![
-            text(&place.space),
-            text(&place.project),
-            text(device),
-            self.number(generation)?,
-            Some(numbers.ok_or_else(|| self.unexpected("too many batches"))?),
-            Some(bytes.ok_or_else(|| self.unexpected("too many batches"))?),
-        ];
-        let mut statements = vec![
-            Statement { sql: FOUND, parameters: vec![text(&place.space)] },
-            Statement { sql: JOIN, parameters: vec![text(&place.space)] },
-            Statement { sql: PUT, parameters: parameters.clone() },
-            Statement { sql: COMPARE, parameters },
-        ];
-        // Everybody adds links to the chain of a space.
-        if (place.project.as_str(), device.as_str()) != (SPACE_PLACE, CHAIN) {
-            statements.insert(2, Statement { sql: DEVICE, parameters: vec![text(&place.space), text(device)] });
-        }
-        let answers = self.run(&statements)?;
-        let compared = answers.last().ok_or_else(|| self.unexpected("too few results"))?;
-        let is_same = |row: &Row, sequence| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1]));
-        let mut results = Vec::new();
-        for Sealed { sequence, .. } in batches {
-            let is_there = compared.iter().any(|row| is_same(row, *sequence));
-            results.push(if is_there { Put::Stored } else { Put::Other });
-            if !is_there {
-                break;
-            }
-        }
-        Ok(results)
+    /// Runs statements that write in a space, as this device.
+    fn write_as(&mut self, space: &str, device: Option<&str>, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>> {
+        let mut all = vec![Statement::new(FOUND, vec![text(space)]), Statement::new(JOIN, vec![text(space)])];
+        all.extend(device.map(|device| Statement::new(DEVICE, vec![text(space), text(device)])));
+        let before = all.len();
+        all.extend(statements);
+        Ok(self.run(&all)?.split_off(before))
     }
 }
 
 impl Transport for Postgres {
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
-        let statements: Vec<Statement> =
-            questions.iter().map(|question| self.statement(question)).collect::<Result<_, _>>()?;
-        let answers = self.run(&statements)?;
-        if answers.len() != questions.len() {
-            return Err(self.unexpected("too few results"));
-        }
-        questions.iter().zip(answers).map(|(question, rows)| self.answer(question, rows)).collect()
+    fn hub(&self) -> String {
+        self.hub.clone()
     }
 
-    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
-        check_stream(&self.hub, stream)?;
-        let (mut results, mut rest) = (Vec::new(), batches);
-        while !rest.is_empty() && results.last() != Some(&Put::Other) {
-            let (some, following) = until_repeated(rest);
-            results.extend(self.put(stream, generation, some)?);
-            rest = following;
-        }
-        Ok(results)
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+        let answers = self.run(&questions.iter().map(statement).collect::<Vec<_>>())?;
+        questions.iter().zip(answers).map(|(question, rows)| self.read(question, rows)).collect()
     }
 
-    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
-        check_place(&self.hub, place)?;
-        check_names(&self.hub, &[name])?;
-        let number = generation.map(|generation| self.number(generation)).transpose()?.flatten();
-        let key = || vec![text(&place.space), text(&place.project), text(name)];
-        let mut statements = vec![
-            Statement { sql: FOUND, parameters: vec![text(&place.space)] },
-            Statement { sql: JOIN, parameters: vec![text(&place.space)] },
-            Statement { sql: REPLACE, parameters: [key(), vec![number.clone(), Some(bytes.to_vec())]].concat() },
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
+        let Stream { place, device } = stream;
+        let sequences: Vec<Vec<u8>> = batches.iter().flat_map(|batch| number(batch.sequence)).collect();
+        let parameters = vec![
+            text(&place.space),
+            text(&place.project),
+            text(device),
+            number(generation),
+            array(BIGINT, sequences.iter().map(Vec::as_slice)),
+            array(BYTEA, batches.iter().map(|batch| batch.bytes.as_slice())),
         ];
+        // Everybody adds links to the chain of a space.
+        let is_chain = (place.project.as_str(), device.as_str()) == (SPACE_PLACE, CHAIN);
+        let device = (!is_chain).then_some(device.as_str());
+        let statements = vec![Statement::new(PUT, parameters.clone()), Statement::new(COMPARE, parameters)];
+        let answers = self.write_as(&place.space, device, statements)?;
+        let is_same = |row: &Row, sequence| as_number(row, 0) == Some(sequence) && row.get(1) == Some(&Some(vec![1]));
+        let is_there = |batch: &Sealed| answers.iter().skip(1).flatten().any(|row| is_same(row, batch.sequence));
+        until_other(batches.iter().map(|batch| Ok(Put::of(is_there(batch)))))
+    }
+
+    fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
+        let generation = generation.and_then(number);
+        let key = || vec![text(&place.space), text(&place.project), text(name)];
+        let replaced = [key(), vec![generation.clone(), Some(bytes.to_vec())]].concat();
+        let mut statements = vec![Statement::new(REPLACE, replaced)];
         // Whoever asks to be let in owns its device from then on, so that nobody else takes it.
-        let device = number.as_ref().map(|_| name).or_else(|| name.strip_prefix(REQUEST));
-        if let Some(device) = device {
-            let device = vec![text(&place.space), text(device)];
-            statements.insert(2, Statement { sql: DEVICE, parameters: device });
+        let device = generation.as_ref().map(|_| name).or_else(|| name.strip_prefix(REQUEST));
+        if generation.is_some() {
+            statements.push(Statement::new(REMOVE, [key(), vec![generation]].concat()));
         }
-        if number.is_some() {
-            statements.push(Statement { sql: REMOVE, parameters: [key(), vec![number.clone()]].concat() });
-        }
-        let answers = self.run(&statements)?;
-        let replaced = answers.get(if device.is_some() { 3 } else { 2 });
-        if replaced.is_some_and(|rows| rows.len() == 1) {
+        let answers = self.write_as(&place.space, device, statements)?;
+        if answers.first().is_some_and(|rows| rows.len() == 1) {
             return Ok(());
         }
         let reason = "the hub has a later generation of this device".to_string();
@@ -327,6 +265,25 @@ fn tls(file: Option<&str>) -> Result<Arc<ClientConfig>, AddressError> {
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|_| AddressError::Insecure("TLS is not available"))?;
     Ok(Arc::new(builder.with_root_certificates(store).with_no_client_auth()))
+}
+
+fn statement(question: &Question) -> Statement {
+    match question {
+        Question::Heads(place, max) => {
+            let max = number(MANY.min(*max as u64));
+            Statement::new(FEW, vec![text(&place.space), text(&place.project), max])
+        }
+        Question::After(Range { stream: Stream { place, device }, generation, sequence, limit }) => {
+            let mut parameters = vec![text(&place.space), text(&place.project), text(device)];
+            parameters.extend([number(*generation), number(*sequence), number(*limit as u64)]);
+            Statement::new(AFTER, parameters)
+        }
+    }
+}
+
+/// Nothing has a larger number than PostgreSQL counts to, whatever somebody claims.
+fn number(number: u64) -> Option<Vec<u8>> {
+    Some(i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes().to_vec())
 }
 
 fn text(text: &str) -> Option<Vec<u8>> {

@@ -5,9 +5,10 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy, http};
 
 use super::super::at_once::AT_ONCE_MAX;
+use super::super::hash::sha256;
 use super::super::reason::first_line;
 use super::super::{Result, TimeLimit, TransportError};
-use super::sign::{Credentials, SignedRequest, amazon_date, authorization, sha256};
+use super::sign::{Credentials, SignedRequest, amazon_date, authorization};
 
 /// A page of a listing, or a batch or document.
 const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;

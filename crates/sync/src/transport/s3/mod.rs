@@ -9,11 +9,11 @@ mod sign;
 
 use self::http::{Bucket, agent, values};
 use self::sign::Credentials;
-use super::address::{Address, AddressError, check_names, check_place, check_stream, encoded};
+use super::address::{Address, AddressError, encoded};
 use super::at_once;
-use super::object::{HubObject, answers};
+use super::object::{Named, answers};
 use super::roots;
-use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError};
+use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError, until_other};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -102,27 +102,20 @@ impl S3 {
     }
 
     /// The objects that may answer a question, in order.
-    fn objects(&self, question: &Question) -> Result<Vec<HubObject<String>>> {
-        let (place, max) = match question {
-            Question::Heads(place) => (place, usize::MAX),
-            Question::Few(place, max) => (place, *max),
+    fn objects(&self, question: &Question) -> Result<Named<String>> {
+        let (below, keys) = match question {
+            Question::Heads(place, max) => {
+                let below = self.key(place, "documents/");
+                let keys = self.list(&below, max.saturating_add(1))?;
+                (below, if keys.len() > *max { Vec::new() } else { keys })
+            }
             Question::After(range) => {
-                check_stream(&self.bucket.hub, &range.stream)?;
                 let below = self.generation(&range.stream, range.generation);
-                return Ok(range
-                    .sequences()
-                    .map(|sequence| HubObject::batch(format!("{below}{sequence:020}")))
-                    .collect());
+                let keys = range.sequences().map(|sequence| format!("{below}{sequence:020}")).collect();
+                (below, keys)
             }
         };
-        check_place(&self.bucket.hub, place)?;
-        let below = self.key(place, "documents/");
-        let keys = self.list(&below, max.saturating_add(1))?;
-        if keys.len() > max {
-            return Ok(Vec::new());
-        }
-        let name = |key: &String| key.strip_prefix(&below).unwrap_or_default().to_string();
-        Ok(keys.into_iter().map(|key| HubObject::document(&name(&key), key)).collect())
+        Ok(keys.into_iter().map(|key| (key[below.len()..].to_string(), key)).collect())
     }
 
     /// What the keys of a generation's batches begin with.
@@ -217,36 +210,29 @@ fn credentials(address: &Address, variable: &dyn Fn(&str) -> Option<String>) -> 
 }
 
 impl Transport for S3 {
+    fn hub(&self) -> String {
+        self.bucket.hub.clone()
+    }
+
     /// Lists documents first, then reads all objects together. Batches are asked for by name.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
         let named = at_once::each(questions, |question| self.objects(question))?;
         let all: Vec<_> = named.iter().flatten().collect();
-        let contents = at_once::each(&all, |object| self.get(&object.at))?;
+        let contents = at_once::each(&all, |(_, key)| self.get(key))?;
         Ok(answers(questions, named, contents))
     }
 
     /// One after another: a batch that follows another writer's must not be stored.
-    fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
-        check_stream(&self.bucket.hub, stream)?;
+    fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         self.check_conditional()?;
         let below = self.generation(stream, generation);
-        let mut results = Vec::new();
-        for batch in batches {
-            let key = format!("{below}{:020}", batch.sequence);
-            let is_there =
-                self.put_new(&key, &batch.bytes)?.is_some() || self.get(&key)?.as_ref() == Some(&batch.bytes);
-            let put = if is_there { Put::Stored } else { Put::Other };
-            results.push(put);
-            if put == Put::Other {
-                break;
-            }
-        }
-        Ok(results)
+        until_other(batches.iter().map(|Sealed { sequence, bytes }| {
+            let key = format!("{below}{sequence:020}");
+            Ok(Put::of(self.put_new(&key, bytes)?.is_some() || self.get(&key)?.as_ref() == Some(bytes)))
+        }))
     }
 
-    fn replace(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
-        check_place(&self.bucket.hub, place)?;
-        check_names(&self.bucket.hub, &[name])?;
+    fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()> {
         let path = self.path_of(&self.key(place, &format!("documents/{name}")));
         let answer = self.bucket.send("PUT", &path, "", bytes, false)?;
         if !matches!(answer.status, 200 | 201 | 204) {

@@ -1,7 +1,9 @@
 //! Signs requests for S3-compatible storage (AWS Signature Version 4).
 
 use cerberus_record::time::Timestamp;
-use ring::{digest, hmac};
+use ring::hmac;
+
+use super::super::hash::{hex, sha256};
 
 /// Who asks. The secret is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,10 +31,6 @@ pub struct SignedRequest<'a> {
     pub payload_hash: &'a str,
 }
 
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, bytes).as_ref())
-}
-
 /// `20130524T000000Z`.
 pub fn amazon_date(time: Timestamp) -> String {
     format!("{}Z", time.stamp().replace('-', "T"))
@@ -58,10 +56,6 @@ pub fn authorization(request: &SignedRequest, credentials: &Credentials, region:
 
 fn keyed(key: &[u8], text: &[u8]) -> Vec<u8> {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text).as_ref().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
