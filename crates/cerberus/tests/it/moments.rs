@@ -180,9 +180,10 @@ fn what_did_not_help_each_time_is_not_told() {
 /// The error itself names the file that was edited, the repair existed only once, or the form that passed only looks.
 #[test]
 fn what_cannot_be_used_is_not_told() {
-    for (number, repair) in ["rm -rf /tmp/frob-x1", "kill 48213", "rm -r data/run-q6b9z3", "frob --version", "git commit -m x"]
-        .into_iter()
-        .enumerate()
+    for (number, repair) in
+        ["rm -rf /tmp/frob-x1", "kill 48213", "rm -r data/run-q6b9z3", "frob --version", "git commit -m x"]
+            .into_iter()
+            .enumerate()
     {
         let mut env = env();
         env.start("first", "startup");

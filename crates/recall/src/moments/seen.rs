@@ -179,7 +179,11 @@ impl Essence {
         let own: Vec<&String> = self.words.iter().filter(is_operand).collect();
         let theirs: Vec<&String> = failed.words.iter().filter(is_operand).collect();
         let looks = |word: &&String| is_option_to_look(word) && !failed.words.contains(word);
-        if (failed.is_run && !self.is_run) || own.is_empty() || theirs.is_empty() || self.words.iter().any(|w| looks(&w)) {
+        if (failed.is_run && !self.is_run)
+            || own.is_empty()
+            || theirs.is_empty()
+            || self.words.iter().any(|w| looks(&w))
+        {
             return false;
         }
         let is_added = own.len() - own.len().min(theirs.len()) <= ADDED_WORDS_MAX;

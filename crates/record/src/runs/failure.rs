@@ -64,8 +64,7 @@ pub fn failure(
 /// The line of a prompt that announces an error; `None` if there is none.
 pub fn quoted_error(prompt: &str) -> Option<String> {
     let lines = prompt.lines().map(|raw| clip(raw, LINE_BYTES_MAX).trim().trim_matches('`'));
-    let is_error =
-        |line: &&str| alarm(line) == Alarm::Announced && says_enough(line, "") && !is_source(line);
+    let is_error = |line: &&str| alarm(line) == Alarm::Announced && says_enough(line, "") && !is_source(line);
     { lines }.find(is_error).map(str::to_string)
 }
 
