@@ -84,7 +84,7 @@ pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
                     return Some(found);
                 }
                 let command = without_folder(command);
-                if essence.is_repair_of(&asked) && is_repeatable(&command) {
+                if essence.is_deed && is_repeatable(&command) {
                     found.ran.retain(|known| *known != command);
                     found.ran.push(command);
                 }
@@ -139,8 +139,6 @@ struct Essence {
     is_run: bool,
     /// It may change something: it does not only look.
     is_deed: bool,
-    /// It records work in git, which mends nothing but git's own failures.
-    is_saving: bool,
 }
 
 impl Essence {
@@ -156,7 +154,6 @@ impl Essence {
         };
         let run = runs::recognise(command);
         let is_check = run.as_ref().is_some_and(|run| run.kind != runs::Kind::Build);
-        let acting = || simples.iter().filter(|simple| is_deed(simple));
         Essence {
             words: match &run {
                 Some(run) => run.key.split(' ').map(str::to_string).collect(),
@@ -164,13 +161,8 @@ impl Essence {
             },
             form: texts(&form, true),
             is_run: run.is_some(),
-            is_deed: if is_check { simples.iter().any(is_fix) } else { acting().next().is_some() },
-            is_saving: acting().all(is_saving),
+            is_deed: simples.iter().any(if is_check { is_fix } else { is_deed }),
         }
-    }
-
-    fn is_repair_of(&self, failed: &Essence) -> bool {
-        self.is_deed && (!self.is_saving || failed.words.first().is_some_and(|program| program == "git"))
     }
 
     /// Whether it is another form of the command that failed: it asks for the same.
@@ -227,6 +219,8 @@ fn is_deed(simple: &Simple) -> bool {
     match simple.program() {
         _ if simple.writes_file => true,
         program if is_preparation(program) => false,
+        // To record work mends nothing.
+        "git" if words.get(1).is_some_and(|word| is_one_of(word, "add commit push tag fetch")) => false,
         "sed" => words.iter().any(|word| word.starts_with("-i")),
         program => {
             let only_looks = is_one_of(
@@ -237,11 +231,6 @@ fn is_deed(simple: &Simple) -> bool {
             !only_looks && !is_inline && !words.iter().skip(1).take(2).any(looks)
         }
     }
-}
-
-fn is_saving(simple: &Simple) -> bool {
-    let asks = |word: &&str| is_one_of(word, "add commit push tag fetch");
-    simple.program() == "git" && simple.texts().get(1).is_some_and(asks)
 }
 
 /// Whether somebody else can run it as it is told: it is short, and names nothing that existed only once.
@@ -418,7 +407,6 @@ mod tests {
         ] {
             assert_eq!(fixed(no_repair), None, "{no_repair}");
         }
-        assert_eq!(helped("git push", &[ran("git fetch"), ran("git push")]).unwrap().ran, ["git fetch"]);
         assert_eq!(helped("npm test", &[ran("npm test")]), None, "it passed by itself");
         assert_eq!(helped("npm test", &[ran("npm test 2>&1 | tail -5")]), None, "only its output was cut");
         assert_eq!(helped("npm test", &[changed("a"), failed("npm test")]), None, "it never passed");
