@@ -253,7 +253,6 @@ fn codex_is_told_its_rules_again_after_a_compaction() {
     let mut session = Codex.session(&stage.place(&server), "Count to one");
     finish(session.args(["-c", "model_auto_compact_token_limit=50000"]));
     let requests: Vec<String> = server.requests().iter().map(request_text).collect();
-    assert!(requests.iter().any(|request| request.contains("CONTEXT CHECKPOINT COMPACTION")), "{requests:#?}");
     assert_eq!(times(&requests[0], told), 0);
     assert_eq!(times(requests.last().unwrap(), told), 1, "{requests:#?}");
 }
