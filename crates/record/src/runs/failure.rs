@@ -19,8 +19,9 @@ const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 const LINE_BYTES_MAX: usize = 600;
 /// How much of the line is told.
 const TOLD_CHARS_MAX: usize = 100;
-/// A message of fewer words is shared by too many failures.
-const WORDS_MIN: usize = 2;
+/// A line that says less is shared by too many failures. A name says as much as two words.
+const SAID_MIN: usize = 3;
+const QUOTES: [char; 3] = ['\'', '"', '`'];
 const COMMAND_BYTES_MAX: usize = 8192;
 
 /// What a failed command printed says about its failure; `None` if no line says what is wrong. The line is cleaned before it
@@ -47,7 +48,7 @@ pub fn failure(
     let problem =
         read.as_ref().and_then(|read| read.problems.iter().find(|problem| !problem.contains(": # "))).cloned();
     // What runs a compiler or a linter often says only that it failed.
-    let message = problem.or_else(|| message(&text)).or_else(|| test.map(str::to_string))?;
+    let message = problem.or_else(|| message(&text, command)).or_else(|| test.map(str::to_string))?;
     let message = cleaner.clean(message, Keep::SUBJECT);
     let test = test.map(|test| cleaner.clean(test.to_string(), Keep::SUBJECT));
     let test = test.as_deref();
@@ -63,8 +64,7 @@ pub fn failure(
 /// The line of a prompt that announces an error; `None` if there is none.
 pub fn quoted_error(prompt: &str) -> Option<String> {
     let lines = prompt.lines().map(|raw| clip(raw, LINE_BYTES_MAX).trim().trim_matches('`'));
-    let is_error =
-        |line: &&str| alarm(line) == Alarm::Announced && count_words(&normal(line)) > WORDS_MIN && !is_source(line);
+    let is_error = |line: &&str| alarm(line) == Alarm::Announced && says_enough(line, "") && !is_source(line);
     { lines }.find(is_error).map(str::to_string)
 }
 
@@ -85,13 +85,13 @@ fn program_of(run: Option<&RunCommand>, command: &str) -> String {
 
 /// The first line that announces an error; else the first that mentions one. Lines of source that a trace quotes say where
 /// it went wrong, not what.
-fn message(text: &str) -> Option<String> {
+fn message(text: &str, command: &str) -> Option<String> {
     let mut mentioned = None;
     for raw in text.lines() {
         let line = clip(raw, LINE_BYTES_MAX).trim();
         match alarm(line) {
             Alarm::None => {}
-            _ if count_words(&normal(line)) < WORDS_MIN || is_source(line) => {}
+            _ if !says_enough(line, command) || is_source(line) => {}
             Alarm::Announced => return Some(line.to_string()),
             Alarm::Mentioned if mentioned.is_some() || raw.starts_with([' ', '\t']) => {}
             Alarm::Mentioned => mentioned = Some(line.to_string()),
@@ -184,8 +184,29 @@ fn is_address(word: &str) -> bool {
         && word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-fn count_words(text: &str) -> usize {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().any(char::is_alphabetic)).count()
+/// Whether a line says what is wrong, not only that something is: `[lint] ERROR task failed` does not. Words by which programs
+/// say that do not count, nor those of the command.
+fn says_enough(line: &str, command: &str) -> bool {
+    let is_asked = |word: &str| command.split(|c: char| !c.is_alphanumeric()).any(|own| own.eq_ignore_ascii_case(word));
+    let said = normal(line).split_whitespace().fold(0, |said, token| {
+        let word = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '#');
+        let quoted = token.trim_matches([',', '.', ':', ';', '(', ')']);
+        let is_quoted = quoted.starts_with(QUOTES) || quoted.ends_with(QUOTES);
+        let is_joint = |(one, next): (char, char)| {
+            (one.is_lowercase() && next.is_uppercase())
+                || (one.is_alphabetic() && matches!(next, '#' | '.' | '_' | '/' | '@'))
+        };
+        let is_name = word.chars().zip(word.chars().skip(1)).any(is_joint);
+        let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+        said + match letters {
+            0 => 0,
+            _ if is_name || is_quoted => 2,
+            1 | 2 if word.is_ascii() => 0,
+            _ if alarm(word) != Alarm::None || is_asked(word) => 0,
+            _ => 1,
+        }
+    });
+    said >= SAID_MIN
 }
 
 /// The program of the first command that does something.
@@ -256,6 +277,11 @@ mod tests {
         assert_eq!(line("bash: frob: command not found"), Some("bash: frob: command not found".into()));
         for silent in ["", "Exit code 1", "0 errors, 3 files", "error: 7", "all good", "\u{0}\u{1}\u{2}"] {
             assert_eq!(line(silent), None, "{silent:?}");
+        }
+        for general in ["error: Item 3 failed", "[x] ERROR task failed", "make: *** [x] Error 2", "2 errors in 3.5s"] {
+            assert_eq!(line(general), None, "{general:?}");
+            let named = format!("{general}\nerror: no rule to make target 'x'");
+            assert_eq!(line(&named).as_deref(), Some("error: no rule to make target 'x'"), "{general:?}");
         }
         let trace = "    raise RuntimeError(\n    raise RuntimeError('no such port')\n    raise self._exception\n 89 | throw new Error('no');\n> 3 | error: x y z\n";
         assert_eq!(line(trace), None, "a trace quotes the source");

@@ -153,7 +153,7 @@ fn from_code(store: &Store, line: &ToldLine, now: Timestamp) -> view::Result<Tol
 /// The words for what was told in between; `None` if the code is for a line of a brief.
 pub fn moment_words(code: &str) -> Option<String> {
     Some(match told::read(code)? {
-        ToldMoment::Seen { remedy } => format!("what passed then: {remedy}"),
+        ToldMoment::Seen { remedy } => format!("what helped then: {remedy}"),
         ToldMoment::Changed { file } => format!("another session has changed {file}"),
         ToldMoment::Held => "another session has not committed its work".to_string(),
         ToldMoment::Past { session } => format!("what came of {session}"),

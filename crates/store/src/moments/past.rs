@@ -54,7 +54,7 @@ pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec
         if matches!(earlier.state.status, SessionStatus::Active) {
             continue;
         }
-        let Some(told) = line(view, &asked, &earlier, &found)? else { continue };
+        let Some(told) = line(view, &earlier, &found)? else { continue };
         let needed = tokens::line(&told.text);
         if needed <= left {
             left -= needed;
@@ -64,7 +64,7 @@ pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec
     Ok(lines)
 }
 
-fn line(view: &View, asked: &AskedFor, earlier: &SessionRow, found: &past::PastMatch) -> view::Result<Option<Told>> {
+fn line(view: &View, earlier: &SessionRow, found: &past::PastMatch) -> view::Result<Option<Told>> {
     let prompts = view.store.asked(earlier, view.now)?;
     let is_it = |(_, text): &&(_, String)| PastPrompt::words(text).0 == found.terms;
     let Some((at, prompt)) = prompts.iter().rev().find(is_it) else { return Ok(None) };
@@ -85,7 +85,7 @@ fn line(view: &View, asked: &AskedFor, earlier: &SessionRow, found: &past::PastM
         message,
         decision: decision.map(String::as_str),
     };
-    let text = past::told(asked, &past, view.now);
+    let text = past::told(|word| found.asks(word), &past, view.now);
     Ok(text.map(|text| Told { text, code: told::past_code(earlier.id.as_str()) }))
 }
 

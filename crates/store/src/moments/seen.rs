@@ -1,5 +1,6 @@
 //! A command failed as it failed before in another session.
 
+use cerberus_recall::brief::base;
 use cerberus_recall::moments::seen::{self, Remedy, Solved};
 use cerberus_recall::moments::told;
 use cerberus_record::time::Timestamp;
@@ -29,18 +30,35 @@ pub fn seen(
     }
     let failures = store.failures(signature, session, now)?;
     let ids = joined(store, located, now)?.ids;
-    // Here, the newest counts, solved or not: if it was not, what helped before does not help any more.
-    let here = failures.iter().find(|failure| ids.contains(&failure.project));
-    let Some(failure) = here.or(failures.first()) else { return Ok(None) };
-    let Some((remedy, last)) = solved(store, session, failure, now)? else { return Ok(None) };
+    let is_here = failures.iter().any(|failure| ids.contains(&failure.project));
+    let mut solved: Vec<(Remedy, StepRow)> = Vec::new();
+    for failure in failures.iter().filter(|failure| !is_here || ids.contains(&failure.project)) {
+        match remedy(store, session, failure, now)? {
+            // What helped before does not help any more.
+            None if solved.is_empty() => return Ok(None),
+            // One that failed again before it passed is the same.
+            Some((_, step)) if solved.iter().any(|(_, known)| known.event == step.event) => {}
+            found => solved.extend(found),
+        }
+        if solved.len() == seen::SOLVED_MAX {
+            break;
+        }
+    }
+    let (remedies, steps): (Vec<Remedy>, Vec<StepRow>) = solved.into_iter().unzip();
+    let is_named = |path: &str| {
+        let name = base(path);
+        message.is_none_or(|message| message.contains(name)) || failures.iter().any(|one| one.command.contains(name))
+    };
+    let Some((place, remedy)) = seen::agreed(&remedies, is_named) else { return Ok(None) };
+    let Some(last) = steps.get(place) else { return Ok(None) };
     let message_then = store.message_after(last.session, last.event)?.unwrap_or_default();
-    let solved = Solved { at: last.at, is_here: here.is_some(), message: &message_then };
+    let solved = Solved { at: last.at, is_here, message: &message_then };
     let text = seen::told(message, &remedy, &solved, now);
     Ok(text.map(|text| Told { text, code: told::seen_code(&remedy.code(), signature) }))
 }
 
-/// The remedy, and the step that shows that it was one.
-fn solved(
+/// What was done until the command passed, and the step in which it did.
+fn remedy(
     store: &Store,
     session: &SessionRow,
     failure: &FailureRow,
@@ -53,8 +71,7 @@ fn solved(
         steps.extend(store.steps_after(next, failure.event, now)?);
     }
     let plain: Vec<_> = steps.iter().map(|row| row.step.clone()).collect();
-    let found = seen::remedy(&failure.command, &plain);
-    let Some(remedy) = found else { return Ok(None) };
+    let Some(remedy) = seen::remedy(&failure.command, &plain) else { return Ok(None) };
     let last = remedy.steps.checked_sub(1).and_then(|place| steps.into_iter().nth(place));
     Ok(last.map(|last| (remedy, last)))
 }

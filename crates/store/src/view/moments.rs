@@ -20,15 +20,15 @@ const COMMAND_BYTES_MAX: usize = 400;
 
 /// More steps are not read.
 const STEPS_MAX: usize = 80;
-/// More sessions are not looked at.
-const SESSIONS_MAX: usize = 20;
+/// More times that a command failed in the same way are not looked at.
+const SAME_MAX: usize = 20;
 
 /// More commands, failures or files are not looked at.
 const TAKE_BACKS_MAX: usize = 200;
 const FAILED_MAX: usize = 300;
 const FILES_MAX: usize = 50;
 
-/// The last time that a command failed in a session, in some way.
+/// A time that a command failed in some way.
 #[derive(Clone, Debug)]
 pub struct FailureRow {
     pub session: i64,
@@ -93,12 +93,12 @@ impl Store {
         Ok(!self.rows(sql, params![signature, agent.name(), agent_session_id], |_| Ok(()))?.is_empty())
     }
 
-    /// The last failure with this signature in each other session, newest first.
+    /// The failures with this signature in other sessions, newest first.
     pub fn failures(&self, signature: &str, but: &SessionRow, now: Timestamp) -> Result<Vec<FailureRow>> {
-        let sql = "SELECT command.session, project, max(event), text FROM command
+        let sql = "SELECT command.session, project, event, text FROM command
             JOIN session ON session.row = command.session WHERE signature = ?1 AND command.session <> ?2 AND at <= ?3
-            GROUP BY command.session ORDER BY 3 DESC LIMIT ?4";
-        self.rows(sql, params![signature, but.row, now.millis(), SESSIONS_MAX], |row| {
+            ORDER BY 3 DESC LIMIT ?4";
+        self.rows(sql, params![signature, but.row, now.millis(), SAME_MAX], |row| {
             let project = ProjectId::from_stored(row.get(1)?);
             Ok(FailureRow { session: row.get(0)?, project, event: row.get(2)?, command: row.get(3)? })
         })

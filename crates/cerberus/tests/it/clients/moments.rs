@@ -47,7 +47,7 @@ fn a_test_that_failed_before_fails_again(client: &dyn Client) {
     let last = request_text(requests.last().unwrap());
     assert!(!request_text(&requests[0]).contains("seen:"), "nothing has failed yet");
     assert!(request_text(&requests[1]).contains("seen:"), "{}", request_text(&requests[1]));
-    assert_eq!(times(&last, "What passed then: `node --test`; changed before: state.txt"), 1, "{last}");
+    assert_eq!(times(&last, "Changed before it passed: state.txt"), 1, "{last}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn what_came_of_earlier_work_is_told(client: &dyn Client) {
     std::fs::write(&queue, "one\n").unwrap();
     let said = "The retry kept the id, so the broker sent the message twice.";
     worked(&stage, 40, "The retry in queue.txt sends a message twice after a timeout", "queue.txt", None, said);
-    for days in 31..35 {
+    for days in 31..39 {
         worked(&stage, days, "Polish the colours of the panel", "panel.txt", None, "The panel is polished.");
     }
     let said = "A lock in queue.txt made it slower, so I took it back.";
@@ -240,4 +240,19 @@ fn claude_code_is_told_its_rules_again_after_a_compaction() {
     let requests = server.main_requests();
     let text = request_text(&requests[0]);
     assert_eq!(times(&text, told), 1, "{text}");
+}
+
+/// Codex compacts by itself in the middle of a turn, when the context is full.
+#[test]
+fn codex_is_told_its_rules_again_after_a_compaction() {
+    let stage = Stage::new(&Codex);
+    std::fs::write(stage.scratch.repo().join("AGENTS.md"), "- NEVER edit `gen/` by hand.\n").unwrap();
+    let told = "rule:NEVER edit `gen/` by hand (AGENTS.md)";
+    let server =
+        ModelServer::start([Codex.run("echo one").reading(60_000), Reply::text("Counted."), Reply::text("Counted.")]);
+    let mut session = Codex.session(&stage.place(&server), "Count to one");
+    finish(session.args(["-c", "model_auto_compact_token_limit=50000"]));
+    let requests: Vec<String> = server.requests().iter().map(request_text).collect();
+    assert_eq!(times(&requests[0], told), 0);
+    assert_eq!(times(requests.last().unwrap(), told), 1, "{requests:#?}");
 }
