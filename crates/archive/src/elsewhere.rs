@@ -47,7 +47,8 @@ pub fn forget(home: &Home, store: &Store) -> Result<(), ArchiveError> {
     let periods = periods(home)?;
     let new: Vec<_> = periods.iter().filter(|period| !known.periods.contains(period)).copied().collect();
     let (sessions, lost) = (store.known_sessions()?, LostTimes::of(home, store, new)?);
-    let files = LostFiles { until: store.forgotten_until()?, namer: Namer::open(home)?, known: RefCell::default() };
+    let namer = Namer::open(home).map_err(std::io::Error::other)?;
+    let files = LostFiles { until: store.forgotten_until()?, namer, known: RefCell::default() };
     let is_gone = |head: &BlockHead| !sessions.contains(&(head.agent.to_string(), head.session.clone()));
     remove_lines(home, &is_gone, &|head, at, line| {
         at.is_some_and(|at| lost.covers(head, at) || files.are_named_in(head, at, line))
@@ -125,8 +126,10 @@ impl LostFiles {
         let ends = ends.filter(|end| end.contains('/')).map(str::to_string);
         let base = path.rsplit('/').next().map(Namer::base);
         let names: Vec<String> = ends.chain(base).chain([path.to_string()]).collect();
-        let all = self.namer.all().flat_map(|namer| names.iter().map(move |name| namer.file(head.agent.name(), &word.0, name)));
-        let until = all.filter_map(|name| self.until.get(&*name).copied()).max();
+        let until_of = |namer: &Namer, name: &String| {
+            self.until.get(&*namer.file(head.agent.name(), &head.session, name)).copied()
+        };
+        let until = self.namer.all().flat_map(|namer| names.iter().filter_map(|name| until_of(namer, name)).max()).max();
         self.known.borrow_mut().insert(word, until);
         until
     }

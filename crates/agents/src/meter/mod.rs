@@ -5,6 +5,7 @@
 
 pub mod price;
 pub mod redline;
+pub mod limit_notice;
 pub mod redline_notice;
 pub mod status_line;
 pub mod windows;

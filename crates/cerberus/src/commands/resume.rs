@@ -1,3 +1,4 @@
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
