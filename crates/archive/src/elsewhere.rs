@@ -129,7 +129,8 @@ impl LostFiles {
         let until_of = |namer: &Namer, name: &String| {
             self.until.get(&*namer.file(head.agent.name(), &head.session, name)).copied()
         };
-        let until = self.namer.all().flat_map(|namer| names.iter().filter_map(|name| until_of(namer, name)).max()).max();
+        let until =
+            self.namer.all().flat_map(|namer| names.iter().filter_map(|name| until_of(namer, name)).max()).max();
         self.known.borrow_mut().insert(word, until);
         until
     }

@@ -16,13 +16,7 @@ pub(super) struct Rewinds {
 impl Rewinds {
     /// Notes a line and returns the prompts that it undoes, as places in the list of all prompts, of which there were
     /// `count` before it. A line that does not say what it follows undoes nothing.
-    pub fn follow(
-        &mut self,
-        uuid: &str,
-        parent: Option<Option<&str>>,
-        count: usize,
-        is_prompt: bool,
-    ) -> Range<usize> {
+    pub fn follow(&mut self, uuid: &str, parent: Option<Option<&str>>, count: usize, is_prompt: bool) -> Range<usize> {
         if is_prompt {
             self.prompts.insert(uuid.to_string());
         }
@@ -40,9 +34,8 @@ mod tests {
     #[test]
     fn what_follows_the_same_line_again_undoes_what_came_between() {
         let mut rewinds = Rewinds::default();
-        let mut follow = |uuid: &'static str, parent: Option<Option<&'static str>>, count| {
-            rewinds.follow(uuid, parent, count, true)
-        };
+        let mut follow =
+            |uuid: &'static str, parent: Option<Option<&'static str>>, count| rewinds.follow(uuid, parent, count, true);
         assert_eq!(follow("a", Some(None), 0), 0..0);
         assert_eq!(follow("b", Some(Some("end of a")), 1), 1..1);
         assert_eq!(follow("c", Some(Some("end of b")), 2), 2..2);

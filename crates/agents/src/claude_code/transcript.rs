@@ -291,13 +291,7 @@ impl ClaudeReader<'_> {
         }
     }
 
-    fn assistant_message(
-        &mut self,
-        message: ClaudeMessage,
-        uuid: &str,
-        context: LineContext,
-        is_sidechain: bool,
-    ) {
+    fn assistant_message(&mut self, message: ClaudeMessage, uuid: &str, context: LineContext, is_sidechain: bool) {
         let TextOrList::List(blocks) = message.content else { return };
         for Object(block) in blocks {
             match block.kind.0.as_deref() {

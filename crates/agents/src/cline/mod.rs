@@ -15,7 +15,10 @@ pub(super) static PROFILE: Profile = Profile {
     program: "cline",
     resume: &["--id", "{}"],
     parse: payload::parse,
-    transcript: Some(TranscriptFormat { form: TranscriptForm::Whole, begin: |cleaner| WholeReader::begin(cleaner, transcript::read) }),
+    transcript: Some(TranscriptFormat {
+        form: TranscriptForm::Whole,
+        begin: |cleaner| WholeReader::begin(cleaner, transcript::read),
+    }),
     reply: host::bare_reply,
     has_exact_starts: true,
     has_plugin_process: true,

@@ -21,7 +21,10 @@ pub(super) static PROFILE: Profile = Profile {
     resume: &["--session", "{}"],
     begin: &["--prompt", "{}"],
     parse: payload::parse,
-    transcript: Some(TranscriptFormat { form: TranscriptForm::Whole, begin: |cleaner| WholeReader::begin(cleaner, transcript::read) }),
+    transcript: Some(TranscriptFormat {
+        form: TranscriptForm::Whole,
+        begin: |cleaner| WholeReader::begin(cleaner, transcript::read),
+    }),
     reply: host::bare_reply,
     refuse: |meant, reason| (meant == HookRefusal::Deny).then(|| json!({"deny": reason})),
     has_exact_starts: true,

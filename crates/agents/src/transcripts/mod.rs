@@ -4,6 +4,8 @@
 //! wrote in the user's name is not a prompt. A subagent's tool uses belong to the session that started it; its
 //! prompts and answers are dropped. This module does no I/O.
 
+mod format;
+mod pending;
 #[cfg(test)]
 mod tests;
 pub mod tools;
@@ -12,58 +14,13 @@ mod transcript;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::id::Agent;
 
+pub use format::TranscriptForm;
+pub(crate) use format::{ReadTranscript, TranscriptFormat, WholeReader};
+pub(crate) use pending::Pending;
 pub(crate) use transcript::{
-    MESSAGES_MAX, Pending, ReadTranscript, TranscriptBuilder, UseKey, edit_in_flight, in_flight_key, is_from_client,
-    titled, use_key,
+    MESSAGES_MAX, TranscriptBuilder, UseKey, edit_in_flight, in_flight_key, is_from_client, titled, use_key,
 };
 pub use transcript::{SeenPrompt, Sender, Transcript, TranscriptEvent, UnfinishedCall, senders, shared_part, undone};
-
-/// What a transcript is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TranscriptForm {
-    /// One JSON object a line.
-    Lines,
-    /// One JSON object, or several.
-    Whole,
-    /// An older version of the agent wrote one object, in a file that ends in `.json`.
-    Both,
-}
-
-/// How an agent's transcripts are read.
-#[derive(Debug)]
-pub(crate) struct TranscriptFormat {
-    pub(crate) form: TranscriptForm,
-    pub(crate) begin: for<'c> fn(&'c Cleaner) -> Box<dyn ReadTranscript + 'c>,
-}
-
-/// Reads a transcript that is one object.
-pub(crate) struct WholeReader<'c> {
-    cleaner: &'c Cleaner,
-    parse: ParseWhole,
-    read: Transcript,
-}
-
-/// Returns `None` if it is damaged.
-type ParseWhole = fn(&Cleaner, &[u8]) -> Option<Transcript>;
-
-impl WholeReader<'_> {
-    pub(crate) fn begin(cleaner: &Cleaner, parse: ParseWhole) -> Box<dyn ReadTranscript + '_> {
-        Box::new(WholeReader { cleaner, parse, read: Transcript::default() })
-    }
-}
-
-impl ReadTranscript for WholeReader<'_> {
-    fn line(&mut self, line: &[u8]) -> Option<()> {
-        self.read = (self.parse)(self.cleaner, line)?;
-        Some(())
-    }
-
-    fn finish(&mut self) {}
-
-    fn read(&mut self) -> &mut Transcript {
-        &mut self.read
-    }
-}
 
 /// Reads a transcript line by line.
 pub struct TranscriptReader<'c> {

@@ -1,7 +1,7 @@
 //! A parsed transcript, and what the readers of all agents build it with.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use cerberus_record::clean::Cleaner;
@@ -182,61 +182,6 @@ pub(crate) fn is_from_client(words: &str) -> bool {
     words.is_empty() || words.starts_with('<') || words.starts_with("# AGENTS.md instructions")
 }
 
-/// Reads one agent's transcript.
-pub(crate) trait ReadTranscript {
-    /// Takes the next line, or the whole of a transcript that is one object. Returns `None` if it is damaged.
-    fn line(&mut self, line: &[u8]) -> Option<()>;
-    /// Adds what only the end of a transcript says.
-    fn finish(&mut self);
-    /// What was read so far.
-    fn read(&mut self) -> &mut Transcript;
-}
-
-/// How many calls may wait for their answer, and how long they may be together. The oldest go first.
-const PENDING_MAX: usize = 256;
-const PENDING_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// Calls that have no answer yet, oldest first.
-pub(crate) struct Pending<T> {
-    calls: VecDeque<(String, usize, T)>,
-    bytes: usize,
-}
-
-impl<T> Default for Pending<T> {
-    fn default() -> Self {
-        Pending { calls: VecDeque::new(), bytes: 0 }
-    }
-}
-
-impl<T> Pending<T> {
-    /// `bytes` is what the call holds.
-    pub(crate) fn insert(&mut self, id: &str, bytes: usize, call: T) {
-        self.remove(id);
-        self.calls.push_back((id.to_string(), bytes, call));
-        self.bytes += bytes;
-        while self.calls.len() > PENDING_MAX || self.bytes > PENDING_BYTES_MAX && self.calls.len() > 1 {
-            self.bytes -= self.calls.pop_front().map_or(0, |(_, bytes, _)| bytes);
-        }
-    }
-
-    pub(crate) fn remove(&mut self, id: &str) -> Option<T> {
-        let at = self.calls.iter().rposition(|(known, ..)| known == id)?;
-        let (_, bytes, call) = self.calls.remove(at)?;
-        self.bytes -= bytes;
-        Some(call)
-    }
-
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
-        self.calls.iter_mut().map(|(id, _, call)| (id.as_str(), call))
-    }
-
-    /// All of them; none is left.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = (String, T)> + use<T> {
-        self.bytes = 0;
-        std::mem::take(&mut self.calls).into_iter().map(|(id, _, call)| (id, call))
-    }
-}
-
 /// How the key of a tool use is made.
 pub(crate) enum UseKey<'a> {
     /// From the agent's own id, which its hooks report too.
@@ -394,13 +339,7 @@ impl<'c> TranscriptBuilder<'c> {
     }
 
     /// A tool use that has no result, and when it began.
-    pub(crate) fn in_flight(
-        &mut self,
-        key: UseKey,
-        began_at: Option<Timestamp>,
-        tool: &str,
-        given: &ToolArguments,
-    ) {
+    pub(crate) fn in_flight(&mut self, key: UseKey, began_at: Option<Timestamp>, tool: &str, given: &ToolArguments) {
         let key = key.clean(self.cleaner).to_string();
         let edit = edit_in_flight(tools::tool_use(self.cleaner, tool, given, &ToolAnswer::default()));
         let edit = edit.zip(began_at).zip(self.session.clone()).map(|((mut used, at), session)| {

@@ -176,7 +176,10 @@ impl Glance {
             lines.push(("last", format!("{} ({ago}; `cerberus show{id}`)", page.listed.title)));
             lines.extend(page.left.iter().take(LEFT_MAX).map(|item| ("left", text::line(item, LEFT_CHARS_MAX))));
             if let Some(command) = limit::command(&page.listed.session) {
-                lines.push(("limit", format!("its agent has reached its usage limit: `{command}` goes on in another one")));
+                lines.push((
+                    "limit",
+                    format!("its agent has reached its usage limit: `{command}` goes on in another one"),
+                ));
             }
         }
         if let Some(overview) = &self.elsewhere {

@@ -93,9 +93,13 @@ fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
     let command = format!("cerberus resume {id} --in AGENT");
     assert!(env.ok(&["status"]).contains(&command));
     assert!(status_line().contains(&format!("limit reached: {command}")), "{}", status_line());
-    let shown = |prompt: &str| say("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": prompt}))["systemMessage"].clone();
+    let shown =
+        |prompt: &str| say("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": prompt}))["systemMessage"].clone();
     let told = shown("go on");
-    assert_eq!(told, format!("cerberus: Claude Code has reached its usage limit · `{command}` goes on in another agent"));
+    assert_eq!(
+        told,
+        format!("cerberus: Claude Code has reached its usage limit · `{command}` goes on in another agent")
+    );
     env.ok(&["resume", &id, "--in", "codex", "--print"]);
     // It answers again.
     std::fs::write(&transcript, format!("{refused}\n{}", filled("claude-code", 20_000))).unwrap();

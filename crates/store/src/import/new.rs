@@ -121,10 +121,7 @@ impl<'i> NewRecords<'i> {
     }
 
     /// The rest, and what only the end shows.
-    pub(super) fn finish(
-        mut self,
-        transcript: Transcript,
-    ) -> Result<(ImportReport, Vec<Record<'static>>), FoldError> {
+    pub(super) fn finish(mut self, transcript: Transcript) -> Result<(ImportReport, Vec<Record<'static>>), FoldError> {
         let Transcript { mut events, in_flight, prompts, damaged_lines, .. } = transcript;
         self.report.damaged_lines = damaged_lines;
         for mut unfinished in in_flight {
@@ -199,7 +196,8 @@ impl<'i> NewRecords<'i> {
             let sessions = forgotten.iter().map(|(session, _)| session).collect::<BTreeSet<_>>().into_iter();
             let sessions = sessions.flat_map(|session| namer.all().map(move |namer| namer.session(agent, session)));
             let alike = forgotten.iter().filter_map(|(session, key)| Some((session, shared_part(key)?)));
-            let alike = alike.flat_map(|(session, part)| namer.all().map(move |namer| namer.shared(agent, session, part)));
+            let alike =
+                alike.flat_map(|(session, part)| namer.all().map(move |namer| namer.shared(agent, session, part)));
             let sessions = sessions.chain(alike).map(|name| (name, Timestamp::EPOCH)).collect();
             let names = Forgotten { records: records.collect(), sessions, is_taken_back: true, ..Forgotten::default() };
             rewrite::unforget(self.import.home, self.import.clock.wall, names)?;
