@@ -58,7 +58,7 @@ fn check(agent: Agent, text: &str, expected: &[(i64, &str, Value)]) {
     assert_eq!(events.len(), expected.len(), "{:?}", events.last());
 }
 
-fn unfinished<'t>(read: &'t Transcript) -> Vec<(&'t str, String)> {
+fn unfinished(read: &Transcript) -> Vec<(&str, String)> {
     read.in_flight.iter().map(|open| (&*open.key, open.shown("/home/dev/hydra"))).collect()
 }
 
