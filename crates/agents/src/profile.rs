@@ -9,7 +9,7 @@ use crate::hook_event::{HookEvent, PayloadError};
 use crate::host::{AskingTime, ClaudePromptMarks, HookRefusal, Occasion, ReplyLimits};
 use crate::status::ReadStatus;
 use crate::stream::StreamEvent;
-use crate::transcripts::Transcript;
+use crate::transcripts::TranscriptFormat;
 
 /// Parses a line of a transcript for what it says about the size of the context.
 pub type ReadContext = fn(line: &[u8]) -> Vec<StreamEvent>;
@@ -34,7 +34,7 @@ pub struct Profile {
     /// Whether this agent sent a payload that arrived through another agent's hook.
     pub(crate) is_sender: fn(&ClaudePromptMarks) -> bool,
     /// Parses the agent's own transcript, if it writes one.
-    pub(crate) transcript: Option<for<'a> fn(&'a Cleaner, &'a [u8]) -> Transcript<'a>>,
+    pub(crate) transcript: Option<TranscriptFormat>,
     /// What a line of the transcript contains if it says who sent a prompt; empty if no line says that.
     pub prompt_lines: &'static [&'static str],
     /// Whether the hook's environment says that a program runs the session with this id.

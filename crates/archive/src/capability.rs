@@ -17,8 +17,8 @@ use cerberus_store::summary::detached::{FLAG, command};
 use cerberus_store::view::Store;
 
 use crate::ArchiveError;
+use crate::elsewhere;
 use crate::erase;
-use crate::segment::BlockHead;
 use crate::write::lock;
 
 pub struct ArchiveCapability;
@@ -38,9 +38,7 @@ impl Capability for ArchiveCapability {
     }
 
     fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
-        let known = store.known_sessions()?;
-        let is_kept = |head: &BlockHead| known.contains(&(head.agent.to_string(), head.session.clone()));
-        Ok(erase::retain(home, &is_kept)?)
+        Ok(elsewhere::forget(home, store)?)
     }
 
     fn secrets(&self, home: &Home, _here: &Path) -> Result<Vec<Finding>, CapabilityError> {

@@ -33,30 +33,30 @@ pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> 
             let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
             (!is_meant).then(|| line.to_string())
         }),
-        ForgetRequest::Paths(paths) => {
-            // What a call about the file answered goes with it.
-            let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
-            rewrite_held(home, &|_| false, &|head, _, line| {
-                if !paths.projects.contains(&head.project) {
-                    return Some(line.to_string());
-                }
-                let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
-                let named = parts(&value).into_iter().filter_map(|part| part.call);
-                let named: Vec<(String, String)> = named.map(|call| (head.session.clone(), call)).collect();
-                let is_meant = paths.are_named_in(&words(line).replace(&format!("{}/", head.root), ""))
-                    || named.iter().any(|call| calls.borrow().contains(call));
-                if is_meant {
-                    calls.borrow_mut().extend(named);
-                }
-                (!is_meant).then(|| line.to_string())
-            })
-        }
+        ForgetRequest::Paths(paths) => remove_lines(home, &|_| false, &|head, _, line| {
+            paths.projects.contains(&head.project)
+                && paths.are_named_in(&words(line).replace(&format!("{}/", head.root), ""))
+        }),
     }
 }
 
-/// Keeps only the sessions that are wanted.
-pub fn retain(home: &Home, is_kept: &dyn Fn(&BlockHead) -> bool) -> Result<(), ArchiveError> {
-    rewrite(home, &|head| !is_kept(head), &unchanged)
+/// Removes whole blocks, and lines of others, with what the calls in these lines answered. The caller holds the lock.
+pub fn remove_lines(
+    home: &Home,
+    is_removed: &dyn Fn(&BlockHead) -> bool,
+    is_meant: &dyn Fn(&BlockHead, Option<Timestamp>, &str) -> bool,
+) -> Result<(), ArchiveError> {
+    let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
+    rewrite_held(home, is_removed, &|head, at, line| {
+        let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
+        let named = parts(&value).into_iter().filter_map(|part| part.call);
+        let named: Vec<(String, String)> = named.map(|call| (head.session.clone(), call)).collect();
+        let is_meant = is_meant(head, at, line) || named.iter().any(|call| calls.borrow().contains(call));
+        if is_meant {
+            calls.borrow_mut().extend(named);
+        }
+        (!is_meant).then(|| line.to_string())
+    })
 }
 
 /// Removes what is older than a time, and the oldest until the rest fits.
@@ -77,7 +77,7 @@ pub fn expire(home: &Home, before: Timestamp, max_bytes: Option<u64>) -> Result<
     }
     match due.is_empty() {
         true => Ok(()),
-        false => retain(home, &|head| !due.contains(&(head.agent, head.session.clone()))),
+        false => rewrite(home, &|head| due.contains(&(head.agent, head.session.clone())), &unchanged),
     }
 }
 
@@ -144,7 +144,7 @@ fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> 
 }
 
 /// A line of JSON as the words in it: paths are not glued to what escapes a line break.
-fn words(line: &str) -> String {
+pub fn words(line: &str) -> String {
     line.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"")
 }
 

@@ -6,6 +6,7 @@
 
 pub mod capability;
 mod clean;
+mod elsewhere;
 pub mod erase;
 pub mod index;
 pub mod search;

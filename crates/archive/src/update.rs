@@ -1,32 +1,28 @@
 //! Which transcripts are archived: those of sessions that the journal knows, on this device, in projects of which
 //! something may be stored.
 
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cerberus_agents::conversation::reduce::KeepFiles;
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::install::transcripts::PathHints;
-use cerberus_agents::transcripts;
+use cerberus_agents::transcripts::{self, TranscriptReader};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 use cerberus_store::import::ending::{self, transcripts_of};
-use cerberus_store::import::files;
+use cerberus_store::import::files::{self, FileLines};
 use cerberus_store::project::{identity, privacy};
 use cerberus_store::view::{SessionRow, Store};
 
 use crate::ArchiveError;
-use crate::write::{Archive, Source};
+use crate::write::{Archive, Source, WHOLE_BYTES_MAX};
 
 /// How long to wait for an agent's locked database.
 const BUSY: Duration = Duration::from_millis(500);
-
-/// How much of a transcript is read to learn whose it is.
-const BEGINNING_BYTES: u64 = 512 * 1024;
 
 /// Adds to the archive while its time lasts.
 pub struct ArchiveUpdate<'a> {
@@ -119,11 +115,19 @@ impl<'a> ArchiveUpdate<'a> {
 
     /// The session that a transcript is of, as its beginning says.
     fn session_of(&self, agent: Agent, path: &Path) -> Option<String> {
-        let mut bytes = Vec::new();
-        let limit = if path.extension().is_some_and(|ending| ending == "json") { u64::MAX } else { BEGINNING_BYTES };
-        files::reader(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
-        let read = transcripts::read(self.home.cleaner(), agent, &bytes)?;
-        read.events.first().map(|told| told.session.to_string())
+        let mut reader = TranscriptReader::new(self.home.cleaner(), agent)?;
+        if files::plain_name(path).ends_with(".json") {
+            let read = transcripts::read(self.home.cleaner(), agent, &files::read_within(path, WHOLE_BYTES_MAX).ok()?)?;
+            return read.events.first().map(|told| told.session.to_string());
+        }
+        let mut lines = FileLines::open(path).ok()?;
+        while let Some(line) = lines.next_line().ok()? {
+            reader.line(&line.bytes);
+            if let Some(told) = reader.read().events.first() {
+                return Some(told.session.to_string());
+            }
+        }
+        reader.finish().events.first().map(|told| told.session.to_string())
     }
 
     fn is_shut(&self, session: &SessionRow) -> bool {

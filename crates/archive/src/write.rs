@@ -4,7 +4,7 @@
 //! Only what the journal has a record of is stored: what was said while the user had paused stays out.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
@@ -15,7 +15,7 @@ use cerberus_os::outside;
 use cerberus_record::event::Location;
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::time::Timestamp;
-use cerberus_store::import::files;
+use cerberus_store::import::files::{self, FileLines};
 use serde_json::Value;
 
 use crate::ArchiveError;
@@ -23,11 +23,8 @@ use crate::clean::LineCleaner;
 use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, line_hash, reference, referred};
 use crate::segment::{self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, segment_path, segments};
 
-/// A longer line is left out.
-const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
-
 /// Limit for a transcript that is one JSON object.
-const WHOLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub const WHOLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How many bytes before the end of what was read are remembered.
 const MARK_BYTES: u64 = 1024;
@@ -81,13 +78,12 @@ impl<'h> Archive<'h> {
 
     /// Adds what is new in a transcript. Returns how many bytes of text that is.
     pub fn add(&mut self, source: &Source) -> Result<u64, ArchiveError> {
-        let name = source.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+        let plain = files::plain_name(source.path);
         if plain.ends_with(".json") {
             let bytes = files::read_within(source.path, WHOLE_BYTES_MAX).map_err(ArchiveError::Unreadable)?;
             return self.add_whole(source, &bytes);
         }
-        let is_plain = plain == name;
+        let is_plain = source.path.ends_with(&plain);
         let known = self.known(source)?;
         let mut from = known.as_ref().map_or(0, |head| head.to);
         let is_same =
@@ -96,13 +92,11 @@ impl<'h> Archive<'h> {
             // The agent wrote it anew.
             from = 0;
         }
-        let mut reader = files::reader(source.path).map_err(ArchiveError::Unreadable)?;
-        if from > 0 {
-            skip(&mut reader, from, source.path, is_plain)?;
-        }
-        let mut lines = Lines { reader, at: from, line: Vec::new() };
+        let mut lines = FileLines::after(source.path, from).map_err(ArchiveError::Unreadable)?;
+        // A line that is still being written is read next time.
+        let mut next = || Ok(lines.next_line()?.filter(|line| line.is_ended).map(|line| (line.bytes, line.to)));
         let mark = |to: u64| if is_plain { Ok(mark(source.path, to)?.unwrap_or_default()) } else { Ok(0) };
-        self.add_lines(source, known, from, &mut || lines.next(), &mark)
+        self.add_lines(source, known, from, &mut next, &mark)
     }
 
     /// Adds what is new in a transcript that is one JSON object, such as an export.
@@ -360,49 +354,6 @@ impl<'a> Recorded<'a> {
         self.settle(i64::MAX);
         self.take()
     }
-}
-
-/// The whole lines of a file, each with the offset of its end.
-struct Lines {
-    reader: Box<dyn BufRead>,
-    at: u64,
-    line: Vec<u8>,
-}
-
-impl Lines {
-    fn next(&mut self) -> io::Result<Option<(Vec<u8>, u64)>> {
-        self.line.clear();
-        let mut is_long = false;
-        loop {
-            let bytes = self.reader.fill_buf()?;
-            if bytes.is_empty() {
-                // A line that is still being written is read next time.
-                return Ok(None);
-            }
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(bytes.len(), |end| end + 1);
-            is_long |= self.line.len() + taken > LINE_BYTES_MAX;
-            if !is_long {
-                self.line.extend_from_slice(&bytes[..taken]);
-            }
-            self.reader.consume(taken);
-            self.at += taken as u64;
-            if end.is_some() {
-                let line = if is_long { Vec::new() } else { std::mem::take(&mut self.line) };
-                return Ok(Some((line, self.at)));
-            }
-        }
-    }
-}
-
-fn skip(reader: &mut Box<dyn BufRead>, from: u64, path: &Path, is_plain: bool) -> io::Result<()> {
-    if is_plain {
-        let mut file = outside::open(path)?;
-        file.seek(SeekFrom::Start(from))?;
-        *reader = Box::new(io::BufReader::new(file));
-        return Ok(());
-    }
-    io::copy(&mut reader.take(from), &mut io::sink()).map(drop)
 }
 
 /// A hash of the bytes before an offset.

@@ -11,9 +11,13 @@ use crate::time::Timestamp;
 pub struct Forgotten<'a> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<ForgottenRecord<'a>>,
-    /// Sessions of which nothing up to the given time may be stored again, even if it was never captured.
+    /// Sessions of which nothing up to the given time may be stored again, even if it was never captured; files of which
+    /// nothing was said until then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<(Clean<'a>, Timestamp)>,
+    /// Times of which nothing is left in the sessions that these names are of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<(Timestamp, Timestamp)>,
     /// The user restored them: they are no longer forgotten.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_taken_back: bool,
@@ -21,7 +25,7 @@ pub struct Forgotten<'a> {
 
 impl Forgotten<'_> {
     pub fn into_owned(self) -> Forgotten<'static> {
-        let Forgotten { records, sessions, is_taken_back } = self;
+        let Forgotten { records, sessions, periods, is_taken_back } = self;
         let record = |ForgottenRecord { record, kept }: ForgottenRecord<'_>| ForgottenRecord {
             record: record.into_owned(),
             kept: kept.map(Clean::into_owned),
@@ -29,6 +33,7 @@ impl Forgotten<'_> {
         Forgotten {
             records: records.into_iter().map(record).collect(),
             sessions: sessions.into_iter().map(|(session, until)| (session.into_owned(), until)).collect(),
+            periods,
             is_taken_back,
         }
     }

@@ -98,6 +98,7 @@ impl Arriving<'_> {
         let records = names.records.iter().take(NAMES_MAX).filter_map(one).collect();
         let session = |(session, until): &(Clean, Timestamp)| Some((name(session)?, *until));
         let sessions = names.sessions.iter().take(NAMES_MAX).filter_map(session).collect();
+        let periods = names.periods.iter().take(NAMES_MAX).copied().collect();
         let key = crypto::sha256(&[self.device.to_string().as_bytes(), record.key.as_bytes()]);
         let key = cleaner.clean(format!("forgotten-{}", crypto::hex::text(&key[..8])), Keep::NAME);
         let device = cleaner.clean(self.device.to_string(), Keep::NAME);
@@ -111,7 +112,7 @@ impl Arriving<'_> {
             origin: Some(RecordOrigin { device, author: None }),
             session: Clean::word(""),
             location,
-            event: Event::Forgotten(Forgotten { records, sessions, is_taken_back: names.is_taken_back }),
+            event: Event::Forgotten(Forgotten { records, sessions, periods, is_taken_back: names.is_taken_back }),
         })
     }
 

@@ -1,9 +1,10 @@
-//! What a line of Claude Code's transcript says about the size of the context. A subagent has a context of its own.
+//! What a line of Claude Code's transcript says about the size of the context, or that the usage limit is reached. A
+//! subagent has a context of its own.
 
 use serde::Deserialize;
 
 use crate::loose::{Flag, Object, Text};
-use crate::stream::{Count, Speaker, StreamEvent};
+use crate::stream::{Count, Fault, Speaker, StreamEvent, Wait};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -15,6 +16,10 @@ struct ContextLine<'a> {
     session: Text<'a>,
     #[serde(rename = "isSidechain")]
     is_subagent: Flag,
+    /// The client made the message up, because the model refused.
+    #[serde(rename = "isApiErrorMessage")]
+    is_refusal: Flag,
+    error: Text<'a>,
     message: Object<ContextMessage<'a>>,
 }
 
@@ -41,6 +46,9 @@ pub(crate) fn read(line: &[u8]) -> Vec<StreamEvent> {
     match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
         _ if line.is_subagent.0 => Vec::new(),
         (Some("system"), Some("compact_boundary")) => vec![StreamEvent::Compacted],
+        (Some("assistant"), _) if line.is_refusal.0 && line.error.0.as_deref() == Some("rate_limit") => {
+            vec![StreamEvent::Waiting { wait: Wait::Unknown, fault: Fault::usage_limit("rate_limit") }]
+        }
         (Some("assistant"), _) => {
             let Object(ContextMessage { id, model, usage }) = line.message;
             let Some(Object(usage)) = usage else { return Vec::new() };

@@ -17,6 +17,7 @@ use super::headless::{Headless, SessionNaming, StandardInput};
 use super::host::ReplyLimits;
 use super::host::{self, refusal};
 use crate::host::AskingTime;
+use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -24,7 +25,7 @@ pub(super) static PROFILE: Profile = Profile {
     program: "claude",
     resume: &["--resume", "{}"],
     parse: |cleaner, payload| payload::parse(cleaner, payload, |_| None),
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat { form: TranscriptForm::Lines, begin: transcript::begin }),
     prompt_lines: &["\"user\""],
     is_headless: typed::is_headless,
     reply: |occasion, context| host::reply(occasion, context, Some("PostToolUseFailure")),

@@ -2,35 +2,28 @@
 //!
 //! The transcript keeps the lines. What is sent next follows the same line that the first undone prompt followed.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// What the lines with the user's words follow.
 #[derive(Default)]
-pub(super) struct Rewinds<'a> {
+pub(super) struct Rewinds {
     /// How many prompts there were before the first line that follows this one.
-    first: HashMap<Option<Cow<'a, str>>, usize>,
-    prompts: HashSet<Cow<'a, str>>,
+    first: HashMap<Option<String>, usize>,
+    prompts: HashSet<String>,
 }
 
-impl<'a> Rewinds<'a> {
+impl Rewinds {
     /// Notes a line and returns the prompts that it undoes, as places in the list of all prompts, of which there were
     /// `count` before it. A line that does not say what it follows undoes nothing.
-    pub fn follow(
-        &mut self,
-        uuid: Cow<'a, str>,
-        parent: Option<Option<Cow<'a, str>>>,
-        count: usize,
-        is_prompt: bool,
-    ) -> Range<usize> {
+    pub fn follow(&mut self, uuid: &str, parent: Option<Option<&str>>, count: usize, is_prompt: bool) -> Range<usize> {
         if is_prompt {
-            self.prompts.insert(uuid);
+            self.prompts.insert(uuid.to_string());
         }
         // What follows another prompt directly was sent along with it.
-        let parent = parent.filter(|parent| parent.as_ref().is_none_or(|parent| !self.prompts.contains(parent)));
+        let parent = parent.filter(|parent| parent.is_none_or(|parent| !self.prompts.contains(parent)));
         let Some(parent) = parent else { return 0..0 };
-        *self.first.entry(parent).or_insert(count)..count
+        *self.first.entry(parent.map(str::to_string)).or_insert(count)..count
     }
 }
 
@@ -41,9 +34,8 @@ mod tests {
     #[test]
     fn what_follows_the_same_line_again_undoes_what_came_between() {
         let mut rewinds = Rewinds::default();
-        let mut follow = |uuid: &'static str, parent: Option<Option<&'static str>>, count| {
-            rewinds.follow(uuid.into(), parent.map(|parent| parent.map(Cow::Borrowed)), count, true)
-        };
+        let mut follow =
+            |uuid: &'static str, parent: Option<Option<&'static str>>, count| rewinds.follow(uuid, parent, count, true);
         assert_eq!(follow("a", Some(None), 0), 0..0);
         assert_eq!(follow("b", Some(Some("end of a")), 1), 1..1);
         assert_eq!(follow("c", Some(Some("end of b")), 2), 2..2);

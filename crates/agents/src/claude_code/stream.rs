@@ -286,9 +286,7 @@ fn rate_limit(limit: &ClaudeStreamRateLimit) -> Vec<StreamEvent> {
         0 => Wait::Unknown,
         secs => Wait::Until(Timestamp::from_millis(secs.saturating_mul(1_000).min(i64::MAX as u64) as i64)),
     };
-    let fault =
-        Fault { kind: "rate_limit".to_string(), words: "the usage limit is reached".to_string(), http_status: None };
-    vec![StreamEvent::Waiting { wait, fault }]
+    vec![StreamEvent::Waiting { wait, fault: Fault::usage_limit("rate_limit") }]
 }
 
 fn result(line: ClaudeStreamLine) -> Vec<StreamEvent> {

@@ -4,7 +4,6 @@
 //! lines of an unknown kind are skipped. This module does no I/O.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::tag::without_private;
@@ -19,9 +18,10 @@ use super::rewind::Rewinds;
 use super::tool::{ClaudeHookCall, ToolInput, ToolResponse, tool_use};
 use super::typed::PromptMarks;
 use crate::key::prompt_key;
-use crate::loose::{Escaped, Flag, Object, Text, TextOrList};
+use crate::loose::{Escaped, Flag, Object, RawJson, Text, TextOrList};
 use crate::transcripts::{
-    SeenPrompt, Transcript, TranscriptEvent, UnfinishedCall, edit_in_flight, in_flight_key, titled,
+    Pending, ReadTranscript, SeenPrompt, Transcript, TranscriptEvent, UnfinishedCall, edit_in_flight, in_flight_key,
+    titled,
 };
 
 #[derive(Default, Deserialize)]
@@ -95,24 +95,45 @@ impl ClaudeLine<'_> {
     }
 }
 
+/// More summaries than a transcript has.
+const SUMMARIES_MAX: usize = 200;
+
 /// What the session is called. Lines with titles have no time.
 #[derive(Default)]
-struct Titles<'a> {
-    users: Option<Cow<'a, str>>,
-    agents: Option<Cow<'a, str>>,
-    /// With the message it goes up to.
-    summaries: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    messages: HashSet<Cow<'a, str>>,
+struct Titles {
+    users: Option<String>,
+    agents: Option<String>,
+    summaries: Vec<TitleSummary>,
 }
 
-impl<'a> Titles<'a> {
+/// They come before the messages.
+struct TitleSummary {
+    text: String,
+    /// The message it goes up to.
+    leaf: String,
+    /// That message is in this transcript.
+    is_own: bool,
+}
+
+impl Titles {
+    fn summary(&mut self, text: String, leaf: String) {
+        if self.summaries.len() < SUMMARIES_MAX {
+            self.summaries.push(TitleSummary { text, leaf, is_own: false });
+        }
+    }
+
+    fn message(&mut self, uuid: &str) {
+        self.summaries.iter_mut().filter(|summary| summary.leaf == uuid).for_each(|summary| summary.is_own = true);
+    }
+
     /// The best title, and whether it is the user's. A summary of this conversation is better than one of the
     /// conversation that it continues.
-    fn best(self) -> Option<(Cow<'a, str>, bool)> {
-        let Titles { users, agents, mut summaries, messages } = self;
-        let own = summaries.iter().rposition(|(_, leaf)| messages.contains(leaf));
+    fn best(self) -> Option<(String, bool)> {
+        let Titles { users, agents, mut summaries } = self;
+        let own = summaries.iter().rposition(|summary| summary.is_own);
         let summary = own.map(|at| summaries.swap_remove(at)).or_else(|| summaries.pop());
-        users.map(|title| (title, true)).or(agents.or(summary.map(|(text, _)| text)).map(|title| (title, false)))
+        let other = agents.or(summary.map(|summary| summary.text));
+        users.map(|title| (title, true)).or(other.map(|title| (title, false)))
     }
 }
 
@@ -130,61 +151,82 @@ struct ClaudeBlock<'a> {
     text: Escaped<'a>,
     id: Text<'a>,
     name: Text<'a>,
-    input: Object<ToolInput<'a>>,
+    input: RawJson<'a>,
     tool_use_id: Text<'a>,
     content: Escaped<'a>,
     is_error: Flag,
 }
 
-/// Parses a whole transcript.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let (read, pending, titles) = (Transcript::default(), HashMap::new(), Titles::default());
-    let (context, last_message) = (None, None);
-    let rewinds = Rewinds::default();
-    let mut reader =
-        ClaudeReader { cleaner, read, context, titles, rewinds, pending, uses: 0, last_message, is_at_work: false };
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        match serde_json::from_slice::<ClaudeLine>(line) {
-            Ok(line) => reader.line(line),
-            Err(_) => reader.read.damaged_lines += 1,
-        }
-    }
-    reader.finish()
+pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
+    Box::new(ClaudeReader {
+        cleaner,
+        read: Transcript::default(),
+        context: None,
+        titles: Titles::default(),
+        rewinds: Rewinds::default(),
+        pending: Pending::default(),
+        last_message: None,
+        is_at_work: false,
+    })
 }
 
 /// Time, session and branch of a line. They carry over to lines that do not set them.
 #[derive(Clone, Debug)]
-struct LineContext<'a> {
+struct LineContext {
     at: Timestamp,
-    session: Cow<'a, str>,
-    branch: Option<Cow<'a, str>>,
+    session: String,
+    branch: Option<String>,
 }
 
 /// A tool use that has no result yet.
-struct PendingCalls<'a> {
-    number: usize,
-    context: LineContext<'a>,
-    tool: Cow<'a, str>,
-    input: ToolInput<'a>,
+struct PendingCall {
+    context: LineContext,
+    tool: String,
+    /// JSON.
+    input: String,
 }
 
-struct ClaudeReader<'a> {
-    cleaner: &'a Cleaner,
-    read: Transcript<'a>,
-    context: Option<LineContext<'a>>,
-    titles: Titles<'a>,
-    rewinds: Rewinds<'a>,
-    /// By id.
-    pending: HashMap<Cow<'a, str>, PendingCalls<'a>>,
-    uses: usize,
+struct ClaudeReader<'c> {
+    cleaner: &'c Cleaner,
+    read: Transcript,
+    context: Option<LineContext>,
+    titles: Titles,
+    rewinds: Rewinds,
+    pending: Pending<PendingCall>,
     /// The agent's last message of this turn, still escaped, with its line's id and context.
-    last_message: Option<(&'a str, Cow<'a, str>, LineContext<'a>)>,
+    last_message: Option<(String, String, LineContext)>,
     /// It used a tool after that message, so its turn goes on.
     is_at_work: bool,
 }
 
-impl<'a> ClaudeReader<'a> {
-    fn line(&mut self, line: ClaudeLine<'a>) {
+impl ReadTranscript for ClaudeReader<'_> {
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        self.take(serde_json::from_slice(line).ok()?);
+        Some(())
+    }
+
+    /// Tool uses that are still pending are in flight. A message before a tool use announces it: a turn that ended
+    /// there was cut off.
+    fn finish(&mut self) {
+        if !self.is_at_work {
+            self.finish_turn();
+        }
+        let title = std::mem::take(&mut self.titles).best();
+        if let Some(((title, is_users), context)) = title.zip(self.context.clone()) {
+            let (key, event) = titled(self.cleaner, title, is_users, context.at);
+            self.push(&context, key, event);
+        }
+        let unfinished = self.pending.take().map(|(id, call)| unfinished(self.cleaner, id, call));
+        self.read.in_flight = unfinished.collect();
+    }
+
+    fn read(&mut self) -> &mut Transcript {
+        &mut self.read
+    }
+}
+
+impl ClaudeReader<'_> {
+    fn take(&mut self, line: ClaudeLine) {
         let untyped = line.untyped();
         let ClaudeLine {
             kind,
@@ -208,24 +250,29 @@ impl<'a> ClaudeReader<'a> {
         } = line;
         let titles = &mut self.titles;
         match kind.0.as_deref() {
-            Some("custom-title") => titles.users = custom_title.0.filter(|title| !title.trim().is_empty()),
-            Some("ai-title") => titles.agents = ai_title.0.filter(|title| !title.trim().is_empty()),
-            Some("summary") => titles.summaries.extend(summary.0.map(|text| (text, leaf.0.unwrap_or_default()))),
-            _ => titles.messages.extend(uuid.0.clone().filter(|_| !titles.summaries.is_empty())),
+            Some("custom-title") => titles.users = given_title(custom_title),
+            Some("ai-title") => titles.agents = given_title(ai_title),
+            Some("summary") => {
+                let leaf = leaf.0.unwrap_or_default().into_owned();
+                summary.0.into_iter().for_each(|text| titles.summary(text.into_owned(), leaf.clone()));
+            }
+            _ => uuid.0.iter().for_each(|uuid| titles.message(uuid)),
         }
         if self.read.cwd.is_none() {
-            self.read.cwd = cwd.0.filter(|cwd| !cwd.is_empty());
+            self.read.cwd = cwd.0.filter(|cwd| !cwd.is_empty()).map(Cow::into_owned);
         }
         let at = timestamp.0.and_then(|at| Timestamp::parse(&at).ok());
         let Some(at) = at.or(self.context.as_ref().map(|context| context.at)) else { return };
-        let Some(session) = session.0.or_else(|| self.context.as_ref().map(|context| context.session.clone())) else {
+        let session = session.0.map(Cow::into_owned);
+        let Some(session) = session.or_else(|| self.context.as_ref().map(|context| context.session.clone())) else {
             return;
         };
-        let context = LineContext { at, session, branch: branch.0.filter(|branch| !branch.is_empty()) };
+        let branch = branch.0.filter(|branch| !branch.is_empty()).map(Cow::into_owned);
+        let context = LineContext { at, session, branch };
         self.context = Some(context.clone());
         let uuid = uuid.0.unwrap_or_default();
         match kind.0.as_deref() {
-            Some("assistant") => self.assistant_message(message.0, uuid, context, is_sidechain.0),
+            Some("assistant") => self.assistant_message(message.0, &uuid, context, is_sidechain.0),
             Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
             Some("user") => {
                 let words = self.results(message.0, result, &context);
@@ -235,7 +282,8 @@ impl<'a> ClaudeReader<'a> {
                     let before = self.read.prompts.len();
                     self.user_message(words, &uuid, &context, untyped, is_meta.0);
                     let is_prompt = self.read.prompts.len() > before;
-                    let undone = self.rewinds.follow(uuid, parent.map(|parent| parent.0), before, is_prompt);
+                    let parent = parent.as_ref().map(|parent| parent.0.as_deref());
+                    let undone = self.rewinds.follow(&uuid, parent, before, is_prompt);
                     undone.for_each(|at| self.read.prompts[at].is_undone = true);
                 }
             }
@@ -243,26 +291,20 @@ impl<'a> ClaudeReader<'a> {
         }
     }
 
-    fn assistant_message(
-        &mut self,
-        message: ClaudeMessage<'a>,
-        uuid: Cow<'a, str>,
-        context: LineContext<'a>,
-        is_sidechain: bool,
-    ) {
+    fn assistant_message(&mut self, message: ClaudeMessage, uuid: &str, context: LineContext, is_sidechain: bool) {
         let TextOrList::List(blocks) = message.content else { return };
         for Object(block) in blocks {
             match block.kind.0.as_deref() {
                 Some("tool_use") => {
                     if let (Some(id), Some(tool)) = (block.id.0, block.name.0) {
-                        self.uses += 1;
                         self.is_at_work |= !is_sidechain;
-                        let (number, context, input) = (self.uses, context.clone(), block.input.0);
-                        self.pending.insert(id, PendingCalls { number, context, tool, input });
+                        let (context, tool) = (context.clone(), tool.into_owned());
+                        let input = block.input.0.to_string();
+                        self.pending.insert(&id, input.len(), PendingCall { context, tool, input });
                     }
                 }
                 Some("text") if !is_sidechain && !block.text.0.is_empty() => {
-                    self.last_message = Some((block.text.0, uuid.clone(), context.clone()));
+                    self.last_message = Some((block.text.0.to_string(), uuid.to_string(), context.clone()));
                     self.is_at_work = false;
                 }
                 _ => {}
@@ -271,12 +313,12 @@ impl<'a> ClaudeReader<'a> {
     }
 
     /// Takes the tool results out of a user message and returns the user's text.
-    fn results(
+    fn results<'l>(
         &mut self,
-        message: ClaudeMessage<'a>,
-        mut result: Option<Object<ToolResponse<'a>>>,
-        context: &LineContext<'a>,
-    ) -> Cow<'a, str> {
+        message: ClaudeMessage<'l>,
+        mut result: Option<Object<ToolResponse<'l>>>,
+        context: &LineContext,
+    ) -> Cow<'l, str> {
         let blocks = match message.content {
             TextOrList::Text(text) => return text,
             TextOrList::List(blocks) => blocks,
@@ -286,15 +328,16 @@ impl<'a> ClaudeReader<'a> {
         for Object(block) in blocks {
             match (block.kind.0.as_deref(), block.tool_use_id.0) {
                 (Some("tool_result"), Some(id)) => {
-                    let Some(PendingCalls { tool, input, .. }) = self.pending.remove(&id) else { continue };
+                    let Some(PendingCall { tool, input, .. }) = self.pending.remove(&id) else { continue };
                     let outcome = outcome(block.is_error.0, block.content.0);
                     let error = (outcome != Outcome::Done).then(|| block.content.unescaped());
                     // Without the client's own result, what the model was told is all there is.
                     let told = || Object(ToolResponse { stdout: block.content, ..ToolResponse::default() });
                     let response = result.take().unwrap_or_else(told);
-                    let used =
-                        tool_use(self.cleaner, ClaudeHookCall { tool, input: Object(input), response, error, outcome });
-                    self.push(context, self.cleaner.clean(id, Keep::NAME), Event::Tool(used));
+                    let (tool, input) = (Cow::Borrowed(&*tool), read_input(&input));
+                    let used = tool_use(self.cleaner, ClaudeHookCall { tool, input, response, error, outcome });
+                    let key = self.cleaner.clean(id, Keep::NAME).into_owned();
+                    self.push(context, key, Event::Tool(used.into_owned()));
                 }
                 (Some("text"), _) if words.is_empty() => words = block.text.unescaped(),
                 (Some("text"), _) => words = Cow::Owned(format!("{words}\n{}", block.text.unescaped())),
@@ -306,9 +349,9 @@ impl<'a> ClaudeReader<'a> {
 
     fn user_message(
         &mut self,
-        words: Cow<'a, str>,
+        words: Cow<str>,
         uuid: &str,
-        context: &LineContext<'a>,
+        context: &LineContext,
         untyped: Option<MemorySource>,
         is_meta: bool,
     ) {
@@ -320,7 +363,7 @@ impl<'a> ClaudeReader<'a> {
         if text.trim().is_empty() || is_from_client || text.starts_with("Caveat:") {
             return;
         }
-        let text = self.cleaner.clean(words, Keep::PROMPT);
+        let text = self.cleaner.clean(words, Keep::PROMPT).into_owned();
         let key = prompt_key(&text, uuid.as_bytes());
         let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
         let (is_undone, is_unreported) = (false, false);
@@ -332,11 +375,11 @@ impl<'a> ClaudeReader<'a> {
     }
 
     /// The turn goes on with what the user said instead.
-    fn feedback(&mut self, words: Cow<'a, str>, uuid: &str, context: &LineContext<'a>, source: Option<MemorySource>) {
+    fn feedback(&mut self, words: Cow<str>, uuid: &str, context: &LineContext, source: Option<MemorySource>) {
         if without_private(&words).trim().is_empty() {
             return;
         }
-        let text = self.cleaner.clean(words, Keep::PROMPT);
+        let text = self.cleaner.clean(words, Keep::PROMPT).into_owned();
         let key = prompt_key(&text, uuid.as_bytes());
         let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
         let (is_undone, is_unreported) = (false, true);
@@ -344,58 +387,51 @@ impl<'a> ClaudeReader<'a> {
         self.push(context, key, Event::Prompt { text });
     }
 
-    fn compacted(&mut self, message: ClaudeMessage<'a>, uuid: &str, context: &LineContext<'a>) {
+    fn compacted(&mut self, message: ClaudeMessage, uuid: &str, context: &LineContext) {
         let summary = match message.content {
             TextOrList::Text(text) => text,
             TextOrList::List(blocks) => blocks.into_iter().next().map_or(Cow::Borrowed(""), |b| b.0.text.unescaped()),
             TextOrList::Neither => return,
         };
-        let event =
-            Event::Compact { stage: CompactStage::After, summary: Some(self.cleaner.clean(summary, Keep::MESSAGE)) };
+        let summary = Some(self.cleaner.clean(summary, Keep::MESSAGE).into_owned());
+        let event = Event::Compact { stage: CompactStage::After, summary };
         self.push(context, self.cleaner.clean(format!("compact-{uuid}"), Keep::NAME), event);
     }
 
     /// The agent's last message before the next prompt ends its turn.
     fn finish_turn(&mut self) {
         if let Some((words, uuid, context)) = self.last_message.take() {
-            let message = self.cleaner.clean(Escaped(words).unescaped(), Keep::MESSAGE);
+            let message = self.cleaner.clean(Escaped(&words).unescaped(), Keep::MESSAGE).into_owned();
             self.push(&context, self.cleaner.clean(format!("stop-{uuid}"), Keep::NAME), Event::Stop { message });
         }
     }
 
-    /// Tool uses that are still pending are in flight. A message before a tool use announces it: a turn that ended
-    /// there was cut off.
-    fn finish(mut self) -> Transcript<'a> {
-        if !self.is_at_work {
-            self.finish_turn();
-        }
-        let title = std::mem::take(&mut self.titles).best();
-        if let Some(((title, is_users), context)) = title.zip(self.context.clone()) {
-            let (key, event) = titled(self.cleaner, title, is_users, context.at);
-            self.push(&context, key, event);
-        }
-        let mut pending: Vec<_> = self.pending.into_iter().collect();
-        pending.sort_by_key(|(_, call)| call.number);
-        let unfinished = pending.into_iter().map(|(id, call)| unfinished(self.cleaner, id, call));
-        self.read.in_flight = unfinished.collect();
-        self.read
-    }
-
-    fn push(&mut self, context: &LineContext<'a>, key: Clean<'a>, event: Event<'a>) {
-        let clean = |text: &Cow<'a, str>| self.cleaner.clean(text.clone(), Keep::NAME);
+    fn push(&mut self, context: &LineContext, key: Clean<'static>, event: Event<'static>) {
+        let clean = |text: &String| self.cleaner.clean(text.clone(), Keep::NAME);
         let (session, branch) = (clean(&context.session), context.branch.as_ref().map(clean));
         self.read.events.push(TranscriptEvent { at: context.at, key, session, branch, event });
     }
 }
 
-fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: PendingCalls<'_>) -> UnfinishedCall {
-    let PendingCalls { context, tool, input, .. } = pending;
-    let target = [&input.command, &input.file_path, &input.notebook_path].into_iter().find_map(|named| named.0.clone());
-    let (target, name) = (target.map(Cow::into_owned), tool.to_string());
+/// The input of a tool, as it was in a line.
+fn read_input(json: &str) -> Object<ToolInput<'_>> {
+    serde_json::from_slice(json.as_bytes()).unwrap_or_default()
+}
+
+fn given_title(title: Text) -> Option<String> {
+    title.0.filter(|title| !title.trim().is_empty()).map(Cow::into_owned)
+}
+
+fn unfinished(cleaner: &Cleaner, id: String, pending: PendingCall) -> UnfinishedCall {
+    let PendingCall { context, tool, input } = pending;
+    let input = read_input(&input);
+    let named = [&input.0.command, &input.0.file_path, &input.0.notebook_path];
+    let target = named.into_iter().find_map(|named| named.0.clone()).map(Cow::into_owned);
     let key = cleaner.clean(id, Keep::NAME).to_string();
     let (response, error, outcome) = (Object(ToolResponse::default()), None, Outcome::Done);
-    let used = tool_use(cleaner, ClaudeHookCall { tool, input: Object(input), response, error, outcome }).into_owned();
-    let clean = |text: Cow<'_, str>| cleaner.clean(text.into_owned(), Keep::NAME);
+    let call = ClaudeHookCall { tool: Cow::Borrowed(&*tool), input, response, error, outcome };
+    let used = tool_use(cleaner, call).into_owned();
+    let clean = |text: String| cleaner.clean(text, Keep::NAME);
     let LineContext { at, session, branch } = context;
     let edit = edit_in_flight(used).map(|used| TranscriptEvent {
         at,
@@ -404,7 +440,7 @@ fn unfinished(cleaner: &Cleaner, id: Cow<'_, str>, pending: PendingCalls<'_>) ->
         branch: branch.map(clean),
         event: Event::Tool(used),
     });
-    UnfinishedCall { key, began_at: at, tool: name, target, edit }
+    UnfinishedCall { key, began_at: at, tool, target, edit }
 }
 
 /// A rejected or interrupted use is marked as an error too; only its text shows the difference.
@@ -434,9 +470,13 @@ mod tests {
         line
     }
 
+    fn read(bytes: &[u8]) -> Transcript {
+        crate::transcripts::read(&BUILT_IN, crate::claude_code::AGENT, bytes).unwrap()
+    }
+
     fn events_of(lines: &[Value]) -> (Vec<(i64, String, Value)>, usize) {
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        let read = read(&BUILT_IN, text.as_bytes());
+        let read = read(text.as_bytes());
         let start = Timestamp::parse("2026-01-22T13:35:00Z").unwrap();
         let shown = |event: &TranscriptEvent| {
             let seconds = event.at.since(start).as_secs() as i64;
@@ -476,7 +516,7 @@ mod tests {
             tool(14, "toolu_4", "Read", json!({"file_path": "never answered"})),
         ];
         let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-        let read = read(&BUILT_IN, text.as_bytes());
+        let read = read(text.as_bytes());
         let unfinished: Vec<_> = read.in_flight.iter().map(|open| (&*open.key, open.shown("/home"))).collect();
         assert_eq!(unfinished, [("toolu_4", "Read: never answered".to_string())]);
         let (events, damaged) = events_of(&lines);
@@ -521,7 +561,7 @@ mod tests {
             let calls = ["toolu_1", "toolu_2", "toolu_3"].map(|id| tool(1, id, "Bash", json!({"command": "pytest"})));
             let lines: Vec<String> = calls.iter().chain([&line("user", 2, answer)]).map(Value::to_string).collect();
             let text = lines.join("\n");
-            let read = read(&BUILT_IN, text.as_bytes());
+            let read = read(text.as_bytes());
             let outputs = read.events.iter().map(|event| match &event.event {
                 Event::Tool(used) => used.output.as_deref(),
                 _ => None,
@@ -553,7 +593,7 @@ mod tests {
             "not json\n{{\"type\":\"user\"\n\n[]\n5\n{}\n",
             line("user", 1, json!({"message": {"content": "hi"}}))
         );
-        let read = read(&BUILT_IN, text.as_bytes());
+        let read = read(text.as_bytes());
         assert_eq!((read.events.len(), read.damaged_lines), (1, 3));
         assert_eq!(read.cwd.as_deref(), Some("/home/dev/project"));
     }

@@ -7,6 +7,7 @@ pub(super) mod transcript;
 pub use payload::AGENT;
 
 use super::{Profile, host};
+use crate::transcripts::{TranscriptForm, TranscriptFormat, WholeReader};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -14,7 +15,10 @@ pub(super) static PROFILE: Profile = Profile {
     program: "cline",
     resume: &["--id", "{}"],
     parse: payload::parse,
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat {
+        form: TranscriptForm::Whole,
+        begin: |cleaner| WholeReader::begin(cleaner, transcript::read),
+    }),
     reply: host::bare_reply,
     has_exact_starts: true,
     has_plugin_process: true,

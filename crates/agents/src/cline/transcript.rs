@@ -89,17 +89,15 @@ struct ClineCall<'a> {
 }
 
 /// Parses one session.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    match serde_json::from_slice(bytes) {
-        Ok(Object(file)) => session(cleaner, file),
-        Err(_) => Transcript { damaged_lines: 1, ..Transcript::default() },
-    }
+pub(crate) fn read(cleaner: &Cleaner, bytes: &[u8]) -> Option<Transcript> {
+    let Object(file) = serde_json::from_slice(bytes).ok()?;
+    Some(session(cleaner, file))
 }
 
-fn session<'a>(cleaner: &'a Cleaner, file: ClineFile<'a>) -> Transcript<'a> {
+fn session(cleaner: &Cleaner, file: ClineFile) -> Transcript {
     let parent = file.origin.0.parent.0;
     let is_subagent = parent.is_some();
-    let session = parent.or(file.session.0);
+    let session = parent.or(file.session.0).map(Cow::into_owned);
     let mut builder = TranscriptBuilder { session, is_subagent, ..TranscriptBuilder::new(cleaner) };
     let mut calls = Vec::new();
     for Object(message) in file.messages.0 {
@@ -125,7 +123,7 @@ fn session<'a>(cleaner: &'a Cleaner, file: ClineFile<'a>) -> Transcript<'a> {
         }
         let id = message.id.0.unwrap_or_default();
         if !is_users {
-            builder.agent_message(words, id);
+            builder.agent_message(words, &id);
         } else if message.metadata.0.prompts.0.as_deref() != Some("0") && !words.trim().is_empty() {
             builder.finish_turn();
             builder.prompt(typed(words), &id);
@@ -141,7 +139,7 @@ fn session<'a>(cleaner: &'a Cleaner, file: ClineFile<'a>) -> Transcript<'a> {
     builder.read
 }
 
-fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<ClineCall<'a>>, block: &ClineBlock<'a>) {
+fn answered(builder: &mut TranscriptBuilder, calls: &mut Vec<ClineCall>, block: &ClineBlock) {
     let Some(index) = calls.iter().position(|call| Some(&call.id) == block.answers.0.as_ref()) else { return };
     let ClineCall { id, name, input, .. } = calls.remove(index);
     let content = block.content.0;
@@ -152,7 +150,7 @@ fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<ClineCall<'
             let input = command_input(outcome.query.0.as_deref().unwrap_or_default());
             let result = outcome.result.0.as_deref().unwrap_or_default();
             let used = tool_use(builder.cleaner, &name, &input, result, outcome.error.0.as_deref());
-            builder.tool(UseKey::Id(numbered(&id, index)), used);
+            builder.tool(UseKey::Id(&numbered(&id, index)), used);
         }
         return;
     }
@@ -163,18 +161,18 @@ fn answered<'a>(builder: &mut TranscriptBuilder<'a>, calls: &mut Vec<ClineCall<'
     let result = outcome.result.0.as_deref().unwrap_or(&text);
     let error = outcome.error.0.as_deref().or(block.is_error.0.then_some(&*text));
     let used = tool_use(builder.cleaner, &name, input, result, error);
-    builder.tool(UseKey::Id(id), used);
+    builder.tool(UseKey::Id(&id), used);
 }
 
-fn unanswered<'a>(builder: &mut TranscriptBuilder<'a>, call: ClineCall<'a>) {
+fn unanswered(builder: &mut TranscriptBuilder, call: ClineCall) {
     let ClineCall { id, name, input, at } = call;
     let Object(ClineCommands { commands }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
     for (index, command) in commands.0.into_iter().filter_map(|command| command.0).enumerate() {
         let input = command_input(&command);
-        builder.in_flight(UseKey::Id(numbered(&id, index)), at, &name, &ToolArguments::read(&input));
+        builder.in_flight(UseKey::Id(&numbered(&id, index)), at, &name, &ToolArguments::read(&input));
     }
     if name != "run_commands" {
-        builder.in_flight(UseKey::Id(id), at, &name, &ToolArguments::read(input));
+        builder.in_flight(UseKey::Id(&id), at, &name, &ToolArguments::read(input));
     }
 }
 

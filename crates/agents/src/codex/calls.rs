@@ -1,11 +1,12 @@
 //! Codex's tool uses, joined from several lines of its transcript.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep, clip, clip_front};
 use cerberus_record::event::{FileTouch, Outcome, ToolUse, Touch};
+use cerberus_record::id::fnv1a;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
@@ -13,7 +14,7 @@ use super::script;
 use crate::code;
 use crate::loose::{Entries, Flag, List, Object, RawJson, Text, TextOrList};
 use crate::transcripts::tools::{self, ToolAnswer, ToolArguments, tool_use};
-use crate::transcripts::{TranscriptBuilder, UseKey};
+use crate::transcripts::{Pending, TranscriptBuilder, UseKey};
 
 /// Longer than any output of which we keep the ends.
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
@@ -21,7 +22,7 @@ const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// What the client reported about a finished tool use.
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
-pub struct CodexEnded<'a> {
+struct CodexEnded<'a> {
     command: TextOrList<'a, Text<'a>>,
     cwd: Text<'a>,
     parsed_cmd: List<Object<ParsedCommand<'a>>>,
@@ -82,13 +83,15 @@ impl<'a> CodexEnded<'a> {
 }
 
 #[derive(Default)]
-struct CodexCall<'a> {
+struct CodexCall {
+    id: String,
     number: usize,
     began_at: Option<Timestamp>,
-    tool: Cow<'a, str>,
+    tool: String,
     /// JSON of an object, or a patch.
-    arguments: Cow<'a, str>,
-    ended: Option<CodexEnded<'a>>,
+    arguments: String,
+    /// What the client reported about its end, as JSON.
+    ended: Option<String>,
     /// The output so far, if it runs in the background.
     output: String,
     /// A script whose commands the client reports itself.
@@ -96,58 +99,64 @@ struct CodexCall<'a> {
 }
 
 #[derive(Default)]
-pub struct Calls<'a> {
+pub struct Calls {
     begun: usize,
-    open: HashMap<Cow<'a, str>, CodexCall<'a>>,
-    /// Commands running in the background, by the client's name for them, with their id.
-    running: HashMap<String, (Cow<'a, str>, CodexCall<'a>)>,
+    open: Pending<CodexCall>,
+    /// Commands running in the background, by the client's name for them.
+    running: Pending<CodexCall>,
     /// Scripts that poll such a command and are waited for themselves: the name of the script and that of the command.
-    polling: HashMap<String, String>,
-    emitted: HashSet<Cow<'a, str>>,
+    polling: Pending<String>,
+    /// The ids of those that are in the transcript, as hashes.
+    emitted: HashSet<u64>,
 }
 
-impl<'a> Calls<'a> {
-    pub fn begin(&mut self, began_at: Option<Timestamp>, id: Cow<'a, str>, name: Cow<'a, str>, arguments: RawJson<'a>) {
+impl Calls {
+    pub fn begin(&mut self, began_at: Option<Timestamp>, id: &str, name: &str, arguments: RawJson) {
         // The name that the hooks use.
-        let arguments = tools::unpacked(&arguments);
-        let tool = match &*name {
-            "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" => Cow::Borrowed("Bash"),
-            "exec" if script::polled(&arguments).is_some() => Cow::Borrowed("write_stdin"),
-            "exec" if code::commands(&arguments).is_some() => Cow::Borrowed("Bash"),
+        let arguments = tools::unpacked(&arguments).into_owned();
+        let tool = match name {
+            "exec_command" | "shell" | "shell_command" | "local_shell" | "container.exec" => "Bash",
+            "exec" if script::polled(&arguments).is_some() => "write_stdin",
+            "exec" if code::commands(&arguments).is_some() => "Bash",
             _ => name,
         };
         self.begun += 1;
-        self.open.insert(id, CodexCall { number: self.begun, began_at, tool, arguments, ..CodexCall::default() });
+        let (id, number, tool) = (id.to_string(), self.begun, tool.to_string());
+        let call = CodexCall { id: id.clone(), number, began_at, tool, arguments, ..CodexCall::default() };
+        self.open.insert(&id, call.arguments.len(), call);
     }
 
     /// The client reported how a use ended. Its output may come before or after.
-    pub fn ended(&mut self, builder: &mut TranscriptBuilder<'a>, id: Option<Cow<'a, str>>, ended: CodexEnded<'a>) {
+    pub fn ended(&mut self, builder: &mut TranscriptBuilder, id: Option<Cow<str>>, ended: RawJson) {
         let Some(id) = id else { return };
-        if let Some(call) = self.open.get_mut(&id) {
-            call.ended = Some(ended);
+        let json = Some(ended.0.to_string());
+        if let Some(mut call) = self.open.remove(&id) {
+            call.ended = json;
+            self.open.insert(&id, call.bytes(), call);
             return;
         }
-        let name = self.running.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| name.clone());
+        let name = self.running.values_mut().find(|(_, call)| call.id == *id).map(|(name, _)| name.to_string());
         let call = match name.and_then(|name| self.running.remove(&name)) {
-            Some((_, call)) => CodexCall { ended: Some(ended), ..call },
-            None if self.emitted.contains(&id) => return,
+            Some(call) => CodexCall { ended: json, ..call },
+            None if self.emitted.contains(&fnv1a(id.as_bytes())) => return,
             None => {
-                let running = self.running.values_mut().map(|(_, call)| call);
-                self.open.values_mut().chain(running).for_each(|call| call.is_told = true);
-                let tool = Cow::Borrowed(if ended.changes.0.is_empty() { "Bash" } else { "apply_patch" });
-                let arguments = Cow::Borrowed("{}");
-                CodexCall { tool, arguments, ended: Some(ended), ..CodexCall::default() }
+                let running = self.running.values_mut();
+                self.open.values_mut().chain(running).for_each(|(_, call)| call.is_told = true);
+                let is_command = CodexEnded::read(ended.0).changes.0.is_empty();
+                let tool = if is_command { "Bash" } else { "apply_patch" }.to_string();
+                let (id, arguments) = (id.into_owned(), "{}".to_string());
+                CodexCall { id, tool, arguments, ended: json, ..CodexCall::default() }
             }
         };
         let output = Cow::Owned(call.output.clone());
-        self.emit(builder, id, call, ToolAnswer { output, ..ToolAnswer::default() });
+        self.emit(builder, call, ToolAnswer { output, ..ToolAnswer::default() });
     }
 
-    pub fn answered(&mut self, builder: &mut TranscriptBuilder<'a>, id: &str, output: Cow<'a, str>) {
-        let Some((id, mut call)) = self.open.remove_entry(id) else { return };
+    pub fn answered(&mut self, builder: &mut TranscriptBuilder, id: &str, output: Cow<str>) {
+        let Some(mut call) = self.open.remove(id) else { return };
         if let Some(answered) = script::read(&output).filter(|_| matches!(&*call.tool, "Bash" | "write_stdin" | "wait"))
         {
-            return self.script_answered(builder, id, call, answered);
+            return self.script_answered(builder, call, answered);
         }
         let printed = CodexPrinted::read(&output);
         match (&*call.tool, printed.running) {
@@ -157,7 +166,7 @@ impl<'a> Calls<'a> {
             }
             ("Bash", Some(name)) if call.ended.is_none() => {
                 call.output = clip(&printed.output, OUTPUT_BYTES_MAX).to_string();
-                self.running.insert(name.to_string(), (id, call));
+                self.running.insert(name, call.bytes(), call);
             }
             _ => {
                 let answer = match printed.exit {
@@ -167,32 +176,31 @@ impl<'a> Calls<'a> {
                         ToolAnswer { outcome, output: Cow::Borrowed(&*output), ..ToolAnswer::default() }
                     }
                 };
-                self.emit(builder, id, call, ToolAnswer { chosen: chosen(&output), ..answer });
+                self.emit(builder, call, ToolAnswer { chosen: chosen(&output), ..answer });
             }
         }
     }
 
     /// A later poll of a background command: more output, perhaps its end.
-    fn polled(&mut self, builder: &mut TranscriptBuilder<'a>, name: String, printed: &CodexPrinted<'_>) {
-        let Some((id, mut command)) = self.running.remove(&name) else { return };
+    fn polled(&mut self, builder: &mut TranscriptBuilder, name: String, printed: &CodexPrinted<'_>) {
+        let Some(mut command) = self.running.remove(&name) else { return };
         let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
         // The result is at the end of the output.
         command.output.push_str(clip_front(&printed.output, room));
         match printed.exit {
             Some(code) => {
                 let answer = ToolAnswer::exited(code, Cow::Owned(std::mem::take(&mut command.output)));
-                self.emit(builder, id, command, answer);
+                self.emit(builder, command, answer);
             }
-            None => drop(self.running.insert(name, (id, command))),
+            None => self.running.insert(&name, command.bytes(), command),
         }
     }
 
     /// A script with a command was answered, or a poll of one, or a wait for either.
     fn script_answered(
         &mut self,
-        builder: &mut TranscriptBuilder<'a>,
-        id: Cow<'a, str>,
-        call: CodexCall<'a>,
+        builder: &mut TranscriptBuilder,
+        call: CodexCall,
         answered: script::ScriptAnswer<'_>,
     ) {
         let cell = |name: &str| format!("cell {name}");
@@ -207,15 +215,15 @@ impl<'a> Calls<'a> {
         let is_poll = waited.as_ref().is_some_and(|name| !name.starts_with("cell "));
         let started = match &waited {
             Some(name) => self.running.remove(name),
-            None => Some((id, call)),
+            None => Some(call),
         };
-        let Some((id, mut command)) = started else { return };
+        let Some(mut command) = started else { return };
         let room = OUTPUT_BYTES_MAX.saturating_sub(command.output.len());
         command.output.push_str(clip_front(&answered.output, room));
         let name = match (answered.state, answered.exit, answered.session) {
             (script::ScriptState::Running(name), ..) if is_poll => {
                 let command = waited.unwrap_or_default();
-                self.polling.insert(cell(name), command.clone());
+                self.polling.insert(&cell(name), command.len(), command.clone());
                 Some(command)
             }
             (script::ScriptState::Running(name), ..) => Some(cell(name)),
@@ -230,50 +238,55 @@ impl<'a> Calls<'a> {
                     }
                     (None, _) => ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() },
                 };
-                return self.emit(builder, id, command, answer);
+                return self.emit(builder, command, answer);
             }
         };
-        self.running.insert(name.unwrap_or_default(), (id, command));
+        self.running.insert(&name.unwrap_or_default(), command.bytes(), command);
     }
 
     /// A call without an answer is in flight. A command still running at the end of the transcript has no outcome.
-    pub fn finish(&mut self, builder: &mut TranscriptBuilder<'a>) {
-        let mut running: Vec<_> = self.running.drain().map(|(_, call)| call).collect();
-        running.sort_by_key(|(_, call)| call.number);
-        for (id, mut call) in running {
+    pub fn finish(&mut self, builder: &mut TranscriptBuilder) {
+        let mut running: Vec<CodexCall> = self.running.take().map(|(_, call)| call).collect();
+        running.sort_by_key(|call| call.number);
+        for mut call in running {
             let output = Cow::Owned(std::mem::take(&mut call.output));
-            self.emit(builder, id, call, ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() });
+            self.emit(builder, call, ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() });
         }
-        let mut open: Vec<_> = self.open.drain().collect();
-        open.sort_by_key(|(_, call)| call.number);
-        for (id, call) in open {
+        let mut open: Vec<CodexCall> = self.open.take().map(|(_, call)| call).collect();
+        open.sort_by_key(|call| call.number);
+        for call in open {
             match call.ended {
-                Some(_) => self.emit(builder, id, call, ToolAnswer::default()),
+                Some(_) => self.emit(builder, call, ToolAnswer::default()),
                 None => {
                     let arguments = ToolArguments::read(&call.arguments);
-                    builder.in_flight(UseKey::Id(id), call.began_at, &call.tool, &arguments);
+                    builder.in_flight(UseKey::Id(&call.id), call.began_at, &call.tool, &arguments);
                 }
             }
         }
     }
 
-    fn emit(
-        &mut self,
-        builder: &mut TranscriptBuilder<'a>,
-        id: Cow<'a, str>,
-        call: CodexCall<'a>,
-        answer: ToolAnswer<'_>,
-    ) {
-        if self.emitted.insert(id.clone()) {
-            builder.tool(UseKey::Id(id), call.used(builder.cleaner, answer));
+    fn emit(&mut self, builder: &mut TranscriptBuilder, call: CodexCall, answer: ToolAnswer) {
+        if self.emitted.insert(fnv1a(call.id.as_bytes())) {
+            builder.tool(UseKey::Id(&call.id), call.used(builder.cleaner, answer));
         }
     }
 }
 
-impl CodexCall<'_> {
-    fn used(mut self, cleaner: &Cleaner, answer: ToolAnswer<'_>) -> ToolUse<'static> {
+impl<'a> CodexEnded<'a> {
+    fn read(json: &'a str) -> CodexEnded<'a> {
+        serde_json::from_slice::<Object<CodexEnded>>(json.as_bytes()).map(|found| found.0).unwrap_or_default()
+    }
+}
+
+impl CodexCall {
+    /// How much it holds.
+    fn bytes(&self) -> usize {
+        self.arguments.len() + self.output.len() + self.ended.as_ref().map_or(0, String::len)
+    }
+
+    fn used(&self, cleaner: &Cleaner, answer: ToolAnswer<'_>) -> ToolUse<'static> {
         let mut arguments = ToolArguments::read(&self.arguments);
-        let mut ended = self.ended.take().unwrap_or_default();
+        let mut ended = self.ended.as_deref().map(CodexEnded::read).unwrap_or_default();
         let answer = match (ended.exit(), ended.outcome()) {
             (Some(code), _) => ToolAnswer::exited(code, ended.aggregated_output.0.take().unwrap_or(answer.output)),
             (None, Outcome::Done) => answer,

@@ -16,6 +16,7 @@ use super::headless::Headless;
 use super::host::ReplyLimits;
 use super::host::{self, refusal};
 use crate::host::HookRefusal;
+use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -27,7 +28,7 @@ pub(super) static PROFILE: Profile = Profile {
         let has_rollout = marks.transcript_name.is_some_and(|name| name.starts_with("rollout-"));
         !marks.has_conversation && (marks.has_turn || has_rollout)
     },
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat { form: TranscriptForm::Lines, begin: transcript::begin }),
     prompt_lines: &["\"session_meta\"", "_started\"", "\"user_message\"", "\"UserMessage\""],
     reply: |occasion, context| host::reply(occasion, context, Some("PostToolUse")),
     refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| refusal(meant, reason)),

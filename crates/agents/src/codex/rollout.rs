@@ -113,6 +113,5 @@ fn limit_reached(limits: &RateLimits) -> Option<StreamEvent> {
     let secs = used_up.map(|limit| limit.resets_at.0).max().filter(|secs| *secs > 0);
     let wait =
         secs.map_or(Wait::Unknown, |secs| Wait::Until(Timestamp::from_millis(secs.saturating_mul(1_000) as i64)));
-    let fault = Fault { kind: kind.to_string(), words: "the usage limit is reached".to_string(), http_status: None };
-    Some(StreamEvent::Waiting { wait, fault })
+    Some(StreamEvent::Waiting { wait, fault: Fault::usage_limit(kind) })
 }

@@ -10,12 +10,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use cerberus_record::clean::Cleaner;
+use cerberus_record::id::fnv1a;
 use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 
-use super::calls::{Calls, CodexEnded};
+use super::calls::Calls;
 use crate::loose::{List, Object, RawJson, Text, TextOrList};
-use crate::transcripts::{Transcript, TranscriptBuilder, each_line};
+use crate::transcripts::{ReadTranscript, Transcript, TranscriptBuilder};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -121,9 +122,8 @@ fn parsed<'a, T: Deserialize<'a> + Default>(raw: RawJson<'a>) -> T {
     serde_json::from_slice::<Object<T>>(raw.0.as_bytes()).map(|found| found.0).unwrap_or_default()
 }
 
-/// Parses a whole rollout.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = CodexReader {
+pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
+    Box::new(CodexReader {
         builder: TranscriptBuilder::new(cleaner),
         thread: None,
         first_ordinal: 0,
@@ -131,11 +131,7 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
         turn: None,
         prompts: HashMap::new(),
         calls: Calls::default(),
-    };
-    let damaged_lines = each_line(bytes, |line| reader.line(line));
-    reader.calls.finish(&mut reader.builder);
-    reader.builder.finish();
-    Transcript { damaged_lines, ..reader.builder.read }
+    })
 }
 
 /// Sources of sessions that no person begins, as in the JSON text.
@@ -148,21 +144,37 @@ enum CodexForm {
     Item,
 }
 
-struct CodexReader<'a> {
-    builder: TranscriptBuilder<'a>,
-    thread: Option<Cow<'a, str>>,
+struct CodexReader<'c> {
+    builder: TranscriptBuilder<'c>,
+    thread: Option<String>,
     /// Lines before this one were copied from the parent session.
     first_ordinal: u64,
     /// `codex exec` or a program began the session.
     is_headless: bool,
-    turn: Option<Cow<'a, str>>,
-    /// How often each form reported the same text. The real count is the larger of the two.
-    prompts: HashMap<Cow<'a, str>, [usize; 2]>,
-    calls: Calls<'a>,
+    turn: Option<String>,
+    /// How often each form reported the same text, by its hash. The real count is the larger of the two.
+    prompts: HashMap<u64, [usize; 2]>,
+    calls: Calls,
 }
 
-impl<'a> CodexReader<'a> {
-    fn line(&mut self, line: CodexLine<'a>) {
+impl ReadTranscript for CodexReader<'_> {
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        self.take(serde_json::from_slice(line).ok()?);
+        Some(())
+    }
+
+    fn finish(&mut self) {
+        self.calls.finish(&mut self.builder);
+        self.builder.finish();
+    }
+
+    fn read(&mut self) -> &mut Transcript {
+        &mut self.builder.read
+    }
+}
+
+impl CodexReader<'_> {
+    fn take(&mut self, line: CodexLine) {
         let ordinal = line.ordinal.0.and_then(|ordinal| ordinal.parse().ok());
         let is_copied = ordinal.is_some_and(|ordinal: u64| ordinal < self.first_ordinal);
         let kind = line.kind.0.unwrap_or_default();
@@ -183,7 +195,7 @@ impl<'a> CodexReader<'a> {
         }
     }
 
-    fn session(&mut self, meta: SessionMeta<'a>) {
+    fn session(&mut self, meta: SessionMeta) {
         if self.thread.is_none() {
             self.is_headless = HEADLESS.contains(&meta.source.0);
             self.builder.untyped = self.is_headless.then_some(MemorySource::Headless);
@@ -195,15 +207,15 @@ impl<'a> CodexReader<'a> {
                 || meta.thread_source.0.as_deref() == Some("subagent");
             let whole = meta.session_id.0.filter(|session| Some(session) != meta.id.0.as_ref());
             self.builder.is_subagent = is_subagent;
-            self.builder.session = if is_subagent { whole.or(parent) } else { None }.or_else(|| meta.id.0.clone());
+            self.builder.set_session(if is_subagent { whole.or(parent) } else { None }.or_else(|| meta.id.0.clone()));
             self.first_ordinal = meta.subagent_history_start_ordinal.0.and_then(|at| at.parse().ok()).unwrap_or(0);
             self.builder.set_cwd(meta.cwd.0);
-        } else if self.thread != meta.id.0 {
+        } else if self.thread.as_deref() != meta.id.0.as_deref() {
             // A fork also carries its parent's metadata.
             return;
         }
         self.builder.set_branch(meta.git.0.branch.0);
-        self.thread = meta.id.0;
+        self.thread = meta.id.0.map(Cow::into_owned);
     }
 
     /// Newer versions say of each turn what began it: a session can go on in another program.
@@ -216,22 +228,22 @@ impl<'a> CodexReader<'a> {
         }
     }
 
-    fn turn_context(&mut self, context: CodexMessage<'a>) {
+    fn turn_context(&mut self, context: CodexMessage) {
         self.builder.set_cwd(context.cwd.0);
-        self.turn = context.turn_id.0.or(self.turn.take());
+        self.turn = context.turn_id.0.map(Cow::into_owned).or(self.turn.take());
     }
 
-    fn message(&mut self, message: CodexMessage<'a>, whole: RawJson<'a>) {
+    fn message(&mut self, message: CodexMessage, whole: RawJson) {
         match message.kind.0.as_deref() {
             Some("task_started" | "turn_started") => {
                 self.builder.finish_turn();
                 self.builder.untyped = self.untyped(message.turn_attribution.0.turn_trigger.0.as_deref());
-                self.turn = message.turn_id.0;
+                self.turn = message.turn_id.0.map(Cow::into_owned);
             }
             Some("user_message") => self.prompt(message.message.0.unwrap_or_default(), CodexForm::Message),
             Some("agent_message") => self.agent_message(message.message.0),
             Some("task_complete" | "turn_complete") => {
-                self.turn = message.turn_id.0.or(self.turn.take());
+                self.turn = message.turn_id.0.map(Cow::into_owned).or(self.turn.take());
                 self.agent_message(message.last_agent_message.0);
                 self.builder.finish_turn();
             }
@@ -239,7 +251,7 @@ impl<'a> CodexReader<'a> {
             // The turn was cut short; its last message is not an answer.
             Some("turn_aborted") => self.builder.last_message = None,
             Some("exec_command_end" | "patch_apply_end") => {
-                self.calls.ended(&mut self.builder, message.call_id.0, parsed(whole));
+                self.calls.ended(&mut self.builder, message.call_id.0, whole);
             }
             Some("item_completed") => {
                 let item: CodexItem = parsed(message.item);
@@ -247,8 +259,7 @@ impl<'a> CodexReader<'a> {
                     Some("UserMessage") => self.prompt(text_of(item.content.0), CodexForm::Item),
                     Some("AgentMessage") => self.agent_message(Some(text_of(item.content.0))),
                     Some("CommandExecution" | "FileChange") => {
-                        let ended: CodexEnded = parsed(message.item);
-                        self.calls.ended(&mut self.builder, item.id.0, ended);
+                        self.calls.ended(&mut self.builder, item.id.0, message.item);
                     }
                     _ => {}
                 }
@@ -257,14 +268,14 @@ impl<'a> CodexReader<'a> {
         }
     }
 
-    fn response(&mut self, item: ResponseItem<'a>) {
+    fn response(&mut self, item: ResponseItem) {
         let Some(id) = item.call_id.0 else { return };
         let at = self.builder.at;
         self.builder.uses_tool();
         match item.kind.0.as_deref() {
-            Some("function_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.arguments),
-            Some("custom_tool_call") => self.calls.begin(at, id, item.name.0.unwrap_or_default(), item.input),
-            Some("local_shell_call") => self.calls.begin(at, id, Cow::Borrowed("local_shell"), item.action),
+            Some("function_call") => self.calls.begin(at, &id, &item.name.0.unwrap_or_default(), item.arguments),
+            Some("custom_tool_call") => self.calls.begin(at, &id, &item.name.0.unwrap_or_default(), item.input),
+            Some("local_shell_call") => self.calls.begin(at, &id, "local_shell", item.action),
             Some("function_call_output" | "custom_tool_call_output") => {
                 let output = match item.output {
                     TextOrList::Text(text) => text,
@@ -277,8 +288,8 @@ impl<'a> CodexReader<'a> {
         }
     }
 
-    fn prompt(&mut self, words: Cow<'a, str>, form: CodexForm) {
-        let counts = self.prompts.entry(words.clone()).or_default();
+    fn prompt(&mut self, words: Cow<str>, form: CodexForm) {
+        let counts = self.prompts.entry(fnv1a(words.as_bytes())).or_default();
         let before = counts[0].max(counts[1]);
         counts[form as usize] += 1;
         if counts[form as usize] > before {
@@ -287,9 +298,9 @@ impl<'a> CodexReader<'a> {
         }
     }
 
-    fn agent_message(&mut self, words: Option<Cow<'a, str>>) {
-        let key = self.turn.clone().unwrap_or_else(|| Cow::Owned(self.time_key()));
-        self.builder.agent_message(words.unwrap_or_default(), key);
+    fn agent_message(&mut self, words: Option<Cow<str>>) {
+        let key = self.turn.clone().unwrap_or_else(|| self.time_key());
+        self.builder.agent_message(words.unwrap_or_default(), &key);
     }
 
     fn time_key(&self) -> String {

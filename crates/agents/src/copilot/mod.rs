@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{Profile, host};
 use crate::host::{AskingTime, HookRefusal};
+use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -23,7 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
         let has_events = marks.transcript_name.is_none_or(|name| name == "events.jsonl");
         !marks.has_conversation && !marks.has_turn && marks.has_time && has_events
     },
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat { form: TranscriptForm::Lines, begin: transcript::begin }),
     prompt_lines: &["\"session.start\"", "\"session.resume\"", "\"user.message\""],
     reply: host::bare_reply,
     refuse: |meant, reason| {

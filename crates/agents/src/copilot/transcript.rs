@@ -4,7 +4,6 @@
 //! name; its tool uses count, its messages do not.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::Outcome;
@@ -14,7 +13,7 @@ use serde::Deserialize;
 
 use crate::loose::{Flag, Object, RawJson, Text};
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use, unpacked};
-use crate::transcripts::{Transcript, TranscriptBuilder, UseKey, each_line};
+use crate::transcripts::{Pending, ReadTranscript, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -81,11 +80,8 @@ struct Error<'a> {
     code: Text<'a>,
 }
 
-/// Parses a whole session.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = CopilotReader { builder: TranscriptBuilder::new(cleaner), open: HashMap::new(), uses: 0 };
-    let damaged_lines = each_line(bytes, |line| reader.line(line));
-    reader.finish(damaged_lines)
+pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
+    Box::new(CopilotReader { builder: TranscriptBuilder::new(cleaner), open: Pending::default() })
 }
 
 /// Where a message of the user is from, if nobody typed it.
@@ -98,23 +94,40 @@ fn untyped(source: Option<&str>, is_continuation: bool) -> Option<MemorySource> 
     }
 }
 
-struct CopilotReader<'a> {
-    builder: TranscriptBuilder<'a>,
-    /// By id.
-    open: HashMap<Cow<'a, str>, CopilotOpen<'a>>,
-    uses: usize,
+struct CopilotReader<'c> {
+    builder: TranscriptBuilder<'c>,
+    open: Pending<CopilotOpen>,
 }
 
 /// A tool use that has no result yet.
-struct CopilotOpen<'a> {
-    number: usize,
-    tool: Cow<'a, str>,
-    given: RawJson<'a>,
+struct CopilotOpen {
+    tool: String,
+    /// JSON.
+    given: String,
     began_at: Option<Timestamp>,
 }
 
-impl<'a> CopilotReader<'a> {
-    fn line(&mut self, line: CopilotLine<'a>) {
+impl ReadTranscript for CopilotReader<'_> {
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        self.take(serde_json::from_slice(line).ok()?);
+        Some(())
+    }
+
+    fn finish(&mut self) {
+        self.builder.finish();
+        for (id, CopilotOpen { tool, given, began_at }) in self.open.take() {
+            let key = UseKey::Given { arguments: &given, id: &id };
+            self.builder.in_flight(key, began_at, &tool, &ToolArguments::read(&unpacked(&RawJson(&given))));
+        }
+    }
+
+    fn read(&mut self) -> &mut Transcript {
+        &mut self.builder.read
+    }
+}
+
+impl CopilotReader<'_> {
+    fn take(&mut self, line: CopilotLine) {
         let data = line.data.0;
         let is_own = line.agent.0.is_none() && data.parent_call.0.is_none();
         let id = line.id.0.unwrap_or_default();
@@ -135,7 +148,7 @@ impl<'a> CopilotReader<'a> {
                     self.builder.saw_prompt(words, &id);
                 }
             }
-            Some("assistant.message") if is_own => self.builder.agent_message(data.content.0.unwrap_or_default(), id),
+            Some("assistant.message") if is_own => self.builder.agent_message(data.content.0.unwrap_or_default(), &id),
             Some("session.title_changed") if is_own => self.builder.set_title(data.title.0),
             Some("abort") => self.builder.last_message = None,
             Some("session.compaction_complete") if data.success.0 => {
@@ -146,9 +159,9 @@ impl<'a> CopilotReader<'a> {
                     self.builder.uses_tool();
                 }
                 if let (Some(call), Some(tool)) = (data.call.0, data.tool.0) {
-                    self.uses += 1;
-                    let (number, began_at) = (self.uses, self.builder.at);
-                    self.open.insert(call, CopilotOpen { number, tool, given: data.arguments, began_at });
+                    let (tool, given) = (tool.into_owned(), data.arguments.0.to_string());
+                    let began_at = self.builder.at;
+                    self.open.insert(&call, given.len(), CopilotOpen { tool, given, began_at });
                 }
             }
             Some("tool.execution_complete") => self.answered(data),
@@ -156,19 +169,17 @@ impl<'a> CopilotReader<'a> {
         }
     }
 
-    fn session(&mut self, data: CopilotData<'a>) {
-        self.builder.session = self.builder.session.take().or(data.session.0);
+    fn session(&mut self, data: CopilotData) {
+        self.builder.set_session(data.session.0);
         let context = data.context.0;
-        self.builder.read.cwd = self.builder.read.cwd.take().or(context.root.0);
+        self.builder.read.cwd = self.builder.read.cwd.take().or(context.root.0.map(Cow::into_owned));
         self.builder.set_cwd(context.cwd.0);
         self.builder.set_branch(context.branch.0);
     }
 
-    fn answered(&mut self, data: CopilotData<'a>) {
-        let Some((id, CopilotOpen { tool, given, .. })) = data.call.0.and_then(|call| self.open.remove_entry(&call))
-        else {
-            return;
-        };
+    fn answered(&mut self, data: CopilotData) {
+        let Some(id) = data.call.0 else { return };
+        let Some(CopilotOpen { tool, given, .. }) = self.open.remove(&id) else { return };
         let content = data.result.0.content.0.unwrap_or_default();
         let answer = match data.success.0 {
             true => {
@@ -191,19 +202,8 @@ impl<'a> CopilotReader<'a> {
                 ToolAnswer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..ToolAnswer::default() }
             }
         };
-        let used = tool_use(self.builder.cleaner, &tool, &ToolArguments::read(&unpacked(&given)), &answer);
-        self.builder.tool(UseKey::Given { arguments: given.0, id }, used);
-    }
-
-    fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
-        self.builder.finish();
-        let mut open: Vec<_> = self.open.into_iter().collect();
-        open.sort_by_key(|(_, call)| call.number);
-        for (id, CopilotOpen { tool, given, began_at, .. }) in open {
-            let key = UseKey::Given { arguments: given.0, id };
-            self.builder.in_flight(key, began_at, &tool, &ToolArguments::read(&unpacked(&given)));
-        }
-        Transcript { damaged_lines, ..self.builder.read }
+        let used = tool_use(self.builder.cleaner, &tool, &ToolArguments::read(&unpacked(&RawJson(&given))), &answer);
+        self.builder.tool(UseKey::Given { arguments: &given, id: &id }, used);
     }
 }
 

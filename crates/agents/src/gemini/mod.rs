@@ -14,6 +14,7 @@ use super::headless::{Headless, SessionNaming};
 use super::host::Occasion;
 use super::host::for_event;
 use crate::host::HookRefusal;
+use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -26,7 +27,7 @@ pub(super) static PROFILE: Profile = Profile {
         let has_chat = marks.transcript_name.is_some_and(|name| name.starts_with("session-"));
         !marks.has_conversation && !marks.has_turn && marks.has_time && has_chat
     },
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat { form: TranscriptForm::Both, begin: transcript::begin }),
     reply,
     refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| json!({"decision": "deny", "reason": reason})),
     shows_notice: true,

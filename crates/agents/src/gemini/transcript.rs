@@ -6,16 +6,17 @@
 //! is missing, the caller may know it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashSet, VecDeque};
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::Outcome;
+use cerberus_record::id::fnv1a;
 use serde::Deserialize;
 
 use super::payload::without_context;
 use crate::loose::{List, Object, RawJson, Text, TextOrList};
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
-use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
+use crate::transcripts::{MESSAGES_MAX, ReadTranscript, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -24,28 +25,20 @@ struct GeminiLine<'a> {
     session: Text<'a>,
     kind: Text<'a>,
     directories: List<Text<'a>>,
-    messages: List<Object<GeminiMessage<'a>>, MESSAGES_MAX>,
+    messages: List<RawJson<'a>, MESSAGES_MAX>,
     /// The title of the chat.
     summary: Text<'a>,
     #[serde(rename = "$set")]
     set: Object<GeminiChange<'a>>,
-    // A message on a line of its own.
+    /// Set if the line is a message.
     id: Text<'a>,
-    timestamp: Text<'a>,
-    #[serde(rename = "type")]
-    role: Text<'a>,
-    content: RawJson<'a>,
-    #[serde(rename = "displayContent")]
-    shown: RawJson<'a>,
-    #[serde(rename = "toolCalls")]
-    calls: List<Object<GeminiCall<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
 struct GeminiChange<'a> {
     summary: Text<'a>,
-    messages: List<Object<GeminiMessage<'a>>, MESSAGES_MAX>,
+    messages: List<RawJson<'a>, MESSAGES_MAX>,
 }
 
 #[derive(Default, Deserialize)]
@@ -104,109 +97,122 @@ pub(crate) struct GeminiDisplay<'a> {
     pub diff: Text<'a>,
 }
 
-/// The role of a text that replaced the messages before it.
-const SUMMARY: &str = "summary";
+/// How many of the last messages may still grow, and how long they may be together.
+const GROWING_MAX: usize = 64;
+const GROWING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Parses a whole chat.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader =
-        GeminiReader { builder: TranscriptBuilder::new(cleaner), messages: Vec::new(), known: HashMap::new() };
-    // An older file is one object, often over many lines.
-    let damaged_lines = match serde_json::from_slice::<Object<GeminiLine>>(bytes) {
-        Ok(Object(whole)) => {
-            reader.line(whole);
-            0
-        }
-        Err(_) => each_line(bytes, |Object(line)| reader.line(line)),
-    };
-    reader.finish(damaged_lines)
+pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
+    let (growing, known) = (VecDeque::new(), HashSet::new());
+    Box::new(GeminiReader { builder: TranscriptBuilder::new(cleaner), growing, growing_bytes: 0, known })
 }
 
-struct GeminiReader<'a> {
-    builder: TranscriptBuilder<'a>,
-    /// In the order in which they started, each in its latest version.
-    messages: Vec<GeminiMessage<'a>>,
-    known: HashMap<Cow<'a, str>, usize>,
+struct GeminiReader<'c> {
+    builder: TranscriptBuilder<'c>,
+    /// The last messages in the order in which they started, each in its latest version.
+    growing: VecDeque<Growing>,
+    growing_bytes: usize,
+    /// The ids of all messages, as hashes.
+    known: HashSet<u64>,
 }
 
-impl<'a> GeminiReader<'a> {
-    fn line(&mut self, line: GeminiLine<'a>) {
-        let GeminiLine {
-            session,
-            kind,
-            directories,
-            messages,
-            summary,
-            set,
-            id,
-            timestamp,
-            role,
-            content,
-            shown,
-            calls,
-        } = line;
+struct Growing {
+    id: String,
+    json: String,
+    /// It replaced the messages before it.
+    is_summary: bool,
+}
+
+impl ReadTranscript for GeminiReader<'_> {
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        let text = std::str::from_utf8(line).ok()?;
+        let Object(GeminiLine { session, kind, directories, messages, summary, set, id }) =
+            serde_json::from_slice(line).ok()?;
         self.builder.set_title(summary.0);
         self.builder.set_title(set.0.summary.0);
-        self.builder.session = self.builder.session.take().or(session.0);
+        self.builder.set_session(session.0);
         self.builder.is_subagent |= kind.0.as_deref() == Some("subagent");
         self.builder.set_cwd(directories.0.into_iter().find_map(|folder| folder.0));
         set.0.messages.0.into_iter().for_each(|rewritten| self.rewritten(rewritten.0));
-        messages.0.into_iter().for_each(|message| self.message(message.0));
-        self.message(GeminiMessage { id, timestamp, role, content, shown, calls });
+        for RawJson(message) in messages.0 {
+            let Object(GeminiMessage { id, .. }) = parsed(message);
+            self.message(id, message, false);
+        }
+        self.message(id, text, false);
+        Some(())
     }
 
-    fn message(&mut self, message: GeminiMessage<'a>) {
-        let Some(id) = message.id.0.clone() else { return };
-        match self.known.get(&id) {
-            Some(known) => self.messages[*known] = message,
-            None => {
-                self.known.insert(id, self.messages.len());
-                self.messages.push(message);
-            }
+    fn finish(&mut self) {
+        while let Some(grown) = self.growing.pop_front() {
+            self.grown(&grown);
+        }
+        self.builder.finish();
+    }
+
+    fn read(&mut self) -> &mut Transcript {
+        &mut self.builder.read
+    }
+}
+
+impl GeminiReader<'_> {
+    fn message(&mut self, id: Text, json: &str, is_summary: bool) {
+        let Some(id) = id.0 else { return };
+        let message = Growing { id: id.into_owned(), json: json.to_string(), is_summary };
+        self.growing_bytes += json.len();
+        if let Some(known) = self.growing.iter_mut().rfind(|known| known.id == message.id) {
+            self.growing_bytes -= known.json.len();
+            *known = message;
+        } else if self.known.insert(fnv1a(message.id.as_bytes())) {
+            self.growing.push_back(message);
+        } else {
+            self.growing_bytes -= json.len();
+        }
+        while self.growing.len() > GROWING_MAX || self.growing_bytes > GROWING_BYTES_MAX {
+            let Some(grown) = self.growing.pop_front() else { break };
+            self.growing_bytes -= grown.json.len();
+            self.grown(&grown);
         }
     }
 
-    fn rewritten(&mut self, message: GeminiMessage<'a>) {
-        let words = text_of(message.content);
-        if words.contains("<state_snapshot>") && message.id.0.as_ref().is_some_and(|id| !self.known.contains_key(id)) {
-            self.message(GeminiMessage { role: Text(Some(Cow::Borrowed(SUMMARY))), ..message });
+    fn rewritten(&mut self, json: &str) {
+        let Object(GeminiMessage { id, content, .. }) = parsed(json);
+        let words = text_of(content);
+        let is_new = id.0.as_ref().is_some_and(|id| !self.known.contains(&fnv1a(id.as_bytes())));
+        if words.contains("<state_snapshot>") && is_new {
+            self.message(id, json, true);
         } else if self.builder.cwd.is_none() && words.trim_start().starts_with("<session_context>") {
             self.builder.set_cwd(workspace(&words).map(Cow::Owned));
         }
     }
 
-    fn finish(mut self, damaged_lines: usize) -> Transcript<'a> {
-        for message in std::mem::take(&mut self.messages) {
-            let id = message.id.0.unwrap_or_default();
-            self.builder.set_time(message.timestamp.0);
-            match message.role.0.as_deref() {
-                Some("user") => {
-                    let words = Some(text_of(message.shown)).filter(|shown| !shown.is_empty());
-                    let words = words.unwrap_or_else(|| without_files(without_context(text_of(message.content))));
-                    // A command to the client itself.
-                    if !words.trim_start().starts_with(['/', '?']) && !words.trim().is_empty() {
-                        self.builder.finish_turn();
-                        self.builder.prompt(words, &id);
-                    }
+    /// Takes a message in its last version.
+    fn grown(&mut self, Growing { id, json, is_summary }: &Growing) {
+        let Object(message) = parsed(json);
+        self.builder.set_time(message.timestamp.0);
+        match message.role.0.as_deref() {
+            _ if *is_summary => self.builder.compacted(text_of(message.content), id),
+            Some("user") => {
+                let words = Some(text_of(message.shown)).filter(|shown| !shown.is_empty());
+                let words = words.unwrap_or_else(|| without_files(without_context(text_of(message.content))));
+                // A command to the client itself.
+                if !words.trim_start().starts_with(['/', '?']) && !words.trim().is_empty() {
+                    self.builder.finish_turn();
+                    self.builder.prompt(words, id);
                 }
-                Some(SUMMARY) => self.builder.compacted(text_of(message.content), &id),
-                Some("gemini") => {
-                    let is_at_work = !message.calls.0.is_empty();
-                    message.calls.0.into_iter().for_each(|call| self.call(call.0));
-                    self.builder.agent_message(text_of(message.content), id);
-                    // It is asked again with what the tools returned.
-                    if is_at_work {
-                        self.builder.uses_tool();
-                    }
-                }
-                _ => {}
             }
+            Some("gemini") => {
+                let is_at_work = !message.calls.0.is_empty();
+                message.calls.0.into_iter().for_each(|call| self.call(call.0));
+                self.builder.agent_message(text_of(message.content), id);
+                // It is asked again with what the tools returned.
+                if is_at_work {
+                    self.builder.uses_tool();
+                }
+            }
+            _ => {}
         }
-        self.builder.finish();
-        Transcript { damaged_lines, ..self.builder.read }
     }
 
-    fn call(&mut self, call: GeminiCall<'a>) {
+    fn call(&mut self, call: GeminiCall) {
         let (Some(id), Some(name)) = (call.id.0, call.name.0) else { return };
         self.builder.set_time(call.timestamp.0);
         let arguments = ToolArguments::read(call.args.0);
@@ -226,12 +232,12 @@ impl<'a> GeminiReader<'a> {
             Some("error") => ToolAnswer { outcome: Outcome::Failed, output: printed, ..ToolAnswer::default() },
             Some("cancelled") => ToolAnswer { outcome: Outcome::Interrupted, output: printed, ..ToolAnswer::default() },
             _ => {
-                let key = UseKey::Given { arguments: call.args.0, id };
+                let key = UseKey::Given { arguments: call.args.0, id: &id };
                 return self.builder.in_flight(key, self.builder.at, &name, &arguments);
             }
         };
         let used = tool_use(self.builder.cleaner, &name, &arguments, &answer);
-        self.builder.tool(UseKey::Given { arguments: call.args.0, id }, used);
+        self.builder.tool(UseKey::Given { arguments: call.args.0, id: &id }, used);
     }
 }
 
@@ -240,6 +246,10 @@ impl<'a> GeminiPart<'a> {
         let response = self.response.0.response.0;
         response.output.0.or(response.error.0).or(self.text.0)
     }
+}
+
+fn parsed(json: &str) -> Object<GeminiMessage<'_>> {
+    serde_json::from_slice(json.as_bytes()).unwrap_or_default()
 }
 
 /// The text of a message: a string, a part with a text, or a list of either.

@@ -3,6 +3,7 @@
 //! Only the main conversation fills the context: what subagents read counts as spent, not as fill. A message reported
 //! several times counts once. After a compaction the fill is unknown until the next message.
 
+pub mod limit_notice;
 pub mod price;
 pub mod redline;
 pub mod redline_notice;

@@ -13,6 +13,8 @@ pub struct StatusLine<'a> {
     pub reading: MeterReading,
     pub redline: Redline,
     pub cost_usd: Option<f64>,
+    /// What goes on with the session in another agent, because the limit of this one is reached.
+    pub limited: Option<String>,
 }
 
 impl StatusLine<'_> {
@@ -27,7 +29,7 @@ impl StatusLine<'_> {
         let review = (self.proposals > 0).then(|| format!("{} to review", self.proposals));
         let left = [Some(self.project.to_string()), Some(told), review];
         let cost = self.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0).map(|cost| format!("${cost:.2}"));
-        let right = [Some(self.fill()), cost];
+        let right = [Some(self.fill()), cost, self.limited.as_ref().map(|command| format!("limit reached: {command}"))];
         let joined = |parts: &[Option<String>]| parts.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
         format!("{} │ {}", joined(&left), joined(&right))
     }
@@ -53,7 +55,7 @@ mod tests {
         let line = |told, proposals, percent, cost_usd| {
             let reading = MeterReading { tokens: None, window: None, percent, certainty: Certainty::Direct };
             let redline = Redline::default();
-            StatusLine { project: "hydra", told, proposals, reading, redline, cost_usd }.text()
+            StatusLine { project: "hydra", told, proposals, reading, redline, cost_usd, limited: None }.text()
         };
         for (given, expected) in [
             (

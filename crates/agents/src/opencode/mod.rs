@@ -12,6 +12,7 @@ use serde_json::json;
 use super::headless::Headless;
 use super::{Profile, host};
 use crate::host::HookRefusal;
+use crate::transcripts::{TranscriptForm, TranscriptFormat, WholeReader};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -20,7 +21,10 @@ pub(super) static PROFILE: Profile = Profile {
     resume: &["--session", "{}"],
     begin: &["--prompt", "{}"],
     parse: payload::parse,
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat {
+        form: TranscriptForm::Whole,
+        begin: |cleaner| WholeReader::begin(cleaner, transcript::read),
+    }),
     reply: host::bare_reply,
     refuse: |meant, reason| (meant == HookRefusal::Deny).then(|| json!({"deny": reason})),
     has_exact_starts: true,

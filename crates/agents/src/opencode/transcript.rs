@@ -91,7 +91,7 @@ struct OpencodeMetadata<'a> {
 }
 
 /// Parses one or more exported sessions.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
+pub(crate) fn read(cleaner: &Cleaner, bytes: &[u8]) -> Option<Transcript> {
     let mut read = Transcript::default();
     for export in serde_json::Deserializer::from_slice(bytes).into_iter::<Object<OpencodeExport>>() {
         match export {
@@ -104,13 +104,14 @@ pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> 
             Err(_) => read.damaged_lines += 1,
         }
     }
-    read
+    Some(read)
 }
 
-fn session<'a>(cleaner: &'a Cleaner, export: OpencodeExport<'a>) -> Transcript<'a> {
+fn session(cleaner: &Cleaner, export: OpencodeExport) -> Transcript {
     let OpencodeSession { id, parent, directory, title } = export.info.0;
     let is_subagent = parent.0.is_some();
-    let mut builder = TranscriptBuilder { session: parent.0.or(id.0), is_subagent, ..TranscriptBuilder::new(cleaner) };
+    let session = parent.0.or(id.0).map(Cow::into_owned);
+    let mut builder = TranscriptBuilder { session, is_subagent, ..TranscriptBuilder::new(cleaner) };
     builder.set_cwd(directory.0);
     // The name of a session that has no title yet.
     builder.set_title(title.0.filter(|title| !title.starts_with("New session - ")));
@@ -147,7 +148,7 @@ fn session<'a>(cleaner: &'a Cleaner, export: OpencodeExport<'a>) -> Transcript<'
             set_time(&mut builder, &info.time.0.completed);
             match info.summary.0 {
                 true => builder.compacted(words, &id),
-                false => builder.agent_message(words, id),
+                false => builder.agent_message(words, &id),
             }
             if is_at_work {
                 builder.uses_tool();
@@ -172,7 +173,7 @@ fn set_time(builder: &mut TranscriptBuilder<'_>, millis: &Text<'_>) {
     builder.at = at.or(builder.at);
 }
 
-fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: OpencodePart<'a>) {
+fn used(builder: &mut TranscriptBuilder, part: OpencodePart) {
     let (Some(call), Some(tool)) = (part.call.0, part.tool.0) else { return };
     let state = part.state.0;
     let arguments = ToolArguments::read(state.input.0);
@@ -191,8 +192,8 @@ fn used<'a>(builder: &mut TranscriptBuilder<'a>, part: OpencodePart<'a>) {
             let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
             ToolAnswer { outcome, output: error, ..ToolAnswer::default() }
         }
-        _ => return builder.in_flight(UseKey::Id(call), builder.at, &tool, &arguments),
+        _ => return builder.in_flight(UseKey::Id(&call), builder.at, &tool, &arguments),
     };
     set_time(builder, &state.time.0.end);
-    builder.tool(UseKey::Id(call), tool_use(builder.cleaner, &tool, &arguments, &answer));
+    builder.tool(UseKey::Id(&call), tool_use(builder.cleaner, &tool, &arguments, &answer));
 }

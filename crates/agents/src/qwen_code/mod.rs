@@ -10,6 +10,7 @@ use super::Profile;
 use super::host::Occasion;
 use super::host::{self, refusal};
 use crate::host::HookRefusal;
+use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
@@ -23,7 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
             && marks.transcript_name.is_some_and(|name| !name.starts_with("session-"));
         !marks.has_conversation && !marks.has_turn && marks.has_time && is_its_chat
     },
-    transcript: Some(transcript::read),
+    transcript: Some(TranscriptFormat { form: TranscriptForm::Lines, begin: transcript::begin }),
     reply: |occasion, context| host::reply(occasion, context, None),
     refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| refusal(meant, reason)),
     shows_notice: true,

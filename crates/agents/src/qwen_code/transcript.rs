@@ -16,7 +16,7 @@ use crate::loose::{Flag, List, Object, RawJson, Text};
 use crate::stream::{Count, Speaker, StreamEvent};
 use crate::tool::CommandExit;
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
-use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey, each_line};
+use crate::transcripts::{MESSAGES_MAX, Pending, ReadTranscript, Transcript, TranscriptBuilder, UseKey};
 
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
@@ -98,17 +98,8 @@ struct CallResult<'a> {
     display: Object<GeminiDisplay<'a>>,
 }
 
-/// Parses a whole chat.
-pub(crate) fn read<'a>(cleaner: &'a Cleaner, bytes: &'a [u8]) -> Transcript<'a> {
-    let mut reader = QwenReader { builder: TranscriptBuilder::new(cleaner), open: Vec::new() };
-    let damaged_lines = each_line(bytes, |Object(line)| reader.line(line));
-    for (call, began_at) in std::mem::take(&mut reader.open) {
-        let (Some(id), Some(name)) = (call.id.0, call.name.0) else { continue };
-        let key = UseKey::Given { arguments: call.args.0, id };
-        reader.builder.in_flight(key, began_at, &name, &ToolArguments::read(call.args.0));
-    }
-    reader.builder.finish();
-    Transcript { damaged_lines, ..reader.builder.read }
+pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
+    Box::new(QwenReader { builder: TranscriptBuilder::new(cleaner), open: Pending::default() })
 }
 
 /// What a line says about the size of the context. A subagent has a context of its own.
@@ -128,16 +119,42 @@ pub(crate) fn context(line: &[u8]) -> Vec<StreamEvent> {
     }
 }
 
-struct QwenReader<'a> {
-    builder: TranscriptBuilder<'a>,
-    /// Calls without a result, and when they began.
-    open: Vec<(QwenCall<'a>, Option<Timestamp>)>,
+struct QwenReader<'c> {
+    builder: TranscriptBuilder<'c>,
+    open: Pending<QwenOpen>,
 }
 
-impl<'a> QwenReader<'a> {
-    fn line(&mut self, line: QwenLine<'a>) {
+/// A call that has no result yet.
+struct QwenOpen {
+    name: String,
+    /// JSON.
+    arguments: String,
+    began_at: Option<Timestamp>,
+}
+
+impl ReadTranscript for QwenReader<'_> {
+    fn line(&mut self, line: &[u8]) -> Option<()> {
+        self.take(serde_json::from_slice::<Object<QwenLine>>(line).ok()?.0);
+        Some(())
+    }
+
+    fn finish(&mut self) {
+        for (id, QwenOpen { name, arguments, began_at }) in self.open.take() {
+            let key = UseKey::Given { arguments: &arguments, id: &id };
+            self.builder.in_flight(key, began_at, &name, &ToolArguments::read(&arguments));
+        }
+        self.builder.finish();
+    }
+
+    fn read(&mut self) -> &mut Transcript {
+        &mut self.builder.read
+    }
+}
+
+impl QwenReader<'_> {
+    fn take(&mut self, line: QwenLine) {
         let builder = &mut self.builder;
-        builder.session = line.session.0.or(builder.session.take());
+        builder.session = line.session.0.map(Cow::into_owned).or(builder.session.take());
         builder.set_time(line.timestamp.0);
         builder.set_cwd(line.cwd.0);
         builder.set_branch(line.branch.0);
@@ -153,7 +170,7 @@ impl<'a> QwenReader<'a> {
                     builder.prompt(words, &id);
                 }
             }
-            (Some("assistant"), None) => self.assistant(parts, id),
+            (Some("assistant"), None) => self.assistant(parts, &id),
             (Some("tool_result"), _) => self.results(parts, &line.result.0),
             (Some("system"), Some("chat_compression")) => {
                 let first = line.details.0.remaining.0.into_iter().next();
@@ -163,22 +180,25 @@ impl<'a> QwenReader<'a> {
         }
     }
 
-    fn assistant(&mut self, parts: List<Object<QwenPart<'a>>>, id: Cow<'a, str>) {
+    fn assistant(&mut self, parts: List<Object<QwenPart>>, id: &str) {
         let (calls, texts): (Vec<_>, Vec<_>) =
             parts.0.into_iter().partition(|Object(part)| part.call.0.name.0.is_some());
         self.builder.agent_message(spoken(List(texts)), id);
         for Object(part) in calls {
-            self.open.push((part.call.0, self.builder.at));
+            let Object(QwenCall { id, name, args }) = part.call;
+            if let (Some(id), Some(name)) = (id.0, name.0) {
+                let (name, arguments, began_at) = (name.into_owned(), args.0.to_string(), self.builder.at);
+                self.open.insert(&id, arguments.len(), QwenOpen { name, arguments, began_at });
+            }
             self.builder.uses_tool();
         }
     }
 
-    fn results(&mut self, parts: List<Object<QwenPart<'a>>>, result: &CallResult<'a>) {
+    fn results(&mut self, parts: List<Object<QwenPart>>, result: &CallResult) {
         for Object(part) in parts.0 {
             let Object(response) = part.response;
-            let Some(at) = self.open.iter().position(|(call, _)| call.id.0 == response.id.0) else { continue };
-            let (call, _) = self.open.remove(at);
-            let (Some(id), Some(name)) = (call.id.0, call.name.0) else { continue };
+            let Some(id) = response.id.0 else { continue };
+            let Some(QwenOpen { name, arguments, .. }) = self.open.remove(&id) else { continue };
             let Object(GeminiResponse { output, error }) = response.response;
             let printed = output.0.or(error.0).unwrap_or_default();
             let answer = match (result.status.0.as_deref(), &*name) {
@@ -202,8 +222,8 @@ impl<'a> QwenReader<'a> {
                     ToolAnswer { output: printed, diff, ..ToolAnswer::default() }
                 }
             };
-            let used = tool_use(self.builder.cleaner, &name, &ToolArguments::read(call.args.0), &answer);
-            self.builder.tool(UseKey::Given { arguments: call.args.0, id }, used);
+            let used = tool_use(self.builder.cleaner, &name, &ToolArguments::read(&arguments), &answer);
+            self.builder.tool(UseKey::Given { arguments: &arguments, id: &id }, used);
         }
     }
 }

@@ -152,6 +152,12 @@ pub struct Fault {
     pub words: String,
 }
 
+impl Fault {
+    pub fn usage_limit(kind: &str) -> Fault {
+        Fault { kind: kind.to_string(), words: "the usage limit is reached".to_string(), http_status: None }
+    }
+}
+
 /// Parses one line with `reader`. An empty line gives no events.
 pub fn read(reader: fn(&[u8]) -> Vec<StreamEvent>, line: &[u8]) -> Vec<StreamEvent> {
     if line.trim_ascii().is_empty() { Vec::new() } else { reader(line) }

@@ -58,7 +58,7 @@ fn check(agent: Agent, text: &str, expected: &[(i64, &str, Value)]) {
     assert_eq!(events.len(), expected.len(), "{:?}", events.last());
 }
 
-fn unfinished<'t>(read: &'t Transcript) -> Vec<(&'t str, String)> {
+fn unfinished(read: &Transcript) -> Vec<(&str, String)> {
     read.in_flight.iter().map(|open| (&*open.key, open.shown("/home/dev/hydra"))).collect()
 }
 
@@ -136,7 +136,7 @@ fn codex_in_its_older_form() {
             (69, "call_server", tool("Bash", json!({"outcome": "unknown", "command": "npm run dev"}))),
         ],
     );
-    let read = crate::codex::transcript::read(&BUILT_IN, CODEX_OLDER.as_bytes());
+    let read = read(&BUILT_IN, codex::AGENT, CODEX_OLDER.as_bytes()).unwrap();
     assert_eq!(unfinished(&read), [("call_never", "Bash: cargo bench".to_string())]);
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "thread-1"));
     assert_eq!(read.events[0].branch.as_deref(), Some("store"));
@@ -169,7 +169,7 @@ fn a_codex_subagents_work_counts_but_not_its_messages() {
     let expected =
         tool("Bash", json!({"outcome": "interrupted", "command": "ls -l", "error": "aborted by user after 2.0s"}));
     check(codex::AGENT, CODEX_SUBAGENT, &[(4, "call_sub", expected)]);
-    assert_eq!(&*crate::codex::transcript::read(&BUILT_IN, CODEX_SUBAGENT.as_bytes()).events[0].session, "thread-1");
+    assert_eq!(&*read(&BUILT_IN, codex::AGENT, CODEX_SUBAGENT.as_bytes()).unwrap().events[0].session, "thread-1");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn copilot_events() {
             (18, "prompt", prompt("stop there")),
         ],
     );
-    let read = crate::copilot::transcript::read(&BUILT_IN, COPILOT.as_bytes());
+    let read = super::read(&BUILT_IN, copilot::AGENT, COPILOT.as_bytes()).unwrap();
     assert_eq!(unfinished(&read)[0].1, "bash: sleep 9");
     assert_eq!(read.cwd.as_deref(), Some("/home/dev/hydra"), "the project, not the folder in it");
     let branches: Vec<_> = [0, 12].map(|index| read.events[index].branch.as_deref().unwrap()).into();
@@ -234,7 +234,7 @@ fn gemini_chats() {
             (16, "prompt", prompt("go on")),
         ],
     );
-    let read = crate::gemini::transcript::read(&BUILT_IN, GEMINI.as_bytes());
+    let read = super::read(&BUILT_IN, gemini::AGENT, GEMINI.as_bytes()).unwrap();
     assert_eq!(unfinished(&read)[0].1, "run_shell_command: sleep 9");
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "gem-1"));
     check(
@@ -271,7 +271,7 @@ fn qwen_code_chats() {
             (10, "compact-c1", json!({"compact": {"stage": "after", "summary": "A limiter was written."}})),
         ],
     );
-    let read = crate::qwen_code::transcript::read(&BUILT_IN, QWEN_CODE.as_bytes());
+    let read = read(&BUILT_IN, qwen_code::AGENT, QWEN_CODE.as_bytes()).unwrap();
     assert_eq!(unfinished(&read)[0].1, "edit: limiter.mjs");
     assert!(read.in_flight[0].edit.is_some(), "an edit without a result may have been made");
     assert_eq!((read.cwd.as_deref(), &*read.events[0].session), (Some("/home/dev/hydra"), "3df6"));
@@ -301,12 +301,12 @@ fn cline_sessions() {
             (13, "prompt", prompt("parse it")),
         ],
     );
-    let read = crate::cline::transcript::read(&BUILT_IN, CLINE.as_bytes());
+    let read = crate::cline::transcript::read(&BUILT_IN, CLINE.as_bytes()).unwrap();
     let open = [("c7", "editor: parse.go"), ("c8", "run_commands: go build"), ("c8.1", "run_commands: sleep 9")];
     assert_eq!(unfinished(&read), open.map(|(key, shown)| (key, shown.to_string())));
     assert!(read.in_flight[0].edit.is_some(), "an edit without a result may have been made");
     let subagent = CLINE.replacen("\"mode\": \"user\"", "\"mode\": \"subagent\", \"parentThreadId\": \"lead-1\"", 1);
-    let read = crate::cline::transcript::read(&BUILT_IN, subagent.as_bytes());
+    let read = crate::cline::transcript::read(&BUILT_IN, subagent.as_bytes()).unwrap();
     assert!(read.events.iter().all(|event| &*event.session == "lead-1" && matches!(event.event, Event::Tool(_))));
 }
 
@@ -333,7 +333,7 @@ fn opencode_exports() {
             (16, "c8", tool("read", json!({"files": [seen("grammar.txt")]}))),
         ],
     );
-    let read = crate::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes());
+    let read = crate::opencode::transcript::read(&BUILT_IN, OPENCODE.as_bytes()).unwrap();
     assert!(read.events.iter().all(|event| &*event.session == "ses_1"), "a subagent's work belongs to the session");
     assert_eq!(unfinished(&read), [("c7", "read: go.mod".to_string())]);
 }
@@ -449,14 +449,14 @@ fn a_tool_use_without_an_id_is_matched_by_its_arguments() {
         "toolResult": {"resultType": "success", "textResultForLlm": "hi"}});
     let hook_event = hook_event.to_string();
     let hook_event = crate::parse(&BUILT_IN, copilot::AGENT, hook_event.as_bytes()).unwrap().unwrap();
-    let read = crate::copilot::transcript::read(&BUILT_IN, COPILOT.as_bytes());
+    let read = super::read(&BUILT_IN, copilot::AGENT, COPILOT.as_bytes()).unwrap();
     assert_eq!(shared_part(&hook_event.key), shared_part(&read.events[9].key));
     let args = json!({"file_path": "README.md"});
     let hook_event = json!({"session_id": "gem-1", "cwd": "/x", "hook_event_name": "AfterTool", "timestamp": "2026-02-03T09:00:08Z",
         "tool_name": "read_file", "tool_input": args, "tool_response": {"llmContent": "hi"}});
     let hook_event = hook_event.to_string();
     let hook_event = crate::parse(&BUILT_IN, gemini::AGENT, hook_event.as_bytes()).unwrap().unwrap();
-    let read = crate::gemini::transcript::read(&BUILT_IN, GEMINI.as_bytes());
+    let read = super::read(&BUILT_IN, gemini::AGENT, GEMINI.as_bytes()).unwrap();
     assert_eq!(shared_part(&hook_event.key), shared_part(&read.events[4].key));
     assert!(shared_part(&hook_event.key).is_some());
     for key in ["call_1-2", "toolu_1", "tool-abc-1", "prompt-x", "stop-0123456789abcdef-1"] {
@@ -575,7 +575,7 @@ fn damage_is_counted_and_skipped() {
         assert_eq!((damaged.events, damaged.damaged_lines), (whole.events, 4), "{agent}");
     }
     let cut = &OPENCODE[..OPENCODE.len() - 20];
-    let read = crate::opencode::transcript::read(&BUILT_IN, cut.as_bytes());
+    let read = crate::opencode::transcript::read(&BUILT_IN, cut.as_bytes()).unwrap();
     assert_eq!((read.events.len(), read.damaged_lines), (11, 1), "the session that is whole is read");
 }
 
@@ -648,6 +648,39 @@ proptest! {
     #[test]
     fn any_record_is_survived(agent in prop::sample::select(crate::ALL.map(|profile| profile.agent).to_vec()), record in "\\{(\"(type|payload|data|info|messages|id|item|\\$set)\":(\\{\\}|\\[\\]|1|\"session_meta\"|\"event_msg\"),?){0,4}\\}") {
         read(&BUILT_IN, agent, record.as_bytes()).iter().for_each(bounded);
+    }
+}
+
+#[test]
+fn calls_that_wait_for_their_answer_are_limited() {
+    let mut calls = Pending::default();
+    for number in 0..300 {
+        calls.insert(&number.to_string(), 1, number);
+    }
+    assert_eq!((calls.remove("43"), calls.remove("44"), calls.remove("299")), (None, Some(44), Some(299)));
+    calls.insert("large", 20 * 1024 * 1024, 0);
+    assert_eq!(calls.take().map(|(id, _)| id).collect::<Vec<_>>(), ["large"], "the newest is kept");
+    calls.insert("twice", 1, 1);
+    calls.insert("twice", 1, 2);
+    assert_eq!(calls.take().collect::<Vec<_>>(), [("twice".to_string(), 2)]);
+}
+
+#[test]
+fn a_transcript_read_in_pieces_is_the_same() {
+    for (agent, text) in ALL {
+        let mut reader = TranscriptReader::new(&BUILT_IN, agent).unwrap();
+        if reader.form == TranscriptForm::Whole || text == GEMINI_OLDER {
+            continue;
+        }
+        let mut events = Vec::new();
+        for line in text.split_inclusive('\n') {
+            reader.line(line.as_bytes());
+            events.append(&mut reader.read().events);
+        }
+        let rest = reader.finish();
+        events.extend(rest.events);
+        let whole = read(&BUILT_IN, agent, text.as_bytes()).unwrap();
+        assert_eq!((events, rest.prompts, rest.in_flight), (whole.events, whole.prompts, whole.in_flight), "{agent}");
     }
 }
 

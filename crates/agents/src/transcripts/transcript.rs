@@ -22,33 +22,33 @@ pub(crate) const MESSAGES_MAX: usize = 1_000_000;
 
 /// One event of a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TranscriptEvent<'a> {
+pub struct TranscriptEvent {
     pub at: Timestamp,
-    pub key: Clean<'a>,
-    pub session: Clean<'a>,
-    pub branch: Option<Clean<'a>>,
-    pub event: Event<'a>,
+    pub key: Clean<'static>,
+    pub session: Clean<'static>,
+    pub branch: Option<Clean<'static>>,
+    pub event: Event<'static>,
 }
 
 /// A parsed transcript.
 #[derive(Debug, Default)]
-pub struct Transcript<'a> {
-    pub events: Vec<TranscriptEvent<'a>>,
+pub struct Transcript {
+    pub events: Vec<TranscriptEvent>,
     /// The folder where the session started.
-    pub cwd: Option<Cow<'a, str>>,
+    pub cwd: Option<String>,
     /// Tool uses without a result, newest last.
     pub in_flight: Vec<UnfinishedCall>,
     /// Lines that are not JSON.
     pub damaged_lines: usize,
     /// Every prompt, in order; also those that the client sent and that are no event.
-    pub prompts: Vec<SeenPrompt<'a>>,
+    pub prompts: Vec<SeenPrompt>,
 }
 
 /// A prompt in a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SeenPrompt<'a> {
-    pub session: Clean<'a>,
-    pub key: Clean<'a>,
+pub struct SeenPrompt {
+    pub session: Clean<'static>,
+    pub key: Clean<'static>,
     /// Where it is from, if nobody typed it.
     pub source: Option<MemorySource>,
     /// The user took it back and went on from before it.
@@ -86,7 +86,7 @@ pub fn undone<'k>(reported: &[&'k str], seen: &[SeenPrompt]) -> Vec<&'k str> {
 }
 
 /// Every reported prompt with its line in the transcript.
-fn matched<'k, 's, 'a>(reported: &[&'k str], seen: &'s [SeenPrompt<'a>]) -> Vec<(&'k str, Option<&'s SeenPrompt<'a>>)> {
+fn matched<'k, 's>(reported: &[&'k str], seen: &'s [SeenPrompt]) -> Vec<(&'k str, Option<&'s SeenPrompt>)> {
     let mut all: HashMap<&str, (usize, Vec<&SeenPrompt>)> = HashMap::new();
     for key in reported {
         all.entry(shared_part(key).unwrap_or(key)).or_default().0 += 1;
@@ -114,7 +114,7 @@ pub struct UnfinishedCall {
     /// The command it runs, or the file it touches.
     pub target: Option<String>,
     /// If it edits files or presents a plan: the use, which may have been made.
-    pub edit: Option<TranscriptEvent<'static>>,
+    pub edit: Option<TranscriptEvent>,
 }
 
 impl UnfinishedCall {
@@ -164,12 +164,12 @@ pub(crate) fn in_flight_key(cleaner: &Cleaner, key: &str) -> Clean<'static> {
 }
 
 /// The event that names a session, and its key. A session may get an earlier title again.
-pub(crate) fn titled<'a>(
+pub(crate) fn titled(
     cleaner: &Cleaner,
-    title: Cow<'a, str>,
+    title: String,
     is_users: bool,
     at: Timestamp,
-) -> (Clean<'a>, Event<'a>) {
+) -> (Clean<'static>, Event<'static>) {
     let key = cleaner.clean(format!("title-{:016x}-{}", fnv1a(title.as_bytes()), at.millis()), Keep::NAME);
     (key, Event::Title { text: cleaner.clean(title, Keep::SUBJECT), is_users })
 }
@@ -182,30 +182,18 @@ pub(crate) fn is_from_client(words: &str) -> bool {
     words.is_empty() || words.starts_with('<') || words.starts_with("# AGENTS.md instructions")
 }
 
-/// Parses lines of JSON and passes each to `take`. Returns the number of damaged lines.
-pub(crate) fn each_line<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8], mut take: impl FnMut(T)) -> usize {
-    let mut damaged_lines = 0;
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-        match serde_json::from_slice(line) {
-            Ok(line) => take(line),
-            Err(_) => damaged_lines += 1,
-        }
-    }
-    damaged_lines
-}
-
 /// How the key of a tool use is made.
 pub(crate) enum UseKey<'a> {
     /// From the agent's own id, which its hooks report too.
-    Id(Cow<'a, str>),
+    Id(&'a str),
     /// From the arguments, because the hooks report no id.
-    Given { arguments: &'a str, id: Cow<'a, str> },
+    Given { arguments: &'a str, id: &'a str },
 }
 
-impl<'a> UseKey<'a> {
-    fn clean(self, cleaner: &Cleaner) -> Clean<'a> {
+impl UseKey<'_> {
+    fn clean(self, cleaner: &Cleaner) -> Clean<'static> {
         match self {
-            UseKey::Id(id) => cleaner.clean(id, Keep::NAME),
+            UseKey::Id(id) => cleaner.clean(id, Keep::NAME).into_owned(),
             UseKey::Given { arguments, id } => {
                 use_key(cleaner, arguments, format_args!("{:016x}", fnv1a(id.as_bytes())))
             }
@@ -214,27 +202,27 @@ impl<'a> UseKey<'a> {
 }
 
 /// Builds a transcript event by event. Time, session, branch and folder carry over to lines that do not set them.
-pub(crate) struct TranscriptBuilder<'a> {
-    pub(crate) cleaner: &'a Cleaner,
-    pub(crate) read: Transcript<'a>,
+pub(crate) struct TranscriptBuilder<'c> {
+    pub(crate) cleaner: &'c Cleaner,
+    pub(crate) read: Transcript,
     pub(crate) at: Option<Timestamp>,
-    pub(crate) session: Option<Cow<'a, str>>,
-    pub(crate) branch: Option<Cow<'a, str>>,
+    pub(crate) session: Option<String>,
+    pub(crate) branch: Option<String>,
     /// The current folder; relative paths start here.
-    pub(crate) cwd: Option<Cow<'a, str>>,
+    pub(crate) cwd: Option<String>,
     pub(crate) is_subagent: bool,
     /// Where the next prompts are from, if nobody types them.
     pub(crate) untyped: Option<MemorySource>,
     /// The agent's last message of this turn, its time and its key.
-    pub(crate) last_message: Option<(Cow<'a, str>, Timestamp, Cow<'a, str>)>,
+    pub(crate) last_message: Option<(String, Timestamp, String)>,
     /// It used a tool after its last message, so its turn goes on.
     pub(crate) is_at_work: bool,
     /// What the session is called, as far as was read.
-    pub(crate) title: Option<Cow<'a, str>>,
+    pub(crate) title: Option<String>,
 }
 
-impl<'a> TranscriptBuilder<'a> {
-    pub(crate) fn new(cleaner: &'a Cleaner) -> TranscriptBuilder<'a> {
+impl<'c> TranscriptBuilder<'c> {
+    pub(crate) fn new(cleaner: &'c Cleaner) -> TranscriptBuilder<'c> {
         let read = Transcript::default();
         let (at, session, branch, cwd, last_message) = (None, None, None, None, None);
         TranscriptBuilder {
@@ -253,39 +241,44 @@ impl<'a> TranscriptBuilder<'a> {
     }
 
     /// The agent's own title for the session; the last one counts.
-    pub(crate) fn set_title(&mut self, title: Option<Cow<'a, str>>) {
-        self.title = title.filter(|title| !title.trim().is_empty()).or(self.title.take());
+    pub(crate) fn set_title(&mut self, title: Option<Cow<str>>) {
+        self.title = title.filter(|title| !title.trim().is_empty()).map(Cow::into_owned).or(self.title.take());
     }
 
-    pub(crate) fn set_time(&mut self, timestamp: Option<Cow<'a, str>>) {
+    pub(crate) fn set_time(&mut self, timestamp: Option<Cow<str>>) {
         self.at = timestamp.and_then(|at| Timestamp::parse(&at).ok()).or(self.at);
     }
 
     /// The first folder is the session's; later ones are where it moved.
-    pub(crate) fn set_cwd(&mut self, cwd: Option<Cow<'a, str>>) {
+    pub(crate) fn set_cwd(&mut self, cwd: Option<Cow<str>>) {
         let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else { return };
-        self.read.cwd.get_or_insert_with(|| cwd.clone());
-        self.cwd = Some(cwd);
+        self.read.cwd.get_or_insert_with(|| cwd.to_string());
+        self.cwd = Some(cwd.into_owned());
     }
 
-    pub(crate) fn set_branch(&mut self, branch: Option<Cow<'a, str>>) {
-        self.branch = branch.filter(|branch| !branch.is_empty()).or(self.branch.take());
+    /// The first one counts.
+    pub(crate) fn set_session(&mut self, session: Option<Cow<str>>) {
+        self.session = self.session.take().or(session.map(Cow::into_owned));
+    }
+
+    pub(crate) fn set_branch(&mut self, branch: Option<Cow<str>>) {
+        self.branch = branch.filter(|branch| !branch.is_empty()).map(Cow::into_owned).or(self.branch.take());
     }
 
     /// `source` tells prompts with the same text apart.
-    pub(crate) fn prompt(&mut self, words: Cow<'a, str>, source: &str) {
+    pub(crate) fn prompt(&mut self, words: Cow<str>, source: &str) {
         if let Some((key, text)) = self.saw_prompt(words, source) {
             self.push(key, Event::Prompt { text });
         }
     }
 
     /// Notes who sent a prompt, which need not be an event.
-    pub(crate) fn saw_prompt(&mut self, words: Cow<'a, str>, source: &str) -> Option<(Clean<'static>, Clean<'a>)> {
+    pub(crate) fn saw_prompt(&mut self, words: Cow<str>, source: &str) -> Option<(Clean<'static>, Clean<'static>)> {
         let words = without_handoff(words);
         if self.is_subagent || is_from_client(&words) {
             return None;
         }
-        let text = self.cleaner.clean(words, Keep::PROMPT);
+        let text = self.cleaner.clean(words, Keep::PROMPT).into_owned();
         let key = prompt_key(&text, source.as_bytes());
         let session = self.cleaner.clean(self.session.clone()?, Keep::NAME);
         self.read.prompts.push(SeenPrompt {
@@ -298,9 +291,9 @@ impl<'a> TranscriptBuilder<'a> {
         Some((key, text))
     }
 
-    pub(crate) fn agent_message(&mut self, words: Cow<'a, str>, key: Cow<'a, str>) {
+    pub(crate) fn agent_message(&mut self, words: Cow<str>, key: &str) {
         if let Some(at) = self.at.filter(|_| !self.is_subagent && !words.trim().is_empty()) {
-            self.last_message = Some((words, at, key));
+            self.last_message = Some((words.into_owned(), at, key.to_string()));
             self.is_at_work = false;
         }
     }
@@ -329,7 +322,7 @@ impl<'a> TranscriptBuilder<'a> {
         }
     }
 
-    pub(crate) fn tool(&mut self, key: UseKey<'a>, mut used: ToolUse<'static>) {
+    pub(crate) fn tool(&mut self, key: UseKey, mut used: ToolUse<'static>) {
         if let Some(cwd) = self.cwd.as_deref() {
             tools::resolve_paths(self.cleaner, &mut used, cwd);
         }
@@ -338,27 +331,22 @@ impl<'a> TranscriptBuilder<'a> {
         self.push(key.clean(self.cleaner), Event::Tool(used));
     }
 
-    pub(crate) fn compacted(&mut self, summary: Cow<'a, str>, key: &str) {
-        let summary = Some(self.cleaner.clean(summary, Keep::MESSAGE)).filter(|summary| !summary.trim().is_empty());
+    pub(crate) fn compacted(&mut self, summary: Cow<str>, key: &str) {
+        let summary = self.cleaner.clean(summary, Keep::MESSAGE).into_owned();
+        let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
         let event = Event::Compact { stage: CompactStage::After, summary };
         self.push(self.cleaner.clean(format!("compact-{key}"), Keep::NAME), event);
     }
 
     /// A tool use that has no result, and when it began.
-    pub(crate) fn in_flight(
-        &mut self,
-        key: UseKey<'a>,
-        began_at: Option<Timestamp>,
-        tool: &str,
-        given: &ToolArguments,
-    ) {
+    pub(crate) fn in_flight(&mut self, key: UseKey, began_at: Option<Timestamp>, tool: &str, given: &ToolArguments) {
         let key = key.clean(self.cleaner).to_string();
         let edit = edit_in_flight(tools::tool_use(self.cleaner, tool, given, &ToolAnswer::default()));
         let edit = edit.zip(began_at).zip(self.session.clone()).map(|((mut used, at), session)| {
             if let Some(cwd) = self.cwd.as_deref() {
                 tools::resolve_paths(self.cleaner, &mut used, cwd);
             }
-            let session = self.cleaner.clean(session.into_owned(), Keep::NAME);
+            let session = self.cleaner.clean(session, Keep::NAME);
             let branch = self.branch.as_deref().map(|branch| self.cleaner.clean(branch.to_string(), Keep::NAME));
             let key = in_flight_key(self.cleaner, &key);
             TranscriptEvent { at, key, session, branch, event: Event::Tool(used) }
@@ -368,13 +356,13 @@ impl<'a> TranscriptBuilder<'a> {
         self.read.in_flight.push(UnfinishedCall { key, began_at, tool, target, edit });
     }
 
-    pub(crate) fn push(&mut self, key: Clean<'a>, event: Event<'a>) {
+    pub(crate) fn push(&mut self, key: Clean<'static>, event: Event<'static>) {
         if let Some(at) = self.at {
             self.push_at(at, key, event);
         }
     }
 
-    pub(crate) fn push_at(&mut self, at: Timestamp, key: Clean<'a>, event: Event<'a>) {
+    pub(crate) fn push_at(&mut self, at: Timestamp, key: Clean<'static>, event: Event<'static>) {
         let Some(session) = self.session.clone().filter(|session| !session.is_empty()) else { return };
         let session = self.cleaner.clean(session, Keep::NAME);
         let branch = self.branch.clone().map(|branch| self.cleaner.clean(branch, Keep::NAME));

@@ -205,7 +205,8 @@ impl ImportArgs {
             }
         }
         if total.report.damaged_lines > 0 {
-            render::talk(&format!("cerberus: skipped {}", render::count(total.report.damaged_lines, "damaged line")));
+            let lines = render::count(total.report.damaged_lines, "damaged or overlong line");
+            render::talk(&format!("cerberus: skipped {lines}"));
         }
         if total.report.forgotten_events > 0 {
             let events = render::count(total.report.forgotten_events, "event");

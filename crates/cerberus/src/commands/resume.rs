@@ -1,3 +1,4 @@
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
@@ -119,8 +120,8 @@ fn in_its_own(context: &Context, store: &Store, session: &SessionRow, is_run: bo
     match transcript_place(&context.agent_surroundings(), session) {
         None | Some(TranscriptPlace::Found) => {}
         Some(TranscriptPlace::Elsewhere { lies, looked_for }) if is_run => {
-            let copied =
-                files::read(&lies).and_then(|bytes| put_transcript(&looked_for, |file| file.write_all(&bytes)));
+            let copied = files::reader(&lies)
+                .and_then(|mut from| put_transcript(&looked_for, |to| io::copy(&mut from, to).map(drop)));
             copied.with_context(|| format!("cannot copy the transcript to {}", looked_for.display())).hint(format!(
                 "`cerberus resume {} --in AGENT` starts a new session with what is known of it",
                 session.id

@@ -6,6 +6,7 @@ use cerberus_record::clean::text;
 use cerberus_record::memory::MemoryStatus;
 use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_record::time::Timestamp;
+use cerberus_store::brief::limit;
 use cerberus_store::browse::overview::{self, Overview};
 use cerberus_store::browse::page::{self, Page};
 use cerberus_store::config::StoreConfig;
@@ -174,6 +175,12 @@ impl Glance {
             let id = if self.is_last { String::new() } else { format!(" {}", page.listed.session.id) };
             lines.push(("last", format!("{} ({ago}; `cerberus show{id}`)", page.listed.title)));
             lines.extend(page.left.iter().take(LEFT_MAX).map(|item| ("left", text::line(item, LEFT_CHARS_MAX))));
+            if let Some(command) = limit::command(&page.listed.session) {
+                lines.push((
+                    "limit",
+                    format!("its agent has reached its usage limit: `{command}` goes on in another one"),
+                ));
+            }
         }
         if let Some(overview) = &self.elsewhere {
             let sessions = render::count(overview.sessions, "session");

@@ -8,6 +8,7 @@ use cerberus_testkit::process::{LIMIT, wait_until};
 use serde_json::{Value, json};
 
 use crate::env;
+use crate::statusline::print;
 
 /// Gives a payload to an agent's hook; what it replied, as JSON.
 fn hook(env: &TestEnv, agent: &str, payload: Value) -> Value {
@@ -67,6 +68,46 @@ fn filled(agent: &str, tokens: u64) -> String {
     // What is before the end is not read.
     let before = json!({"type": "user", "message": {"content": "x".repeat(100_000)}});
     format!("{before}\n{line}\n{}\n", json!({"type": "system", "subtype": "turn_duration"}))
+}
+
+#[test]
+fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
+    let env = env();
+    let transcript = env.root().join("s1.jsonl");
+    let base = json!({"session_id": "s1", "cwd": env.project(), "transcript_path": transcript});
+    let say = |name: &str, extra: Value| {
+        let payload = merged(merged(base.clone(), &json!({"hook_event_name": name})), &extra);
+        let output = env.hook_of("claude-code", payload.to_string().as_bytes());
+        assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default()
+    };
+    let status_line = || print(&env, &["statusline"], &json!({"session_id": "s1", "cwd": env.project()}));
+    say("SessionStart", json!({"source": "startup"}));
+    say("UserPromptSubmit", json!({"prompt": "begin", "prompt_id": "1"}));
+    let none = json!({"input_tokens": 0, "output_tokens": 0});
+    let refused = json!({"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit", "sessionId": "s1",
+        "message": {"model": "<synthetic>", "usage": none, "content": [{"type": "text", "text": "You've hit your limit"}]}});
+    std::fs::write(&transcript, format!("{refused}\n")).unwrap();
+    say("StopFailure", json!({"error": "rate_limit"}));
+    let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
+    let command = format!("cerberus resume {id} --in AGENT");
+    assert!(env.ok(&["status"]).contains(&command));
+    assert!(status_line().contains(&format!("limit reached: {command}")), "{}", status_line());
+    let shown =
+        |prompt: &str| say("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": prompt}))["systemMessage"].clone();
+    let told = shown("go on");
+    assert_eq!(
+        told,
+        format!("cerberus: Claude Code has reached its usage limit · `{command}` goes on in another agent")
+    );
+    env.ok(&["resume", &id, "--in", "codex", "--print"]);
+    // It answers again.
+    std::fs::write(&transcript, format!("{refused}\n{}", filled("claude-code", 20_000))).unwrap();
+    assert_eq!(shown("once more"), Value::Null);
+    assert!(!env.ok(&["status"]).contains(&command) && !status_line().contains("limit"));
+    std::fs::write(&transcript, format!("{refused}\n")).unwrap();
+    std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
+    assert_eq!(shown("with it off"), Value::Null);
 }
 
 #[test]

@@ -105,13 +105,16 @@ fn files_that_are_read_have_limits() {
     fs::write(env.home().join("config.toml"), "#".repeat(300 * 1024)).unwrap();
     assert!(message(&env, &["brief"]).contains("larger than"));
     fs::remove_file(env.home().join("config.toml")).unwrap();
-    let large = env.root().join("user/large");
+    let large = env.root().join("user/large.json");
     fs::File::create(&large).unwrap().set_len(600 * 1024 * 1024).unwrap();
     let large = large.to_str().unwrap();
     assert!(message(&env, &["brief", "--prompt-file", large]).contains("larger than"));
     assert!(message(&env, &["memory", "import", large]).contains("larger than"));
-    let imported = env.run(&["import", "claude-code", large]);
+    let imported = env.run(&["import", "gemini", large]);
     assert!(String::from_utf8_lossy(&imported.stderr).contains("larger than"), "{imported:?}");
+    // Of a transcript in lines, a line that is too long is left out.
+    let imported = env.run(&["import", "claude-code", large]);
+    assert!(String::from_utf8_lossy(&imported.stderr).contains("skipped 1 damaged or overlong line"), "{imported:?}");
     assert!(message(&env, &["session", "import", large]).contains("larger than"));
 }
 

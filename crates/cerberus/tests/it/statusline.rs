@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::env;
 
 /// Runs a command with this input; what it printed. It must exit 0.
-fn print(env: &TestEnv, args: &[&str], input: &Value) -> String {
+pub fn print(env: &TestEnv, args: &[&str], input: &Value) -> String {
     let mut command = env.command();
     let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(input.to_string().as_bytes());

@@ -21,6 +21,10 @@ pub struct Paths {
     pub projects: HashSet<ProjectId>,
     /// Base names that only matching files have.
     pub bases: HashSet<String>,
+    /// The matching files that are known.
+    pub files: Vec<String>,
+    /// The sessions of other devices in these projects: the agent, and its own name for the session.
+    pub elsewhere: Vec<(String, String)>,
 }
 
 impl Paths {

@@ -44,6 +44,8 @@ fn paths(pattern: &str) -> ForgetRequest {
         glob: Glob::parse_exact(pattern).unwrap(),
         projects: HashSet::from([ProjectId::of_anchor(b"/p")]),
         bases,
+        files: Vec::new(),
+        elsewhere: Vec::new(),
     })
 }
 

@@ -4,6 +4,7 @@
 //! the text. `hook` writes the receipt of what was told.
 
 pub mod learn;
+pub mod limit;
 mod lines;
 mod notes;
 pub mod recall;

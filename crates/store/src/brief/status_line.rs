@@ -9,6 +9,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::id::Agent;
 
+use crate::brief::limit;
 use crate::config;
 use crate::project::identity;
 use crate::project::privacy;
@@ -23,24 +24,29 @@ pub fn status_line(home: &Home, clock: &Clock, agent: Agent, status: &AgentStatu
     if !view::view_file(home).exists() {
         return "cerberus: nothing captured yet; `cerberus doctor` says more".to_string();
     }
-    let (told, proposals) = from_view(home, clock, agent, status).unwrap_or_default();
+    let (told, proposals, limited) = from_view(home, clock, agent, status).unwrap_or_default();
     let redline = config::load(home).map(|config| config.redline()).unwrap_or_default();
     let tokens = status.percent.zip(status.window).map(|(percent, window)| (percent / 100.0 * window as f64) as u64);
     let reading = MeterReading { tokens, window: status.window, percent: status.percent, certainty: Certainty::Direct };
-    StatusLine { project: &located.name, told, proposals, reading, redline, cost_usd: status.cost_usd }.text()
+    let cost_usd = status.cost_usd;
+    StatusLine { project: &located.name, told, proposals, reading, redline, cost_usd, limited }.text()
 }
 
 type ToldCounts = (usize, usize);
 
-fn from_view(home: &Home, clock: &Clock, agent: Agent, status: &AgentStatus) -> view::Result<(ToldCounts, usize)> {
+/// What the session was told, what waits for review, and how it goes on if its agent's limit is reached.
+type FromView = (ToldCounts, usize, Option<String>);
+
+fn from_view(home: &Home, clock: &Clock, agent: Agent, status: &AgentStatus) -> view::Result<FromView> {
     let store = Store::open(home, Caller::Hook)?;
     let session = match &status.session {
         Some(id) => store.agent_session(agent, id, clock.now)?,
         None => None,
     };
+    let limited = session.as_ref().and_then(limit::command);
     let told = match session {
         Some(session) => store.told(&session, clock.now)?,
         None => (0, 0),
     };
-    Ok((told, store.count_proposals(clock.now)?))
+    Ok((told, store.count_proposals(clock.now)?, limited))
 }

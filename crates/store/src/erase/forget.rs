@@ -25,6 +25,7 @@ use cerberus_record::memory::{Evidence, MemoryStatus};
 use cerberus_record::time::Timestamp;
 
 use crate::capability::Capabilities;
+use crate::journal::forgotten::Namer;
 use crate::journal::rewrite::{self, LineChange, Rewrite};
 use crate::journal::{self, JournalError, JournalLine, LinePosition};
 use crate::sessions::legacy;
@@ -71,7 +72,11 @@ pub fn of_paths(store: &Store, projects: &[ProjectId], glob: Glob) -> view::Resu
     let shared: HashSet<&str> = others.iter().map(|path| base(path)).collect();
     let bases = meant.iter().map(|path| base(path)).filter(|name| name.contains('.') && !shared.contains(name));
     let bases = bases.map(str::to_string).collect();
-    Ok(ForgetRequest::Paths(Paths { glob, projects: projects.iter().cloned().collect(), bases }))
+    let sessions = store.sessions(projects, Timestamp::EPOCH, Timestamp::LAST)?.into_iter();
+    let elsewhere = sessions.filter(|session| session.device.is_some());
+    let elsewhere = elsewhere.map(|session| (session.agent, session.agent_session_id)).collect();
+    let projects = projects.iter().cloned().collect();
+    Ok(ForgetRequest::Paths(Paths { glob, projects, bases, files: meant, elsewhere }))
 }
 
 /// What would be forgotten; changes nothing.
@@ -222,7 +227,19 @@ impl ErasePlan {
             matches!(request, ForgetRequest::Sessions(_) | ForgetRequest::Expired(_) | ForgetRequest::Projects { .. });
         let whole = self.sessions.iter().filter(|((_, name), _)| are_whole && !name.is_empty());
         let sessions = whole.map(|((agent, name), last)| (*agent, name.clone(), now.max(*last))).collect();
-        Rewrite { lines: self.lines.clone(), sessions, asked_at: Some(now) }
+        let (mut files, mut period) = (Vec::new(), None);
+        match request {
+            ForgetRequest::Paths(paths) => {
+                let bases = paths.bases.iter().map(|base| Namer::base(base));
+                let names: Vec<String> = paths.files.iter().cloned().chain(bases).collect();
+                for (agent, session) in &paths.elsewhere {
+                    files.extend(names.iter().map(|name| (agent.clone(), session.clone(), name.clone())));
+                }
+            }
+            ForgetRequest::Between(since, until) => period = Some((*since, *until)),
+            _ => {}
+        }
+        Rewrite { lines: self.lines.clone(), sessions, files, period, asked_at: Some(now) }
     }
 
     fn summary(&self) -> ForgetMatches {

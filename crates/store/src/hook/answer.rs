@@ -1,16 +1,15 @@
 //! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, a
 //! failed command what helped before, and at a session's end corrections become proposals.
 
-use std::path::Path;
 use std::time::Duration;
 
 use cerberus_agents::host::{Occasion, ReplyLimits};
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::meter::redline_notice;
 use cerberus_agents::meter::windows;
+use cerberus_agents::stream::StreamEvent;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
-use cerberus_os::outside;
 use cerberus_recall::brief::memories::BOTH_TOKENS;
 use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX};
 use cerberus_recall::moments::rules;
@@ -20,6 +19,7 @@ use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_text::tokens;
 
 use crate::brief::learn;
+use crate::brief::limit;
 use crate::brief::recall::{self, Budget, Question};
 use crate::brief::remember;
 use crate::brief::survey::{self, View};
@@ -52,9 +52,6 @@ use crate::view::fold::{self, FoldError};
 use crate::view::health;
 use crate::view::recorder::Recorder;
 use crate::view::{Caller, SessionRow, Store, StoreError};
-
-/// At a prompt, the last answer of the model is at the very end of the transcript.
-const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
 
 /// The agent waits for its brief. Names that are not found in time are found later.
 const NAMING_MAX: Duration = Duration::from_millis(15);
@@ -311,10 +308,15 @@ fn on_prompt(
         brief.add_line(&told.text);
         codes.push(told.code);
     }
-    let crossed = redline_notice(home, clock, pending, &store, &session)?;
+    let events = limit::ending_events(&session);
+    let crossed = redline_notice(home, clock, &events, &store, &session)?;
+    let is_shown = || config::load(home).map(|config| config.brief.notice);
+    let limited = limit::notice(&events, &session).map(|notice| is_shown().map(|is| is.then_some(notice)));
+    let limited = limited.transpose()?.flatten();
     store.close();
     let event = receipt(home, None, codes, &brief, crossed.is_some());
-    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, crossed.as_deref(), event))
+    let notice = limited.or(crossed);
+    Ok(pending.reply(home, clock, Occasion::Prompt, &brief.text, notice.as_deref(), event))
 }
 
 /// What helped when a command failed in the same way. Most failures are new: for them nothing is folded.
@@ -384,21 +386,15 @@ fn past_before_prompt(home: &Home, view: &View, session: &SessionRow, prompt: &s
 fn redline_notice(
     home: &Home,
     clock: &Clock,
-    pending: &PendingAnswer,
+    events: &[StreamEvent],
     store: &Store,
     session: &SessionRow,
 ) -> Result<Option<String>, AnswerError> {
-    let Some(transcript) = session.transcript.as_deref().filter(|_| cerberus_agents::tells_context_size(pending.agent))
-    else {
-        return Ok(None);
-    };
-    let Ok(ending) = outside::ending(Path::new(transcript), TRANSCRIPT_END_BYTES_MAX) else { return Ok(None) };
-    let events = cerberus_agents::context_size(pending.agent, &ending);
     if events.is_empty() {
         return Ok(None);
     }
     let config = config::load(home)?;
-    let reading = redline_notice::reading(&events, windows::load(home));
+    let reading = redline_notice::reading(events, windows::load(home));
     let notice = redline_notice::notice(&reading, &config.redline()).filter(|_| config.brief.notice);
     match notice {
         Some(notice) if !store.was_told_of_redline(session, clock.now)? => Ok(Some(notice)),

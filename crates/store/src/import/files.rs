@@ -1,18 +1,21 @@
 //! Finds an agent's transcript files and reads them, plain or compressed. Never writes.
 
-use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cerberus_agents::install::Profile;
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
 use flate2::read::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use memchr::memchr;
+use zstd::stream::read::Decoder;
 
-/// A transcript is read whole. Real ones are far smaller.
+/// A transcript that is one JSON object is read whole. Real ones are far smaller.
 const TRANSCRIPT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// A longer line is left out.
+pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Every transcript of `agent` at or below `path`, sorted.
 pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -41,19 +44,14 @@ pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Reads a transcript, plain or compressed.
+/// Reads the whole of a transcript, plain or compressed.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_within(path, TRANSCRIPT_BYTES_MAX)
 }
 
 /// Refuses a file that unpacks to more than `bytes_max`: a few kilobytes can unpack to gigabytes.
 pub fn read_within(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let file = BufReader::new(outside::open(path)?);
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("gz") => outside::whole(MultiGzDecoder::new(file), bytes_max),
-        Some("zst") => unpack_zstd(file, bytes_max),
-        _ => outside::whole(file, bytes_max),
-    }
+    outside::whole(reader(path)?, bytes_max)
 }
 
 /// A transcript as a stream, plain or compressed.
@@ -61,20 +59,73 @@ pub fn reader(path: &Path) -> io::Result<Box<dyn BufRead>> {
     let file = BufReader::new(outside::open(path)?);
     Ok(match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz") => Box::new(BufReader::new(MultiGzDecoder::new(file))),
-        // Only whole sessions are compressed this way.
-        Some("zst") => Box::new(VecDeque::from(unpack_zstd(file, TRANSCRIPT_BYTES_MAX)?)),
+        // Each append to a compressed file added a frame. All are read.
+        Some("zst") => Box::new(BufReader::new(Decoder::with_buffer(file)?)),
         _ => Box::new(file),
     })
 }
 
-fn unpack_zstd(mut file: impl BufRead, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    // Each append to a compressed file added a frame.
-    while !file.fill_buf()?.is_empty() {
-        let frame = StreamingDecoder::new(&mut file).map_err(io::Error::other)?;
-        bytes.extend(outside::whole(frame, bytes_max.saturating_sub(bytes.len() as u64))?);
+/// The name of a file without that of its compression.
+pub fn plain_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name).to_string()
+}
+
+/// The lines of a transcript, one in memory at a time.
+pub struct FileLines {
+    reader: Box<dyn BufRead>,
+    at: u64,
+}
+
+pub struct FileLine {
+    /// Empty if the line is too long.
+    pub bytes: Vec<u8>,
+    /// Where it ends.
+    pub to: u64,
+    pub is_long: bool,
+    /// Otherwise it may still be being written.
+    pub is_ended: bool,
+}
+
+impl FileLines {
+    pub fn open(path: &Path) -> io::Result<FileLines> {
+        Ok(FileLines { reader: reader(path)?, at: 0 })
     }
-    Ok(bytes)
+
+    /// Begins at an offset.
+    pub fn after(path: &Path, from: u64) -> io::Result<FileLines> {
+        if matches!(path.extension().and_then(|ending| ending.to_str()), Some("gz" | "zst")) {
+            let mut reader = reader(path)?;
+            io::copy(&mut reader.by_ref().take(from), &mut io::sink())?;
+            return Ok(FileLines { reader, at: from });
+        }
+        let mut file = outside::open(path)?;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(FileLines { reader: Box::new(BufReader::new(file)), at: from })
+    }
+
+    pub fn next_line(&mut self) -> io::Result<Option<FileLine>> {
+        let mut line = FileLine { bytes: Vec::new(), to: self.at, is_long: false, is_ended: false };
+        while !line.is_ended {
+            let bytes = self.reader.fill_buf()?;
+            if bytes.is_empty() {
+                break;
+            }
+            let end = memchr(b'\n', bytes);
+            let taken = end.map_or(bytes.len(), |end| end + 1);
+            line.is_long |= line.bytes.len() + taken > LINE_BYTES_MAX;
+            match line.is_long {
+                true => line.bytes = Vec::new(),
+                false => line.bytes.extend_from_slice(&bytes[..taken]),
+            }
+            line.is_ended = end.is_some();
+            self.reader.consume(taken);
+            line.to += taken as u64;
+        }
+        let is_any = line.to > self.at;
+        self.at = line.to;
+        Ok(is_any.then_some(line))
+    }
 }
 
 #[cfg(test)]

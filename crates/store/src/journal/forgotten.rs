@@ -68,6 +68,16 @@ impl Namer {
         self.name(&[b"alike", agent.as_bytes(), session.as_bytes(), part.as_bytes()])
     }
 
+    /// Stands for the path of a file that no other has the name of.
+    pub fn base(name: &str) -> String {
+        format!("*/{name}")
+    }
+
+    /// The name of everything that a session says about a file.
+    pub fn file(&self, agent: &str, session: &str, path: &str) -> Clean<'static> {
+        self.name(&[b"file", agent.as_bytes(), session.as_bytes(), path.as_bytes()])
+    }
+
     /// The name of everything about a memory, whatever it says.
     pub fn memory(&self, id: &str) -> Clean<'static> {
         self.name(&[b"memory", id.as_bytes()])

@@ -47,6 +47,10 @@ pub struct Rewrite {
     pub lines: Vec<(LinePosition, LineChange)>,
     /// Sessions of which nothing up to the given time may come back.
     pub sessions: Vec<(Agent, String, Timestamp)>,
+    /// Files of which nothing said until now may be left on other devices: agent, session and path.
+    pub files: Vec<(String, String, String)>,
+    /// A time of which nothing may be left.
+    pub period: Option<(Timestamp, Timestamp)>,
     /// When it was asked for: older changes of a memory that is removed do not come back from other devices either.
     pub asked_at: Option<Timestamp>,
 }
@@ -158,8 +162,12 @@ fn prepare(home: &Home, wall: Timestamp, rewrite: &Rewrite) -> Result<PreparedLi
     // On another device, the same change is written in other words. The memory as a whole has one name everywhere.
     let gone = memories.into_iter().filter(|(_, (removed, all, _))| *removed > 0 && removed == all);
     let gone = gone.map(|(id, (_, _, last))| (namer.memory(&id), rewrite.asked_at.unwrap_or(last).max(last)));
-    let sessions = sessions.chain(shared).chain(gone).collect();
-    Ok(PreparedLines { copies, forgotten: Forgotten { records, sessions, is_taken_back: false }, broken, last_seq })
+    let until = rewrite.asked_at.unwrap_or(wall);
+    let files = rewrite.files.iter().map(|(agent, session, path)| (namer.file(agent, session, path), until));
+    let sessions = sessions.chain(shared).chain(gone).chain(files).collect();
+    let periods = rewrite.period.into_iter().collect();
+    let forgotten = Forgotten { records, sessions, periods, is_taken_back: false };
+    Ok(PreparedLines { copies, forgotten, broken, last_seq })
 }
 
 /// The memory that a line is about, and when it was changed.
@@ -198,7 +206,7 @@ fn shared_name(namer: &Namer, sealed: &ChecksummedLine, wall: Timestamp) -> Opti
 /// The records that list what was forgotten.
 fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Record<'static>> {
     let mut lists = Vec::new();
-    while !names.records.is_empty() || !names.sessions.is_empty() {
+    while !names.records.is_empty() || !names.sessions.is_empty() || !names.periods.is_empty() {
         let records = names.records.split_off(names.records.len().saturating_sub(NAMES_MAX));
         let sessions = names.sessions.split_off(names.sessions.len().saturating_sub(NAMES_MAX));
         let key = format!("forgotten-{}-{}-{}", wall.millis(), std::process::id(), lists.len());
@@ -219,7 +227,12 @@ fn lists(home: &Home, wall: Timestamp, mut names: Forgotten<'static>) -> Vec<Rec
                 cwd: nowhere,
                 branch: None,
             },
-            event: Event::Forgotten(Forgotten { records, sessions, is_taken_back: names.is_taken_back }),
+            event: Event::Forgotten(Forgotten {
+                records,
+                sessions,
+                periods: std::mem::take(&mut names.periods),
+                is_taken_back: names.is_taken_back,
+            }),
         });
     }
     lists

@@ -1,5 +1,7 @@
 //! Forgotten records, as the journal lists them, and the journal lines that contain them again.
 
+use std::collections::HashMap;
+
 use cerberus_agents::transcripts::shared_part;
 use cerberus_os::home::Home;
 use cerberus_record::event::{Event, Forgotten, Record};
@@ -165,6 +167,13 @@ impl Store {
             }
         }
         Ok(found)
+    }
+
+    /// The names of everything of which nothing may be left up to a time.
+    pub fn forgotten_until(&self) -> Result<HashMap<String, Timestamp>> {
+        let sql = "SELECT name, until FROM forgotten WHERE until IS NOT NULL AND NOT is_taken_back";
+        let read = |row: &rusqlite::Row| Ok((row.get(0)?, Timestamp::from_millis(row.get(1)?)));
+        Ok(self.rows(sql, [], read)?.into_iter().collect())
     }
 
     /// Changes whenever something is forgotten or taken back.

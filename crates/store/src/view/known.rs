@@ -11,10 +11,28 @@ use super::{Result, Store};
 impl Store {
     /// The keys of all of a session's events, and when they happened.
     pub fn event_keys(&self, agent: Agent, agent_session_id: &str) -> Result<HashMap<String, Timestamp>> {
+        let mut all = HashMap::new();
+        self.each_event_key(agent, agent_session_id, |key, at| {
+            all.insert(key.to_string(), at);
+        })?;
+        Ok(all)
+    }
+
+    /// Passes them on one by one.
+    pub fn each_event_key(
+        &self,
+        agent: Agent,
+        agent_session_id: &str,
+        mut take: impl FnMut(&str, Timestamp),
+    ) -> Result<()> {
         let sql = "SELECT key, at FROM event JOIN session ON session.row = event.session
             WHERE agent = ?1 AND agent_session_id = ?2";
-        let pair = |row: &Row| Ok((row.get(0)?, Timestamp::from_millis(row.get(1)?)));
-        Ok(self.rows(sql, [agent.name(), agent_session_id], pair)?.into_iter().collect())
+        let read = |row: &Row| {
+            let at = Timestamp::from_millis(row.get(1)?);
+            take(row.get_ref(0)?.as_str()?, at);
+            Ok(())
+        };
+        self.rows(sql, [agent.name(), agent_session_id], read).map(drop)
     }
 
     /// The agent of each session that is known, and the agent's own id for it.

@@ -104,6 +104,7 @@ fn events(text: &str) -> Vec<Event<'static>> {
     let forgotten = Forgotten {
         records: vec![ForgottenRecord { record: c(), kept: None }],
         sessions: Vec::new(),
+        periods: Vec::new(),
         is_taken_back: false,
     };
     vec![

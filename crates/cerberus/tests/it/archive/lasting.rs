@@ -26,16 +26,34 @@ fn a_transcript_is_read_in_less_memory_than_it_has() {
         written.used("10:00:42", "Read", json!({"file_path": path}), &source, false);
     }
     written.said("10:00:44", "The bombardon was in none of them.");
-    let bytes = written.save().metadata().unwrap().len();
+    let path = written.save();
+    let bytes = path.metadata().unwrap().len();
     assert!(bytes > 3 * MEMORY_KIB * 1024, "{bytes}");
     env.set_now(Some("2026-01-21T10:00:45Z"));
     env.hook("session-one", "UserPromptSubmit", json!({"prompt": "Go on", "prompt_id": "p"}));
-    let mut command = env.command_for("sh");
-    let program = env!("CARGO_BIN_EXE_cerberus");
-    command.args(["-c", &format!("ulimit -d {MEMORY_KIB} && exec \"$0\" archive"), program]);
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
+    let bounded = |args: &str| {
+        let mut command = env.command_for("sh");
+        let program = env!("CARGO_BIN_EXE_cerberus");
+        command.args(["-c", &format!("ulimit -d {MEMORY_KIB} && exec \"$0\" {args}"), program]);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{args}: {output:?}");
+    };
+    bounded("archive");
     assert!(archived(&env, "session-one").contains("The bombardon was in none of them."));
+    let import = format!("import claude-code '{}'", path.display());
+    bounded(&import);
+    assert_eq!(found(&env, &["bombardon", "--kind", "said"])[0].1, "The bombardon was in none of them.");
+    let journal = fs::read_dir(env.home().join("journal")).unwrap().map(|one| fs::read_to_string(one.unwrap().path()));
+    let journal: String = journal.map(Result::unwrap).collect();
+    assert_eq!(journal.matches("\"tool\":\"Read\"").count(), 501, "each use counts once");
+    bounded(&import);
+    // The same from a compressed file.
+    let packed = env.root().join("packed/session-one.jsonl.zst");
+    fs::create_dir_all(packed.parent().unwrap()).unwrap();
+    zstd::stream::copy_encode(File::open(&path).unwrap(), File::create(&packed).unwrap(), 1).unwrap();
+    bounded(&format!("import claude-code '{}'", packed.display()));
+    let after = fs::read_dir(env.home().join("journal")).unwrap().map(|one| fs::read_to_string(one.unwrap().path()));
+    assert_eq!(after.map(Result::unwrap).collect::<String>(), journal, "nothing of it is new");
 }
 
 fn damage(env: &TestEnv, how: &str) {

@@ -11,10 +11,10 @@ use super::containers::{printed_key, started};
 use super::{Hub, init, join, machine, pair};
 use crate::forget::holding;
 
-const SESSION: &str = "aaaa-session";
+pub const SESSION: &str = "aaaa-session";
 
 /// A session that Claude Code had on this machine, imported, and its transcript deleted.
-fn conversation(env: &TestEnv, session: &str, words: &str) {
+pub fn conversation(env: &TestEnv, session: &str, words: &str) {
     let lines = [
         ("user", json!("Find out why the marimba is late")),
         ("assistant", json!([{"type": "text", "text": format!("It waits for {words}.")}])),
@@ -56,14 +56,14 @@ fn transcript(env: &TestEnv, session: &str) -> PathBuf {
     env.root().join(format!("user/.claude/projects/{folder}/{session}.jsonl"))
 }
 
-fn id(env: &TestEnv, session: &str) -> String {
+pub fn id(env: &TestEnv, session: &str) -> String {
     let all = env.sessions();
     let found = all.iter().find(|one| one["agent_session_id"] == session).unwrap_or_else(|| panic!("{all:?}"));
     found["id"].as_str().unwrap().to_string()
 }
 
 /// What `show --full` prints; empty if it has nothing.
-fn shown(env: &TestEnv) -> String {
+pub fn shown(env: &TestEnv) -> String {
     String::from_utf8(env.run(&["show", &id(env, SESSION), "--full"]).stdout).unwrap()
 }
 
@@ -74,6 +74,18 @@ fn sent() -> (Hub, TestEnv, TestEnv) {
     a.ok(&["share", "--conversations"]);
     b.ok(&["sync"]);
     (hub, a, b)
+}
+
+/// The conversation of another machine goes on here.
+pub fn resumes(env: &TestEnv) {
+    let programs = env.root().join("programs");
+    write_program(&programs.join("claude"), "#!/bin/sh\necho \"$@\"\n");
+    let mut command = env.command();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let output = command.args(["resume", &id(env, SESSION)]).env("PATH", path).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), format!("--resume {SESSION}"), "{told}");
+    assert!(told.contains("put its transcript back from another device"), "{told}");
 }
 
 /// How many files of the hub are as large as a conversation.
@@ -111,14 +123,7 @@ fn a_conversation_is_sent_if_the_user_agreed_and_read_where_it_is_asked_for() {
 #[test]
 fn a_session_resumes_on_another_machine() {
     let (_hub, a, b) = sent();
-    let programs = b.root().join("programs");
-    write_program(&programs.join("claude"), "#!/bin/sh\necho \"$@\"\n");
-    let mut command = b.command();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let output = command.args(["resume", &id(&b, SESSION)]).env("PATH", path).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), format!("--resume {SESSION}"), "{told}");
-    assert!(told.contains("put its transcript back from another device"), "{told}");
+    resumes(&b);
     let put_back = fs::read_to_string(transcript(&b, SESSION)).unwrap();
     assert!(put_back.contains(&format!("{}/src/late.rs", b.project().display())), "the project is elsewhere here");
     assert!(!put_back.contains(&*a.project().to_string_lossy()) && put_back.contains("glockenspiel"));
@@ -151,6 +156,48 @@ fn what_is_forgotten_or_not_shared_any_more_leaves_the_hub() {
         if unshare.len() < 3 {
             assert!(!shown(&b).contains("glockenspiel"), "{unshare:?}");
         }
+    }
+}
+
+#[test]
+fn what_one_device_forgets_leaves_the_archive_of_the_other() {
+    let requests: [(&[&str], &[&str]); 2] = [
+        (&["--path", "src/late.rs"], &["late.rs"]),
+        (&["--since", "2026-01-21T10:00:01Z"], &["glockenspiel", "late.rs", "That was all."]),
+    ];
+    for (request, gone) in requests {
+        let (_hub, a, b) = pair();
+        conversation(&b, SESSION, "a glockenspiel");
+        let other = b.root().join("other");
+        fs::create_dir_all(&other).unwrap();
+        let line = |role: &str, content: Value, at: &str| {
+            let written = json!({"type": role, "uuid": at, "sessionId": "other-session", "cwd": other,
+                "timestamp": format!("2026-01-21T{at}Z"), "message": {"role": role, "content": content}});
+            format!("{written}\n")
+        };
+        let text = json!([{"type": "text", "text": "Look at src/late.rs for the zither."}]);
+        let path = b.root().join("other-session.jsonl");
+        let lines = [line("user", json!("Where is it?"), "10:00:00"), line("assistant", text, "10:00:09")];
+        fs::write(&path, lines.concat()).unwrap();
+        b.ok(&["import", "claude-code", path.to_str().unwrap()]);
+        b.start("s1", "startup");
+        b.write_file("s1", "t1", "src/late.rs", "pub fn load() {}\n");
+        b.ok(&["sync"]);
+        a.ok(&["sync"]);
+        let full = |session: &str| b.ok(&["show", &id(&b, session), "--full"]);
+        assert!(gone.iter().all(|words| full(SESSION).contains(words)));
+        a.ok(&[&["forget", "--yes"], request].concat());
+        a.ok(&["sync"]);
+        b.ok(&["sync"]);
+        for words in gone {
+            assert!(!full(SESSION).contains(words), "{request:?} {words}: {}", full(SESSION));
+        }
+        assert!(full(SESSION).contains("marimba is late"), "{request:?}");
+        assert!(b.ok(&["search", "zither"]).contains("for the zither"), "{request:?}: it was not shared");
+        // What is said later stays.
+        let before = fs::read(b.home().join("archive/00000001.segment")).unwrap();
+        b.ok(&["sync"]);
+        assert_eq!(fs::read(b.home().join("archive/00000001.segment")).unwrap(), before);
     }
 }
 

@@ -8,6 +8,7 @@ use cerberus_testkit::hubs::postgres::Database;
 use cerberus_testkit::hubs::s3::Storage;
 use cerberus_testkit::process::write_program;
 
+use super::conversations::{SESSION, conversation, id, resumes, shown};
 use super::{decide, decide_for_team};
 
 /// A person's computer: a home, a clone of the project, and a network that has the hub alone.
@@ -163,9 +164,23 @@ fn two_machines(hub: &dyn Reached) {
     }
     assert!(!b.env.brief().contains("zanzibar"), "{}", b.env.brief());
     assert!(b.env.brief().contains("friday"), "{}", b.env.brief());
+    conversations_of(&a.env, &b.env);
     if hub.port().is_some() && a.machine.is_isolated() {
         assert!(a.machine.connections() > 0 && b.machine.connections() > 0);
     }
+}
+
+/// A whole conversation is read and resumed on the other machine, until it is forgotten.
+fn conversations_of(a: &TestEnv, b: &TestEnv) {
+    conversation(a, SESSION, "a glockenspiel");
+    a.ok(&["share", "--conversations"]);
+    b.ok(&["sync"]);
+    assert!(shown(b).contains("It waits for a glockenspiel."));
+    resumes(b);
+    let of_b = id(b, SESSION);
+    a.ok(&["forget", "--yes", "--session", &id(a, SESSION)]);
+    a.ok(&["sync"]);
+    assert!(!b.run(&["show", &of_b, "--full"]).status.success(), "it left the hub");
 }
 
 fn team_of_three(hub: &dyn Reached) {

@@ -1,0 +1,36 @@
+//! Whether a session cannot go on because its agent has reached a limit. Hooks do not always say it; the end of the
+//! transcript does.
+
+use std::path::Path;
+
+use cerberus_agents::meter::limit_notice;
+use cerberus_agents::stream::StreamEvent;
+use cerberus_os::outside;
+use cerberus_record::id::Agent;
+
+use crate::view::SessionRow;
+
+/// The last answer of the model is at the very end of the transcript.
+const TRANSCRIPT_END_BYTES_MAX: u64 = 64 * 1024;
+
+/// What the end of a session's transcript says about its context and its limits.
+pub fn ending_events(session: &SessionRow) -> Vec<StreamEvent> {
+    let agent = Agent::from_name(&session.agent).filter(|agent| cerberus_agents::tells_context_size(*agent));
+    let transcript = session.transcript.as_deref().filter(|_| session.device.is_none());
+    let Some((agent, transcript)) = agent.zip(transcript) else { return Vec::new() };
+    match outside::ending(Path::new(transcript), TRANSCRIPT_END_BYTES_MAX) {
+        Ok(ending) => cerberus_agents::context_size(agent, &ending),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The command that goes on with the session in another agent, if its own has reached its limit.
+pub fn command(session: &SessionRow) -> Option<String> {
+    limit_notice::is_reached(&ending_events(session)).then(|| limit_notice::command(session.id.as_str()))
+}
+
+/// What the user is told of it.
+pub fn notice(events: &[StreamEvent], session: &SessionRow) -> Option<String> {
+    let title = Agent::from_name(&session.agent).and_then(cerberus_agents::profile)?.title;
+    limit_notice::is_reached(events).then(|| limit_notice::notice(title, session.id.as_str()))
+}
