@@ -79,7 +79,13 @@ pub fn reader() -> anyhow::Result<Check> {
 pub fn forget() -> anyhow::Result<Check> {
     let glob = Glob::parse_exact("src/**").map_err(anyhow::Error::msg)?;
     let projects = HashSet::from([ProjectId::of_anchor(b"/p")]);
-    let request = ForgetRequest::Paths(Paths { glob, projects, bases: HashSet::from(["a.rs".to_string()]) });
+    let request = ForgetRequest::Paths(Paths {
+        glob,
+        projects,
+        bases: HashSet::from(["a.rs".to_string()]),
+        files: Vec::new(),
+        elsewhere: Vec::new(),
+    });
     Ok(Box::new(move |input| {
         let text = String::from_utf8_lossy(input);
         let said = record(&text);
