@@ -26,7 +26,9 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
         return user_and_password(text, end + 1);
     }
     let is_apart = matches!(name, b"P" | b"w") && from > end;
-    if let Some(glued) = name.strip_prefix(b"p").or(if is_apart { Some(&b""[..]) } else { None })
+    let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie);
+    if announced.is_none()
+        && let Some(glued) = name.strip_prefix(b"p").or(if is_apart { Some(&b""[..]) } else { None })
         && signs_in(text, at)
     {
         // With `mysql -u root -p shop`, the program asks for the password of `shop`.
@@ -47,7 +49,7 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if dashed || variable || from == end || text.at(from) == b'-' {
         return None;
     }
-    let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie)?;
+    let announced = announced?;
     let value = value_at(text, from, ValueForm::Literal);
     let bytes = text.slice(value.start, value.end);
     if is_ordinary(bytes) {

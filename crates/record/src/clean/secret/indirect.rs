@@ -34,8 +34,19 @@ pub(super) fn next_line(text: &Text, from: usize) -> usize {
     if text.at(end) == b'\n' { text.skip_spaces(end + 1) } else { from }
 }
 
-/// The default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
+/// The value behind a type, or the default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
 pub(super) fn default_at(text: &Text, from: usize) -> usize {
+    // A tag of YAML (`!vault x`), a type as PHP prints it (`string(9) "x"`).
+    let typed = match text.at(from) {
+        b'!' => text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || byte == b'!'),
+        b's' if text.starts_with(from, b"string(") => {
+            text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'(' | b')'))
+        }
+        _ => from,
+    };
+    if typed > from && text.at(typed) == b' ' {
+        return typed + 1;
+    }
     if !text.starts_with(from, b"${") {
         return from;
     }

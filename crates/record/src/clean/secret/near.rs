@@ -18,6 +18,16 @@ const BETWEEN_MAX: usize = 3;
 const AS: [&[u8]; 7] = [b"as", b"for", b"als", b"como", b"comme", b"come", "как".as_bytes()];
 const IS: [&[u8]; 6] = [b"is", b"ist", b"est", b"es", "é".as_bytes(), "è".as_bytes()];
 const TYPE: [&[u8]; 6] = [b"type", b"tape", b"tippe", b"escribe", b"digite", "введи".as_bytes()];
+/// The words before the old password and before the new one.
+const CHANGES: [(&[u8], &[u8]); 7] = [
+    (b"from", b"to"),
+    (b"von", b"auf"),
+    (b"von", b"zu"),
+    (b"de", b"a"),
+    (b"de", b"\xc3\xa0"),
+    (b"da", b"a"),
+    ("с".as_bytes(), "на".as_bytes()),
+];
 /// What may follow the cue then. In `as the password field` it is about a field.
 const PURPOSES: [&[u8]; 14] = [
     b"for",
@@ -45,6 +55,14 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     if sentence.first() != Some(&b' ') && sentence.first() != Some(&b',') {
         return None;
     }
+    if let Some(cut) = changed(text, end, sentence) {
+        return Some(cut);
+    }
+    // Only a word with digits or a quotation can be found, or what somebody is told to type.
+    let may_tell = |&byte: &u8| is(byte, DIGIT) || is_quote(byte);
+    if !sentence.iter().any(may_tell) && !sentence.split(|&byte| byte == b' ').any(|word| is_type(word)) {
+        return None;
+    }
     // The words after the cue say whose password it is. After `password check` they are about a check.
     let is_owned = OWNERS.iter().any(|word| *word != " to " && sentence.starts_with(word.as_bytes()));
     let (mut before, mut at, mut count) = (&b""[..], 0, 0);
@@ -61,7 +79,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
             return Some(cut);
         }
         // `it asks for a password, type x`.
-        if TYPE.iter().any(|verb| before.eq_ignore_ascii_case(verb))
+        if is_type(before)
             && let Some(cut) = said_word(text, end + start, PASSWORD_SAID, Ends::Sentence)
         {
             return Some(cut);
@@ -82,6 +100,31 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
         }
     }
     None
+}
+
+fn is_type(word: &[u8]) -> bool {
+    TYPE.iter().any(|verb| word.eq_ignore_ascii_case(verb))
+}
+
+/// `from x to y` right after the cue: one of the two passwords, plain words too.
+fn changed(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
+    let mut words = sentence.split(|&byte| byte == b' ').skip(1);
+    let (from, old, to, new) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let is_change = CHANGES.iter().any(|(first, second)| from == *first && to == *second);
+    let start = end + from.len() + 2;
+    let is_mark = text.holds_cut(start, start + old.len());
+    let is_word = |word: &[u8]| {
+        let (at, length) = trimmed(word);
+        let bytes = &word[at..at + length];
+        bytes.len() >= 5 && !is_ordinary(bytes) && !is_placeholder(bytes) && announces(bytes).is_none()
+    };
+    if !is_change || !is_word(new) || (!is_mark && !is_word(old)) {
+        return None;
+    }
+    let (start, word) = if is_mark { (start + old.len() + to.len() + 2, new) } else { (start, old) };
+    let (at, length) = trimmed(word);
+    let cut = Cut { name: PASSWORD.name, start: start + at, end: start + at + length };
+    (!text.holds_cut(cut.start, cut.end)).then_some(cut)
 }
 
 /// `use x as the root password`, `x is the password`. The cue is from `at` to `end`.

@@ -111,6 +111,18 @@ const fn count_names(kind: &str) -> usize {
     found
 }
 
+const fn holds(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let mut at = 0;
+    while at + part.len() <= text.len() {
+        if matches!(text.split_at(at).1.split_at(part.len()).0, found if found[0] == part[0] && found[1] == part[1]) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
 /// The lines of one kind, a place for each name, ordered by their first byte.
 const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
     let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], TableWords::of(FILE), 0);
@@ -122,6 +134,7 @@ const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
                 let (name, next) = first_name(rest);
                 assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
                 assert!(pattern.len() < 128, "a pattern of places.txt is too long");
+                assert!(!holds(pattern, "*#"), "a pattern of places.txt has no sign between * and ##");
                 found[at] = SecretPlace { name, pattern };
                 (names, at) = (next, at + 1);
             }
@@ -206,6 +219,8 @@ const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
 /// Words before a new password, besides links.
 pub(super) const LEADS: &[&str] = list!(FILE, "leads");
 pub(super) const USERS: &[&str] = list!(FILE, "users");
+/// What a function does that takes a name and a value, as the first word of its name.
+pub(super) const VERBS: &[&str] = list!(FILE, "verbs");
 pub(super) const READERS: &[&str] = list!(FILE, "readers");
 pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
 pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");

@@ -7,15 +7,15 @@ use super::Cut;
 use super::announced::{RequiredLook, ValuePlace};
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::places::{self, READERS, SecretPlace};
-use super::text::{ALNUM, DIGIT, LOWER, Text, is};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_secret};
 use super::words::is_ordinary;
-use super::written::{Value, is_quote, value_at};
+use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How much of a command is read after the name of its program.
 const COMMAND_BYTES: usize = 1024;
 /// How many places a program may have.
-const PLACES_MAX: usize = 12;
+const PLACES_MAX: usize = 16;
 /// The place has given its secret.
 const DONE: u8 = u8::MAX;
 
@@ -46,10 +46,17 @@ pub(super) fn command_at(text: &Text, at: usize) -> Option<CommandReading> {
         return None;
     }
     let mut places = [None; PLACES_MAX];
-    places.iter_mut().zip(places::programs(text.slice(at, end))).for_each(|(slot, place)| *slot = Some(place));
+    let is_line = |place: &&SecretPlace| !place.pattern.ends_with('$') || begins_line(text, at);
+    let known = places::programs(text.slice(at, end)).filter(is_line);
+    places.iter_mut().zip(known).for_each(|(slot, place)| *slot = Some(place));
     places[0]?;
     let end = end + usize::from(listed);
     Some(CommandReading { places, found: [0; PLACES_MAX], listed, at: end, end: command_end(text, end) })
+}
+
+/// Does a command begin its line at `at`, perhaps after what a terminal or a device asks with?
+fn begins_line(text: &Text, at: usize) -> bool {
+    matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r' | b'#' | b'>' | b'$' | b'%' | b'"' | b'`')
 }
 
 /// Where the command around `from` ends: at a pipe, a separator or a line break that is not escaped.
@@ -136,7 +143,7 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
     let is_value = next.is_some_and(|next| next.contains(&b'#'));
     let after = *found + wanted.len() as u8 + 1;
     match wanted {
-        b"#" | b"*" | b"NAME" if is_flag => {
+        b"#" | b"#$" | b"*" | b"NAME" if is_flag => {
             // A flag was not followed by its value.
             *found = before_flag(place, *found).unwrap_or(*found);
             None
@@ -145,8 +152,16 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
         // `set imap_pass = x`.
         b"#" if bytes == b"=" => None,
         b"#" => {
+            let cut = cut(text, word);
+            // Another may follow what is too short for a secret, or is no literal.
+            *found = if cut.is_some() || bytes.len() >= 4 && !bytes.starts_with(b"/") { DONE } else { *found };
+            cut
+        }
+        b"#$" => {
             *found = DONE;
-            cut(text, word)
+            let quote = usize::from(word.written == ValueForm::Quoted);
+            let is_word = is_ordinary(bytes) || bytes.iter().all(|&byte| is(byte, UPPER));
+            cut(text, word).filter(|_| ends_line(text, word.end + quote) && !is_word)
         }
         b"NAME" => {
             *found = if names_a_secret(bytes) { after } else { *found };
@@ -158,7 +173,13 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
         }
         _ if wanted.contains(&b'#') => {
             let (before, rest) = wanted.split_at(wanted.iter().position(|&byte| byte == b'~').unwrap_or(0));
-            if !before.is_empty() && bytes == before {
+            // Flags of one letter may be joined: `-rP x`.
+            let is_cluster = is_flag
+                && before.len() == 2
+                && bytes.len() <= 5
+                && bytes[1..].iter().all(|&byte| is(byte, ALPHA))
+                && bytes.last() == before.last();
+            if !before.is_empty() && (bytes == before || is_cluster) {
                 // `-p x`, where the pattern is `-p~#`: the next word is the value, whatever it begins with.
                 let quote = usize::from(is_quote(text.at(word.end)) && text.before(word.start) == text.at(word.end));
                 let is_gap = |byte: u8| matches!(byte, b' ' | b'\t') || (quote > 0 && byte == b',');

@@ -15,6 +15,9 @@ use super::written::{Value, ends_line, is_quote, value_at};
 const LINKS_MAX: usize = 2;
 /// How far away a link may be: `the password for the database is x`.
 const AWAY_BYTES: usize = 48;
+/// The longest tag of HTML, and the longest line of dots.
+const TAG_BYTES: usize = 8;
+const LINE_OF_DOTS_BYTES: usize = 64;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
 /// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
@@ -85,7 +88,45 @@ const PURPOSES: [&[u8]; 17] = [
     b" sur ",
     b" auf ",
 ];
-const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", b"my", b"his", b"her"];
+/// Words between a link and a cue.
+const ARTICLES: [&[u8]; 33] = [
+    b"the",
+    b"a",
+    b"dem",
+    b"le",
+    b"la",
+    b"el",
+    b"o",
+    b"my",
+    b"his",
+    b"her",
+    b"mi",
+    b"mon",
+    b"ma",
+    b"il",
+    b"meinem",
+    b"als",
+    b"as",
+    b"como",
+    b"comme",
+    b"root-",
+    b"admin-",
+    b"temporary",
+    b"new",
+    b"old",
+    b"current",
+    b"default",
+    b"initial",
+    b"root",
+    b"admin",
+    b"db",
+    b"following",
+    b"this",
+    b"neuen",
+];
+const FILLERS: [&[u8]; 8] =
+    [b"einfach ", b"mal ", b"bitte ", b"simply ", b"just ", b"simplement ", b"simplemente ", b"gewoon "];
+const NETWORKS: [&[u8]; 6] = [b"ssid", b"wifi", b"wlan", b"hotspot", b"wpa", b"wpa2"];
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
@@ -93,18 +134,31 @@ pub(super) struct AnnouncedValue {
     name: &'static str,
     least_bytes: usize,
     word_bytes: usize,
+    /// How long it is at least some words away.
+    far_bytes: usize,
 }
 
-pub(super) const PASSWORD_SAID: AnnouncedValue = AnnouncedValue { name: PASSWORD.name, least_bytes: 4, word_bytes: 5 };
-pub(super) const KEY_SAID: AnnouncedValue = AnnouncedValue { name: "key", least_bytes: 8, word_bytes: 10 };
-pub(super) const VAGUE_SAID: AnnouncedValue = AnnouncedValue { name: "key", least_bytes: 10, word_bytes: 16 };
-pub(super) const SEED_SAID: AnnouncedValue = AnnouncedValue { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
+pub(super) const PASSWORD_SAID: AnnouncedValue =
+    AnnouncedValue { name: PASSWORD.name, least_bytes: 4, word_bytes: 5, far_bytes: 6 };
+const PIN_SAID: AnnouncedValue = AnnouncedValue { far_bytes: 4, ..PASSWORD_SAID };
+pub(super) const KEY_SAID: AnnouncedValue =
+    AnnouncedValue { name: "key", least_bytes: 8, word_bytes: 10, far_bytes: 8 };
+pub(super) const VAGUE_SAID: AnnouncedValue =
+    AnnouncedValue { name: "key", least_bytes: 10, word_bytes: 16, far_bytes: 10 };
+pub(super) const SEED_SAID: AnnouncedValue =
+    AnnouncedValue { name: "totp-seed", least_bytes: 4, word_bytes: 4, far_bytes: 6 };
 
 /// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
 pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
-    let end = noted_end(text, text.scan(end, 4, is_closer));
+    let end = noted_end(text, tags_end(text, text.scan(end, 4, is_closer)));
     let mut from = text.skip_spaces(end);
+    // `Password ....... x`.
+    let dots = text.scan(from, LINE_OF_DOTS_BYTES, |byte| byte == b'.');
+    if dots >= from + 3 {
+        from = text.skip_spaces(text.scan(dots, 1, |byte| byte == b':'));
+        return secret(text, from, said).filter(|cut| ends_line(text, cut.end));
+    }
     if let Some(cut) = filled_in(text, end, said) {
         return Some(cut);
     }
@@ -122,16 +176,31 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) ->
             break;
         }
         // The emphasis may end after the colon: `**Password:** x`.
-        from = text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*'));
+        from = tags_end(text, text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*')));
         links += 1;
     }
     match links {
+        // A quotation beside the cue: `mi contraseña "gato negro"`.
+        0 if from > end && is_quote(text.at(from)) => secret(text, from, said).or_else(|| away(text, at, end, said)),
         0 => away(text, at, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
         _ => secret(text, from, said)
             .or_else(|| if is_past { None } else { phrase(text, at, from, said) })
             .or_else(|| away(text, at, end, said)),
     }
+}
+
+/// Where the tags of HTML end that begin at `from`: `<b>Password:</b> <code>x`.
+fn tags_end(text: &Text, from: usize) -> usize {
+    let mut end = from;
+    while text.at(end) == b'<' {
+        let close = text.scan(end + 1, TAG_BYTES, |byte| is(byte, ALNUM) || matches!(byte, b'/' | b'<'));
+        if close == end + 1 || text.at(close) != b'>' {
+            break;
+        }
+        end = text.skip_spaces(close + 1);
+    }
+    end
 }
 
 /// `fill in "Password" with "x"`, `the db pw's x9`.
@@ -227,11 +296,16 @@ fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue
     let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
     let tells = has_digit || is_owned || is_quoted;
-    (ends && tells && cut.end - cut.start >= 6).then_some(cut)
+    (ends && tells && cut.end - cut.start >= said.far_bytes).then_some(cut)
 }
 
 /// `пароль x`, `password x`, and a heading with the password below it: the word itself must tell.
 pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    alone_as(text, at, end, PASSWORD_SAID)
+}
+
+/// The same for another kind of secret.
+pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_heading = matches!(text.at(end), b'\n' | b'\r') && {
         let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
         text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
@@ -245,18 +319,22 @@ pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
     if from == end {
         return None;
     }
-    let cut = secret(text, from, PASSWORD_SAID)?;
+    let cut = secret(text, fillers_end(text, at, from), said)?;
     let bytes = text.slice(cut.start, cut.end);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'-' | b'=' | b':'));
+    let is_part = |part: &[u8]| {
+        part.len() >= 3 && part.iter().any(|&byte| is(byte, DIGIT)) && part.iter().any(|&byte| is(byte, ALPHA))
+    };
+    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'=' | b':'))
+        || (bytes.contains(&b'-') && !bytes.split(|&byte| byte == b'-').any(is_part));
     let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
     // No sentence in another script goes on with a Latin word.
     let is_other = text.before(end) >= 0x80 && bytes.is_ascii() && ends_line(text, cut.end);
     let after = cut.end + usize::from(is_quote(text.before(cut.start)));
     let has_purpose = || PURPOSES.iter().any(|word| text.starts_with(after, word));
     let is_listed = has(DIGIT) && text.before(text.skip_spaces_back(at)) == b',';
-    let is_given =
-        (is_listed || is_given(text, at)) && (is_parted(text, cut.end) || ends_line(text, cut.end) || has_purpose());
+    let is_given = (is_listed || is_given(text, at))
+        && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
     // `remote_password x` is a line of settings.
     let name = text.run_back(at, WORD, 32);
     let is_setting = || {
@@ -265,6 +343,21 @@ pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
         begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
     };
     (tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting()).then_some(cut)
+}
+
+/// Where the words end that only fill the sentence: `nimm als Passwort einfach x`.
+fn fillers_end(text: &Text, at: usize, from: usize) -> usize {
+    let filler = FILLERS.iter().find(|word| text.starts_with(from, word));
+    match filler {
+        Some(word) if is_given(text, at) => from + word.len(),
+        _ => from,
+    }
+}
+
+/// Is a network named before the key at `at`: `SSID Home, key x`?
+pub(super) fn is_of_network(text: &Text, at: usize) -> bool {
+    let line = text.back(at, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    line.split(|&byte| !is_letter(byte)).any(|word| NETWORKS.iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
 /// `with the password x`, `user bob, password x`: do the words before the cue at `at` say that it follows?
@@ -328,7 +421,7 @@ const SEEN: [u8; 256] = {
 };
 
 pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: Ends) -> Option<Cut> {
-    let mut value = value_at(text, from, ValueForm::Literal);
+    let mut value = quotation_at(text, from).unwrap_or_else(|| value_at(text, from, ValueForm::Literal));
     let is_quoted = value.written == ValueForm::Quoted;
     if !is_quoted {
         value.end = text.scan(from, WORD_BYTES, |byte| byte > b' ' && !matches!(byte, b'"' | b'`' | b'<'));
@@ -363,6 +456,15 @@ pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: En
     })
 }
 
+/// A quotation in the marks of books before `from`: `„drei müde Igel“`, `« le chat »`, `「x y」`.
+fn quotation_at(text: &Text, from: usize) -> Option<Value> {
+    let open = text.back(text.skip_spaces_back(from), 3);
+    QUOTATION_MARKS.iter().any(|mark| open.ends_with(mark.as_bytes())).then_some(())?;
+    let end = text.scan(from, SENTENCE_BYTES, |byte| !matches!(byte, b'\n' | b'"' | 0xe2 | 0xe3 | 0xc2));
+    let end = text.scan_back(end, 2, |byte| byte == b' ');
+    (end > from && text.at(end) != b'\n').then_some(Value { start: from, end, written: ValueForm::Quoted })
+}
+
 /// A word without digits that no sentence about a password would have here.
 fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
@@ -372,6 +474,7 @@ fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     is_word && !is_participle && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
 }
 
+const QUOTATION_MARKS: [&str; 8] = ["„", "“", "”", "«", "»", "「", "『", "‘"];
 /// What may follow a secret in its sentence.
 const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
 
@@ -417,11 +520,19 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
             from += link.len();
         }
     }
-    let user = text.scan(from, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    // `creds for the printer: bob / x`.
+    if text.at(end) == b' ' {
+        let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
+        from = if text.starts_with(colon, b": ") { colon + 2 } else { from };
+    }
+    let quote = usize::from(is_quote(text.at(from)));
+    let name = from + quote;
+    let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    let user = user + usize::from(quote == 1 && is_quote(text.at(user)));
     let gap = text.skip_spaces(user);
     let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
     let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
-    if user == from || !(is_pair || and.is_some()) {
+    if user == name || !(is_pair || and.is_some()) {
         return None;
     }
     let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
@@ -429,7 +540,34 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
     // A path or an address has separators, a port and a size only digits.
     let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
-    (is_word && (has_digit || and.is_none())).then_some(cut)
+    (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
+}
+
+/// `my PIN is 4821`, `the 2FA code 482 913`: digits, in one group or two.
+pub(super) fn pin(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let number = |from: usize| {
+        let first = text.run(from, DIGIT, 9);
+        let next = first + usize::from(matches!(text.at(first), b' ' | b'-'));
+        let second = text.run(next, DIGIT, 5);
+        let is_pair = (3..=4).contains(&(first - from)) && second - next == first - from;
+        let stop = if is_pair { second } else { first };
+        let fits = (4..=8).contains(&(stop - from)) && !is(text.at(stop), WORD) && !is(text.before(from), WORD);
+        // A version, an amount or an address goes on.
+        let goes_on = matches!(text.at(stop), b'.' | b':' | b'/' | b'%') && is(text.at(stop + 1), DIGIT);
+        (fits && !goes_on).then_some(Cut { name: PASSWORD.name, start: from, end: stop })
+    };
+    let is_digits = |cut: &Cut| text.slice(cut.start, cut.end).iter().all(|&byte| is(byte, DIGIT) || byte == b' ');
+    let linked = after(text, at, end, PIN_SAID).filter(is_digits);
+    let from = linked.map(|cut| cut.start).or_else(|| far_number(text, end)).unwrap_or(text.skip_spaces(end));
+    number(from).filter(|_| linked.is_some() || from > end)
+}
+
+/// The first digits after a link in the rest of the sentence: `El código que me llegó es 661 402`.
+fn far_number(text: &Text, end: usize) -> Option<usize> {
+    let window = text.slice(end, end + AWAY_BYTES);
+    let line = &window[..window.iter().position(|&byte| matches!(byte, b'\n' | b';' | b'.')).unwrap_or(window.len())];
+    let digit = line.iter().position(|&byte| is(byte, DIGIT))?;
+    FAR_LINKS.iter().any(|link| line[..digit].ends_with(link)).then_some(end + digit)
 }
 
 /// `Bearer x` in a sentence or a header of any spelling.

@@ -14,8 +14,8 @@ use crate::clean::code::code_end;
 
 /// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
 /// command count. Where there is more for long, as only in hostile text, some words are passed over.
-const LOOK_BYTES: usize = 64;
-const AHEAD_BYTES: usize = 8 * 1024;
+const LOOK_BYTES: usize = 128;
+const AHEAD_BYTES: usize = 64 * 1024;
 
 /// The secrets of a text that words announce, from left to right.
 pub(super) struct Passwords<'a> {
@@ -84,7 +84,7 @@ impl Passwords<'_> {
         let may_be = begins(first, second, third);
         let is_number = matches!(first, b'3'..=b'6' | b'A'..=b'Z') && is(third, DIGIT);
         let is_open = match first {
-            b'(' => is_quote(second) || second == b' ',
+            b'(' => is_quote(second) || is(second, ALNUM) || matches!(second, b' ' | b'\n' | b'['),
             b'<' => is(second, ALNUM),
             _ => matches!(text.back(at, 2), [_, b'@'] | b"*:"),
         };
@@ -159,12 +159,15 @@ impl Passwords<'_> {
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::Any)),
-            SecretCue::Pin => after(text, at, end, PASSWORD_SAID)
-                .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
+            SecretCue::Pin => sentence::pin(text, at, end),
             SecretCue::Key => after(text, at, end, KEY_SAID)
+                .or_else(|| sentence::alone_as(text, at, end, KEY_SAID))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::WithDigits))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::WithDigits)),
+            SecretCue::Vague if sentence::is_of_network(text, at) => {
+                after(text, at, end, PASSWORD_SAID).or_else(|| alone(text, at, end))
+            }
             SecretCue::Vague => after(text, at, end, VAGUE_SAID),
             SecretCue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
             SecretCue::Codes => self.list(at, grid::codes(text, end)),
