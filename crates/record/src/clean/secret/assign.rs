@@ -405,7 +405,7 @@ fn is_code_word(value: &[u8]) -> bool {
 
 /// Only a list mark, a quotation mark or a comment sign stands before it on its line.
 fn begins_line(text: &Text, start: usize) -> bool {
-    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':');
+    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':' | b'[');
     text.before(text.scan_back(start, 24, is_mark)) == b'\n'
 }
 

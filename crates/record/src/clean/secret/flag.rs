@@ -155,7 +155,8 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     let window = text.slice(end, end + KEY_BYTES);
     let line = &window[..window.iter().position(|&byte| byte == b'\n').unwrap_or(window.len())];
     if line.ends_with(b":") {
-        return on_its_own_line(text, end + line.len());
+        let is_told = text.back(start, 24).windows(9).any(|part| part == b"following");
+        return on_its_own_line(text, end + line.len(), is_told);
     }
     let is = line.windows(4).position(|part| part == b" is ")?;
     // Without quotes, it is one word that ends the sentence or line.
@@ -175,11 +176,14 @@ fn second_argument(text: &Text, start: usize, end: usize) -> Option<usize> {
 }
 
 /// `use the following password to go on:`, an empty line, then the password on its own line.
-fn on_its_own_line(text: &Text, line_end: usize) -> Option<Cut> {
+fn on_its_own_line(text: &Text, line_end: usize, is_told: bool) -> Option<Cut> {
     let from = text.scan(line_end, 8, |byte| matches!(byte, b'\n' | b'\r' | b' '));
-    let value = value_at(text, from, ValueForm::Bare);
-    let alone = matches!(text.at(value.end), b'\n' | b'\r');
-    if alone { value.cut(text, Announced { bar: RequiredLook::Strong, ..PASSWORD }) } else { None }
+    let value = value_at(text, from, if is_told { ValueForm::Literal } else { ValueForm::Bare });
+    if !matches!(text.at(value.end), b'\n' | b'\r') || is_ordinary(text.slice(value.start, value.end)) {
+        return None;
+    }
+    let bar = if is_told { RequiredLook::Token } else { RequiredLook::Strong };
+    value.cut(text, Announced { bar, ..PASSWORD })
 }
 
 /// The words before a netrc password: `login name`.

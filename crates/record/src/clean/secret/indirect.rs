@@ -25,6 +25,8 @@ const LABELS: [&[u8]; 9] =
 pub(super) fn next_line(text: &Text, from: usize) -> usize {
     let end = match text.at(from) {
         b'\\' => from + 1,
+        // `["password"]=>`, as PHP prints it.
+        b'\n' if text.back(from, 2) == b"=>" => from,
         b'|' | b'>' => text.scan(from + 1, 2, |byte| matches!(byte, b'-' | b'+' | b'0'..=b'9')),
         b'<' if text.at(from + 1) == b'<' => {
             text.scan(from + 2, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'-' | b'~' | b'"' | b'\''))

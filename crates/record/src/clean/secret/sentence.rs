@@ -333,8 +333,10 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let after = cut.end + usize::from(is_quote(text.before(cut.start)));
     let has_purpose = || PURPOSES.iter().any(|word| text.starts_with(after, word));
     let is_listed = has(DIGIT) && text.before(text.skip_spaces_back(at)) == b',';
-    let is_given = (is_listed || is_given(text, at))
-        && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
+    let is_enclosed = text.before(at) == b'(' && text.at(cut.end) == b')';
+    let is_given = is_enclosed
+        || (is_listed || is_given(text, at) || is_of_network(text, at))
+            && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
     // `remote_password x` is a line of settings.
     let name = text.run_back(at, WORD, 32);
     let is_setting = || {
@@ -489,6 +491,8 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
                 || text.starts_with(next, b"(")
                 || text.starts_with(next, b"-- ")
                 || text.starts_with(next, b"- ")
+                || text.starts_with(next, b"*/")
+                || text.starts_with(next, b"-->")
                 || is_parted(text, end)
         }
     }
@@ -599,6 +603,13 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
         let stop = text.scan(end + 1, WORD_BYTES, |byte| byte > b' ');
         let value = Value { start: end + 1, end: stop, written: ValueForm::Literal };
         return super::position::cut(text, &value).filter(|_| ends_line(text, stop));
+    }
+    // `the pass is x9`.
+    let line = text.back(at, 16).trim_ascii_end();
+    let last = line.rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
+    if is_apart && ARTICLES.contains(&last) && text.starts_with(end, b" is ") {
+        let has_digit = |cut: &Cut| text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+        return secret(text, end + 4, PASSWORD_SAID).filter(has_digit);
     }
     let is_pair = is_apart && is_given(text, at) && has_user();
     if !is_noun || !(matches!(text.at(end), b':' | b'=') || is_pair || (is_apart && before == b'\n')) {
