@@ -12,7 +12,7 @@ use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
 use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_random, names_itself};
+use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_random, is_short_phrase, names_itself};
 use super::words::is_ordinary;
 use super::written::{Value, is_quote, value_at};
 
@@ -139,8 +139,16 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         ValuePlace::Cookie if !is_cookie(text, &key) => None,
         ValuePlace::Cookie => Value { written: ValueForm::Literal, ..value }.cut(text, announced),
         _ if announced.name == "credential" && text.starts_with(from, b"new") => call::credential_pair(text, from),
-        _ => value.cut(text, announced),
+        _ => value.cut(text, announced).or_else(|| line_of_words(text, &key, &value, announced)),
     }
+}
+
+/// `pass = fern leaf`: a few words to the end of a line that begins with the name.
+fn line_of_words(text: &Text, key: &AssignedKey, value: &Value, announced: Announced) -> Option<Cut> {
+    let end = text.scan(value.start, JUDGED_BYTES, |byte| !matches!(byte, b'\n' | b'\r'));
+    let is_line = announced == PASSWORD && value.written != ValueForm::Quoted && text.at(value.end) == b' ';
+    let fits = is_line && begins_line(text, key.start) && is_short_phrase(text.slice(value.start, end));
+    (fits && ends_line(text, end)).then_some(Cut { name: announced.name, start: value.start, end })
 }
 
 /// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value. `at` is the start of a

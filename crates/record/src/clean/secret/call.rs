@@ -8,6 +8,7 @@ use super::places::{self, CODES, ScanCode, VERBS};
 use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
 use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
+use super::words::is_ordinary;
 use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How many arguments of a call are read, and how long each may be.
@@ -140,7 +141,11 @@ fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let is_name = announces(bytes).is_some() && !bytes.iter().any(|&byte| is(byte, DIGIT));
     // `create_user("bob", "bob@x.io", "x")`.
     let is_email = bytes.iter().position(|&byte| byte == b'@').is_some_and(|at| bytes[at..].contains(&b'.'));
-    let fits = bytes.len() >= 4 && !is_name && !is_email && is_secret(bytes, RequiredLook::Password, ValueForm::Quoted);
+    let fits = bytes.len() >= 4
+        && !is_name
+        && !is_email
+        && !is_ordinary(bytes)
+        && is_secret(bytes, RequiredLook::Password, ValueForm::Quoted);
     (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
         name: announced.name,
         start: value.start,

@@ -114,7 +114,7 @@ fn without_number(key: &[u8]) -> &[u8] {
 }
 
 fn is_separator(byte: u8) -> bool {
-    matches!(byte, b'_' | b'-' | b'.' | b' ')
+    matches!(byte, b'_' | b'-' | b'.' | b':' | b' ')
 }
 
 fn by_name(key: &[u8]) -> Option<Announced> {

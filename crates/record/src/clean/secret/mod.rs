@@ -56,7 +56,7 @@ const AROUND_BYTES: usize = 1024;
 /// What a trigger that reveals nothing costs, in bytes of text, and how much of this may be owed. Where there is more for
 /// long, as only in hostile text, some triggers are passed over.
 const LOOK_BYTES: usize = 16;
-const AHEAD_BYTES: usize = 8 * 1024;
+const AHEAD_BYTES: usize = 16 * 1024;
 
 /// The text with every secret and every random token replaced by `[redacted:NAME]`.
 pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
@@ -227,7 +227,7 @@ impl<'a> Cuts<'a> {
         }
         let cut = self.triggered(at, byte);
         if cut.is_none() {
-            self.looked = self.looked.max(at) + LOOK_BYTES;
+            self.looked = self.looked.max(at) + LOOK_BYTES + self.text.take_spent();
         }
         cut
     }

@@ -153,7 +153,13 @@ pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
 
 /// The last word of a range, if a sentence says that it is the password.
 fn reached(text: &Text, (begin, stop): (usize, usize), end: usize, is_told: bool) -> Option<Cut> {
-    let start = text.scan_back(stop, stop.saturating_sub(begin), |byte| byte > b' ');
+    let quote = text.before(stop);
+    let start = if is_quote(quote) {
+        // A quotation may have blanks.
+        text.scan_back(stop - 1, stop.saturating_sub(begin + 1), |byte| byte != quote).saturating_sub(1).max(begin)
+    } else {
+        text.scan_back(stop, stop.saturating_sub(begin), |byte| byte > b' ')
+    };
     let stop = stop - usize::from(is_quote(text.before(stop)));
     let verb = text.slice(begin, start).trim_ascii_end().rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
     let is_use = TOLD.iter().any(|known| verb.eq_ignore_ascii_case(known));

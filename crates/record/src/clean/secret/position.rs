@@ -16,6 +16,8 @@ use super::written::{Value, ends_line, is_quote, value_at};
 const COMMAND_BYTES: usize = 1024;
 /// How many places a program may have.
 const PLACES_MAX: usize = 16;
+/// What comparing a program with those that read a secret costs, in bytes of text.
+const READER_BYTES: usize = 512;
 /// The place has given its secret.
 const DONE: u8 = u8::MAX;
 
@@ -160,7 +162,7 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
         b"#$" => {
             *found = DONE;
             let quote = usize::from(word.written == ValueForm::Quoted);
-            let is_word = is_ordinary(bytes) || bytes.iter().all(|&byte| is(byte, UPPER));
+            let is_word = is_ordinary(bytes) || (bytes.len() < 12 && bytes.iter().all(|&byte| is(byte, UPPER)));
             cut(text, word).filter(|_| ends_line(text, word.end + quote) && !is_word)
         }
         b"NAME" => {
@@ -312,13 +314,19 @@ pub(super) fn cut(text: &Text, value: &Value) -> Option<Cut> {
 /// What is piped into a program that reads a secret: `echo x | sudo -S ls`, `echo user:x | chpasswd`.
 fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
     if text.at(end) != b'|' {
-        return if is_kept_in_file(text, word) { cut(text, word) } else { None };
+        let given = word_of_substitution(text, word);
+        return match given {
+            Some(word) => cut(text, &word),
+            None if is_kept_in_file(text, word) => cut(text, word),
+            None => None,
+        };
     }
     let bytes = text.slice(word.start, word.end);
     // The format of `printf '%s' x`.
     if bytes.first() == Some(&b'%') {
         return None;
     }
+    text.spend(READER_BYTES);
     let reader = text.slice(end + 1, (end + 97).min(command_end(text, end + 1)));
     // `echo user:x | base64` makes the value of a header.
     let is_pair = says(reader, "chpasswd") || says(reader, "base64");
@@ -328,6 +336,27 @@ fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
     }
     let newline = if bytes.ends_with(b"\\n") { 2 } else { 0 };
     cut(text, &Value { start: word.start + colon, end: (word.end - newline).max(word.start + colon), ..*word })
+}
+
+/// `--password-file <(echo x)`, `--password-command "echo x"`: what is echoed in the place of a file or a program that
+/// a flag announces.
+fn word_of_substitution(text: &Text, word: &Value) -> Option<Value> {
+    let line = text.back(word.start, COMMAND_BYTES / 16).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let echo = line
+        .windows(4)
+        .rposition(|part| part == b"echo")
+        .or_else(|| line.windows(4).rposition(|part| part == b"intf"))?;
+    let before = &line[..echo];
+    let is_told = [&b"<("[..], b"mmand '", b"mmand \"", b"mmand=\"", b"meval '", b"deval '", b"deval \"", b"<(pr"]
+        .iter()
+        .any(|open| before.ends_with(open));
+    let holds = |part: &[u8]| before.windows(part.len()).any(|found| found.eq_ignore_ascii_case(part));
+    if !is_told || ![&b"pass"[..], b"secret", b"key", b"token", b"data"].iter().any(|name| holds(name)) {
+        return None;
+    }
+    let close = |byte: u8| matches!(byte, b')' | b'"' | b'\'');
+    let end = text.scan_back(word.end, 2, close).max(word.start);
+    Some(Value { start: text.scan(word.start, 1, close).min(end), end, written: ValueForm::Literal })
 }
 
 /// Does this command read a secret from its input?

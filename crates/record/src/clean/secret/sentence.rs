@@ -21,7 +21,9 @@ const LINE_OF_DOTS_BYTES: usize = 64;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
 /// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
-const FAR_LINKS: [&[u8]; 16] = [
+const FAR_LINKS: [&[u8]; 18] = [
+    b" je ",
+    b" adalah ",
     " → ".as_bytes(),
     b" -> ",
     b" => ",
@@ -39,10 +41,10 @@ const FAR_LINKS: [&[u8]; 16] = [
     " è ".as_bytes(),
     " är ".as_bytes(),
 ];
-pub(super) const OWNERS: [&str; 34] = [
-    " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (",
-    " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ",
-    " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
+pub(super) const OWNERS: [&str; 38] = [
+    " till ", " til ", " ke ", " untuk ", " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ",
+    " we ", " to ", " at ", " in ", " (", " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ",
+    " du ", " del ", " pour ", " para ", " do ", " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
 ];
 const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 /// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
@@ -243,7 +245,8 @@ fn phrase(text: &Text, at: usize, from: usize, said: AnnouncedValue) -> Option<C
     let is_short = words.clone().nth(3).is_none();
     let is_sentence = |word: &[u8]| (is_short || word.len() <= 4) && word != b"and" && is_ordinary(word);
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
-    let least = if begins_line { 2 } else { 4 };
+    let is_passphrase = text.slice(at, at + 10).eq_ignore_ascii_case(b"passphrase");
+    let least = if begins_line || is_passphrase { 2 } else { 4 };
     let is_plain = words.clone().all(is_word) && (least..=12).contains(&words.count());
     // As a line of its own, with capitals and digits too.
     let fits = is_plain || (begins_line && ends_line(text, from + line.len()) && value::is_short_phrase(line));
@@ -319,7 +322,10 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     if from == end {
         return None;
     }
-    let cut = secret(text, fillers_end(text, at, from), said)?;
+    // A password of the same script: `логин bob пароль ромашка`.
+    let near = text.skip_spaces(end);
+    let same = if near < from && is_given(text, at) { secret(text, near, said) } else { None };
+    let cut = same.or_else(|| secret(text, fillers_end(text, at, from), said))?;
     let bytes = text.slice(cut.start, cut.end);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
     let is_part = |part: &[u8]| {
@@ -478,7 +484,18 @@ fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
 
 const QUOTATION_MARKS: [&str; 8] = ["„", "“", "”", "«", "»", "「", "『", "‘"];
 /// What may follow a secret in its sentence.
-const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
+const SENTENCE_GOES_ON: [&[u8]; 10] = [
+    b"and ",
+    b"yesterday",
+    b"today",
+    b"tonight",
+    b"since ",
+    b"until ",
+    b"earlier",
+    "geändert".as_bytes(),
+    b"gesetzt",
+    "zurückgesetzt".as_bytes(),
+];
 
 fn ends_sentence(text: &Text, end: usize) -> bool {
     let next = text.skip_spaces(end);
@@ -519,7 +536,7 @@ fn trim(text: &Text, value: &mut Value) {
 /// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
 pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
-    for link in [&b"are "[..], b"is ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
         if text.starts_with(from, link) {
             from += link.len();
         }

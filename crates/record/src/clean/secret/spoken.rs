@@ -14,8 +14,8 @@ use crate::clean::code::code_end;
 
 /// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
 /// command count. Where there is more for long, as only in hostile text, some words are passed over.
-const LOOK_BYTES: usize = 128;
-const AHEAD_BYTES: usize = 64 * 1024;
+const LOOK_BYTES: usize = 192;
+const AHEAD_BYTES: usize = 96 * 1024;
 
 /// The secrets of a text that words announce, from left to right.
 pub(super) struct Passwords<'a> {
@@ -106,7 +106,7 @@ impl Passwords<'_> {
 
     /// Notes that something was looked at.
     fn charge(&mut self, at: usize, bytes: usize) {
-        self.looked = self.looked.max(at) + bytes;
+        self.looked = self.looked.max(at) + bytes + self.text.take_spent();
     }
 
     fn number(&self, at: usize, first: u8) -> Option<Cut> {
@@ -119,9 +119,10 @@ impl Passwords<'_> {
     /// The first secret of the command whose program is named at `at`.
     fn command_from(&mut self, at: usize) -> Option<Cut> {
         let command = command_at(&self.text, at)?;
-        self.charge(at, command.end - at);
         self.command = Some(command);
-        self.in_command()
+        let cut = self.in_command();
+        self.charge(at, command.end - at);
+        cut
     }
 
     /// The secret that the word at `at` announces, if it is what it may be.

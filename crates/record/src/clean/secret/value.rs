@@ -13,8 +13,9 @@ pub(super) const JUDGED_BYTES: usize = 64;
 /// The most words of a phrase.
 const WORDS_MAX: usize = 8;
 const ODD_WORDS_MAX: usize = 4;
-/// The shortest token that is any literal: with a digit, and without.
-const TOKEN_BYTES: (usize, usize) = (6, 8);
+/// The shortest token that is any literal; quoted and with a digit.
+const TOKEN_BYTES: usize = 8;
+const SHORT_TOKEN_BYTES: usize = 6;
 
 /// Words that a message to a person begins with: `Enter your name`, `must not be blank`.
 const MESSAGE_BEGINNINGS: [&[u8]; 29] = [
@@ -125,7 +126,8 @@ pub(super) fn is_secret(value: &[u8], bar: RequiredLook, written: ValueForm) -> 
         RequiredLook::Token if written == ValueForm::Bare => value.len() >= 10 && is_random(value, 3),
         RequiredLook::Token => {
             let has_digit = value.iter().any(|&byte| is(byte, DIGIT));
-            value.len() >= if has_digit { TOKEN_BYTES.0 } else { TOKEN_BYTES.1 }
+            let is_short = written == ValueForm::Quoted && has_digit;
+            value.len() >= if is_short { SHORT_TOKEN_BYTES } else { TOKEN_BYTES }
                 && (!value.contains(&b' ') || is_phrase(value))
                 && (!names_itself(value) || is_joined(value))
                 && is_password(value, written)

@@ -7,6 +7,8 @@ use super::text::Text;
 use super::value::{JUDGED_BYTES, ValueForm, is_secret};
 
 const QUOTED_BYTES: usize = 256;
+/// What judging a value costs, in bytes of text.
+const JUDGING_BYTES: usize = 48;
 
 /// A value: its range and how it was written.
 pub(super) struct Value {
@@ -17,6 +19,7 @@ pub(super) struct Value {
 
 impl Value {
     pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
+        text.spend(JUDGING_BYTES);
         if self.written != ValueForm::Quoted
             && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
         {
