@@ -4,7 +4,7 @@ use super::Cut;
 use super::announced::{Announced, RequiredLook};
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::pair::may_be_name;
-use super::places::{self, CODES, ScanCode, VERBS};
+use super::places::{self, CODES, ScanCode, verbs};
 use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
 use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
@@ -175,14 +175,20 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     match text.at(first.next) {
         b',' => {
             let second = argument_at(text, first.next + 1);
+            if !second.is_quoted() && !first.is_quoted() {
+                return None;
+            }
             // `set("x", forKey: "password")`.
             let label = text.slice(second.value.start, second.value.end);
             if first.is_quoted() && label.ends_with(b"ey: ") {
                 announced(text, &argument_at(text, second.value.end).value)?;
                 return quoted(text, &first.value, PASSWORD);
             }
+            if !second.is_quoted() {
+                return None;
+            }
             announced(text, &first.value)?;
-            if second.is_quoted() { quoted(text, &second.value, PASSWORD) } else { None }
+            quoted(text, &second.value, PASSWORD)
         }
         b')' if first.is_quoted() => {
             announces(receiver(text, at - name.len()))?;
@@ -199,7 +205,8 @@ fn of_named_function(text: &Text, at: usize, name: &[u8], first: &CallArgument) 
         let next = name.get(verb.len()).copied().unwrap_or(b'a');
         name.starts_with(verb) && !is(next, LOWER)
     });
-    let is_bare = name.len() == announced.name.len() && announced != PASSWORD;
+    // `pass(home, "x")`, `token("x")`: what is given to them is seldom one.
+    let is_bare = name.len() <= 4 || (name.len() == announced.name.len() && announced != PASSWORD);
     if asks || is_bare {
         return None;
     }
@@ -228,7 +235,8 @@ fn of_named_function(text: &Text, at: usize, name: &[u8], first: &CallArgument) 
 
 /// Does a function that begins with this word take a name and a value?
 fn is_verb(word: &[u8]) -> bool {
-    VERBS.iter().any(|verb| word.len() == verb.len() && word.eq_ignore_ascii_case(verb.as_bytes()))
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    verbs(first).iter().any(|verb| word.eq_ignore_ascii_case(verb.as_bytes()))
 }
 
 /// `set` of `setItem` and `set_item`, `Set` of `SetItem`.

@@ -226,8 +226,9 @@ impl<'a> Cuts<'a> {
             return None;
         }
         let cut = self.triggered(at, byte);
+        let spent = self.text.take_spent();
         if cut.is_none() {
-            self.looked = self.looked.max(at) + LOOK_BYTES + self.text.take_spent();
+            self.looked = self.looked.max(at) + LOOK_BYTES + spent;
         }
         cut
     }

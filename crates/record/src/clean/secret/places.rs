@@ -219,8 +219,8 @@ const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
 /// Words before a new password, besides links.
 pub(super) const LEADS: &[&str] = list!(FILE, "leads");
 pub(super) const USERS: &[&str] = list!(FILE, "users");
-/// What a function does that takes a name and a value, as the first word of its name.
-pub(super) const VERBS: &[&str] = list!(FILE, "verbs");
+const VERBS: &[&str] = list!(FILE, "verbs");
+const VERB_INDEX: [u16; 257] = index!(VERBS, word: first_byte(word));
 pub(super) const READERS: &[&str] = list!(FILE, "readers");
 pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
 pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");
@@ -232,6 +232,11 @@ pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
 /// The linking words that begin with this byte, longer ones first.
 pub(super) fn links(first: u8) -> &'static [&'static str] {
     indexed(LINKS, &LINK_INDEX, first)
+}
+
+/// What a function does that takes a name and a value, as the first word of its name; those that begin with this byte.
+pub(super) fn verbs(first: u8) -> &'static [&'static str] {
+    indexed(VERBS, &VERB_INDEX, first)
 }
 
 /// The words that reveal nothing and begin with this byte.

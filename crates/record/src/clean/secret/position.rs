@@ -162,7 +162,9 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
         b"#$" => {
             *found = DONE;
             let quote = usize::from(word.written == ValueForm::Quoted);
-            let is_word = is_ordinary(bytes) || (bytes.len() < 12 && bytes.iter().all(|&byte| is(byte, UPPER)));
+            let is_verb = [&b"ing"[..], b"ed", b"ion"].iter().any(|end| bytes.ends_with(end));
+            let is_word =
+                is_verb || is_ordinary(bytes) || (bytes.len() < 12 && bytes.iter().all(|&byte| is(byte, UPPER)));
             cut(text, word).filter(|_| ends_line(text, word.end + quote) && !is_word)
         }
         b"NAME" => {

@@ -41,10 +41,11 @@ const FAR_LINKS: [&[u8]; 18] = [
     " è ".as_bytes(),
     " är ".as_bytes(),
 ];
-pub(super) const OWNERS: [&str; 38] = [
-    " till ", " til ", " ke ", " untuk ", " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ",
-    " we ", " to ", " at ", " in ", " (", " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ",
-    " du ", " del ", " pour ", " para ", " do ", " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
+pub(super) const OWNERS: [&str; 39] = [
+    " k ", " till ", " til ", " ke ", " untuk ", " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ",
+    " you ", " we ", " to ", " at ", " in ", " (", " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ",
+    " de ", " du ", " del ", " pour ", " para ", " do ", " da ", " di ", " voor ", " van ", " от ", " для ", " к ",
+    " dla ",
 ];
 const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 /// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.

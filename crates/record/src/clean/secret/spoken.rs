@@ -37,6 +37,7 @@ impl<'a> Passwords<'a> {
     fn take(&mut self, cut: Cut) -> Option<Cut> {
         self.at = cut.end.max(self.at);
         (self.text.floor, self.looked) = (self.at, self.at);
+        self.text.take_spent();
         Some(cut)
     }
 
