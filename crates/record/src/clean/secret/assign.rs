@@ -278,6 +278,11 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
         let quoted = is_quote(text.before(before)) && before > text.floor;
         return match (named, quoted) {
             (true, true) => announces(text.back(before - 1, KEY_BYTES)),
+            // `{name: PASS, value: x}`.
+            (true, false) if listed => {
+                let name = text.run_back(before, DOTTED, KEY_BYTES);
+                if text.back(name, 2) == b": " { announces(text.slice(name, before)) } else { None }
+            }
             (true, false) => named_on_the_line_before(text, start),
             _ => None,
         };

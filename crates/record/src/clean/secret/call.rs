@@ -14,6 +14,8 @@ use super::written::{Value, ends_line, is_quote, value_at};
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;
 const ARGUMENT_BYTES: usize = 160;
+/// How far the first literal of a call may be.
+const CALL_BYTES: usize = 128;
 /// The longest name of a function that only converts a literal.
 const CONVERSION_BYTES: usize = 32;
 /// What a function does that asks for a secret and is given none: `getToken("users")`.
@@ -162,7 +164,9 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     }
     let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
     let is_named = may_be_name(text, at);
-    if !is_named && !is_verb(first_word(name)) {
+    // Most calls have no literal.
+    let quotes = text.slice(at, at + CALL_BYTES).iter().fold(false, |seen, &byte| seen | is_quote(byte));
+    if !quotes || !(is_named || is_verb(first_word(name))) {
         return None;
     }
     let first = argument_at(text, at + 1);

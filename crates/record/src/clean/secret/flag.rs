@@ -50,7 +50,11 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
         return None;
     }
     let announced = announced?;
-    let value = value_at(text, from, ValueForm::Literal);
+    let mut value = value_at(text, from, ValueForm::Literal);
+    // `--key-pass pass:"x"`.
+    if is_quote(text.at(value.end)) && text.before(value.end) == b':' {
+        value = value_at(text, value.end, ValueForm::Literal);
+    }
     let bytes = text.slice(value.start, value.end);
     if is_ordinary(bytes) {
         return None;

@@ -38,9 +38,9 @@ pub(super) fn next_line(text: &Text, from: usize) -> usize {
 
 /// The value behind a type, or the default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
 pub(super) fn default_at(text: &Text, from: usize) -> usize {
-    // A tag of YAML (`!vault x`), a type as PHP prints it (`string(9) "x"`).
+    // A tag or an anchor of YAML (`!vault x`, `&pw x`), a type as PHP prints it (`string(9) "x"`).
     let typed = match text.at(from) {
-        b'!' => text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || byte == b'!'),
+        b'!' | b'&' => text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'!' | b'&')),
         b's' if text.starts_with(from, b"string(") => {
             text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'(' | b')'))
         }

@@ -29,7 +29,9 @@ const CHANGES: [(&[u8], &[u8]); 7] = [
     ("с".as_bytes(), "на".as_bytes()),
 ];
 /// What may follow the cue then. In `as the password field` it is about a field.
-const PURPOSES: [&[u8]; 14] = [
+const PURPOSES: [&[u8]; 16] = [
+    b"btw",
+    b"now",
     b"for",
     b"on",
     b"to",
@@ -60,7 +62,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     }
     // Only a word with digits or a quotation can be found, or what somebody is told to type.
     let may_tell = |&byte: &u8| is(byte, DIGIT) || is_quote(byte);
-    if !sentence.iter().any(may_tell) && !sentence.split(|&byte| byte == b' ').any(|word| is_type(word)) {
+    if !sentence.iter().any(may_tell) && !sentence.split(|&byte| byte == b' ').any(is_type) {
         return None;
     }
     // The words after the cue say whose password it is. After `password check` they are about a check.

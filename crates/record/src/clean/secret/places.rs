@@ -144,7 +144,7 @@ const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
     found
 }
 
-const PROGRAMS: [SecretPlace; count_names("program")] = places("program");
+static PROGRAMS: [SecretPlace; count_names("program")] = places("program");
 const CALLS: [SecretPlace; count_names("call")] = places("call");
 const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
 const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));

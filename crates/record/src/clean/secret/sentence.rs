@@ -49,7 +49,12 @@ pub(super) const OWNERS: [&str; 39] = [
 ];
 const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 /// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
-pub(super) const TOLD: [&[u8]; 21] = [
+pub(super) const TOLD: [&[u8]; 26] = [
+    b"uses",
+    b"pon",
+    b"introduce",
+    b"mets",
+    b"gib",
     b"use",
     b"try",
     b"enter",
@@ -127,6 +132,7 @@ const ARTICLES: [&[u8]; 33] = [
     b"this",
     b"neuen",
 ];
+const ENGLISH: [&[u8]; 7] = [b"password", b"passwd", b"passphrase", b"passcode", b"pwd", b"pw", b"pass phrase"];
 const FILLERS: [&[u8]; 8] =
     [b"einfach ", b"mal ", b"bitte ", b"simply ", b"just ", b"simplement ", b"simplemente ", b"gewoon "];
 const NETWORKS: [&[u8]; 6] = [b"ssid", b"wifi", b"wlan", b"hotspot", b"wpa", b"wpa2"];
@@ -326,6 +332,17 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     // A password of the same script: `логин bob пароль ромашка`.
     let near = text.skip_spaces(end);
     let same = if near < from && is_given(text, at) { secret(text, near, said) } else { None };
+    // English joins words by blanks: `the password field`. Other languages do not.
+    let is_english = ENGLISH.iter().any(|word| text.slice(at, end).eq_ignore_ascii_case(word));
+    let same = same.or_else(|| {
+        let goes_on =
+            |cut: &Cut| is_parted(text, cut.end) || PURPOSES.iter().any(|word| text.starts_with(cut.end, word));
+        if is_english || !is_given(text, at) {
+            None
+        } else {
+            said_word(text, near, said, Ends::Anywhere).filter(goes_on)
+        }
+    });
     let cut = same.or_else(|| secret(text, fillers_end(text, at, from), said))?;
     let bytes = text.slice(cut.start, cut.end);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
@@ -518,7 +535,9 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
 
 /// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
 fn is_parted(text: &Text, end: usize) -> bool {
-    [&b" an"[..], b" ein"].iter().any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
+    [&b" an"[..], b" ein", b" anmelden", b" einloggen"]
+        .iter()
+        .any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
 }
 
 /// Code, a path or an address rather than a key.

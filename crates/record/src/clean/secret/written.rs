@@ -54,6 +54,7 @@ pub(super) fn value_at(text: &Text, from: usize, bare: ValueForm) -> Value {
     // A string over several lines: `"""x"""`.
     let is_triple = text.at(open + 1) == quote && text.at(open + 2) == quote;
     let start = open + if is_triple { 3 } else { 1 };
+    let start = start + usize::from(is_triple && text.at(start) == b'\n');
     let window = text.slice(start, start + QUOTED_BYTES);
     // After a backslash a quote is text, and so are two of them in YAML and SQL.
     let is_doubled = |at: usize| at > 0 && quote == b'\'' && window.get(at + 1).is_some_and(|&next| next == quote);
