@@ -30,6 +30,7 @@ mod pairs;
 mod places;
 mod position;
 mod rules;
+mod said;
 mod sentence;
 mod shape;
 mod spoken;

@@ -4,7 +4,8 @@
 use super::Cut;
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
-use super::sentence::{Ends, OWNERS, PASSWORD_SAID, SENTENCE_BYTES, TOLD, said_word};
+use super::said::{OWNERS, TOLD};
+use super::sentence::{Ends, PASSWORD_SAID, SENTENCE_BYTES, said_word};
 use super::text::{DIGIT, LOWER, Text, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};

@@ -176,21 +176,7 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
             None
         }
         _ if wanted.contains(&b'#') => {
-            let (before, rest) = wanted.split_at(wanted.iter().position(|&byte| byte == b'~').unwrap_or(0));
-            // Flags of one letter may be joined: `-rP x`.
-            let is_cluster = is_flag
-                && before.len() == 2
-                && bytes.len() <= 5
-                && bytes[1..].iter().all(|&byte| is(byte, ALPHA))
-                && bytes.last() == before.last();
-            if !before.is_empty() && (bytes == before || is_cluster) {
-                // `-p x`, where the pattern is `-p~#`: the next word is the value, whatever it begins with.
-                let quote = usize::from(is_quote(text.at(word.end)) && text.before(word.start) == text.at(word.end));
-                let is_gap = |byte: u8| matches!(byte, b' ' | b'\t') || (quote > 0 && byte == b',');
-                let next = text.scan(word.end + quote, 8, is_gap);
-                return if next < end { captured(text, &word_at(text, next, end), &rest[1..]) } else { None };
-            }
-            let glued = if before.is_empty() { captured(text, word, wanted) } else { joined(text, word, before, rest) };
+            let glued = within(text, word, wanted, end, is_flag);
             if glued.is_none() && !is_flag {
                 *found = before_flag(place, *found).unwrap_or(*found);
             }
@@ -210,6 +196,26 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
             None
         }
     }
+}
+
+/// The secret in a word or behind it, as a pattern such as `-p~#` or `*:#` says.
+fn within(text: &Text, word: &Value, wanted: &[u8], end: usize, is_flag: bool) -> Option<Cut> {
+    let bytes = text.slice(word.start, word.end);
+    let (before, rest) = wanted.split_at(wanted.iter().position(|&byte| byte == b'~').unwrap_or(0));
+    // Flags of one letter may be joined: `-rP x`.
+    let is_cluster = is_flag
+        && before.len() == 2
+        && bytes.len() <= 5
+        && bytes[1..].iter().all(|&byte| is(byte, ALPHA))
+        && bytes.last() == before.last();
+    if !before.is_empty() && (bytes == before || is_cluster) {
+        // `-p x`, where the pattern is `-p~#`: the next word is the value, whatever it begins with.
+        let quote = usize::from(is_quote(text.at(word.end)) && text.before(word.start) == text.at(word.end));
+        let is_gap = |byte: u8| matches!(byte, b' ' | b'\t') || (quote > 0 && byte == b',');
+        let next = text.scan(word.end + quote, 8, is_gap);
+        return if next < end { captured(text, &word_at(text, next, end), &rest[1..]) } else { None };
+    }
+    if before.is_empty() { captured(text, word, wanted) } else { joined(text, word, before, rest) }
 }
 
 /// May this word be the first one of a pattern? Most words do not even begin like it. No false negatives.
