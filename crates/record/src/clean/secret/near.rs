@@ -5,8 +5,8 @@ use super::Cut;
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
 use super::said::{OWNERS, TOLD};
-use super::sentence::{Ends, PASSWORD_SAID, SENTENCE_BYTES, said_word};
-use super::text::{DIGIT, LOWER, Text, is};
+use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};
 use super::written::{is_quote, value_at};
@@ -185,6 +185,37 @@ fn typed(text: &Text, open: usize) -> Option<Cut> {
     let mut words = bytes.split(|&byte| byte == b' ');
     let fits = words.clone().nth(1).is_some() && words.all(is_word) && !text.holds_cut(value.start, value.end);
     fits.then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
+}
+
+/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
+pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
+    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
+    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+        if text.starts_with(from, link) {
+            from += link.len();
+        }
+    }
+    // `creds for the printer: bob / x`.
+    if text.at(end) == b' ' {
+        let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
+        from = if text.starts_with(colon, b": ") { colon + 2 } else { from };
+    }
+    let quote = usize::from(is_quote(text.at(from)));
+    let name = from + quote;
+    let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    let user = user + usize::from(quote == 1 && is_quote(text.at(user)));
+    let gap = text.skip_spaces(user);
+    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
+    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
+    if user == name || !(is_pair || and.is_some()) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+    // A path or an address has separators, a port and a size only digits.
+    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
+    (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
 }
 
 /// Does a quotation begin here?

@@ -17,7 +17,7 @@ use super::written::{Value, ends_line, is_quote, value_at};
 /// How many linking words there may be between a cue and the secret.
 const LINKS_MAX: usize = 2;
 /// How far away a link may be: `the password for the database is x`.
-const AWAY_BYTES: usize = 48;
+pub(super) const AWAY_BYTES: usize = 48;
 /// The longest tag of HTML, and the longest line of dots.
 const TAG_BYTES: usize = 8;
 const LINE_OF_DOTS_BYTES: usize = 64;
@@ -309,7 +309,7 @@ pub(super) enum Ends {
 }
 
 /// The secret at `from`: one word, or quoted. A plain word must end its sentence, and not be one that sentences have.
-fn secret(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
+pub(super) fn secret(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
     said_word(text, from, said, if said.name == SEED_SAID.name { Ends::Anywhere } else { Ends::Sentence })
 }
 
@@ -413,7 +413,7 @@ fn is_parted(text: &Text, end: usize) -> bool {
 }
 
 /// Code, a path or an address rather than a key.
-fn is_call(bytes: &[u8]) -> bool {
+pub(super) fn is_call(bytes: &[u8]) -> bool {
     bytes.iter().any(|&byte| SEEN[usize::from(byte)] == SEEN_CALL)
 }
 
@@ -423,37 +423,6 @@ fn trim(text: &Text, value: &mut Value) {
     let is_tail =
         |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
     value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);
-}
-
-/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
-pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
-    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
-    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
-        if text.starts_with(from, link) {
-            from += link.len();
-        }
-    }
-    // `creds for the printer: bob / x`.
-    if text.at(end) == b' ' {
-        let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
-        from = if text.starts_with(colon, b": ") { colon + 2 } else { from };
-    }
-    let quote = usize::from(is_quote(text.at(from)));
-    let name = from + quote;
-    let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
-    let user = user + usize::from(quote == 1 && is_quote(text.at(user)));
-    let gap = text.skip_spaces(user);
-    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
-    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
-    if user == name || !(is_pair || and.is_some()) {
-        return None;
-    }
-    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
-    let bytes = text.slice(cut.start, cut.end);
-    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
-    // A path or an address has separators, a port and a size only digits.
-    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
-    (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
 }
 
 /// `my PIN is 4821`, `the 2FA code 482 913`: digits, in one group or two.
