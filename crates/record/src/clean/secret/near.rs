@@ -5,8 +5,8 @@ use super::Cut;
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
 use super::said::{OWNERS, TOLD};
-use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret};
-use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, is};
+use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret, trim};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};
 use super::written::{is_quote, value_at};
@@ -216,6 +216,24 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     // A path or an address has separators, a port and a size only digits.
     let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
     (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
+}
+
+/// `Bearer x` in a sentence or a header of any spelling.
+pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
+    let from = text.skip_spaces(end);
+    let mut value = value_at(text, from, ValueForm::Literal);
+    trim(text, &mut value);
+    let bytes = text.slice(value.start, value.end);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_token = bytes.len() >= 8 && has(ALPHA) && !is_placeholder(bytes);
+    // In a sentence, a plain word is about tokens.
+    let tells = has(DIGIT) || (has(UPPER) && has(LOWER) && !is_ordinary(bytes)) || bytes.len() >= 16;
+    let is_code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'[' | b'<' | b'='));
+    (from > end && is_token && tells && !is_code && !text.holds_cut(value.start, value.end)).then_some(Cut {
+        name: "token",
+        start: value.start,
+        end: value.end,
+    })
 }
 
 /// Does a quotation begin here?

@@ -418,7 +418,7 @@ pub(super) fn is_call(bytes: &[u8]) -> bool {
 }
 
 /// The full stop of the sentence is not part of a word; nor are marks of emphasis, and scripts without blanks.
-fn trim(text: &Text, value: &mut Value) {
+pub(super) fn trim(text: &Text, value: &mut Value) {
     value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0xe0 && byte != 0xc2);
     let is_tail =
         |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
@@ -450,24 +450,6 @@ fn far_number(text: &Text, end: usize) -> Option<usize> {
     let line = &window[..window.iter().position(|&byte| matches!(byte, b'\n' | b';' | b'.')).unwrap_or(window.len())];
     let digit = line.iter().position(|&byte| is(byte, DIGIT))?;
     FAR_LINKS.iter().any(|link| line[..digit].ends_with(link)).then_some(end + digit)
-}
-
-/// `Bearer x` in a sentence or a header of any spelling.
-pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
-    let from = text.skip_spaces(end);
-    let mut value = value_at(text, from, ValueForm::Literal);
-    trim(text, &mut value);
-    let bytes = text.slice(value.start, value.end);
-    let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let is_token = bytes.len() >= 8 && has(ALPHA) && !is_placeholder(bytes);
-    // In a sentence, a plain word is about tokens.
-    let tells = has(DIGIT) || (has(UPPER) && has(LOWER) && !is_ordinary(bytes)) || bytes.len() >= 16;
-    let is_code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'[' | b'<' | b'='));
-    (from > end && is_token && tells && !is_code && !text.holds_cut(value.start, value.end)).then_some(Cut {
-        name: "token",
-        start: value.start,
-        end: value.end,
-    })
 }
 
 /// `user: bob, pass: x`; in `these pass: x` it is a verb.

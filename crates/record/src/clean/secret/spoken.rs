@@ -5,7 +5,7 @@
 use super::Cut;
 use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins};
 use super::position::{CommandReading, command_at, next_password};
-use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer};
+use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone};
 use super::text::{ALNUM, DIGIT, Text, is};
 use super::words::{cue_at, is_letter};
 use super::written::is_quote;
@@ -174,7 +174,7 @@ impl Passwords<'_> {
             SecretCue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
             SecretCue::Codes => self.list(at, grid::codes(text, end)),
             SecretCue::Login => near::login(text, end),
-            SecretCue::Bearer => bearer(text, end),
+            SecretCue::Bearer => near::bearer(text, end),
             SecretCue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::SecretCells::Any)),
             SecretCue::Phrase => numbers::seed_phrase(text, end),
             SecretCue::Number => numbers::social_security(text, end),
