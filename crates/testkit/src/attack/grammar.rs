@@ -56,7 +56,8 @@ fn command(name: &str, pattern: &str) -> String {
             .replace('%', "%%")
             .replace('~', " ")
             .replace('*', "{arg}")
-            .replace("#@", "#@{host}"),
+            .replace("#@", "#@{host}")
+            .replace("#$", "#"),
     });
     format!("{name} {}", words.collect::<Vec<_>>().join(" "))
 }
@@ -65,6 +66,7 @@ fn function(name: &str, pattern: &str) -> String {
     let arguments = pattern.trim_end_matches(')').split(' ').map(|word| match word {
         "NAME" => "\"{NAME}\"",
         "*" => "{user}",
+        "#chars" => "\"#\".toCharArray()",
         _ => "\"#\"",
     });
     format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))

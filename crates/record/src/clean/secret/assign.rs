@@ -12,11 +12,13 @@ use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
 use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_random, names_itself};
+use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_random, is_short_phrase, names_itself};
 use super::words::is_ordinary;
 use super::written::{Value, is_quote, value_at};
 
 const SCHEME_BYTES: usize = 16;
+/// The longest name of a value: `ParameterValue`.
+const VALUE_BYTES: usize = 16;
 /// How far the ends of a map on one line are looked for.
 const MAP_BYTES: usize = 96;
 
@@ -137,8 +139,16 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         ValuePlace::Cookie if !is_cookie(text, &key) => None,
         ValuePlace::Cookie => Value { written: ValueForm::Literal, ..value }.cut(text, announced),
         _ if announced.name == "credential" && text.starts_with(from, b"new") => call::credential_pair(text, from),
-        _ => value.cut(text, announced),
+        _ => value.cut(text, announced).or_else(|| line_of_words(text, &key, &value, announced)),
     }
+}
+
+/// `pass = fern leaf`: a few words to the end of a line that begins with the name.
+fn line_of_words(text: &Text, key: &AssignedKey, value: &Value, announced: Announced) -> Option<Cut> {
+    let end = text.scan(value.start, JUDGED_BYTES, |byte| !matches!(byte, b'\n' | b'\r'));
+    let is_line = announced == PASSWORD && value.written != ValueForm::Quoted && text.at(value.end) == b' ';
+    let fits = is_line && begins_line(text, key.start) && is_short_phrase(text.slice(value.start, end));
+    (fits && ends_line(text, end)).then_some(Cut { name: announced.name, start: value.start, end })
 }
 
 /// `header("Authorization", "Bearer x")`, `env('API_KEY', 'x')`: a quoted name, then its value. `at` is the start of a
@@ -203,8 +213,15 @@ fn key_end_before(text: &Text, end: usize) -> usize {
         let is_index = is(text.before(end - 1), ALNUM)
             && (text.at(end) == b'=' && text.at(end + 1) > b' '
                 || text.before(text.run_back(end - 1, WORD, KEY_BYTES)) == b':');
-        if is_index || text.before(end - 1) == b'[' {
-            return end - if is_index { 1 } else { 2 };
+        // `[password] => x`, as PHP prints it.
+        let is_printed = text.starts_with(end, b" => ") && is(text.before(end - 1), ALNUM);
+        let digits = text.run_back(end - 1, DIGIT, 4);
+        if is_index || is_printed {
+            return end - 1;
+        }
+        // `key[]`, `key[32]`.
+        if text.before(digits) == b'[' {
+            return digits - 1;
         }
     }
     let end = if text.before(end) == b'*' { text.scan_back(end, 2, |byte| byte == b'*') } else { end };
@@ -238,14 +255,18 @@ fn key_before(text: &Text, end: usize) -> Option<AssignedKey> {
 /// The announcing name comes before the one at the operator: `key="password" value=`, `token: &str =`.
 fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     let typed = match text.back(end, 3) {
-        b"lue" | b"ult" => false,
+        b"lue" | b"ult" | b"ith" => false,
         b"str" | b"ing" | b"HAR" | b"har" => true,
         _ => return None,
     };
-    let start = text.run_back(end, WORD, 10);
+    let start = text.run_back(end, WORD, VALUE_BYTES);
     if !typed {
-        // `"name": "DB_PASSWORD", "value": "x"`.
+        // `"name": "DB_PASSWORD", "value": "x"`, `name=DB_PASSWORD,value=x`.
         let comma = text.skip_spaces_back(start - usize::from(start > text.floor && is_quote(text.before(start))));
+        if text.before(comma) == b',' && comma == start && is_value(text.slice(start, end)) {
+            let name = text.run_back(comma - 1, DOTTED, KEY_BYTES);
+            return if text.before(name) == b'=' { announces(text.slice(name, comma - 1)) } else { None };
+        }
         let listed = comma < start && text.before(comma) == b',';
         let before = if listed { text.skip_spaces_back(comma - 1) } else { comma };
         let named = is_value(text.slice(start, end));
@@ -257,6 +278,11 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
         let quoted = is_quote(text.before(before)) && before > text.floor;
         return match (named, quoted) {
             (true, true) => announces(text.back(before - 1, KEY_BYTES)),
+            // `{name: PASS, value: x}`.
+            (true, false) if listed => {
+                let name = text.run_back(before, DOTTED, KEY_BYTES);
+                if text.back(name, 2) == b": " { announces(text.slice(name, before)) } else { None }
+            }
             (true, false) => named_on_the_line_before(text, start),
             _ => None,
         };
@@ -278,7 +304,7 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
 }
 
 fn is_value(name: &[u8]) -> bool {
-    name.eq_ignore_ascii_case(b"value") || name == b"default"
+    name == b"default" || name == b"with" || (name.len() >= 5 && name[name.len() - 5..].eq_ignore_ascii_case(b"value"))
 }
 
 /// `- name: DB_PASSWORD`, and on the next line `value: x`, which begins at `start`.
@@ -295,7 +321,7 @@ fn named_on_the_line_before(text: &Text, start: usize) -> Option<Announced> {
 /// The name comes after the value: `"value": "x", "name": "DB_PASSWORD"`, `value="x" key="password"`. `from` is where
 /// the value begins.
 fn named_after(text: &Text, name_end: usize, from: usize) -> Option<Announced> {
-    if !is_value(text.slice(text.run_back(name_end, WORD, 10), name_end)) {
+    if !is_value(text.slice(text.run_back(name_end, WORD, VALUE_BYTES), name_end)) {
         return None;
     }
     let end = value_at(text, from, ValueForm::Literal).end;
@@ -331,6 +357,16 @@ fn is_literal(text: &Text, key: &AssignedKey, at: usize, value: &Value, spaced: 
     let listed = matches!(text.before(text.skip_spaces_back(start)), b';' | b'?' | b'&');
     // `${DB_PASSWORD:-x}`.
     let is_default = text.back(start, 2) == b"${" && text.at(value.end) == b'}';
+    // `/password:x`, `map[password:x user:y]`.
+    let is_switch = text.before(start) == b'/' && text.back(start, 2).first() == Some(&b' ');
+    let is_printed = text.at(at) == b':'
+        && matches!(text.at(value.end), b' ' | b']' | b'}')
+        && [&b"map["[..], b"&{"]
+            .iter()
+            .any(|open| text.back(start, MAP_BYTES).windows(open.len()).any(|part| part == *open));
+    if !spaced && !key.quoted && (is_switch || is_printed) {
+        return true;
+    }
     if (!spaced && !key.quoted && (shell || name.first() == Some(&b'-'))) || listed || is_default {
         return true;
     }
@@ -382,7 +418,7 @@ fn is_code_word(value: &[u8]) -> bool {
 
 /// Only a list mark, a quotation mark or a comment sign stands before it on its line.
 fn begins_line(text: &Text, start: usize) -> bool {
-    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':');
+    let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':' | b'[');
     text.before(text.scan_back(start, 24, is_mark)) == b'\n'
 }
 

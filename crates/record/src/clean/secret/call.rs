@@ -4,15 +4,23 @@ use super::Cut;
 use super::announced::{Announced, RequiredLook};
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::pair::may_be_name;
-use super::places::{self, CODES, ScanCode};
+use super::places::{self, CODES, ScanCode, verbs};
 use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
 use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
+use super::words::is_ordinary;
 use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;
 const ARGUMENT_BYTES: usize = 160;
+/// How far the first literal of a call may be.
+const CALL_BYTES: usize = 128;
+/// The longest name of a function that only converts a literal.
+const CONVERSION_BYTES: usize = 32;
+/// What a function does that asks for a secret and is given none: `getToken("users")`.
+const ASKING: [&[u8]; 11] =
+    [b"get", b"read", b"load", b"fetch", b"find", b"is", b"has", b"use", b"require", b"delete", b"remove"];
 /// How far before an answer of a script its question may be.
 const ASKED_BYTES: usize = 128;
 
@@ -26,75 +34,107 @@ pub(super) fn function_end(text: &Text, at: usize) -> Option<usize> {
 
 /// `login("bob", "x")`, `setenv("API_KEY", "x")`; the name of the function is from `at` to `end`.
 pub(super) fn arguments(text: &Text, at: usize, end: usize) -> Option<Cut> {
-    places::calls(text.slice(at, end)).find_map(|place| follow(text, place.pattern, end + 1, at))
+    places::calls(text.slice(at, end)).find_map(|place| follow(text, place.pattern, end + 1))
 }
 
 /// The argument that `#` stands for.
-fn follow(text: &Text, pattern: &str, open: usize, at: usize) -> Option<Cut> {
+fn follow(text: &Text, pattern: &str, open: usize) -> Option<Cut> {
     let mut from = open;
     for wanted in pattern.split(' ').take(ARGUMENTS_MAX) {
-        from = text.scan(from, 32, |byte| matches!(byte, b' ' | b'\n' | b'\t'));
         let argument = argument_at(text, from);
-        let next = text.at(text.scan(argument.end + usize::from(argument.written == ValueForm::Quoted), 3, is_gap));
-        let is_quoted = argument.written == ValueForm::Quoted;
+        let next = text.at(argument.next);
         match wanted {
-            "#" | "#)" => {
-                let is_only = wanted == "#" || next == b')';
-                return if is_quoted && is_only { quoted(text, &argument, PASSWORD) } else { None };
+            "#" | "#)" | "#chars" => {
+                let is_only = match wanted {
+                    "#)" => next == b')',
+                    "#chars" => text.starts_with(argument.value.end + 1, b".toCharArray"),
+                    _ => true,
+                };
+                return if argument.is_quoted() && is_only { quoted(text, &argument.value, PASSWORD) } else { None };
             }
-            "NAME" if is_quoted && next == b',' => announced(text, &argument)?,
-            // `getByLabel("Password").fill("x")`: what is called upon has the name.
-            "NAME" if is_quoted && next == b')' => {
-                let dot = text.before(at) == b'.' && matches!(text.back(at, 3), [b'"' | b'\'' | b'`', b')', b'.']);
-                let name = text.slice(
-                    text.scan_back(at.saturating_sub(3), KEY_BYTES, |byte| !is_quote(byte)),
-                    at.saturating_sub(3),
-                );
-                let name = name.strip_suffix(b"]").unwrap_or(name);
-                return if dot && announces(name).is_some() { quoted(text, &argument, PASSWORD) } else { None };
-            }
-            "NAME" if next == b',' && mentions_password(text, &argument) => {}
+            "NAME" if next == b',' => announced(text, &argument.value)?,
             "*" if next == b',' => {}
             _ => return None,
         }
-        let comma = text.scan(argument.end + usize::from(is_quoted), 3, is_gap);
-        from = comma + 1;
+        from = argument.next + 1;
     }
     None
 }
 
-/// `screen.getByLabelText(/password/i)`.
-fn mentions_password(text: &Text, argument: &Value) -> bool {
-    text.slice(argument.start, argument.end).windows(8).any(|part| part.eq_ignore_ascii_case(b"password"))
-}
-
 fn is_gap(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\n' | b'\\')
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\\')
 }
 
-/// An argument: quoted, or up to a comma or a bracket.
-fn argument_at(text: &Text, from: usize) -> Value {
-    let from = if text.starts_with(from, b"Some(") { from + 5 } else { from };
-    let value = value_at(text, from, ValueForm::Bare);
-    if value.written == ValueForm::Quoted {
-        return value;
+/// An argument, and where the comma or the bracket after it is.
+struct CallArgument {
+    value: Value,
+    next: usize,
+}
+
+impl CallArgument {
+    fn is_quoted(&self) -> bool {
+        self.value.written == ValueForm::Quoted
     }
-    // `req.user()` is one argument.
-    let mut depth = 0;
+}
+
+/// An argument: quoted, quoted inside a call that only converts it, or up to a comma or a bracket.
+fn argument_at(text: &Text, from: usize) -> CallArgument {
+    let from = text.scan(from, 32, is_gap);
+    let literal = |open: usize, closing: usize| {
+        let value = value_at(text, open, ValueForm::Bare);
+        let mut end = value.end + 1 + closing;
+        // `"x".encode()`, `"x".toCharArray()`.
+        if text.at(end) == b'.' {
+            let name = text.run(end + 1, WORD, CONVERSION_BYTES);
+            end = if text.starts_with(name, b"()") { name + 2 } else { end };
+        }
+        CallArgument { value, next: text.scan(end, 16, is_gap) }
+    };
+    if value_at(text, from, ValueForm::Bare).written == ValueForm::Quoted {
+        return literal(from, 0);
+    }
+    // `[]byte("x")`, `Some("x")`, `Buffer.from("x")`.
+    let open = text.scan(from, CONVERSION_BYTES, |byte| is(byte, DOTTED) || matches!(byte, b':' | b'[' | b']'));
+    if text.at(open) == b'(' && open > from && is_quote(text.at(open + 1)) {
+        let inner = literal(open + 1, 1);
+        if text.at(inner.value.end + 1) == b')' {
+            return inner;
+        }
+    }
+    // `req.user("bob", 1)` is one argument.
+    let (mut depth, mut quote) = (0, 0);
     let window = text.slice(from, from + ARGUMENT_BYTES);
     let ends = |&byte: &u8| {
+        if quote != 0 || matches!(byte, b'"' | b'\'') {
+            let is_quote = quote == 0 || byte == quote;
+            quote = if !is_quote {
+                quote
+            } else if quote == 0 {
+                byte
+            } else {
+                0
+            };
+            return depth == 0 && is_quote;
+        }
         let is_end = depth == 0 && matches!(byte, b',' | b')');
         depth += i32::from(byte == b'(') - i32::from(byte == b')');
-        is_end || matches!(byte, b'\n' | b';' | b'"' | b'\'')
+        is_end || matches!(byte, b'\n' | b';')
     };
-    let length = window.iter().position(ends).unwrap_or(window.len());
-    Value { start: from, end: from + length, written: ValueForm::Bare }
+    let end = from + window.iter().position(ends).unwrap_or(window.len());
+    CallArgument { value: Value { start: from, end, written: ValueForm::Bare }, next: end }
 }
 
+/// Does this argument announce what follows it? A quoted name, a constant, or a pattern such as `/password/i`.
 fn announced(text: &Text, name: &Value) -> Option<()> {
-    let end = text.scan_back(name.end, 2, |byte| matches!(byte, b']' | b'"' | b'\''));
-    let name = text.slice(end.saturating_sub(KEY_BYTES).max(name.start), end);
-    announces(name).filter(|found| found.is_sure()).map(|_| ())
+    let name = text.slice(name.end.saturating_sub(KEY_BYTES).max(name.start), name.end);
+    announces(without_closing(name)).filter(|found| found.is_sure()).map(|_| ())
+}
+
+/// A name without what may stand behind it: `password` in `[name="password"]`, `"password")` and `/password/i)`.
+fn without_closing(name: &[u8]) -> &[u8] {
+    let is_closing = |byte: &u8| matches!(byte, b'(' | b')' | b']' | b'"' | b'\'' | b'`');
+    let end = name.iter().rposition(|byte| !is_closing(byte)).map_or(0, |last| last + 1);
+    name[..end].strip_suffix(b"/i").or(name[..end].strip_suffix(b"/")).unwrap_or(&name[..end])
 }
 
 /// A quoted argument at a place that takes a secret.
@@ -103,7 +143,11 @@ fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let is_name = announces(bytes).is_some() && !bytes.iter().any(|&byte| is(byte, DIGIT));
     // `create_user("bob", "bob@x.io", "x")`.
     let is_email = bytes.iter().position(|&byte| byte == b'@').is_some_and(|at| bytes[at..].contains(&b'.'));
-    let fits = bytes.len() >= 4 && !is_name && !is_email && is_secret(bytes, RequiredLook::Password, ValueForm::Quoted);
+    let fits = bytes.len() >= 4
+        && !is_name
+        && !is_email
+        && !is_ordinary(bytes)
+        && is_secret(bytes, RequiredLook::Password, ValueForm::Quoted);
     (fits && !text.holds_cut(value.start, value.end)).then_some(Cut {
         name: announced.name,
         start: value.start,
@@ -111,37 +155,113 @@ fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     })
 }
 
-/// `setPassword("x")`, `withApiKey('x')`: the name before the bracket at `at` announces the argument.
+/// A secret among the arguments of the call whose bracket is at `at`: `setPassword("x")`, `put("db.password", "x")`,
+/// `passwordField.fill("x")`.
 pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
-    let from = text.skip_spaces(at + 1);
     // `auth=("bob", "x")` in Python.
-    if matches!(text.before(at), b'=' | b' ')
-        && is_quote(text.at(from))
-        && text.back(at, 8).windows(4).any(|part| part == b"auth")
-    {
-        return follow(text, "* #", at + 1, at);
+    if matches!(text.before(at), b'=' | b' ') && text.back(at, 8).windows(4).any(|part| part == b"auth") {
+        return follow(text, "* #", at + 1);
     }
-    if !is_quote(text.at(from)) || !may_be_name(text, at) {
+    let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
+    let is_named = may_be_name(text, at);
+    // Most calls have no literal.
+    let quotes = text.slice(at, at + CALL_BYTES).iter().fold(false, |seen, &byte| seen | is_quote(byte));
+    if !quotes || !(is_named || is_verb(first_word(name))) {
         return None;
     }
+    let first = argument_at(text, at + 1);
+    if is_named && let Some(cut) = of_named_function(text, at, name, &first) {
+        return Some(cut);
+    }
+    if name.is_empty() || !is_verb(first_word(name)) {
+        return None;
+    }
+    match text.at(first.next) {
+        b',' => {
+            let second = argument_at(text, first.next + 1);
+            if !second.is_quoted() && !first.is_quoted() {
+                return None;
+            }
+            // `set("x", forKey: "password")`.
+            let label = text.slice(second.value.start, second.value.end);
+            if first.is_quoted() && label.ends_with(b"ey: ") {
+                announced(text, &argument_at(text, second.value.end).value)?;
+                return quoted(text, &first.value, PASSWORD);
+            }
+            if !second.is_quoted() {
+                return None;
+            }
+            announced(text, &first.value)?;
+            quoted(text, &second.value, PASSWORD)
+        }
+        b')' if first.is_quoted() => {
+            announces(receiver(text, at - name.len()))?;
+            quoted(text, &first.value, PASSWORD)
+        }
+        _ => None,
+    }
+}
+
+/// The last of the quoted arguments of a function whose own name announces a secret.
+fn of_named_function(text: &Text, at: usize, name: &[u8], first: &CallArgument) -> Option<Cut> {
     let announced = announces(text.back(at, KEY_BYTES)).filter(|found| found.is_sure())?;
-    let value = value_at(text, from, ValueForm::Literal);
-    // `getToken("users")` asks for one; a sentence in brackets is no argument.
-    let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
-    let asks =
-        [&b"get"[..], b"read", b"load", b"fetch", b"find", b"is", b"has", b"use", b"require", b"delete", b"remove"];
-    let asks = asks.iter().any(|verb| {
+    let asks = ASKING.iter().any(|verb| {
         let next = name.get(verb.len()).copied().unwrap_or(b'a');
         name.starts_with(verb) && !is(next, LOWER)
     });
-    let bytes = text.slice(value.start, value.end);
-    let is_bare = name.len() == announced.name.len() && announced != PASSWORD;
-    // In a sentence, a blank stands before the bracket.
-    let is_label = bytes.contains(&b' ') && (text.before(at) == b' ' || !is_phrase(bytes));
-    if asks || is_bare || is_label || (announced != PASSWORD && bytes.len() < 8) {
+    // `pass(home, "x")`, `token("x")`: what is given to them is seldom one.
+    let is_bare = name.len() <= 4 || (name.len() == announced.name.len() && announced != PASSWORD);
+    if asks || is_bare {
         return None;
     }
-    quoted(text, &value, announced)
+    let fits = |value: &Value| {
+        let bytes = text.slice(value.start, value.end);
+        // A sentence in brackets is no argument: a blank stands before it.
+        let is_label = bytes.contains(&b' ') && (text.before(at) == b' ' || !is_phrase(bytes));
+        !is_label && (announced == PASSWORD || bytes.len() >= 8)
+    };
+    let (mut found, mut next) = (None, first.next);
+    if first.is_quoted() && fits(&first.value) {
+        found = quoted(text, &first.value, announced);
+    }
+    for _ in 1..ARGUMENTS_MAX {
+        if text.at(next) != b',' {
+            break;
+        }
+        let argument = argument_at(text, next + 1);
+        if argument.is_quoted() && fits(&argument.value) {
+            found = quoted(text, &argument.value, announced).or(found);
+        }
+        next = argument.next;
+    }
+    found
+}
+
+/// Does a function that begins with this word take a name and a value?
+fn is_verb(word: &[u8]) -> bool {
+    let first = word.first().map_or(0, u8::to_ascii_lowercase);
+    verbs(first).iter().any(|verb| word.eq_ignore_ascii_case(verb.as_bytes()))
+}
+
+/// `set` of `setItem` and `set_item`, `Set` of `SetItem`.
+fn first_word(name: &[u8]) -> &[u8] {
+    let is_end = |&byte: &u8| !is(byte, LOWER);
+    let start = usize::from(name.first().is_some_and(|byte| !is(*byte, LOWER)));
+    &name[..name[start..].iter().position(is_end).map_or(name.len(), |end| start + end)]
+}
+
+/// The name of what a method is called upon, whose own name begins at `at`: `password` in `password.equals(`,
+/// `byLabel("Password").fill(` and `passwordField.fill(`.
+fn receiver<'t>(text: &Text<'t>, at: usize) -> &'t [u8] {
+    let end = at.saturating_sub(1);
+    if text.before(at) != b'.' {
+        return b"";
+    }
+    let name = without_closing(text.back(end, KEY_BYTES));
+    let is_element =
+        |part: &&[u8]| name.len() >= part.len() && name[name.len() - part.len()..].eq_ignore_ascii_case(part);
+    let element = [&b"field"[..], b"input", b"box", b"element", b"locator", b"el"].into_iter().find(is_element);
+    &name[..name.len() - element.map_or(0, <[u8]>::len)]
 }
 
 /// `new NetworkCredential("user", "x")`: the second argument of the constructor is the password.
@@ -192,34 +312,42 @@ pub(super) fn element(text: &Text, at: usize) -> Option<Cut> {
     if text.at(close) != b'>' {
         return None;
     }
-    let value = Value {
-        start: close + 1,
-        end: text.scan(close + 1, ARGUMENT_BYTES, |byte| !matches!(byte, b'<' | b'\n')),
-        written: ValueForm::Literal,
-    };
-    if !text.starts_with(value.end, b"</") || text.at(value.start) == b' ' {
+    const DATA: &[u8] = b"<![CDATA[";
+    let is_data = text.starts_with(close + 1, DATA);
+    let start = close + 1 + if is_data { DATA.len() } else { 0 };
+    let end = text.scan(start, ARGUMENT_BYTES, |byte| !matches!(byte, b'<' | b'\n'));
+    let is_closed = text.starts_with(end, b"</");
+    let end = if is_data { text.scan_back(end, 3, |byte| matches!(byte, b']' | b'>')) } else { end };
+    let value = Value { start, end, written: ValueForm::Literal };
+    if !is_closed || text.at(value.start) == b' ' {
         return None;
     }
     let name = text.slice(at + 1, name_end);
     let attribute_end = close - usize::from(is_quote(text.before(close)));
     let attribute = text.slice(text.run_back(attribute_end, DOTTED, KEY_BYTES).max(name_end), attribute_end);
     let is_attribute = text.before(close) == b'"' || text.before(close) == b'\'';
-    let found = if matches!(name, b"string" | b"value") {
-        named_before(text, at)
-    } else {
-        announces(name).or_else(|| announces(attribute).filter(|_| is_attribute))
-    };
+    let is_cell = CELLS.iter().any(|cell| name.eq_ignore_ascii_case(cell));
+    let found = if is_cell { named_before(text, at) } else { announces(name) };
+    let found = found.or_else(|| announces(attribute).filter(|_| is_attribute));
     let found = found.filter(|found| found.is_sure())?;
     let bytes = text.slice(value.start, value.end);
     let is_label = (bytes.contains(&b' ') && !is_phrase(bytes)) || (found != PASSWORD && bytes.len() < 8);
     position::cut(text, &value).filter(|_| !is_label).map(|cut| Cut { name: found.name, ..cut })
 }
 
-/// The name before a `<string>` of a property list or a `<value>`: `<key>x</key>`, `<property name="x">`.
+/// Elements that only hold a value, which is named by the element before them or around them.
+const CELLS: [&[u8]; 5] = [b"string", b"value", b"td", b"dd", b"data"];
+
+/// The name before such an element: `<key>x</key>`, `<td>x</td>`, `<property name="x">`, `<Password>`.
 fn named_before(text: &Text, at: usize) -> Option<Announced> {
     let end = text.scan_back(at, 32, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r'));
-    let tag = text.back(end, KEY_BYTES);
-    announces(tag.strip_suffix(b"</key>").or(tag.strip_suffix(b"\">"))?)
+    let before = text.back(end, KEY_BYTES).strip_suffix(b">")?;
+    let (outside, tag) = before.split_at(before.iter().rposition(|&byte| byte == b'<')?);
+    if tag.starts_with(b"</") {
+        let open = outside.iter().rposition(|&byte| byte == b'>')?;
+        return announces(outside[open + 1..].strip_suffix(b":").unwrap_or(&outside[open + 1..]));
+    }
+    tag.split(|&byte| !is(byte, DOTTED)).filter(|word| !word.is_empty()).find_map(announces)
 }
 
 /// The code for scanners that begins at `at`.

@@ -26,7 +26,9 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
         return user_and_password(text, end + 1);
     }
     let is_apart = matches!(name, b"P" | b"w") && from > end;
-    if let Some(glued) = name.strip_prefix(b"p").or(if is_apart { Some(&b""[..]) } else { None })
+    let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie);
+    if announced.is_none()
+        && let Some(glued) = name.strip_prefix(b"p").or(if is_apart { Some(&b""[..]) } else { None })
         && signs_in(text, at)
     {
         // With `mysql -u root -p shop`, the program asks for the password of `shop`.
@@ -47,8 +49,12 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     if dashed || variable || from == end || text.at(from) == b'-' {
         return None;
     }
-    let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie)?;
-    let value = value_at(text, from, ValueForm::Literal);
+    let announced = announced?;
+    let mut value = value_at(text, from, ValueForm::Literal);
+    // `--key-pass pass:"x"`.
+    if is_quote(text.at(value.end)) && text.before(value.end) == b':' {
+        value = value_at(text, value.end, ValueForm::Literal);
+    }
     let bytes = text.slice(value.start, value.end);
     if is_ordinary(bytes) {
         return None;
@@ -153,7 +159,8 @@ pub(super) fn password_word(text: &Text, at: usize) -> Option<Cut> {
     let window = text.slice(end, end + KEY_BYTES);
     let line = &window[..window.iter().position(|&byte| byte == b'\n').unwrap_or(window.len())];
     if line.ends_with(b":") {
-        return on_its_own_line(text, end + line.len());
+        let is_told = text.back(start, 24).windows(9).any(|part| part == b"following");
+        return on_its_own_line(text, end + line.len(), is_told);
     }
     let is = line.windows(4).position(|part| part == b" is ")?;
     // Without quotes, it is one word that ends the sentence or line.
@@ -173,11 +180,14 @@ fn second_argument(text: &Text, start: usize, end: usize) -> Option<usize> {
 }
 
 /// `use the following password to go on:`, an empty line, then the password on its own line.
-fn on_its_own_line(text: &Text, line_end: usize) -> Option<Cut> {
+fn on_its_own_line(text: &Text, line_end: usize, is_told: bool) -> Option<Cut> {
     let from = text.scan(line_end, 8, |byte| matches!(byte, b'\n' | b'\r' | b' '));
-    let value = value_at(text, from, ValueForm::Bare);
-    let alone = matches!(text.at(value.end), b'\n' | b'\r');
-    if alone { value.cut(text, Announced { bar: RequiredLook::Strong, ..PASSWORD }) } else { None }
+    let value = value_at(text, from, if is_told { ValueForm::Literal } else { ValueForm::Bare });
+    if !matches!(text.at(value.end), b'\n' | b'\r') || is_ordinary(text.slice(value.start, value.end)) {
+        return None;
+    }
+    let bar = if is_told { RequiredLook::Token } else { RequiredLook::Strong };
+    value.cut(text, Announced { bar, ..PASSWORD })
 }
 
 /// The words before a netrc password: `login name`.

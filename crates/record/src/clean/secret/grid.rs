@@ -323,6 +323,7 @@ pub(super) fn grouped(text: &Text, cut: Cut) -> Cut {
 pub(super) fn codes(text: &Text, end: usize) -> Vec<Cut> {
     let line = text.scan(end, 48, |byte| !matches!(byte, b':' | b'\n'));
     let link = [&b" is "[..], b" are "].into_iter().find(|link| text.starts_with(end, link));
+    let line = if text.at(line) == b':' || text.at(line) == b'\n' && !is(text.at(end + 1), DIGIT) { line } else { end };
     let (mut cuts, mut from) = (Vec::new(), link.map_or(line, |link| end + link.len()));
     let is_gap = |byte: u8| b" \n\r\t,:*`\"[]|.)-;".contains(&byte);
     while cuts.len() < CODES_MAX {

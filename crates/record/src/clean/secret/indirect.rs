@@ -25,6 +25,8 @@ const LABELS: [&[u8]; 9] =
 pub(super) fn next_line(text: &Text, from: usize) -> usize {
     let end = match text.at(from) {
         b'\\' => from + 1,
+        // `["password"]=>`, as PHP prints it.
+        b'\n' if text.back(from, 2) == b"=>" => from,
         b'|' | b'>' => text.scan(from + 1, 2, |byte| matches!(byte, b'-' | b'+' | b'0'..=b'9')),
         b'<' if text.at(from + 1) == b'<' => {
             text.scan(from + 2, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'-' | b'~' | b'"' | b'\''))
@@ -34,8 +36,19 @@ pub(super) fn next_line(text: &Text, from: usize) -> usize {
     if text.at(end) == b'\n' { text.skip_spaces(end + 1) } else { from }
 }
 
-/// The default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
+/// The value behind a type, or the default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
 pub(super) fn default_at(text: &Text, from: usize) -> usize {
+    // A tag or an anchor of YAML (`!vault x`, `&pw x`), a type as PHP prints it (`string(9) "x"`).
+    let typed = match text.at(from) {
+        b'!' | b'&' => text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'!' | b'&')),
+        b's' if text.starts_with(from, b"string(") => {
+            text.scan(from, LABEL_BYTES, |byte| is(byte, WORD) || matches!(byte, b'(' | b')'))
+        }
+        _ => from,
+    };
+    if typed > from && text.at(typed) == b' ' {
+        return typed + 1;
+    }
     if !text.starts_with(from, b"${") {
         return from;
     }

@@ -1,11 +1,18 @@
 //! Characters that nobody sees: a key that they split is only found without them.
 
+const BLOCK_BYTES: usize = 64;
+
 /// The text without terminal codes and characters of no width; `None` if it has none.
 pub(super) fn without_invisible(text: &str) -> Option<String> {
     let may_be = |byte: u8| byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t') || byte >= 0x7f;
-    // A block at a time, which is compiled to few instructions.
-    let in_block = |block: &[u8]| block.iter().fold(false, |seen, &byte| seen | may_be(byte));
-    if !text.as_bytes().chunks(64).any(in_block) || !text.contains(is_invisible) {
+    // A block at a time, which is compiled to few instructions. Only in few blocks the characters are looked at.
+    let in_block = |(at, block): (usize, &[u8])| {
+        block.iter().fold(false, |seen, &byte| seen | may_be(byte)) && {
+            let start = text.floor_char_boundary(at * BLOCK_BYTES);
+            text[start..text.ceil_char_boundary(at * BLOCK_BYTES + block.len())].contains(is_invisible)
+        }
+    };
+    if !text.as_bytes().chunks(BLOCK_BYTES).enumerate().any(in_block) {
         return None;
     }
     let mut out = String::with_capacity(text.len());

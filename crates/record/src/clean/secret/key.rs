@@ -5,7 +5,9 @@
 
 use super::announced::{Announced, RequiredLook, ValuePlace};
 use super::places::URL_PARAMS;
-use super::table::{HARMLESS_KEYS, HARMLESS_TOKENS, NAMES, PASSING, SECRET_KEYS, TAILS, index, indexed, last_byte};
+use super::table::{
+    HARMLESS_KEYS, HARMLESS_TAILS, HARMLESS_TOKENS, NAMES, PASSING, SECRET_KEYS, TAILS, index, indexed, last_byte,
+};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UNDERSCORE, UPPER, is};
 
 const fn announced(name: &'static str, bar: RequiredLook) -> Announced {
@@ -24,7 +26,9 @@ fn by_last_letter(letter: u8) -> &'static [(&'static str, Announced)] {
     indexed(&NAMES, &BY_LAST, letter.to_ascii_lowercase())
 }
 
-const TAIL_BYTES: usize = 11;
+/// How many words may stand behind the one for a secret, and how long each may be.
+const TAILS_MAX: usize = 2;
+const TAIL_BYTES: usize = 13;
 /// The maximum look back for a name.
 pub(super) const KEY_BYTES: usize = 48;
 
@@ -70,18 +74,34 @@ pub(super) fn may_end_name(third: u8, second: u8, last: u8) -> bool {
     let (seconds, thirds) = ENDINGS[usize::from(last % 32)];
     // A separator may be part of a name: `session_id`.
     let thirds = if is(third, ALPHA) { thirds >> (third % 32) } else { 1 };
-    !is(last, ALPHA) || (seconds >> (second % 32)) & thirds & 1 == 1
+    !is(last, ALPHA) || (is(last, UPPER) && is(second, UPPER)) || (seconds >> (second % 32)) & thirds & 1 == 1
 }
 
-/// What the name at the end of `text` announces. Text before the name does not matter.
+/// What the name at the end of `text` announces. Text before the name does not matter. The word for a secret may have
+/// others behind it that say whose or where it is: `TOKEN_PROD`, `passwordForAdmin`; in a name in capitals any that do
+/// not make it the name of something else: `TOKEN_ACME`, but `TOKEN_URL`.
 pub(super) fn announces(text: &[u8]) -> Option<Announced> {
-    let key = without_number(text);
-    by_name(key).or_else(|| {
-        let tail = key.iter().rev().take(TAIL_BYTES).position(|&byte| is_separator(byte))?;
-        let (name, tail) = key.split_at(key.len() - tail);
-        let found = by_name(name.get(..name.len() - 1)?)?;
-        TAILS.iter().any(|word| tail.eq_ignore_ascii_case(word.as_bytes())).then_some(found)
-    })
+    let mut name = without_number(text);
+    for _ in 0..TAILS_MAX {
+        if let Some(found) = by_name(name) {
+            return Some(found);
+        }
+        let start = last_part(name)?;
+        let tail = &name[start..];
+        let is_one = |words: &[&str]| words.iter().any(|word| tail.eq_ignore_ascii_case(word.as_bytes()));
+        let is_caps = || tail.iter().all(|&byte| is(byte, UPPER)) && is_separator(name[start - 1]);
+        if !is_one(TAILS) && (!is_caps() || is_one(HARMLESS_TAILS)) {
+            return None;
+        }
+        name = &name[..start - usize::from(is_separator(name[start - 1]))];
+    }
+    by_name(name)
+}
+
+/// Where the last word of a name begins, if it has several.
+fn last_part(name: &[u8]) -> Option<usize> {
+    let starts = |&at: &usize| is_separator(name[at - 1]) || (is(name[at], UPPER) && is(name[at - 1], LOWER));
+    (name.len().saturating_sub(TAIL_BYTES).max(1)..name.len()).rev().find(starts)
 }
 
 /// `TOKEN_2` and `key 2` without their number, but not `B64`.
@@ -94,7 +114,7 @@ fn without_number(key: &[u8]) -> &[u8] {
 }
 
 fn is_separator(byte: u8) -> bool {
-    matches!(byte, b'_' | b'-' | b'.' | b' ')
+    matches!(byte, b'_' | b'-' | b'.' | b':' | b' ')
 }
 
 fn by_name(key: &[u8]) -> Option<Announced> {

@@ -4,7 +4,7 @@
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
 //! extend (`own`). The rest is decided from the context of a value (`assign`, `indirect`, `flag`, `shape`), what its name
 //! announces (`key`) and whether it is a placeholder (`value`). In words, as opposed to names and ids, secrets are also
-//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `near`), a command
+//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `near`, `said`), a command
 //! (`position`), a call, an element or a code (`call`), beside a name (`pair`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
 //! look alone (`opaque`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
@@ -30,6 +30,7 @@ mod pairs;
 mod places;
 mod position;
 mod rules;
+mod said;
 mod sentence;
 mod shape;
 mod spoken;
@@ -56,7 +57,7 @@ const AROUND_BYTES: usize = 1024;
 /// What a trigger that reveals nothing costs, in bytes of text, and how much of this may be owed. Where there is more for
 /// long, as only in hostile text, some triggers are passed over.
 const LOOK_BYTES: usize = 16;
-const AHEAD_BYTES: usize = 8 * 1024;
+const AHEAD_BYTES: usize = 16 * 1024;
 
 /// The text with every secret and every random token replaced by `[redacted:NAME]`.
 pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
@@ -226,8 +227,9 @@ impl<'a> Cuts<'a> {
             return None;
         }
         let cut = self.triggered(at, byte);
+        let spent = self.text.take_spent();
         if cut.is_none() {
-            self.looked = self.looked.max(at) + LOOK_BYTES;
+            self.looked = self.looked.max(at) + LOOK_BYTES + spent;
         }
         cut
     }

@@ -4,8 +4,9 @@
 use super::Cut;
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
-use super::sentence::{Ends, OWNERS, PASSWORD_SAID, SENTENCE_BYTES, TOLD, said_word};
-use super::text::{DIGIT, LOWER, Text, is};
+use super::said::{OWNERS, TOLD};
+use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret, trim};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};
 use super::written::{is_quote, value_at};
@@ -18,8 +19,20 @@ const BETWEEN_MAX: usize = 3;
 const AS: [&[u8]; 7] = [b"as", b"for", b"als", b"como", b"comme", b"come", "как".as_bytes()];
 const IS: [&[u8]; 6] = [b"is", b"ist", b"est", b"es", "é".as_bytes(), "è".as_bytes()];
 const TYPE: [&[u8]; 6] = [b"type", b"tape", b"tippe", b"escribe", b"digite", "введи".as_bytes()];
+/// The words before the old password and before the new one.
+const CHANGES: [(&[u8], &[u8]); 7] = [
+    (b"from", b"to"),
+    (b"von", b"auf"),
+    (b"von", b"zu"),
+    (b"de", b"a"),
+    (b"de", b"\xc3\xa0"),
+    (b"da", b"a"),
+    ("с".as_bytes(), "на".as_bytes()),
+];
 /// What may follow the cue then. In `as the password field` it is about a field.
-const PURPOSES: [&[u8]; 14] = [
+const PURPOSES: [&[u8]; 16] = [
+    b"btw",
+    b"now",
     b"for",
     b"on",
     b"to",
@@ -45,6 +58,14 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     if sentence.first() != Some(&b' ') && sentence.first() != Some(&b',') {
         return None;
     }
+    if let Some(cut) = changed(text, end, sentence) {
+        return Some(cut);
+    }
+    // Only a word with digits or a quotation can be found, or what somebody is told to type.
+    let may_tell = |&byte: &u8| is(byte, DIGIT) || is_quote(byte);
+    if !sentence.iter().any(may_tell) && !sentence.split(|&byte| byte == b' ').any(is_type) {
+        return None;
+    }
     // The words after the cue say whose password it is. After `password check` they are about a check.
     let is_owned = OWNERS.iter().any(|word| *word != " to " && sentence.starts_with(word.as_bytes()));
     let (mut before, mut at, mut count) = (&b""[..], 0, 0);
@@ -61,7 +82,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
             return Some(cut);
         }
         // `it asks for a password, type x`.
-        if TYPE.iter().any(|verb| before.eq_ignore_ascii_case(verb))
+        if is_type(before)
             && let Some(cut) = said_word(text, end + start, PASSWORD_SAID, Ends::Sentence)
         {
             return Some(cut);
@@ -82,6 +103,31 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
         }
     }
     None
+}
+
+fn is_type(word: &[u8]) -> bool {
+    TYPE.iter().any(|verb| word.eq_ignore_ascii_case(verb))
+}
+
+/// `from x to y` right after the cue: one of the two passwords, plain words too.
+fn changed(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
+    let mut words = sentence.split(|&byte| byte == b' ').skip(1);
+    let (from, old, to, new) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let is_change = CHANGES.iter().any(|(first, second)| from == *first && to == *second);
+    let start = end + from.len() + 2;
+    let is_mark = text.holds_cut(start, start + old.len());
+    let is_word = |word: &[u8]| {
+        let (at, length) = trimmed(word);
+        let bytes = &word[at..at + length];
+        bytes.len() >= 5 && !is_ordinary(bytes) && !is_placeholder(bytes) && announces(bytes).is_none()
+    };
+    if !is_change || !is_word(new) || (!is_mark && !is_word(old)) {
+        return None;
+    }
+    let (start, word) = if is_mark { (start + old.len() + to.len() + 2, new) } else { (start, old) };
+    let (at, length) = trimmed(word);
+    let cut = Cut { name: PASSWORD.name, start: start + at, end: start + at + length };
+    (!text.holds_cut(cut.start, cut.end)).then_some(cut)
 }
 
 /// `use x as the root password`, `x is the password`. The cue is from `at` to `end`.
@@ -110,7 +156,13 @@ pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
 
 /// The last word of a range, if a sentence says that it is the password.
 fn reached(text: &Text, (begin, stop): (usize, usize), end: usize, is_told: bool) -> Option<Cut> {
-    let start = text.scan_back(stop, stop.saturating_sub(begin), |byte| byte > b' ');
+    let quote = text.before(stop);
+    let start = if is_quote(quote) {
+        // A quotation may have blanks.
+        text.scan_back(stop - 1, stop.saturating_sub(begin + 1), |byte| byte != quote).saturating_sub(1).max(begin)
+    } else {
+        text.scan_back(stop, stop.saturating_sub(begin), |byte| byte > b' ')
+    };
     let stop = stop - usize::from(is_quote(text.before(stop)));
     let verb = text.slice(begin, start).trim_ascii_end().rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
     let is_use = TOLD.iter().any(|known| verb.eq_ignore_ascii_case(known));
@@ -133,6 +185,55 @@ fn typed(text: &Text, open: usize) -> Option<Cut> {
     let mut words = bytes.split(|&byte| byte == b' ');
     let fits = words.clone().nth(1).is_some() && words.all(is_word) && !text.holds_cut(value.start, value.end);
     fits.then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
+}
+
+/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
+pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
+    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
+    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+        if text.starts_with(from, link) {
+            from += link.len();
+        }
+    }
+    // `creds for the printer: bob / x`.
+    if text.at(end) == b' ' {
+        let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
+        from = if text.starts_with(colon, b": ") { colon + 2 } else { from };
+    }
+    let quote = usize::from(is_quote(text.at(from)));
+    let name = from + quote;
+    let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    let user = user + usize::from(quote == 1 && is_quote(text.at(user)));
+    let gap = text.skip_spaces(user);
+    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
+    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
+    if user == name || !(is_pair || and.is_some()) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+    // A path or an address has separators, a port and a size only digits.
+    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
+    (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
+}
+
+/// `Bearer x` in a sentence or a header of any spelling.
+pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
+    let from = text.skip_spaces(end);
+    let mut value = value_at(text, from, ValueForm::Literal);
+    trim(text, &mut value);
+    let bytes = text.slice(value.start, value.end);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_token = bytes.len() >= 8 && has(ALPHA) && !is_placeholder(bytes);
+    // In a sentence, a plain word is about tokens.
+    let tells = has(DIGIT) || (has(UPPER) && has(LOWER) && !is_ordinary(bytes)) || bytes.len() >= 16;
+    let is_code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'[' | b'<' | b'='));
+    (from > end && is_token && tells && !is_code && !text.holds_cut(value.start, value.end)).then_some(Cut {
+        name: "token",
+        start: value.start,
+        end: value.end,
+    })
 }
 
 /// Does a quotation begin here?

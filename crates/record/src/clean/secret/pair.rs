@@ -39,6 +39,13 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
     if quoted == 0 {
         return None;
     }
+    if let Some(end) = fallback_end(text, operator) {
+        let name = text.back(end, KEY_BYTES);
+        let name = &name[..name.iter().rposition(|byte| !matches!(byte, b')' | b']') && !is_quote(*byte))? + 1];
+        let announced = announces(name).filter(|found| found.is_sure() && found.place == ValuePlace::Anywhere)?;
+        let value = value_at(text, open, ValueForm::Literal);
+        return if is_ordinary(text.slice(value.start, value.end)) { None } else { value.cut(text, announced) };
+    }
     let gap = text.scan_back(operator, 2, |byte| matches!(byte, b'<' | b'-' | b',' | b'*'));
     let name_end = text.skip_spaces_back(gap);
     match text.slice(gap, operator) {
@@ -56,6 +63,12 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
         }
         _ => None,
     }
+}
+
+/// Where the name ends that the literal replaces if it has no value: `process.env.API_KEY ?? "x"`.
+fn fallback_end(text: &Text, operator: usize) -> Option<usize> {
+    let signs = [&b" ??"[..], b" ||", b" ?:", b" or"];
+    signs.iter().find(|sign| text.back(operator, sign.len()) == **sign).map(|sign| operator - sign.len())
 }
 
 /// Is the word before `gap` the user of a `LOGIN`?

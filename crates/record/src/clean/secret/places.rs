@@ -111,6 +111,18 @@ const fn count_names(kind: &str) -> usize {
     found
 }
 
+const fn holds(text: &str, part: &str) -> bool {
+    let (text, part) = (text.as_bytes(), part.as_bytes());
+    let mut at = 0;
+    while at + part.len() <= text.len() {
+        if matches!(text.split_at(at).1.split_at(part.len()).0, found if found[0] == part[0] && found[1] == part[1]) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
 /// The lines of one kind, a place for each name, ordered by their first byte.
 const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
     let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], TableWords::of(FILE), 0);
@@ -122,6 +134,7 @@ const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
                 let (name, next) = first_name(rest);
                 assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
                 assert!(pattern.len() < 128, "a pattern of places.txt is too long");
+                assert!(!holds(pattern, "*#"), "a pattern of places.txt has no sign between * and ##");
                 found[at] = SecretPlace { name, pattern };
                 (names, at) = (next, at + 1);
             }
@@ -131,7 +144,7 @@ const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
     found
 }
 
-const PROGRAMS: [SecretPlace; count_names("program")] = places("program");
+static PROGRAMS: [SecretPlace; count_names("program")] = places("program");
 const CALLS: [SecretPlace; count_names("call")] = places("call");
 const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
 const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
@@ -206,6 +219,8 @@ const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
 /// Words before a new password, besides links.
 pub(super) const LEADS: &[&str] = list!(FILE, "leads");
 pub(super) const USERS: &[&str] = list!(FILE, "users");
+const VERBS: &[&str] = list!(FILE, "verbs");
+const VERB_INDEX: [u16; 257] = index!(VERBS, word: first_byte(word));
 pub(super) const READERS: &[&str] = list!(FILE, "readers");
 pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
 pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");
@@ -217,6 +232,11 @@ pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
 /// The linking words that begin with this byte, longer ones first.
 pub(super) fn links(first: u8) -> &'static [&'static str] {
     indexed(LINKS, &LINK_INDEX, first)
+}
+
+/// What a function does that takes a name and a value, as the first word of its name; those that begin with this byte.
+pub(super) fn verbs(first: u8) -> &'static [&'static str] {
+    indexed(VERBS, &VERB_INDEX, first)
 }
 
 /// The words that reveal nothing and begin with this byte.

@@ -7,15 +7,17 @@ use super::Cut;
 use super::announced::{RequiredLook, ValuePlace};
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::places::{self, READERS, SecretPlace};
-use super::text::{ALNUM, DIGIT, LOWER, Text, is};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_secret};
 use super::words::is_ordinary;
-use super::written::{Value, is_quote, value_at};
+use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How much of a command is read after the name of its program.
 const COMMAND_BYTES: usize = 1024;
 /// How many places a program may have.
-const PLACES_MAX: usize = 12;
+const PLACES_MAX: usize = 16;
+/// What comparing a program with those that read a secret costs, in bytes of text.
+const READER_BYTES: usize = 512;
 /// The place has given its secret.
 const DONE: u8 = u8::MAX;
 
@@ -46,10 +48,17 @@ pub(super) fn command_at(text: &Text, at: usize) -> Option<CommandReading> {
         return None;
     }
     let mut places = [None; PLACES_MAX];
-    places.iter_mut().zip(places::programs(text.slice(at, end))).for_each(|(slot, place)| *slot = Some(place));
+    let is_line = |place: &&SecretPlace| !place.pattern.ends_with('$') || begins_line(text, at);
+    let known = places::programs(text.slice(at, end)).filter(is_line);
+    places.iter_mut().zip(known).for_each(|(slot, place)| *slot = Some(place));
     places[0]?;
     let end = end + usize::from(listed);
     Some(CommandReading { places, found: [0; PLACES_MAX], listed, at: end, end: command_end(text, end) })
+}
+
+/// Does a command begin its line at `at`, perhaps after what a terminal or a device asks with?
+fn begins_line(text: &Text, at: usize) -> bool {
+    matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r' | b'#' | b'>' | b'$' | b'%' | b'"' | b'`')
 }
 
 /// Where the command around `from` ends: at a pipe, a separator or a line break that is not escaped.
@@ -136,7 +145,7 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
     let is_value = next.is_some_and(|next| next.contains(&b'#'));
     let after = *found + wanted.len() as u8 + 1;
     match wanted {
-        b"#" | b"*" | b"NAME" if is_flag => {
+        b"#" | b"#$" | b"*" | b"NAME" if is_flag => {
             // A flag was not followed by its value.
             *found = before_flag(place, *found).unwrap_or(*found);
             None
@@ -145,8 +154,18 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
         // `set imap_pass = x`.
         b"#" if bytes == b"=" => None,
         b"#" => {
+            let cut = cut(text, word);
+            // Another may follow what is too short for a secret, or is no literal.
+            *found = if cut.is_some() || bytes.len() >= 4 && !bytes.starts_with(b"/") { DONE } else { *found };
+            cut
+        }
+        b"#$" => {
             *found = DONE;
-            cut(text, word)
+            let quote = usize::from(word.written == ValueForm::Quoted);
+            let is_verb = [&b"ing"[..], b"ed", b"ion"].iter().any(|end| bytes.ends_with(end));
+            let is_word =
+                is_verb || is_ordinary(bytes) || (bytes.len() < 12 && bytes.iter().all(|&byte| is(byte, UPPER)));
+            cut(text, word).filter(|_| ends_line(text, word.end + quote) && !is_word)
         }
         b"NAME" => {
             *found = if names_a_secret(bytes) { after } else { *found };
@@ -157,15 +176,7 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
             None
         }
         _ if wanted.contains(&b'#') => {
-            let (before, rest) = wanted.split_at(wanted.iter().position(|&byte| byte == b'~').unwrap_or(0));
-            if !before.is_empty() && bytes == before {
-                // `-p x`, where the pattern is `-p~#`: the next word is the value, whatever it begins with.
-                let quote = usize::from(is_quote(text.at(word.end)) && text.before(word.start) == text.at(word.end));
-                let is_gap = |byte: u8| matches!(byte, b' ' | b'\t') || (quote > 0 && byte == b',');
-                let next = text.scan(word.end + quote, 8, is_gap);
-                return if next < end { captured(text, &word_at(text, next, end), &rest[1..]) } else { None };
-            }
-            let glued = if before.is_empty() { captured(text, word, wanted) } else { joined(text, word, before, rest) };
+            let glued = within(text, word, wanted, end, is_flag);
             if glued.is_none() && !is_flag {
                 *found = before_flag(place, *found).unwrap_or(*found);
             }
@@ -185,6 +196,26 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
             None
         }
     }
+}
+
+/// The secret in a word or behind it, as a pattern such as `-p~#` or `*:#` says.
+fn within(text: &Text, word: &Value, wanted: &[u8], end: usize, is_flag: bool) -> Option<Cut> {
+    let bytes = text.slice(word.start, word.end);
+    let (before, rest) = wanted.split_at(wanted.iter().position(|&byte| byte == b'~').unwrap_or(0));
+    // Flags of one letter may be joined: `-rP x`.
+    let is_cluster = is_flag
+        && before.len() == 2
+        && bytes.len() <= 5
+        && bytes[1..].iter().all(|&byte| is(byte, ALPHA))
+        && bytes.last() == before.last();
+    if !before.is_empty() && (bytes == before || is_cluster) {
+        // `-p x`, where the pattern is `-p~#`: the next word is the value, whatever it begins with.
+        let quote = usize::from(is_quote(text.at(word.end)) && text.before(word.start) == text.at(word.end));
+        let is_gap = |byte: u8| matches!(byte, b' ' | b'\t') || (quote > 0 && byte == b',');
+        let next = text.scan(word.end + quote, 8, is_gap);
+        return if next < end { captured(text, &word_at(text, next, end), &rest[1..]) } else { None };
+    }
+    if before.is_empty() { captured(text, word, wanted) } else { joined(text, word, before, rest) }
 }
 
 /// May this word be the first one of a pattern? Most words do not even begin like it. No false negatives.
@@ -291,13 +322,19 @@ pub(super) fn cut(text: &Text, value: &Value) -> Option<Cut> {
 /// What is piped into a program that reads a secret: `echo x | sudo -S ls`, `echo user:x | chpasswd`.
 fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
     if text.at(end) != b'|' {
-        return if is_kept_in_file(text, word) { cut(text, word) } else { None };
+        let given = word_of_substitution(text, word);
+        return match given {
+            Some(word) => cut(text, &word),
+            None if is_kept_in_file(text, word) => cut(text, word),
+            None => None,
+        };
     }
     let bytes = text.slice(word.start, word.end);
     // The format of `printf '%s' x`.
     if bytes.first() == Some(&b'%') {
         return None;
     }
+    text.spend(READER_BYTES);
     let reader = text.slice(end + 1, (end + 97).min(command_end(text, end + 1)));
     // `echo user:x | base64` makes the value of a header.
     let is_pair = says(reader, "chpasswd") || says(reader, "base64");
@@ -307,6 +344,27 @@ fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
     }
     let newline = if bytes.ends_with(b"\\n") { 2 } else { 0 };
     cut(text, &Value { start: word.start + colon, end: (word.end - newline).max(word.start + colon), ..*word })
+}
+
+/// `--password-file <(echo x)`, `--password-command "echo x"`: what is echoed in the place of a file or a program that
+/// a flag announces.
+fn word_of_substitution(text: &Text, word: &Value) -> Option<Value> {
+    let line = text.back(word.start, COMMAND_BYTES / 16).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let echo = line
+        .windows(4)
+        .rposition(|part| part == b"echo")
+        .or_else(|| line.windows(4).rposition(|part| part == b"intf"))?;
+    let before = &line[..echo];
+    let is_told = [&b"<("[..], b"mmand '", b"mmand \"", b"mmand=\"", b"meval '", b"deval '", b"deval \"", b"<(pr"]
+        .iter()
+        .any(|open| before.ends_with(open));
+    let holds = |part: &[u8]| before.windows(part.len()).any(|found| found.eq_ignore_ascii_case(part));
+    if !is_told || ![&b"pass"[..], b"secret", b"key", b"token", b"data"].iter().any(|name| holds(name)) {
+        return None;
+    }
+    let close = |byte: u8| matches!(byte, b')' | b'"' | b'\'');
+    let end = text.scan_back(word.end, 2, close).max(word.start);
+    Some(Value { start: text.scan(word.start, 1, close).min(end), end, written: ValueForm::Literal })
 }
 
 /// Does this command read a secret from its input?

@@ -6,6 +6,9 @@ use super::announced::RequiredLook;
 use super::grid;
 use super::key::{PASSWORD, announces};
 use super::places::{USERS, links};
+use super::said::{
+    ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS, SENTENCE_GOES_ON, TOLD,
+};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
 use super::value::{self, ValueForm, is_placeholder};
 use super::words::{is_letter, is_ordinary, is_said};
@@ -14,78 +17,12 @@ use super::written::{Value, ends_line, is_quote, value_at};
 /// How many linking words there may be between a cue and the secret.
 const LINKS_MAX: usize = 2;
 /// How far away a link may be: `the password for the database is x`.
-const AWAY_BYTES: usize = 48;
+pub(super) const AWAY_BYTES: usize = 48;
+/// The longest tag of HTML, and the longest line of dots.
+const TAG_BYTES: usize = 8;
+const LINE_OF_DOTS_BYTES: usize = 64;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
-/// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
-const FAR_LINKS: [&[u8]; 16] = [
-    " → ".as_bytes(),
-    b" -> ",
-    b" => ",
-    b" is ",
-    b" ist ",
-    b" lautet ",
-    b" est ",
-    b" es ",
-    b" to ",
-    b" jest ",
-    b" = ",
-    b": ",
-    " — ".as_bytes(),
-    " é ".as_bytes(),
-    " è ".as_bytes(),
-    " är ".as_bytes(),
-];
-pub(super) const OWNERS: [&str; 34] = [
-    " admin ", " root ", " wifi ", " db ", " for ", " of ", " on ", " you ", " we ", " to ", " at ", " in ", " (",
-    " für ", " der ", " des ", " vom ", " zum ", " zur ", " von ", " de ", " du ", " del ", " pour ", " para ", " do ",
-    " da ", " di ", " voor ", " van ", " от ", " для ", " к ", " dla ",
-];
-const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
-/// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
-pub(super) const TOLD: [&[u8]; 21] = [
-    b"use",
-    b"try",
-    b"enter",
-    b"type",
-    b"take",
-    b"using",
-    b"set",
-    b"with",
-    b"answer",
-    b"benutze",
-    b"nutze",
-    b"nimm",
-    b"verwende",
-    b"setze",
-    b"usa",
-    b"utilise",
-    b"tape",
-    b"gebruik",
-    b"usar",
-    b"prova",
-    b"escribe",
-];
-const PURPOSES: [&[u8]; 17] = [
-    b" for ",
-    b" to ",
-    b" on ",
-    b" in ",
-    b" at ",
-    b" when ",
-    b" as ",
-    b" f\xc3\xbcr ",
-    b" zum ",
-    b" um ",
-    b" para ",
-    b" pour ",
-    b" per ",
-    b" voor ",
-    b" en ",
-    b" sur ",
-    b" auf ",
-];
-const ARTICLES: [&[u8]; 10] = [b"the", b"a", b"dem", b"le", b"la", b"el", b"o", b"my", b"his", b"her"];
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
@@ -93,18 +30,31 @@ pub(super) struct AnnouncedValue {
     name: &'static str,
     least_bytes: usize,
     word_bytes: usize,
+    /// How long it is at least some words away.
+    far_bytes: usize,
 }
 
-pub(super) const PASSWORD_SAID: AnnouncedValue = AnnouncedValue { name: PASSWORD.name, least_bytes: 4, word_bytes: 5 };
-pub(super) const KEY_SAID: AnnouncedValue = AnnouncedValue { name: "key", least_bytes: 8, word_bytes: 10 };
-pub(super) const VAGUE_SAID: AnnouncedValue = AnnouncedValue { name: "key", least_bytes: 10, word_bytes: 16 };
-pub(super) const SEED_SAID: AnnouncedValue = AnnouncedValue { name: "totp-seed", least_bytes: 4, word_bytes: 4 };
+pub(super) const PASSWORD_SAID: AnnouncedValue =
+    AnnouncedValue { name: PASSWORD.name, least_bytes: 4, word_bytes: 5, far_bytes: 6 };
+const PIN_SAID: AnnouncedValue = AnnouncedValue { far_bytes: 4, ..PASSWORD_SAID };
+pub(super) const KEY_SAID: AnnouncedValue =
+    AnnouncedValue { name: "key", least_bytes: 8, word_bytes: 10, far_bytes: 8 };
+pub(super) const VAGUE_SAID: AnnouncedValue =
+    AnnouncedValue { name: "key", least_bytes: 10, word_bytes: 16, far_bytes: 10 };
+pub(super) const SEED_SAID: AnnouncedValue =
+    AnnouncedValue { name: "totp-seed", least_bytes: 4, word_bytes: 4, far_bytes: 6 };
 
 /// `das Passwort ist x`, `**API key**: `x``, `the password for the database is x`, and a line of its own below.
 pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_closer = |byte: u8| matches!(byte, b'*' | b'_' | b'`' | b')' | b'"' | b'\'');
-    let end = noted_end(text, text.scan(end, 4, is_closer));
+    let end = noted_end(text, tags_end(text, text.scan(end, 4, is_closer)));
     let mut from = text.skip_spaces(end);
+    // `Password ....... x`.
+    let dots = text.scan(from, LINE_OF_DOTS_BYTES, |byte| byte == b'.');
+    if dots >= from + 3 {
+        from = text.skip_spaces(text.scan(dots, 1, |byte| byte == b':'));
+        return secret(text, from, said).filter(|cut| ends_line(text, cut.end));
+    }
     if let Some(cut) = filled_in(text, end, said) {
         return Some(cut);
     }
@@ -122,16 +72,31 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) ->
             break;
         }
         // The emphasis may end after the colon: `**Password:** x`.
-        from = text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*'));
+        from = tags_end(text, text.skip_spaces(text.scan(from + link, 2, |byte| byte == b'*')));
         links += 1;
     }
     match links {
+        // A quotation beside the cue: `mi contraseña "gato negro"`.
+        0 if from > end && is_quote(text.at(from)) => secret(text, from, said).or_else(|| away(text, at, end, said)),
         0 => away(text, at, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
         _ => secret(text, from, said)
             .or_else(|| if is_past { None } else { phrase(text, at, from, said) })
             .or_else(|| away(text, at, end, said)),
     }
+}
+
+/// Where the tags of HTML end that begin at `from`: `<b>Password:</b> <code>x`.
+fn tags_end(text: &Text, from: usize) -> usize {
+    let mut end = from;
+    while text.at(end) == b'<' {
+        let close = text.scan(end + 1, TAG_BYTES, |byte| is(byte, ALNUM) || matches!(byte, b'/' | b'<'));
+        if close == end + 1 || text.at(close) != b'>' {
+            break;
+        }
+        end = text.skip_spaces(close + 1);
+    }
+    end
 }
 
 /// `fill in "Password" with "x"`, `the db pw's x9`.
@@ -174,7 +139,8 @@ fn phrase(text: &Text, at: usize, from: usize, said: AnnouncedValue) -> Option<C
     let is_short = words.clone().nth(3).is_none();
     let is_sentence = |word: &[u8]| (is_short || word.len() <= 4) && word != b"and" && is_ordinary(word);
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
-    let least = if begins_line { 2 } else { 4 };
+    let is_passphrase = text.slice(at, at + 10).eq_ignore_ascii_case(b"passphrase");
+    let least = if begins_line || is_passphrase { 2 } else { 4 };
     let is_plain = words.clone().all(is_word) && (least..=12).contains(&words.count());
     // As a line of its own, with capitals and digits too.
     let fits = is_plain || (begins_line && ends_line(text, from + line.len()) && value::is_short_phrase(line));
@@ -227,11 +193,16 @@ fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue
     let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
     let tells = has_digit || is_owned || is_quoted;
-    (ends && tells && cut.end - cut.start >= 6).then_some(cut)
+    (ends && tells && cut.end - cut.start >= said.far_bytes).then_some(cut)
 }
 
 /// `пароль x`, `password x`, and a heading with the password below it: the word itself must tell.
 pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    alone_as(text, at, end, PASSWORD_SAID)
+}
+
+/// The same for another kind of secret.
+pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue) -> Option<Cut> {
     let is_heading = matches!(text.at(end), b'\n' | b'\r') && {
         let line = text.scan_back(end, AWAY_BYTES, |byte| byte != b'\n');
         text.at(line) == b'#' || !text.slice(line, end).contains(&b' ')
@@ -245,18 +216,38 @@ pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
     if from == end {
         return None;
     }
-    let cut = secret(text, from, PASSWORD_SAID)?;
+    // A password of the same script: `логин bob пароль ромашка`.
+    let near = text.skip_spaces(end);
+    let same = if near < from && is_given(text, at) { secret(text, near, said) } else { None };
+    // English joins words by blanks: `the password field`. Other languages do not.
+    let is_english = ENGLISH.iter().any(|word| text.slice(at, end).eq_ignore_ascii_case(word));
+    let same = same.or_else(|| {
+        let goes_on =
+            |cut: &Cut| is_parted(text, cut.end) || PURPOSES.iter().any(|word| text.starts_with(cut.end, word));
+        if is_english || !is_given(text, at) {
+            None
+        } else {
+            said_word(text, near, said, Ends::Anywhere).filter(goes_on)
+        }
+    });
+    let cut = same.or_else(|| secret(text, fillers_end(text, at, from), said))?;
     let bytes = text.slice(cut.start, cut.end);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'-' | b'=' | b':'));
+    let is_part = |part: &[u8]| {
+        part.len() >= 3 && part.iter().any(|&byte| is(byte, DIGIT)) && part.iter().any(|&byte| is(byte, ALPHA))
+    };
+    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'=' | b':'))
+        || (bytes.contains(&b'-') && !bytes.split(|&byte| byte == b'-').any(is_part));
     let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
     // No sentence in another script goes on with a Latin word.
     let is_other = text.before(end) >= 0x80 && bytes.is_ascii() && ends_line(text, cut.end);
     let after = cut.end + usize::from(is_quote(text.before(cut.start)));
     let has_purpose = || PURPOSES.iter().any(|word| text.starts_with(after, word));
     let is_listed = has(DIGIT) && text.before(text.skip_spaces_back(at)) == b',';
-    let is_given =
-        (is_listed || is_given(text, at)) && (is_parted(text, cut.end) || ends_line(text, cut.end) || has_purpose());
+    let is_enclosed = text.before(at) == b'(' && text.at(cut.end) == b')';
+    let is_given = is_enclosed
+        || (is_listed || is_given(text, at) || is_of_network(text, at))
+            && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
     // `remote_password x` is a line of settings.
     let name = text.run_back(at, WORD, 32);
     let is_setting = || {
@@ -265,6 +256,21 @@ pub(super) fn alone(text: &Text, at: usize, end: usize) -> Option<Cut> {
         begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
     };
     (tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting()).then_some(cut)
+}
+
+/// Where the words end that only fill the sentence: `nimm als Passwort einfach x`.
+fn fillers_end(text: &Text, at: usize, from: usize) -> usize {
+    let filler = FILLERS.iter().find(|word| text.starts_with(from, word));
+    match filler {
+        Some(word) if is_given(text, at) => from + word.len(),
+        _ => from,
+    }
+}
+
+/// Is a network named before the key at `at`: `SSID Home, key x`?
+pub(super) fn is_of_network(text: &Text, at: usize) -> bool {
+    let line = text.back(at, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    line.split(|&byte| !is_letter(byte)).any(|word| NETWORKS.iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
 /// `with the password x`, `user bob, password x`: do the words before the cue at `at` say that it follows?
@@ -303,7 +309,7 @@ pub(super) enum Ends {
 }
 
 /// The secret at `from`: one word, or quoted. A plain word must end its sentence, and not be one that sentences have.
-fn secret(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
+pub(super) fn secret(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
     said_word(text, from, said, if said.name == SEED_SAID.name { Ends::Anywhere } else { Ends::Sentence })
 }
 
@@ -328,7 +334,7 @@ const SEEN: [u8; 256] = {
 };
 
 pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: Ends) -> Option<Cut> {
-    let mut value = value_at(text, from, ValueForm::Literal);
+    let mut value = quotation_at(text, from).unwrap_or_else(|| value_at(text, from, ValueForm::Literal));
     let is_quoted = value.written == ValueForm::Quoted;
     if !is_quoted {
         value.end = text.scan(from, WORD_BYTES, |byte| byte > b' ' && !matches!(byte, b'"' | b'`' | b'<'));
@@ -363,6 +369,15 @@ pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: En
     })
 }
 
+/// A quotation in the marks of books before `from`: `„drei müde Igel“`, `« le chat »`, `「x y」`.
+fn quotation_at(text: &Text, from: usize) -> Option<Value> {
+    let open = text.back(text.skip_spaces_back(from), 3);
+    QUOTATION_MARKS.iter().any(|mark| open.ends_with(mark.as_bytes())).then_some(())?;
+    let end = text.scan(from, SENTENCE_BYTES, |byte| !matches!(byte, b'\n' | b'"' | 0xe2 | 0xe3 | 0xc2));
+    let end = text.scan_back(end, 2, |byte| byte == b' ');
+    (end > from && text.at(end) != b'\n').then_some(Value { start: from, end, written: ValueForm::Quoted })
+}
+
 /// A word without digits that no sentence about a password would have here.
 fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
@@ -371,9 +386,6 @@ fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     let is_name = announces(bytes).is_some();
     is_word && !is_participle && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
 }
-
-/// What may follow a secret in its sentence.
-const SENTENCE_GOES_ON: [&[u8]; 7] = [b"and ", b"yesterday", b"today", b"tonight", b"since ", b"until ", b"earlier"];
 
 fn ends_sentence(text: &Text, end: usize) -> bool {
     let next = text.skip_spaces(end);
@@ -386,6 +398,8 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
                 || text.starts_with(next, b"(")
                 || text.starts_with(next, b"-- ")
                 || text.starts_with(next, b"- ")
+                || text.starts_with(next, b"*/")
+                || text.starts_with(next, b"-->")
                 || is_parted(text, end)
         }
     }
@@ -393,61 +407,49 @@ fn ends_sentence(text: &Text, end: usize) -> bool {
 
 /// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
 fn is_parted(text: &Text, end: usize) -> bool {
-    [&b" an"[..], b" ein"].iter().any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
+    [&b" an"[..], b" ein", b" anmelden", b" einloggen"]
+        .iter()
+        .any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
 }
 
 /// Code, a path or an address rather than a key.
-fn is_call(bytes: &[u8]) -> bool {
+pub(super) fn is_call(bytes: &[u8]) -> bool {
     bytes.iter().any(|&byte| SEEN[usize::from(byte)] == SEEN_CALL)
 }
 
 /// The full stop of the sentence is not part of a word; nor are marks of emphasis, and scripts without blanks.
-fn trim(text: &Text, value: &mut Value) {
+pub(super) fn trim(text: &Text, value: &mut Value) {
     value.end = text.scan(value.start, value.end - value.start, |byte| byte < 0xe0 && byte != 0xc2);
     let is_tail =
         |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
     value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);
 }
 
-/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
-pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
-    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
-    for link in [&b"are "[..], b"is ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
-        if text.starts_with(from, link) {
-            from += link.len();
-        }
-    }
-    let user = text.scan(from, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
-    let gap = text.skip_spaces(user);
-    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
-    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
-    if user == from || !(is_pair || and.is_some()) {
-        return None;
-    }
-    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
-    let bytes = text.slice(cut.start, cut.end);
-    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
-    // A path or an address has separators, a port and a size only digits.
-    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
-    (is_word && (has_digit || and.is_none())).then_some(cut)
+/// `my PIN is 4821`, `the 2FA code 482 913`: digits, in one group or two.
+pub(super) fn pin(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let number = |from: usize| {
+        let first = text.run(from, DIGIT, 9);
+        let next = first + usize::from(matches!(text.at(first), b' ' | b'-'));
+        let second = text.run(next, DIGIT, 5);
+        let is_pair = (3..=4).contains(&(first - from)) && second - next == first - from;
+        let stop = if is_pair { second } else { first };
+        let fits = (4..=8).contains(&(stop - from)) && !is(text.at(stop), WORD) && !is(text.before(from), WORD);
+        // A version, an amount or an address goes on.
+        let goes_on = matches!(text.at(stop), b'.' | b':' | b'/' | b'%') && is(text.at(stop + 1), DIGIT);
+        (fits && !goes_on).then_some(Cut { name: PASSWORD.name, start: from, end: stop })
+    };
+    let is_digits = |cut: &Cut| text.slice(cut.start, cut.end).iter().all(|&byte| is(byte, DIGIT) || byte == b' ');
+    let linked = after(text, at, end, PIN_SAID).filter(is_digits);
+    let from = linked.map(|cut| cut.start).or_else(|| far_number(text, end)).unwrap_or(text.skip_spaces(end));
+    number(from).filter(|_| linked.is_some() || from > end)
 }
 
-/// `Bearer x` in a sentence or a header of any spelling.
-pub(super) fn bearer(text: &Text, end: usize) -> Option<Cut> {
-    let from = text.skip_spaces(end);
-    let mut value = value_at(text, from, ValueForm::Literal);
-    trim(text, &mut value);
-    let bytes = text.slice(value.start, value.end);
-    let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let is_token = bytes.len() >= 8 && has(ALPHA) && !is_placeholder(bytes);
-    // In a sentence, a plain word is about tokens.
-    let tells = has(DIGIT) || (has(UPPER) && has(LOWER) && !is_ordinary(bytes)) || bytes.len() >= 16;
-    let is_code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'[' | b'<' | b'='));
-    (from > end && is_token && tells && !is_code && !text.holds_cut(value.start, value.end)).then_some(Cut {
-        name: "token",
-        start: value.start,
-        end: value.end,
-    })
+/// The first digits after a link in the rest of the sentence: `El código que me llegó es 661 402`.
+fn far_number(text: &Text, end: usize) -> Option<usize> {
+    let window = text.slice(end, end + AWAY_BYTES);
+    let line = &window[..window.iter().position(|&byte| matches!(byte, b'\n' | b';' | b'.')).unwrap_or(window.len())];
+    let digit = line.iter().position(|&byte| is(byte, DIGIT))?;
+    FAR_LINKS.iter().any(|link| line[..digit].ends_with(link)).then_some(end + digit)
 }
 
 /// `user: bob, pass: x`; in `these pass: x` it is a verb.
@@ -461,6 +463,13 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
         let stop = text.scan(end + 1, WORD_BYTES, |byte| byte > b' ');
         let value = Value { start: end + 1, end: stop, written: ValueForm::Literal };
         return super::position::cut(text, &value).filter(|_| ends_line(text, stop));
+    }
+    // `the pass is x9`.
+    let line = text.back(at, 16).trim_ascii_end();
+    let last = line.rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
+    if is_apart && ARTICLES.contains(&last) && text.starts_with(end, b" is ") {
+        let has_digit = |cut: &Cut| text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+        return secret(text, end + 4, PASSWORD_SAID).filter(has_digit);
     }
     let is_pair = is_apart && is_given(text, at) && has_user();
     if !is_noun || !(matches!(text.at(end), b':' | b'=') || is_pair || (is_apart && before == b'\n')) {

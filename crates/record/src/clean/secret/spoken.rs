@@ -5,7 +5,7 @@
 use super::Cut;
 use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins};
 use super::position::{CommandReading, command_at, next_password};
-use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone, bearer, login};
+use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone};
 use super::text::{ALNUM, DIGIT, Text, is};
 use super::words::{cue_at, is_letter};
 use super::written::is_quote;
@@ -14,8 +14,8 @@ use crate::clean::code::code_end;
 
 /// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
 /// command count. Where there is more for long, as only in hostile text, some words are passed over.
-const LOOK_BYTES: usize = 64;
-const AHEAD_BYTES: usize = 8 * 1024;
+const LOOK_BYTES: usize = 192;
+const AHEAD_BYTES: usize = 96 * 1024;
 
 /// The secrets of a text that words announce, from left to right.
 pub(super) struct Passwords<'a> {
@@ -37,6 +37,7 @@ impl<'a> Passwords<'a> {
     fn take(&mut self, cut: Cut) -> Option<Cut> {
         self.at = cut.end.max(self.at);
         (self.text.floor, self.looked) = (self.at, self.at);
+        self.text.take_spent();
         Some(cut)
     }
 
@@ -84,7 +85,7 @@ impl Passwords<'_> {
         let may_be = begins(first, second, third);
         let is_number = matches!(first, b'3'..=b'6' | b'A'..=b'Z') && is(third, DIGIT);
         let is_open = match first {
-            b'(' => is_quote(second) || second == b' ',
+            b'(' => is_quote(second) || is(second, ALNUM) || matches!(second, b' ' | b'\n' | b'['),
             b'<' => is(second, ALNUM),
             _ => matches!(text.back(at, 2), [_, b'@'] | b"*:"),
         };
@@ -106,7 +107,7 @@ impl Passwords<'_> {
 
     /// Notes that something was looked at.
     fn charge(&mut self, at: usize, bytes: usize) {
-        self.looked = self.looked.max(at) + bytes;
+        self.looked = self.looked.max(at) + bytes + self.text.take_spent();
     }
 
     fn number(&self, at: usize, first: u8) -> Option<Cut> {
@@ -119,9 +120,10 @@ impl Passwords<'_> {
     /// The first secret of the command whose program is named at `at`.
     fn command_from(&mut self, at: usize) -> Option<Cut> {
         let command = command_at(&self.text, at)?;
-        self.charge(at, command.end - at);
         self.command = Some(command);
-        self.in_command()
+        let cut = self.in_command();
+        self.charge(at, command.end - at);
+        cut
     }
 
     /// The secret that the word at `at` announces, if it is what it may be.
@@ -159,17 +161,20 @@ impl Passwords<'_> {
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::Any)),
-            SecretCue::Pin => after(text, at, end, PASSWORD_SAID)
-                .filter(|cut| text.slice(cut.start, cut.end).iter().all(u8::is_ascii_digit)),
+            SecretCue::Pin => sentence::pin(text, at, end),
             SecretCue::Key => after(text, at, end, KEY_SAID)
+                .or_else(|| sentence::alone_as(text, at, end, KEY_SAID))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::WithDigits))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::WithDigits)),
+            SecretCue::Vague if sentence::is_of_network(text, at) => {
+                after(text, at, end, PASSWORD_SAID).or_else(|| alone(text, at, end))
+            }
             SecretCue::Vague => after(text, at, end, VAGUE_SAID),
             SecretCue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
             SecretCue::Codes => self.list(at, grid::codes(text, end)),
-            SecretCue::Login => login(text, end),
-            SecretCue::Bearer => bearer(text, end),
+            SecretCue::Login => near::login(text, end),
+            SecretCue::Bearer => near::bearer(text, end),
             SecretCue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::SecretCells::Any)),
             SecretCue::Phrase => numbers::seed_phrase(text, end),
             SecretCue::Number => numbers::social_security(text, end),

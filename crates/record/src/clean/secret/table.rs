@@ -320,6 +320,7 @@ pub(super) use list;
 
 pub(super) const PASSING: &[&str] = list!(FILE, "passing");
 pub(super) const TAILS: &[&str] = list!(FILE, "tails");
+pub(super) const HARMLESS_TAILS: &[&str] = list!(FILE, "harmless-tails");
 pub(super) const SECRET_KEYS: &[&str] = list!(FILE, "secret-keys");
 pub(super) const HARMLESS_KEYS: &[&str] = list!(FILE, "harmless-keys");
 pub(super) const HARMLESS_TOKENS: &[&str] = list!(FILE, "harmless-tokens");

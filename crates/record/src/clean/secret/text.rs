@@ -80,11 +80,24 @@ pub(super) struct Text<'a> {
     pub(super) judged_end: Cell<usize>,
     /// The same for the last key that was a placeholder.
     pub(super) placeholder_end: Cell<usize>,
+    /// What looks cost besides the usual, in bytes of text.
+    spent: Cell<usize>,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn of(text: &'a str) -> Text<'a> {
-        Text { bytes: text.as_bytes(), floor: 0, judged_end: Cell::new(0), placeholder_end: Cell::new(0) }
+        let (judged_end, placeholder_end) = (Cell::new(0), Cell::new(0));
+        Text { bytes: text.as_bytes(), floor: 0, judged_end, placeholder_end, spent: Cell::new(0) }
+    }
+
+    /// Notes that a look costs more than others.
+    pub(super) fn spend(&self, bytes: usize) {
+        self.spent.set(self.spent.get() + bytes);
+    }
+
+    /// What looks have cost since this was asked last.
+    pub(super) fn take_spent(&self) -> usize {
+        self.spent.take()
     }
 
     /// The byte at `at`; a line break past the end.

@@ -12,6 +12,10 @@ use super::words::{is_letter, is_ordinary, names_secret};
 pub(super) const JUDGED_BYTES: usize = 64;
 /// The most words of a phrase.
 const WORDS_MAX: usize = 8;
+const ODD_WORDS_MAX: usize = 4;
+/// The shortest token that is any literal; quoted and with a digit.
+const TOKEN_BYTES: usize = 8;
+const SHORT_TOKEN_BYTES: usize = 6;
 
 /// Words that a message to a person begins with: `Enter your name`, `must not be blank`.
 const MESSAGE_BEGINNINGS: [&[u8]; 29] = [
@@ -121,7 +125,9 @@ pub(super) fn is_secret(value: &[u8], bar: RequiredLook, written: ValueForm) -> 
         RequiredLook::Password => is_password(value, written),
         RequiredLook::Token if written == ValueForm::Bare => value.len() >= 10 && is_random(value, 3),
         RequiredLook::Token => {
-            value.len() >= 8
+            let has_digit = value.iter().any(|&byte| is(byte, DIGIT));
+            let is_short = written == ValueForm::Quoted && has_digit;
+            value.len() >= if is_short { SHORT_TOKEN_BYTES } else { TOKEN_BYTES }
                 && (!value.contains(&b' ') || is_phrase(value))
                 && (!names_itself(value) || is_joined(value))
                 && is_password(value, written)
@@ -156,9 +162,31 @@ fn is_password(value: &[u8], written: ValueForm) -> bool {
     }
 }
 
+/// Several words that do not read as a message to a person: `the rain is falling`, `Blue;Heron 12`.
+pub(super) fn is_phrase(value: &[u8]) -> bool {
+    is_plain_phrase(value) || is_odd_phrase(value)
+}
+
+/// `Blue;Heron 12`, `Rq7 vT0`: a few words, one of which no message has.
+fn is_odd_phrase(value: &[u8]) -> bool {
+    let words = || value.split(|&byte| byte == b' ');
+    let is_odd = |word: &[u8]| {
+        let has = |class| word.iter().any(|&byte| is(byte, class));
+        let is_mark =
+            |byte: &u8| matches!(byte, b';' | b',' | b'#' | b'\\' | b'@' | b'^' | b'$' | b'*' | b'+' | b'|' | b'~');
+        let inner = word.get(1..word.len().saturating_sub(1)).unwrap_or_default();
+        (has(DIGIT) && has(ALPHA)) || inner.iter().any(is_mark)
+    };
+    let is_message = |word: &[u8]| is_ordinary(word) || announces(word).is_some() || names_secret(word);
+    (2..=ODD_WORDS_MAX).contains(&words().count())
+        && words().any(is_odd)
+        && !words().any(is_message)
+        && value.iter().all(|byte| !matches!(byte, b'(' | b'{' | b'[' | b'<' | b':' | b'=') || value[1] == b':')
+}
+
 /// `the rain is falling`: words that do not read as a message to a person. A message has the word for a secret, begins
 /// like one, or has mostly words of messages; a mark that ends a sentence is in no word.
-pub(super) fn is_phrase(value: &[u8]) -> bool {
+fn is_plain_phrase(value: &[u8]) -> bool {
     let words = || value.split(|&byte| byte == b' ');
     let count = words().count();
     if !(2..=WORDS_MAX).contains(&count) || value.len() >= JUDGED_BYTES || !is_letter(value[0]) {
@@ -175,7 +203,7 @@ pub(super) fn is_phrase(value: &[u8]) -> bool {
 pub(super) fn is_short_phrase(line: &[u8]) -> bool {
     let words = || line.split(|&byte| byte == b' ');
     let is_edge = |word: Option<&[u8]>| word.is_some_and(is_ordinary);
-    words().nth(4).is_none() && is_phrase(line) && !is_edge(words().next()) && !is_edge(words().next_back())
+    words().nth(4).is_none() && is_plain_phrase(line) && !is_edge(words().next()) && !is_edge(words().next_back())
 }
 
 /// One word of a phrase, in a script that separates words, and not the word for a secret in any language.

@@ -14,7 +14,8 @@ pub(super) fn cue_at(text: &Text, at: usize) -> Option<(usize, SecretCue)> {
         |(cue, _): &&(&str, SecretCue)| cue.as_bytes()[1] == second && is_said(text.slice(at, at + cue.len()), cue);
     let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
     let end = at + cue.len();
-    let is_whole = cue.as_bytes()[0] >= 0xe0 || !is_letter(text.at(end));
+    // Words of scripts without blanks may have others behind them.
+    let is_whole = cue.bytes().any(|byte| byte >= 0xe0) || !is_letter(text.at(end));
     is_whole.then_some((end, *sort))
 }
 

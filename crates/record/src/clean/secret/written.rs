@@ -7,6 +7,8 @@ use super::text::Text;
 use super::value::{JUDGED_BYTES, ValueForm, is_secret};
 
 const QUOTED_BYTES: usize = 256;
+/// What judging a value costs, in bytes of text.
+const JUDGING_BYTES: usize = 48;
 
 /// A value: its range and how it was written.
 pub(super) struct Value {
@@ -17,6 +19,7 @@ pub(super) struct Value {
 
 impl Value {
     pub(super) fn cut(&self, text: &Text, announced: Announced) -> Option<Cut> {
+        text.spend(JUDGING_BYTES);
         if self.written != ValueForm::Quoted
             && self.start < text.judged_end.replace(self.end.max(text.judged_end.get()))
         {
@@ -39,8 +42,8 @@ impl Value {
 
 /// The value at `from`: quoted (also `\"`, `b"`), or bare up to a byte that ends it.
 pub(super) fn value_at(text: &Text, from: usize, bare: ValueForm) -> Value {
-    let prefix =
-        usize::from(matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'@') && is_quote(text.at(from + 1)));
+    let is_prefix = matches!(text.at(from), b'b' | b'r' | b'f' | b'u' | b'L' | b'N' | b'@' | b'$');
+    let prefix = usize::from(is_prefix && is_quote(text.at(from + 1)));
     // A string inside a string, perhaps inside another: `\\\"x\\\"`.
     let escape = text.scan(from, 3, |byte| byte == b'\\') - from;
     let open = from + prefix + escape;
@@ -51,11 +54,15 @@ pub(super) fn value_at(text: &Text, from: usize, bare: ValueForm) -> Value {
     // A string over several lines: `"""x"""`.
     let is_triple = text.at(open + 1) == quote && text.at(open + 2) == quote;
     let start = open + if is_triple { 3 } else { 1 };
+    let start = start + usize::from(is_triple && text.at(start) == b'\n');
     let window = text.slice(start, start + QUOTED_BYTES);
+    // After a backslash a quote is text, and so are two of them in YAML and SQL.
+    let is_doubled = |at: usize| at > 0 && quote == b'\'' && window.get(at + 1).is_some_and(|&next| next == quote);
     let mut escaped = false;
-    let close = window.iter().position(|&byte| {
-        let ends = byte == b'\n' || (byte == quote && !escaped) || (escape > 0 && byte == b'\\');
-        escaped = byte == b'\\' && !escaped;
+    let close = window.iter().enumerate().position(|(at, &byte)| {
+        let is_quote = byte == quote && !escaped && !is_doubled(at);
+        let ends = byte == b'\n' || is_quote || (escape > 0 && byte == b'\\');
+        escaped = !escaped && (byte == b'\\' || (byte == quote && is_doubled(at)));
         ends
     });
     let end = start + close.unwrap_or(window.len());

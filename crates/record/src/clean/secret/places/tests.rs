@@ -315,3 +315,95 @@ fn a_script_answers_a_question() {
         "echo moonlight | base64",
     ]);
 }
+
+#[test]
+fn a_name_announces_with_any_of_its_words() {
+    cut(&[
+        "PASSWORD_FOR_ADMIN=#",
+        "TOKEN_ACME=#",
+        "export DB_PASS_STAGING='#'",
+        "passwordConfirmation: \"#\"",
+        "tool --password-new=#",
+        "MYSQL_PWD=#",
+        "rootpw: #\n",
+    ]);
+    kept(&[
+        "TOKEN_URL=moonlightpath",
+        "PASSWORD_FILE=moonlightpath",
+        "SECRET_NAME=moonlightpath",
+        "passwordLabel = \"Moonlight\"",
+        "TOKEN_TTL=moonlightpath",
+    ]);
+}
+
+#[test]
+fn a_call_tells_by_what_it_does() {
+    cut(&[
+        "props.put(Context.SECURITY_CREDENTIALS, \"#\")",
+        "monkeypatch.setenv(\"API_TOKEN\", \"#\")",
+        "keyring.set_password(\"svc\", \"bob\", \"#\")",
+        "passwordField.fill(\"#\")",
+        "expect(x); password.equals(\"#\")",
+        "userEvent.type(screen.getByLabelText(/password/i), '#')",
+        "UserDefaults.standard.set(\"#\", forKey: \"password\")",
+        "bcrypt.GenerateFromPassword([]byte(\"#\"), 10)",
+        "ks.load(new FileInputStream(\"a.jks\"), \"#\".toCharArray());",
+        "hmac.new(\"#\".encode(), msg, 'sha256')",
+        "process.env.DB_PASSWORD ?? '#'",
+    ]);
+    kept(&[
+        "map.put(\"name\", \"moonlightpath\")",
+        "setItem(\"theme\", \"moonlightpath\")",
+        "load(file, \"moonlightpath\")",
+        "nameField.fill(\"moonlightpath\")",
+        "process.env.THEME ?? 'moonlightpath'",
+    ]);
+}
+
+#[test]
+fn devices_and_programs_take_secrets_in_lines() {
+    cut(&[
+        "enable secret #\n",
+        "username bob privilege 15 secret #\n",
+        "crypto isakmp key # address 10.0.0.1",
+        "tacacs-server key #\n",
+        "set system login user bob authentication plain-text-password #",
+        "ACL SETUSER bob on >#",
+        "pdftotext -upw # a.pdf",
+        "zip -rP # a.zip b",
+        "wget --user=bob --password='#' https://x.io",
+        "influx -username bob -password #",
+        "<td>Password</td><td>#</td>",
+        "<Password><Value>#</Value></Password>",
+        "<password><![CDATA[#]]></password>",
+        "password: !vault #\n",
+        "[password] => #9\n",
+        "ParameterKey=DBPassword,ParameterValue=#",
+        "char password[32] = \"#\";",
+    ]);
+    kept(&[
+        "enable secret scanning",
+        "please enable secret moonlightpath\n",
+        "set password to a random value",
+        "<td>Name</td><td>moonlightpath</td>",
+        "ParameterKey=Name,ParameterValue=moonlightpath",
+    ]);
+}
+
+#[test]
+fn a_quoted_value_may_have_words_and_signs() {
+    for value in ["Two Green Doors", "Rq7 vT0", "Blue;Heron 12", "bison in fog", "tulip,4 wrench"] {
+        for template in ["DB_PASSWORD='#'", "\"client_secret\": \"#\"", "setPassword(\"#\")", "auth=(\"bob\", \"#\")"] {
+            let text = template.replace('#', value);
+            let once = redact_words(&text, None).into_owned();
+            assert!(!once.contains(value), "{text:?} became {once:?}");
+        }
+    }
+    for (text, secret) in
+        [("export DB_PASS=$'it\\'s-raining' && x", "raining"), ("password: 'don''t-look-77'", "look-77")]
+    {
+        let once = redact_words(text, None).into_owned();
+        assert!(!once.contains(secret), "{text:?} became {once:?}");
+    }
+    kept(&["{\"password\": \"Use 8 or more characters\"}", "{\"secret\": \"must match a1 b2\"}"]);
+}

@@ -486,3 +486,47 @@ fn every_cell_of_a_column_is_cut_and_no_heading() {
         assert_eq!(redact_words(text, None), text);
     }
 }
+
+#[test]
+fn a_code_for_one_login_is_cut() {
+    for (text, secret) in [
+        ("use the 2FA code 482 913 when it asks", "482 913"),
+        ("El código de verificación que me llegó es 661 402, mételo ya", "661 402"),
+        ("Die PIN der SIM-Karte ist 6184, das Modem braucht sie", "6184"),
+        ("aws sts get-session-token --token-code 205938", "205938"),
+        ("npm publish --otp=519027", "519027"),
+    ] {
+        check(text, secret);
+    }
+    for text in ["the PIN is 3 digits", "pin 1.2.30 for now", "otp: 1.2.34567", "the pin is on GPIO 4711"] {
+        assert_eq!(redact_words(text, None), text);
+    }
+}
+
+#[test]
+fn plain_words_where_the_sentence_says_whose_they_are() {
+    for (text, secret) in [
+        ("I changed the db password from oldbarnacle to newbarometer yesterday", "newbarometer"),
+        ("I changed the db password from oldbarnacle to newbarometer yesterday", "oldbarnacle"),
+        ("creds for the printer: admin / walnutspoon", "walnutspoon"),
+        ("wifi at the office: SSID AcmeGuest, key bananahammer, add it", "bananahammer"),
+        ("nimm als root-pw einfach kirschbaum, das hab ich so gesetzt", "kirschbaum"),
+        ("Der WLAN-Schlüssel ist „drei müde Igel“, trag ihn ein", "müde Igel"),
+        ("entra con mi contraseña \"gato sobre tejado\" y revisa", "gato sobre"),
+        ("the root password has been set to \"moonraker\"", "moonraker"),
+        ("log in (password moonraker)", "moonraker"),
+        ("Sign in with the temporary password Gx4-Tulip-90 - it asks", "Gx4-Tulip"),
+        ("Password: <code>moonraker</code>", "moonraker"),
+        ("Password ....... moonraker\n", "moonraker"),
+    ] {
+        check(text, secret);
+    }
+    for text in [
+        "change the password hashing from md5 to argon2id",
+        "change the password field from required to optional",
+        "the key is in the vault, add it",
+        "users and logins for the app: name / email",
+    ] {
+        assert_eq!(redact_words(text, None), text);
+    }
+}
