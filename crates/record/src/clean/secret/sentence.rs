@@ -10,7 +10,7 @@ use super::said::{
     ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS, SENTENCE_GOES_ON, TOLD,
 };
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
-use super::value::{self, ValueForm, is_placeholder};
+use super::value::{self, ValueForm};
 use super::words::{is_letter, is_ordinary, is_said};
 use super::written::{Value, ends_line, is_quote, value_at};
 
