@@ -49,7 +49,7 @@ pub struct BriefArgs {
     #[arg(long, value_name = "SOURCE", default_value = "startup", value_parser = sources(), hide_possible_values = true)]
     source: StartSource,
 
-    /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 875 for sessions, or
+    /// Maximum size of the whole brief in tokens, memories included [default: 2500, of which 870 for sessions, or
     /// `brief.session_tokens` in config.toml]
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     budget: Option<u32>,

@@ -54,7 +54,7 @@ pub use shorten::base;
 pub use team::TeamFact;
 
 /// Budget of the session part, in tokens. The user may set another within [`BUDGET_TOKENS_RANGE`].
-pub const BUDGET_TOKENS: usize = 875;
+pub const BUDGET_TOKENS: usize = 870;
 pub const BUDGET_TOKENS_RANGE: std::ops::RangeInclusive<usize> = 500..=1_500;
 
 /// No brief is longer, whatever its host allows.

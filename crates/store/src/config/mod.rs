@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn settings_are_read_and_errors_are_reported() {
-        assert_eq!(parse("").unwrap().brief.session_tokens, 875);
+        assert_eq!(parse("").unwrap().brief.session_tokens, 870);
         assert_eq!(parse("[brief]\nsession_tokens = 700").unwrap().brief.session_tokens, 700);
         assert_eq!(parse("[loop]\nsoft_redline = \"50k\"").unwrap().redline().soft, RedlineLevel::Tokens(50_000));
         let own =
