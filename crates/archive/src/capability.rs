@@ -16,10 +16,10 @@ use cerberus_store::erase::scan::kinds_of;
 use cerberus_store::summary::detached::{FLAG, command};
 use cerberus_store::view::Store;
 
-use crate::ArchiveError;
 use crate::elsewhere;
 use crate::erase;
-use crate::write::lock;
+use crate::error::ArchiveError;
+use crate::segment::lock;
 
 pub struct ArchiveCapability;
 

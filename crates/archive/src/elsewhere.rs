@@ -13,10 +13,10 @@ use cerberus_store::journal::{self, JournalLine};
 use cerberus_store::view::Store;
 use serde::{Deserialize, Serialize};
 
-use crate::ArchiveError;
 use crate::erase::{remove_lines, words};
+use crate::error::ArchiveError;
+use crate::segment::lock;
 use crate::segment::{BlockHead, segments};
-use crate::write::lock;
 
 /// More than a list of periods has.
 const APPLIED_BYTES_MAX: u64 = 16 * 1024 * 1024;

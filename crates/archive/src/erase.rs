@@ -14,10 +14,11 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
-use crate::ArchiveError;
+use crate::error::ArchiveError;
 use crate::index::{self, ArchiveIndex, line_hash, referred};
+use crate::segment::lock;
 use crate::segment::{self, Block, BlockHead, FoundBlock, each_block, segments};
-use crate::write::{lock, stored_bytes};
+use crate::write::stored_bytes;
 
 /// What happens to a line: `None` removes it.
 type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> + 'c;

@@ -17,9 +17,10 @@ use cerberus_record::time::Timestamp;
 use cerberus_text::terms::index_terms;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
+use crate::conversation::Conversation;
+use crate::error::ArchiveError;
+use crate::segment::lock;
 use crate::segment::{self, Block, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
-use crate::write::lock;
-use crate::{ArchiveError, Conversation};
 
 /// The number of the format. Another number is another file.
 const FILE: &str = "index-1.db";

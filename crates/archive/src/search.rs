@@ -12,7 +12,7 @@ use cerberus_record::time::Timestamp;
 use cerberus_text::terms;
 use rusqlite::params;
 
-use crate::ArchiveError;
+use crate::error::ArchiveError;
 use crate::index::{self, ArchiveIndex, KINDS, LineReader, PassagePlace, is_damage, passages};
 
 /// A term that more passages have says little; only the newest of those count.

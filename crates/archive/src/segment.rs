@@ -5,16 +5,17 @@
 //! removed by the next writer, and what is damaged loses nothing but itself.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use cerberus_agents::conversation::Call;
-use cerberus_os::home::{Access, Home};
+use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::ArchiveError;
+use crate::error::ArchiveError;
 
 const MAGIC: &[u8; 4] = b"CRB1";
 /// Magic, length of the head, length of the lines, checksum.
@@ -112,6 +113,12 @@ fn checksum(head: &[u8], lines: &[u8]) -> u32 {
     hash.update(head);
     hash.update(lines);
     hash.finalize()
+}
+
+/// Waits until no other process writes the archive.
+pub fn lock(home: &Home) -> io::Result<File> {
+    create_dir(&home.archive_dir())?;
+    home.lock(&home.archive_dir().join("lock"))
 }
 
 /// The segments, oldest first.

@@ -18,7 +18,7 @@ use cerberus_store::import::files::{self, FileLines};
 use cerberus_store::project::{identity, privacy};
 use cerberus_store::view::{SessionRow, Store};
 
-use crate::ArchiveError;
+use crate::error::ArchiveError;
 use crate::write::{Archive, Source, WHOLE_BYTES_MAX};
 
 /// How long to wait for an agent's locked database.

@@ -10,7 +10,7 @@ use std::path::Path;
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_agents::conversation::{Call, PartKind, parts, time_of};
 use cerberus_os::fault;
-use cerberus_os::home::{Access, Home, create_dir};
+use cerberus_os::home::{Access, Home};
 use cerberus_os::outside;
 use cerberus_record::event::Location;
 use cerberus_record::id::{Agent, fnv1a};
@@ -18,10 +18,12 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::import::files::{self, FileLines};
 use serde_json::Value;
 
-use crate::ArchiveError;
 use crate::clean::LineCleaner;
+use crate::error::ArchiveError;
 use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, line_hash, reference, referred};
-use crate::segment::{self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, segment_path, segments};
+use crate::segment::{
+    self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, lock, segment_path, segments,
+};
 
 /// Limit for a transcript that is one JSON object.
 pub const WHOLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -219,12 +221,6 @@ impl<'h> Archive<'h> {
         self.uncommitted = 0;
         self.index.begin()
     }
-}
-
-/// Waits until no other process writes the archive.
-pub fn lock(home: &Home) -> io::Result<File> {
-    create_dir(&home.archive_dir())?;
-    home.lock(&home.archive_dir().join("lock"))
 }
 
 /// A head is not compressed, so it names no file.

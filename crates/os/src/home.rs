@@ -15,6 +15,7 @@ use cerberus_record::private::PrivacyRules;
 
 use crate::outside;
 use crate::platform;
+pub use crate::platform::Access;
 pub use crate::platform::create_dir;
 use crate::replace::replace;
 
@@ -45,19 +46,6 @@ impl std::fmt::Display for UnsafeHome {
             }
         }
     }
-}
-
-/// The purpose for which a file is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    Read,
-    /// Writes over existing bytes.
-    Overwrite,
-    Append,
-    /// Like `Append`, but creates a missing file.
-    AppendOrCreate,
-    /// Reads and writes; creates a missing file.
-    UpdateOrCreate,
 }
 
 impl Home {

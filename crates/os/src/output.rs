@@ -4,14 +4,7 @@ use std::process::Child;
 use std::time::Instant;
 
 use super::platform;
-
-/// Why the output is incomplete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputError {
-    TimedOut,
-    TooLong,
-    Broken,
-}
+pub use super::platform::OutputError;
 
 /// Reads everything the child prints until it closes its output.
 pub fn read_until(child: &mut Child, deadline: Instant, bytes_max: usize) -> Result<Vec<u8>, OutputError> {

@@ -196,7 +196,7 @@ impl Glance {
             true => "none of the last seven days; `cerberus log --project .` lists older sessions".to_string(),
             false => words::counts(self.facts.iter().map(|(word, number)| (*word, *number))),
         };
-        lines.push(("facts", facts));
+        lines.push(("noted", facts));
         lines
     }
 

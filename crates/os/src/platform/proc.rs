@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{ProcessDomain, RunningProcess};
+use super::kinds::{ProcessDomain, RunningProcess};
 
 /// The process with this id; `None` if there is none.
 pub fn look(pid: u32) -> Option<RunningProcess> {

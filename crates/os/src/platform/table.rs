@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
-use super::{ProcessDomain, RunningProcess, naming};
+use super::kinds::{ProcessDomain, RunningProcess};
+use super::naming;
 
 /// The process with this id; `None` if there is none.
 pub fn look(pid: u32) -> Option<RunningProcess> {

@@ -19,9 +19,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
 
-use super::{EntryKind, FileStamp, ProcessEnd};
-use crate::home::Access;
-use crate::output::OutputError;
+use super::kinds::{Access, EntryKind, FileStamp, OutputError, ProcessEnd};
 
 /// The variable that names the user's folder.
 pub const USER_FOLDER: &str = "HOME";

@@ -15,9 +15,8 @@ use std::time::{Instant, SystemTime};
 
 use cerberus_record::path::as_people_write;
 
-use super::{EntryKind, FileStamp, ProcessEnd, processes};
-use crate::home::Access;
-use crate::output::OutputError;
+use super::kinds::{Access, EntryKind, FileStamp, OutputError, ProcessEnd};
+use super::table as processes;
 
 /// The variable that names the user's folder.
 pub const USER_FOLDER: &str = "USERPROFILE";

@@ -63,7 +63,11 @@ fn print(context: &Context, space: &SpaceStatus) {
         }
     }
     render::line(&format!("  exchanged    {}; {}", ago(space.last_pull), unsent(space)));
-    render::line(&format!("  key          epoch {}", space.epoch));
+    let renewed = match space.epoch.saturating_sub(1) {
+        0 => "never renewed".to_string(),
+        times => format!("renewed {}", render::count(times as usize, "time")),
+    };
+    render::line(&format!("  key          {renewed}"));
     forgotten(space).iter().for_each(|line| render::line(&format!("  forgotten    {line}")));
     space.problems.iter().for_each(|problem| render::line(&format!("  PROBLEM      {problem}")));
 }
