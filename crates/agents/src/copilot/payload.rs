@@ -286,7 +286,7 @@ mod tests {
                 "Bash",
                 json!({"command": "cargo test"}),
                 "test a ... FAILED\n<shellId: 1 completed with exit code 101>",
-                json!({"command": "cargo test", "outcome": "failed", "error": "Exit code 101\ntest a ... FAILED", "failure": {"signature": "85aafd2ca28e6662"}}),
+                json!({"command": "cargo test", "outcome": "failed", "error": "Exit code 101\ntest a ... FAILED", "failure": {"signature": "dd484cc3ddf18d9f"}}),
             ),
             (
                 "bash",

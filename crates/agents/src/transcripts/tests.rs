@@ -121,7 +121,7 @@ fn codex_in_its_older_form() {
                 "call_test",
                 tool(
                     "Bash",
-                    json!({"outcome": "failed", "command": "cargo test", "error": failed, "failure": {"signature": "e95c1d605a3d7800"}}),
+                    json!({"outcome": "failed", "command": "cargo test", "error": failed, "failure": {"signature": "db0729ceea05eb37"}}),
                 ),
             ),
             (20, "call_plan", tool("update_plan", json!({"todos": todos}))),
@@ -144,7 +144,7 @@ fn codex_in_its_older_form() {
 
 #[test]
 fn codex_in_its_newer_form_and_both_at_once() {
-    let failed = json!({"outcome": "failed", "command": "make", "error": "Exit code 2\nmake: *** [all] Error 1\n", "failure": {"signature": "0d1b2d78bc276977"}});
+    let failed = json!({"outcome": "failed", "command": "make", "error": "Exit code 2\nmake: *** [all] Error 1\n"});
     check(
         codex::AGENT,
         CODEX_NEWER,
@@ -212,7 +212,7 @@ fn copilot_events() {
 
 #[test]
 fn gemini_chats() {
-    let failed = json!({"outcome": "failed", "command": "pytest", "error": "Exit code 1\nFAILED a.py::test_a", "failure": {"signature": "30c13e4d483f2d99"}});
+    let failed = json!({"outcome": "failed", "command": "pytest", "error": "Exit code 1\nFAILED a.py::test_a", "failure": {"signature": "3ffe1ab7a0adcea2"}});
     let todos = json!([{"subject": "Test b", "state": "open"}, {"subject": "Drop c", "state": "dropped"}]);
     check(
         gemini::AGENT,
