@@ -309,10 +309,15 @@ fn on_prompt(
         codes.push(told.code);
     }
     let events = limit::ending_events(&session);
-    let crossed = redline_notice(home, clock, &events, &store, &session)?;
-    let is_shown = || config::load(home).map(|config| config.brief.notice);
-    let limited = limit::notice(&events, &session).map(|notice| is_shown().map(|is| is.then_some(notice)));
-    let limited = limited.transpose()?.flatten();
+    let limited = match limit::notice(&events, &session) {
+        Some(notice) if config::load(home)?.brief.notice => Some(notice),
+        _ => None,
+    };
+    // One notice is enough; the redline is told with a later prompt.
+    let crossed = match limited {
+        Some(_) => None,
+        None => redline_notice(home, clock, &events, &store, &session)?,
+    };
     store.close();
     let event = receipt(home, None, codes, &brief, crossed.is_some());
     let notice = limited.or(crossed);
