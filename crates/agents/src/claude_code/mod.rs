@@ -2,10 +2,12 @@
 
 mod context;
 pub mod install;
+mod line;
 pub(super) mod payload;
 mod rewind;
 mod status;
 pub(super) mod stream;
+mod titles;
 pub(super) mod tool;
 pub(super) mod transcript;
 mod typed;

@@ -12,150 +12,17 @@ use cerberus_record::event::{CompactStage, Event, Outcome};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
-use serde::{Deserialize, Deserializer};
 
+use super::line::{ClaudeLine, ClaudeMessage};
 use super::rewind::Rewinds;
+use super::titles::Titles;
 use super::tool::{ClaudeHookCall, ToolInput, ToolResponse, tool_use};
-use super::typed::PromptMarks;
 use crate::key::prompt_key;
-use crate::loose::{Escaped, Flag, Object, RawJson, Text, TextOrList};
+use crate::loose::{Escaped, Object, Text, TextOrList};
 use crate::transcripts::{
     Pending, ReadTranscript, SeenPrompt, Transcript, TranscriptEvent, UnfinishedCall, edit_in_flight, in_flight_key,
     titled,
 };
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct ClaudeLine<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    uuid: Text<'a>,
-    /// The line that it follows; the first one follows none.
-    #[serde(rename = "parentUuid", deserialize_with = "given")]
-    parent: Option<Text<'a>>,
-    #[serde(rename = "sessionId")]
-    session: Text<'a>,
-    timestamp: Text<'a>,
-    cwd: Text<'a>,
-    #[serde(rename = "gitBranch")]
-    branch: Text<'a>,
-    #[serde(rename = "isSidechain")]
-    is_sidechain: Flag,
-    #[serde(rename = "isMeta")]
-    is_meta: Flag,
-    #[serde(rename = "turnOrigin")]
-    turn_origin: Text<'a>,
-    #[serde(rename = "promptSource")]
-    prompt_source: Text<'a>,
-    origin: Object<PromptOrigin<'a>>,
-    #[serde(rename = "wakeupSource")]
-    wakeup: Text<'a>,
-    entrypoint: Text<'a>,
-    #[serde(rename = "isCompactSummary")]
-    is_compact_summary: Flag,
-    /// What the user typed while rejecting a tool use. The result of the use has it too, among words of the client.
-    #[serde(rename = "userFeedback")]
-    feedback: Text<'a>,
-    message: Object<ClaudeMessage<'a>>,
-    #[serde(rename = "toolUseResult")]
-    result: Option<Object<ToolResponse<'a>>>,
-    summary: Text<'a>,
-    /// The message up to which a summary goes. It may be one of another file.
-    #[serde(rename = "leafUuid")]
-    leaf: Text<'a>,
-    #[serde(rename = "aiTitle")]
-    ai_title: Text<'a>,
-    #[serde(rename = "customTitle")]
-    custom_title: Text<'a>,
-}
-
-/// A value that is there, even if it is null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Text<'de>>, D::Error> {
-    Text::deserialize(deserializer).map(Some)
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct PromptOrigin<'a> {
-    kind: Text<'a>,
-}
-
-impl ClaudeLine<'_> {
-    /// Where the prompt in it is from, if nobody typed it.
-    fn untyped(&self) -> Option<MemorySource> {
-        let marks = PromptMarks {
-            is_meta: self.is_meta.0,
-            is_wakeup: self.wakeup.0.is_some(),
-            turn_origin: self.turn_origin.0.as_deref(),
-            prompt_source: self.prompt_source.0.as_deref(),
-            origin: self.origin.0.kind.0.as_deref(),
-            entrypoint: self.entrypoint.0.as_deref(),
-        };
-        marks.untyped()
-    }
-}
-
-/// More summaries than a transcript has.
-const SUMMARIES_MAX: usize = 200;
-
-/// What the session is called. Lines with titles have no time.
-#[derive(Default)]
-struct Titles {
-    users: Option<String>,
-    agents: Option<String>,
-    summaries: Vec<TitleSummary>,
-}
-
-/// They come before the messages.
-struct TitleSummary {
-    text: String,
-    /// The message it goes up to.
-    leaf: String,
-    /// That message is in this transcript.
-    is_own: bool,
-}
-
-impl Titles {
-    fn summary(&mut self, text: String, leaf: String) {
-        if self.summaries.len() < SUMMARIES_MAX {
-            self.summaries.push(TitleSummary { text, leaf, is_own: false });
-        }
-    }
-
-    fn message(&mut self, uuid: &str) {
-        self.summaries.iter_mut().filter(|summary| summary.leaf == uuid).for_each(|summary| summary.is_own = true);
-    }
-
-    /// The best title, and whether it is the user's. A summary of this conversation is better than one of the
-    /// conversation that it continues.
-    fn best(self) -> Option<(String, bool)> {
-        let Titles { users, agents, mut summaries } = self;
-        let own = summaries.iter().rposition(|summary| summary.is_own);
-        let summary = own.map(|at| summaries.swap_remove(at)).or_else(|| summaries.pop());
-        let other = agents.or(summary.map(|summary| summary.text));
-        users.map(|title| (title, true)).or(other.map(|title| (title, false)))
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct ClaudeMessage<'a> {
-    content: TextOrList<'a, Object<ClaudeBlock<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct ClaudeBlock<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    text: Escaped<'a>,
-    id: Text<'a>,
-    name: Text<'a>,
-    input: RawJson<'a>,
-    tool_use_id: Text<'a>,
-    content: Escaped<'a>,
-    is_error: Flag,
-}
 
 pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
     Box::new(ClaudeReader {
