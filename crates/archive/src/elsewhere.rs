@@ -34,7 +34,8 @@ struct Applied {
 
 /// Reads the whole archive, but only after something was forgotten.
 pub fn forget(home: &Home, store: &Store) -> Result<(), ArchiveError> {
-    if segments(home)?.is_empty() {
+    // What an unfinished view does not know may still be in the journal.
+    if store.is_behind() || segments(home)?.is_empty() {
         return Ok(());
     }
     let (file, mark) = (home.archive_dir().join("forgotten.json"), store.forgotten_mark()?);
