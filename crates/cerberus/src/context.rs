@@ -3,7 +3,6 @@
 use std::env;
 use std::path::PathBuf;
 use std::process::Child;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use cerberus_agents::install;
@@ -26,23 +25,17 @@ use cerberus_store::project::privacy;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::same_project::repository::{self, Effort};
 use cerberus_store::sessions::caller::{self, CalledBy, is_below_a_loop};
-use cerberus_store::sessions::legacy;
-use cerberus_store::sessions::name;
 use cerberus_store::sessions::sweep;
-use cerberus_store::sessions::title;
+use cerberus_store::sessions::upkeep::{Upkeep, UpkeepOccasion};
 use cerberus_store::summary::detached;
 use cerberus_store::summary::provider::Environment;
 use cerberus_store::view::fold;
-use cerberus_store::view::health;
 use cerberus_store::view::{SessionRow, Store};
 use serde::Serialize;
 
 use crate::capabilities;
 use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
-
-/// How long a command may spend on naming edits before it answers.
-const NAMING_MAX: Duration = Duration::from_millis(200);
 
 pub struct Context {
     pub home: Home,
@@ -241,44 +234,59 @@ impl Context {
 
     /// The view, up to date.
     pub fn store(&self) -> Result<Store> {
-        let mut store = fold::open(&self.home)?;
-        health::remove_old_views(&self.home, &store, self.clock.wall)?;
-        legacy::import_all(&self.home, &self.clock, &mut store)?;
-        name::name_edits(&self.home, &self.clock, &mut store, NAMING_MAX)?;
-        self.record_repository(&mut store, Effort::WithGit)?;
-        Ok(store)
+        self.upkept(UpkeepOccasion::Command).map(|(store, _)| store)
+    }
+
+    /// The view, up to date, and the sessions that were found to be over.
+    pub fn upkept(&self, occasion: UpkeepOccasion) -> Result<(Store, Vec<SessionRow>)> {
+        let mut store = self.view()?;
+        let (located, surroundings) = (self.located(), self.agent_surroundings());
+        let upkeep = Upkeep {
+            home: &self.home,
+            clock: &self.clock,
+            surroundings: &surroundings,
+            located: &located,
+            may_store: self.may_record(&located),
+        };
+        let over = upkeep.run(&mut store, occasion)?;
+        Ok((store, over))
     }
 
     /// Records the state of the current repository if it has changed. With `--now`, nothing is recorded.
     pub fn record_repository(&self, store: &mut Store, look: Effort) -> Result<()> {
         let located = self.located();
-        let may_store = self.privacy_rules_unknown.is_none()
-            && privacy::storage_block(&self.home, self.clock.now, &located).is_none();
-        if self.clock.is_given || !may_store {
-            return Ok(());
+        match self.may_record(&located) {
+            true => {
+                repository::record_changes(&self.home, &self.clock, store, &located, look).map_err(CommandFailure::from)
+            }
+            false => Ok(()),
         }
-        repository::record_changes(&self.home, &self.clock, store, &located, look).map_err(CommandFailure::from)
+    }
+
+    fn may_record(&self, located: &Located) -> bool {
+        !self.clock.is_given
+            && self.privacy_rules_unknown.is_none()
+            && privacy::storage_block(&self.home, self.clock.now, located).is_none()
     }
 
     /// The view, after ending idle sessions and detecting crashed ones. With `--now`, nothing is changed.
     pub fn swept_store(&self) -> Result<Store> {
-        let mut store = self.store()?;
-        if !self.clock.is_given {
-            let swept = sweep::sweep(&self.home, &self.clock, &mut store, IDLE_AFTER);
-            let mut ended = swept?;
-            title::read_titles(&self.home, &self.clock, &mut store, &self.agent_surroundings())?;
-            // Crashed sessions are summarized when they are recovered.
-            ended.retain(|session| session.state.status == SessionStatus::Ended);
-            if !ended.is_empty() {
-                self.begin_summaries(&ended);
-            }
-            // If the settings cannot be read, nothing is deleted.
-            let kept = self.config().map(|config| config.store).unwrap_or_default();
-            retention::apply_daily(&self.home, &self.clock, &mut store, kept, capabilities::ALL)?;
+        if self.clock.is_given {
+            return self.store();
         }
+        let (mut store, mut over) = self.upkept(UpkeepOccasion::Sessions { idle_after: IDLE_AFTER })?;
+        // Crashed sessions are summarized when they are recovered.
+        over.retain(|session| session.state.status == SessionStatus::Ended);
+        if !over.is_empty() {
+            self.begin_summaries(&over);
+        }
+        // If the settings cannot be read, nothing is deleted.
+        let kept = self.config().map(|config| config.store).unwrap_or_default();
+        retention::apply_daily(&self.home, &self.clock, &mut store, kept, capabilities::ALL)?;
         Ok(store)
     }
 }
+
 impl Context {
     /// The words of what the session of a page was told.
     pub fn told_texts(&self, store: &Store, page: &Page) -> Result<Vec<ToldText>> {

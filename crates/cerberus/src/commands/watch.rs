@@ -1,7 +1,7 @@
 use std::process::Child;
 use std::time::Duration;
 
-use cerberus_store::sessions::sweep;
+use cerberus_store::sessions::upkeep::UpkeepOccasion;
 use serde_json::json;
 
 use crate::context::Context;
@@ -27,10 +27,8 @@ impl WatchArgs {
         let mut summarizing: Vec<Child> = Vec::new();
         loop {
             let now = context.now_again();
-            let mut store = now.store()?;
             let idle_after = Duration::from_secs(60 * self.idle_minutes);
-            let changed = sweep::sweep(&now.home, &now.clock, &mut store, idle_after);
-            let changed = changed?;
+            let (store, changed) = now.upkept(UpkeepOccasion::Sessions { idle_after })?;
             for session in &changed {
                 let why = session.state.ended.as_ref().map_or("", |(_, why)| why);
                 let (id, project, status) = (&session.id, &session.project_name, session.state.status.word());

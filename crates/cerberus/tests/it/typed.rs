@@ -2,7 +2,9 @@
 //! at most, in their project; the transcript says so, the environment of the hook, or the owner of an imported file.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use cerberus_os::clock::Clock;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
@@ -150,17 +152,37 @@ fn what_was_typed_while_rejecting_a_tool_use_is_a_prompt() {
     let brief = env.brief();
     assert!(brief.contains("rule:\"From now on always run the tests before you commit\""), "{brief}");
     // Once, however often the transcript is read.
-    let prompts = || {
-        let days = std::fs::read_dir(env.home().join("journal")).unwrap();
-        let text: String = days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect();
-        text.matches("{\"prompt\":").count()
-    };
+    let prompts = || recorded_prompts(&env);
     assert_eq!(prompts(), 2);
     start(&env, "s", &file);
     end(&env, "s");
     env.ok(&["import", "claude-code", file.to_str().unwrap()]);
     assert_eq!(prompts(), 2);
     assert_eq!(memories(&env), [APPROVED]);
+}
+
+/// How many prompts stand in the journal.
+fn recorded_prompts(env: &TestEnv) -> usize {
+    let days = std::fs::read_dir(env.home().join("journal")).unwrap();
+    let text: String = days.map(|day| std::fs::read_to_string(day.unwrap().path()).unwrap()).collect();
+    text.matches("{\"prompt\":").count()
+}
+
+#[test]
+fn a_command_that_finds_a_session_over_reads_what_its_hooks_did_not_report() {
+    let mut env = env();
+    let file = transcript(&env, "s", &[("Install the dependencies", typed())]);
+    let lines = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{lines}{}\n", rejected(&env, TYPED))).unwrap();
+    let long_ago = Clock::new(None).wall.minus(Duration::from_secs(2 * 60 * 60));
+    env.set_now(Some(&long_ago.to_string()));
+    start(&env, "s", &file);
+    prompt(&env, "s", "Install the dependencies");
+    env.set_now(None);
+    env.ok(&["stats"]);
+    assert_eq!(recorded_prompts(&env), 1, "it says nothing of the state of sessions");
+    env.ok(&["log"]);
+    assert_eq!(recorded_prompts(&env), 2);
 }
 
 /// A plan that was accepted by clearing the context, as Claude Code writes it: the tool use is rejected.

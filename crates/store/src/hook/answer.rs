@@ -1,8 +1,6 @@
 //! What a hook does besides capturing: a session's start gets its brief, a prompt gets what it makes relevant, a
 //! failed command what helped before, and at a session's end corrections become proposals.
 
-use std::time::Duration;
-
 use cerberus_agents::host::{Occasion, ReplyLimits};
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::meter::redline_notice;
@@ -15,7 +13,7 @@ use cerberus_recall::brief::{Brief, BriefLine, CHARS_MAX};
 use cerberus_recall::moments::rules;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Event, FailedCommand, Record, StartSource};
-use cerberus_record::session::{IDLE_AFTER, SessionStatus};
+use cerberus_record::session::SessionStatus;
 use cerberus_text::tokens;
 
 use crate::brief::learn;
@@ -41,20 +39,14 @@ use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
 use crate::sessions::caller;
 use crate::sessions::find::Recent;
-use crate::sessions::legacy;
-use crate::sessions::name;
 use crate::sessions::recover;
 use crate::sessions::shell_edits;
-use crate::sessions::sweep;
 use crate::sessions::unreported;
+use crate::sessions::upkeep::{Upkeep, UpkeepOccasion};
 use crate::summary::detached;
 use crate::view::fold::{self, FoldError};
-use crate::view::health;
 use crate::view::recorder::Recorder;
 use crate::view::{Caller, SessionRow, Store, StoreError};
-
-/// The agent waits for its brief. Names that are not found in time are found later.
-const NAMING_MAX: Duration = Duration::from_millis(15);
 
 /// At the end of a session, this many are learned from. More wait only after an import, or if their agent reports no end.
 const LEARNED_MAX: usize = 8;
@@ -177,15 +169,8 @@ fn prepare(
     if store.is_behind() {
         return Ok(Some(Recent::read(store, &pending.located, clock.now)?));
     }
-    health::remove_old_views(home, store, clock.wall)?;
-    repository::record_changes(home, clock, store, &pending.located, Effort::FilesOnly)?;
-    legacy::import_all(home, clock, store)?;
-    name::name_edits(home, clock, store, NAMING_MAX)?;
-    let swept = sweep::sweep(home, clock, store, IDLE_AFTER)?;
-    for session in swept.iter().filter(|session| session.state.status == SessionStatus::Ended) {
-        notes::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
-        unreported::record(&mut Recorder::journal(home, clock, store), surroundings, session)?;
-    }
+    let upkeep = Upkeep { home, clock, surroundings, located: &pending.located, may_store: true };
+    let swept = upkeep.run(store, UpkeepOccasion::SessionStart)?;
     // A session that goes on is told its own story.
     if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
         unreported::record(&mut Recorder::journal(home, clock, store), surroundings, &session)?;

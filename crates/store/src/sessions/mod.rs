@@ -12,3 +12,4 @@ pub mod shell_edits;
 pub mod sweep;
 pub mod title;
 pub mod unreported;
+pub mod upkeep;

@@ -1,6 +1,8 @@
 //! Records what hooks do not report and the transcript of a session says: which turns the user took back, and what the
 //! user typed while rejecting a tool use.
 
+use std::path::Path;
+
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::transcripts::{self, TranscriptEvent};
 use cerberus_record::clean::text::Keep;
@@ -9,6 +11,8 @@ use cerberus_record::map::FastSet;
 
 use crate::import::{ending, undone_key};
 use crate::journal::own_record;
+use crate::project::identity;
+use crate::project::privacy;
 use crate::view::SessionRow;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
@@ -16,6 +20,9 @@ use crate::view::recorder::Recorder;
 /// Records what is new since the last time.
 pub fn record(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<(), FoldError> {
     let (home, clock) = (recorder.home, recorder.clock);
+    if privacy::storage_block(home, clock.now, &identity::locate(Path::new(&session.root))).is_some() {
+        return Ok(());
+    }
     let Some((agent, bytes)) = ending::prompt_lines(surroundings, session) else { return Ok(()) };
     let Some(mut read) = transcripts::read(home.cleaner(), agent, &bytes) else { return Ok(()) };
     read.prompts.retain(|seen| *seen.session == *session.agent_session_id);
