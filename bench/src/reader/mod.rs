@@ -9,7 +9,7 @@ mod arms;
 mod ask;
 mod facts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -48,12 +48,18 @@ pub fn run(programs: &Programs, options: &ReaderOptions) -> Result<()> {
     let texts = arms::texts(programs, data, &gold, options.peer.as_deref())?;
     let mut answers = Answers::open(options.answers.as_deref())?;
     let endpoint = Endpoint::new(endpoint, options.model.as_deref());
+    // Nothing is the same text at every moment.
+    let mut given: HashMap<&str, String> = HashMap::new();
     for (gold, texts) in gold.iter().zip(&texts) {
         for arm in ARMS {
             if let Some(text) = texts.get(arm)
                 && answers.get(&gold.boundary, arm).is_none()
             {
-                let answer = endpoint.ask(text).with_context(|| format!("{}, {arm}", gold.boundary))?;
+                let answer = match given.get(text.as_str()) {
+                    Some(answer) => answer.clone(),
+                    None => endpoint.ask(text).with_context(|| format!("{}, {arm}", gold.boundary))?,
+                };
+                given.insert(text, answer.clone());
                 answers.add(&gold.boundary, arm, answer)?;
             }
         }
