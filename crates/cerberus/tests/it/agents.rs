@@ -87,7 +87,7 @@ fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
     let none = json!({"input_tokens": 0, "output_tokens": 0});
     let refused = json!({"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit", "sessionId": "s1",
         "message": {"model": "<synthetic>", "usage": none, "content": [{"type": "text", "text": "You've hit your limit"}]}});
-    std::fs::write(&transcript, format!("{refused}\n")).unwrap();
+    std::fs::write(&transcript, format!("{}{refused}\n", filled("claude-code", 150_000))).unwrap();
     say("StopFailure", json!({"error": "rate_limit"}));
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
     let command = format!("cerberus resume {id} --in AGENT");
@@ -101,7 +101,9 @@ fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
         format!("cerberus: Claude Code has reached its usage limit · `{command}` goes on in another agent")
     );
     env.ok(&["resume", &id, "--in", "codex", "--print"]);
-    // It answers again.
+    // It answers again, and what there was no room for is told now.
+    std::fs::write(&transcript, format!("{refused}\n{}", filled("claude-code", 150_000))).unwrap();
+    assert!(shown("go on with it").as_str().unwrap_or_default().contains("75% full"));
     std::fs::write(&transcript, format!("{refused}\n{}", filled("claude-code", 20_000))).unwrap();
     assert_eq!(shown("once more"), Value::Null);
     assert!(!env.ok(&["status"]).contains(&command) && !status_line().contains("limit"));
