@@ -13,28 +13,8 @@ use super::Result;
 use super::write::{FoldTransaction, json};
 
 /// The tables whose rows belong to a session.
-const OF_SESSIONS: [&str; 20] = [
-    "event",
-    "mark",
-    "fact",
-    "run",
-    "digest",
-    "lesson",
-    "mention",
-    "prompt",
-    "message",
-    "unnamed",
-    "closing",
-    "receipt",
-    "decision",
-    "correction",
-    "untyped",
-    "agent_notes",
-    "summary",
-    "title",
-    "command",
-    "unindexed",
-];
+const TABLES_OF_SESSIONS: &str = "SELECT name FROM sqlite_schema WHERE type = 'table'
+    AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'session')";
 
 /// The sessions of a second, from a row on.
 const SESSIONS_FROM: &str = "SELECT row, wanted_id, id FROM session WHERE second = ?1 AND row >= ?2 ORDER BY row";
@@ -49,7 +29,7 @@ impl FoldTransaction<'_> {
         let Some((session, first_segment, second)) = self.with_path(found)? else { return Ok(None) };
         self.run("DELETE FROM memory_use WHERE event IN (SELECT row FROM event WHERE session = ?1)", [session])?;
         self.clear_entries(session)?;
-        for table in OF_SESSIONS {
+        for table in self.tables(TABLES_OF_SESSIONS)? {
             self.run(&format!("DELETE FROM {table} WHERE session = ?1"), [session])?;
         }
         self.run("DELETE FROM session WHERE row = ?1", [session])?;

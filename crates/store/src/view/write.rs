@@ -58,6 +58,10 @@ fn source_name(record: &Record) -> &'static str {
     }
 }
 
+/// All tables, but for the search index.
+const TABLES: &str = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual')
+    AND name NOT IN ('sqlite_schema', 'entry_terms')";
+
 /// The result of applying a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApplyResult {
@@ -91,14 +95,18 @@ impl<'a> FoldTransaction<'a> {
 
     /// Empties the view, so that it can be folded from the beginning.
     pub fn clear(&self) -> Result<()> {
-        let tables =
-            "segment session event mark fact run digest lesson mention prompt message title command unnamed closing receipt file
-            correction untyped agent_notes memory memory_use memory_terms memory_progress distilled git_log summary forgotten unwanted
-            repository project_answer rule pause decision open_list root_asked title_asked entry unindexed";
-        let clear: String = tables.split_whitespace().map(|table| format!("DELETE FROM {table};")).collect();
+        let clear: String = self.tables(TABLES)?.into_iter().map(|table| format!("DELETE FROM {table};")).collect();
         // The index is filled later, so what is deleted from it must not stay until then.
         let clear = format!("{clear} INSERT INTO entry_terms (entry_terms) VALUES ('delete-all');");
         self.with_path(self.transaction.execute_batch(&clear))
+    }
+
+    /// The names that a query finds.
+    pub(super) fn tables(&self, sql: &str) -> Result<Vec<String>> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            self.transaction.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        self.with_path(read())
     }
 
     pub fn folded_bytes(&self, segment: &str) -> Result<u64> {
