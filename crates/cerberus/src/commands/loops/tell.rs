@@ -1,5 +1,6 @@
-use cerberus_loop::handoff::state::Passage;
-use cerberus_loop::history::{self, LedgerEntry, LedgerStep};
+use cerberus_loop::entry::{LedgerEntry, LedgerStep};
+use cerberus_loop::history;
+use cerberus_loop::texts::Passage;
 use serde_json::json;
 
 use super::ledger;
