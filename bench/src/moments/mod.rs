@@ -17,7 +17,7 @@ use cerberus_record::clean::BUILT_IN;
 use cerberus_record::event::{Event, FailedCommand, Record, ToolUse, Touch};
 use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
-use cerberus_store::brief::survey::View;
+use cerberus_store::brief::subject::View;
 use cerberus_store::moments::{edit, past, seen};
 use cerberus_store::project::identity::{self, Located};
 use cerberus_store::same_project::joined::{JoinedProject, joined};

@@ -7,16 +7,15 @@ use anyhow::{Context, Result};
 use cerberus_os::home::Home;
 use cerberus_recall::brief::rank::{PAST, RankFeatures, RankedFile, SessionWork};
 use cerberus_record::time::Timestamp;
-use cerberus_store::brief::learn;
-use cerberus_store::brief::survey::{self, View};
+use cerberus_store::brief::subject::View;
+use cerberus_store::brief::{learn, survey};
 use cerberus_store::project::identity;
 use cerberus_store::same_project::joined;
 use cerberus_store::view::{Asks, Caller, CarriedFacts, Store, fold};
 
-use crate::continuity::baselines;
 use crate::continuity::replay::Replay;
 use crate::continuity::session::Session;
-use crate::continuity::{Commit, Row, lines};
+use crate::continuity::{Commit, Row, baselines, lines};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 

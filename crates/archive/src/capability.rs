@@ -7,19 +7,17 @@ use std::path::Path;
 use std::process::Child;
 
 use cerberus_os::clock::Clock;
-use cerberus_os::failures;
 use cerberus_os::home::Home;
-use cerberus_os::platform;
+use cerberus_os::{failures, platform};
 use cerberus_recall::forget::ForgetRequest;
+use cerberus_record::clean::secret::kinds_of;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
-use cerberus_store::erase::scan::kinds_of;
 use cerberus_store::summary::detached::{FLAG, command};
 use cerberus_store::view::Store;
 
-use crate::elsewhere;
-use crate::erase;
 use crate::error::ArchiveError;
 use crate::segment::lock;
+use crate::{elsewhere, erase};
 
 pub struct ArchiveCapability;
 

@@ -3,17 +3,16 @@
 //! A state is removed as a whole, because a tag cannot be edited. Only our own references are removed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_recall::forget::ForgetRequest;
 use cerberus_record::clean::Cleaner;
+use cerberus_record::clean::secret::kinds_of;
 use cerberus_record::id::ProjectId;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
-use cerberus_store::erase::scan::kinds_of;
 use cerberus_store::journal::{self, JournalError, JournalLine};
 use cerberus_store::project::identity::{Located, locate};
 

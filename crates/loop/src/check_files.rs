@@ -6,7 +6,7 @@
 use cerberus_record::shell;
 use serde::{Deserialize, Serialize};
 
-use super::handoff::state::OneLine;
+use super::texts::OneLine;
 
 /// A file of the check, and a hash of what matters in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use cerberus_record::runs;
 use serde::{Deserialize, Serialize};
 
 use super::completion::{CompletionCheck, as_test_run};
-use super::handoff::state::{OneLine, Passage};
+use super::texts::{OneLine, Passage};
 
 /// How the check ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

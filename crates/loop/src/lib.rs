@@ -6,6 +6,7 @@
 pub mod check_files;
 pub mod check_result;
 pub mod completion;
+pub mod entry;
 pub mod failure;
 pub mod fallback;
 pub mod handoff;
@@ -20,4 +21,5 @@ pub mod run;
 pub mod run_sums;
 pub mod settings;
 pub mod stop;
+pub mod texts;
 pub mod totals;

@@ -3,8 +3,8 @@
 
 use super::check_files::CheckFile;
 use super::check_result::CheckResult;
-use super::handoff::state::{OneLine, Passage};
-use super::history::LedgerStep;
+use super::entry::LedgerStep;
+use super::texts::{OneLine, Passage};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunMemory {

@@ -13,7 +13,8 @@ use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
-use cerberus_store::brief::recall::{self, Briefing, Budget, Question, SummarizedSession};
+use cerberus_store::brief::question::{Budget, Question};
+use cerberus_store::brief::recall::{self, Briefing, SummarizedSession};
 use cerberus_store::brief::usage::{self, ToldSessions};
 use cerberus_store::brief::used::MomentTold;
 use cerberus_store::browse::told::moment_words;
@@ -29,10 +30,9 @@ use super::stats;
 use crate::context::{Context, user_folders};
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::page;
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::LocalTime;
-use crate::render::words;
+use crate::render::{page, words};
 
 /// Show what the next session would be told
 #[derive(clap::Args)]

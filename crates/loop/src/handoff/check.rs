@@ -3,22 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_record::clean::Cleaner;
-use serde::{Deserialize, Serialize};
 
-use super::state::{ModifiedFile, OneLine, PreservedState};
-
-/// How a file differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileDifference {
-    Modified,
-    /// New in git, or untracked.
-    Added,
-    Deleted,
-    Renamed,
-    /// In a merge conflict.
-    Conflicted,
-}
+use super::state::{FileDifference, ModifiedFile, PreservedState};
+use crate::texts::OneLine;
 
 /// One changed file, under its current name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +136,7 @@ mod tests {
     use cerberus_record::clean::BUILT_IN;
 
     use super::*;
-    use crate::handoff::state::one_line;
+    use crate::texts::one_line;
 
     fn changed(path: &str, change: FileDifference, was: Option<&str>) -> DifferentFile {
         DifferentFile { path: path.into(), change, was: was.map(str::to_string) }

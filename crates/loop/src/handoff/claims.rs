@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use cerberus_record::event::Severity;
 use cerberus_record::seed::is_file_ending;
 
-use super::state::{Issue, PreservedState, one_line};
+use super::state::{Issue, PreservedState};
+use crate::texts::one_line;
 
 /// Names that only look like files.
 const PRODUCTS: [&str; 12] = [
@@ -103,7 +104,7 @@ mod tests {
     use cerberus_record::clean::BUILT_IN;
 
     use super::*;
-    use crate::handoff::state::{OneLine, Passage};
+    use crate::texts::{OneLine, Passage};
 
     #[test]
     fn files_are_recognised_by_their_endings() {

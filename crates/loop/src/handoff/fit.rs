@@ -4,6 +4,11 @@
 //! A part that does not fit shows its first lines and how many are missing. A mandatory part shows at least one line,
 //! truncated if necessary.
 
+use cerberus_record::clean::text::name;
+
+/// Longer lines are not text that anybody reads.
+const FILE_LINE_CHARS_MAX: usize = 400;
+
 /// The priority of a part; smaller numbers are served first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionPriority {
@@ -39,6 +44,21 @@ pub struct HandoffSection {
     pub lines_max: usize,
     pub kind: PartKind,
     pub need: SectionPriority,
+}
+
+/// Text between fences that none of its lines can close.
+pub(super) fn quoted(heading: String, text: &str, need: SectionPriority) -> HandoffSection {
+    let lines: Vec<String> = text.lines().map(file_line).collect();
+    let longest = lines.iter().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
+    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    HandoffSection { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need }
+}
+
+/// A line of a file with its indentation.
+fn file_line(text: &str) -> String {
+    let indentation: String = text.chars().take_while(|c| matches!(c, ' ' | '\t')).take(80).collect();
+    let shown = name(text[indentation.len()..].trim_end()).chars().take(FILE_LINE_CHARS_MAX).collect::<String>();
+    format!("{indentation}{shown}")
 }
 
 #[derive(Debug, Default)]

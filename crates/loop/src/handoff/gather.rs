@@ -9,9 +9,9 @@ use cerberus_record::event::Severity;
 use cerberus_record::fact::{ClosedAs, ClosingTarget, Fact, FactKind};
 use cerberus_record::runs::RunLedger;
 
-use super::check::FileDifference;
-use super::state::{HandoffDecision, Issue, ModifiedFile, OneLine, PreservedState, TestState, one_line};
+use super::state::{FileDifference, HandoffDecision, Issue, ModifiedFile, PreservedState, TestState};
 use super::written::settles;
+use crate::texts::{OneLine, one_line};
 
 /// What sessions left, in chronological order.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,8 +7,9 @@ use cerberus_record::event::Severity;
 use cerberus_record::ours::{without_handoff, without_ours};
 use cerberus_text::outline;
 
-use super::state::{HandoffDecision, Issue, OneLine, one_line};
+use super::state::{HandoffDecision, Issue};
 use super::written::{Heading, WrittenHandoff, heading_topic};
+use crate::texts::{OneLine, one_line};
 
 /// More items of one message are not read.
 const ITEMS_MAX: usize = 30;

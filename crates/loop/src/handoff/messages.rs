@@ -14,8 +14,9 @@ use cerberus_record::ours::{without_handoff, without_ours};
 use cerberus_record::time::Timestamp;
 
 use super::last_words;
-use super::state::{HandoffDecision, Issue, OneLine, Passage, PreservedState, one_line};
+use super::state::{HandoffDecision, Issue, PreservedState};
 use super::written::{self, WrittenHandoff, any_same, same};
+use crate::texts::{OneLine, Passage, one_line};
 
 /// An answer is a page or two.
 const ANSWER_BYTES_MAX: usize = 128 * 1024;

@@ -5,17 +5,15 @@ use std::borrow::Cow;
 use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text::{line, name};
 
-use super::check::FileDifference;
-use super::fit::{HandoffSection, PartKind, SectionPriority};
-use super::state::{HandoffDecision, IncludedFile, Issue, ModifiedFile, OneLine, PreservedState};
+use super::fit::{HandoffSection, PartKind, SectionPriority, quoted};
+use super::state::{FileDifference, HandoffDecision, IncludedFile, Issue, ModifiedFile, PreservedState};
 use super::urgent;
+use crate::texts::OneLine;
 
 /// More lines of one part add nothing, whatever the budget.
 const LINES_MAX: usize = 100;
 const COMPLETED_MAX: usize = 40;
 const OBJECTIVE_CHARS_MAX: usize = 500;
-/// Longer lines are not text that anybody reads.
-const FILE_LINE_CHARS_MAX: usize = 400;
 
 /// In display order.
 pub fn parts(state: &PreservedState) -> Vec<HandoffSection> {
@@ -101,19 +99,4 @@ fn last_turns(state: &PreservedState) -> Option<HandoffSection> {
 
 fn included(file: &IncludedFile) -> HandoffSection {
     quoted(format!("## {}", name(&file.path)), &file.text, SectionPriority::IfRoom(10))
-}
-
-/// Text between fences that none of its lines can close.
-pub(super) fn quoted(heading: String, text: &str, need: SectionPriority) -> HandoffSection {
-    let lines: Vec<String> = text.lines().map(file_line).collect();
-    let longest = lines.iter().map(|line| line.trim_start().chars().take_while(|c| *c == '`').count()).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    HandoffSection { heading, lines_max: lines.len(), lines, kind: PartKind::Text { fence }, need }
-}
-
-/// A line of a file with its indentation.
-fn file_line(text: &str) -> String {
-    let indentation: String = text.chars().take_while(|c| matches!(c, ' ' | '\t')).take(80).collect();
-    let shown = name(text[indentation.len()..].trim_end()).chars().take(FILE_LINE_CHARS_MAX).collect::<String>();
-    format!("{indentation}{shown}")
 }

@@ -1,18 +1,15 @@
 //! The state that outlives a context. Its field names are a file format that the user's hooks read.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 
-use cerberus_record::clean::Cleaner;
-use cerberus_record::clean::text::{Keep, line};
 use cerberus_record::event::Severity;
 use cerberus_record::fact::FactKind;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::check::FileDifference;
 use crate::check_result::CheckResult;
 use crate::preserve::Preserve;
+use crate::texts::{OneLine, Passage};
 use crate::totals::AttemptEnd;
 
 /// State that is preserved across contexts.
@@ -74,6 +71,19 @@ pub struct FailedCheck {
     pub result: CheckResult,
 }
 
+/// How a file differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileDifference {
+    Modified,
+    /// New in git, or untracked.
+    Added,
+    Deleted,
+    Renamed,
+    /// In a merge conflict.
+    Conflicted,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModifiedFile {
     /// Relative to the project.
@@ -115,57 +125,6 @@ pub struct TestState {
 pub struct IncludedFile {
     pub path: OneLine,
     pub text: Passage,
-}
-
-/// One line of text, without secrets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct OneLine(String);
-
-impl Deref for OneLine {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Several lines of a file, without secrets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Passage(String);
-
-impl Passage {
-    pub fn new(cleaner: &Cleaner, text: &str) -> Passage {
-        Passage(cleaner.clean(text, PASSAGE).to_string())
-    }
-}
-
-impl Deref for Passage {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-/// More of a file is never passed on.
-const PASSAGE: Keep = Keep::words(256 * 1024, 0);
-
-const ITEM_CHARS_MAX: usize = 500;
-
-/// An item from text that is already clean.
-pub(super) fn one_line(text: &str) -> OneLine {
-    OneLine(line(text, ITEM_CHARS_MAX))
-}
-
-const ITEM: Keep = Keep::words(4_000, 0);
-
-impl OneLine {
-    /// An item from outside text.
-    pub fn new(cleaner: &Cleaner, text: &str) -> OneLine {
-        one_line(&cleaner.clean(text, ITEM))
-    }
 }
 
 impl PreservedState {

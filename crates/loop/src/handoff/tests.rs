@@ -7,8 +7,7 @@ use cerberus_recall::brief::{KnownFact, Settlement};
 use cerberus_recall::extract::extract;
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::Outcome;
-use cerberus_record::event::{Event, Note, Severity};
+use cerberus_record::event::{Event, Note, Outcome, Severity};
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
 use cerberus_record::ours::without_handoff;
@@ -16,9 +15,9 @@ use cerberus_record::runs;
 use cerberus_record::time::Timestamp;
 use proptest::prelude::*;
 
-use super::check::FileDifference;
-use super::state::{HandoffDecision, IncludedFile, Issue, ModifiedFile, OneLine, Passage, TestState, one_line};
+use super::state::{FileDifference, HandoffDecision, IncludedFile, Issue, ModifiedFile, TestState};
 use super::*;
+use crate::texts::{OneLine, Passage, one_line};
 
 fn items(list: &[&str]) -> Vec<OneLine> {
     list.iter().map(|item| one_line(item)).collect()

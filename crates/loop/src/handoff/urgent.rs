@@ -4,9 +4,9 @@ use cerberus_record::clean::instruction::harmless;
 use cerberus_record::clean::text::{line, name};
 use cerberus_record::span::Span;
 
-use super::fit::{HandoffSection, PartKind, SectionPriority};
-use super::render::quoted;
-use super::state::{FailedCheck, Interruption, Passage, PreservedState};
+use super::fit::{HandoffSection, PartKind, SectionPriority, quoted};
+use super::state::{FailedCheck, Interruption, PreservedState};
+use crate::texts::Passage;
 use crate::totals::AttemptEnd;
 
 const LINES_MAX: usize = 100;
@@ -98,8 +98,8 @@ mod tests {
     use crate::check_result::CheckResult;
     use crate::completion::CompletionCheck;
     use crate::handoff::compose;
-    use crate::handoff::state::OneLine;
     use crate::preserve::Preserve;
+    use crate::texts::OneLine;
 
     #[test]
     fn what_hung_is_told_with_what_to_do_instead() {

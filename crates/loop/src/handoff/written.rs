@@ -12,8 +12,8 @@ use cerberus_record::event::{Note, Severity};
 use cerberus_record::fact::FactKind;
 use cerberus_record::ours::{REQUEST_END, REQUEST_HEAD};
 
-use super::check::FileDifference;
-use super::state::{HandoffDecision, Issue, ModifiedFile, OneLine, PreservedState, one_line};
+use super::state::{FileDifference, HandoffDecision, Issue, ModifiedFile, PreservedState};
+use crate::texts::{OneLine, one_line};
 
 const OPEN: &str = "<handoff>";
 pub(crate) const CLOSE: &str = "</handoff>";

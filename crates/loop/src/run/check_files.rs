@@ -7,7 +7,7 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::id::fnv1a;
 
 use crate::check_files::{CheckFile, candidates};
-use crate::handoff::state::OneLine;
+use crate::texts::OneLine;
 
 /// Only this much of a file is compared.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;

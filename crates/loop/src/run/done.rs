@@ -6,7 +6,7 @@ use cerberus_record::clean::text::{self, clip};
 
 use super::changed_since;
 use super::handover::{LeftContext, RunHistory};
-use super::runner::Job;
+use super::job::Job;
 
 /// It may push, and wait for a server.
 pub const TIME_MAX: Duration = Duration::from_secs(600);

@@ -3,7 +3,8 @@
 use super::child::GuardLauncher;
 use super::commands::LoopCommands;
 use super::interrupts::Interrupts;
-use super::runner::{Job, now};
+use super::job::Job;
+use super::runner::now;
 use super::task::TaskError;
 use crate::completion::CompletionCheck;
 use crate::invoke::{Invocation, OpeningPrompts, fresh};

@@ -4,9 +4,8 @@
 //! The ledger is replaced atomically, and never while a runner writes to it.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use cerberus_checkpoint::Reference;
 use cerberus_os::home::Home;
@@ -19,8 +18,8 @@ use cerberus_store::journal::forgotten::Namer;
 use cerberus_store::view::Store;
 
 use super::ledger::LoopLedger;
-use crate::handoff::state::{OneLine, Passage};
-use crate::history::{LedgerEntry, LedgerStep};
+use crate::entry::{LedgerEntry, LedgerStep};
+use crate::texts::{OneLine, Passage};
 
 /// Forgets in every project's ledger.
 pub fn forget(home: &Home, request: &ForgetRequest) -> io::Result<()> {

@@ -11,14 +11,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use cerberus_os::clock::Clock;
-use cerberus_os::fault;
 use cerberus_os::platform::{self, ProcessEnd};
-use cerberus_os::process;
+use cerberus_os::{fault, process};
 use serde::{Deserialize, Serialize};
 
 use super::descendants;
 use super::ledger::{AttemptNumber, LedgerError, LoopLedger};
-use crate::history::{LedgerEntry, LedgerStep};
+use crate::entry::{LedgerEntry, LedgerStep};
 
 /// An order of the runner, one JSON value per line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

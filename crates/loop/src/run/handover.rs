@@ -5,8 +5,8 @@ use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 use cerberus_store::view::fold;
 
+use super::job::Job;
 use super::preserve::{PreserveRequest, preserve, without_view};
-use super::runner::Job;
 use crate::handoff::messages::AgentMessages;
 use crate::handoff::state::{FailedCheck, Interruption, PreservedState};
 use crate::handoff::{Handoff, compose as composed};

@@ -17,7 +17,7 @@ use cerberus_store::journal;
 use cerberus_store::project::identity::Located;
 use serde::{Deserialize, Serialize};
 
-use crate::history::{LedgerEntry, LedgerStep};
+use crate::entry::{LedgerEntry, LedgerStep};
 
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {

@@ -4,8 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use cerberus_agents::meter::price::PricedBy;
-use cerberus_agents::meter::windows;
-use cerberus_agents::meter::{Certainty, Measure, Meter};
+use cerberus_agents::meter::{Certainty, Measure, Meter, windows};
 use cerberus_agents::stream::StreamEvent;
 use cerberus_os::home::{Access, Home};
 use cerberus_os::process;
@@ -15,7 +14,8 @@ use cerberus_record::session::Process;
 use cerberus_record::time::Timestamp;
 
 use super::ledger::{AttemptNumber, LedgerError, LoopLedger, WorktreeId};
-use crate::history::{self, Iteration, LedgerEntry, RunState};
+use crate::entry::LedgerEntry;
+use crate::history::{self, Iteration, RunState};
 
 /// How much of the output of an attempt is read, from its beginning and from its end.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;

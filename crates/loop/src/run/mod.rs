@@ -20,6 +20,7 @@ pub mod forget;
 pub mod guard;
 mod handover;
 pub mod interrupts;
+pub mod job;
 pub mod ledger;
 pub mod list;
 pub mod logs;

@@ -7,11 +7,13 @@ use super::check_files;
 use super::child::GuardLauncher;
 use super::commands::LoopCommands;
 use super::interrupts::Interrupts;
+use super::job::Job;
 use super::ledger::LoopLedger;
-use super::runner::{Job, LoopError, now};
-use crate::handoff::state::OneLine;
-use crate::history::{LedgerEntry, LedgerStep, RunState};
+use super::runner::{LoopError, now};
+use crate::entry::{LedgerEntry, LedgerStep};
+use crate::history::RunState;
 use crate::memory::RunMemory;
+use crate::texts::OneLine;
 
 /// A check that still runs after this time can be started, which is all that matters before the first context.
 const TRY_TIME_MAX: Duration = Duration::from_secs(60);

@@ -15,9 +15,10 @@ use cerberus_store::view::{self, SessionRow, Store};
 
 use super::worktree;
 use crate::handoff::messages::AgentMessages;
-use crate::handoff::state::{IncludedFile, OneLine, Passage, PreservedState};
+use crate::handoff::state::{IncludedFile, PreservedState};
 use crate::handoff::{HandoffEvidence, gather};
 use crate::preserve::Preserve;
+use crate::texts::{OneLine, Passage};
 
 /// What to preserve, and from where.
 #[derive(Debug)]

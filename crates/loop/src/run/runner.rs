@@ -9,20 +9,16 @@ mod saving;
 mod waiting;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use cerberus_agents::meter::Windows;
-use cerberus_agents::meter::price::{PricedBy, Prices};
-use cerberus_agents::meter::windows;
+use cerberus_agents::meter::price::PricedBy;
+use cerberus_agents::meter::{Windows, windows};
 use cerberus_agents::stream::StreamEvent;
 use cerberus_os::clock;
-use cerberus_os::home::Home;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::session::REBOOT;
 use cerberus_record::time::Timestamp;
 use cerberus_store::journal::JournalError;
-use cerberus_store::project::identity::Located;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
 
@@ -32,18 +28,18 @@ use super::child::GuardLauncher;
 use super::commands::LoopCommands;
 use super::handover::{self, LeftContext, RunHistory};
 use super::interrupts::Interrupts;
+use super::job::Job;
 use super::ledger::{AttemptNumber, LedgerError, LoopLedger};
 use super::sessions::{LoopSessions, RecordedBy};
-use super::task::{LoopTask, TaskError};
+use super::task::TaskError;
 use super::worktree;
+use crate::entry::{LedgerEntry, LedgerStep, Reboot};
 use crate::failure::ProgramExit;
 use crate::handoff::claims::named_files;
 use crate::handoff::written::{self, WrittenHandoff};
-use crate::history::{LedgerEntry, LedgerStep, Reboot};
 use crate::invoke::{OpeningPrompts, fresh, resumed};
 use crate::machine::{Effect, Input, Machine, MachineState, Phase};
-use crate::reset::UtcOffset;
-use crate::settings::{HookPoint, Layer, Settings};
+use crate::settings::HookPoint;
 use crate::stop::StopReason;
 use crate::totals::{AttemptEnd, EndedAttempt};
 
@@ -67,24 +63,6 @@ pub enum LoopError {
     Check(String),
     #[error("there is no run to resume: {0}")]
     NothingToResume(String),
-}
-
-/// What to do, and where.
-pub struct Job {
-    pub home: Home,
-    pub located: Located,
-    pub settings: Settings,
-    /// The settings as they are recorded.
-    pub layer: Layer,
-    pub task: LoopTask,
-    /// Our own program, which is started as the guard.
-    pub program: PathBuf,
-    /// The folder with the user's own settings for the agent.
-    pub agent_dir: Option<PathBuf>,
-    /// In which agents tell when a limit ends.
-    pub utc_offset: UtcOffset,
-    /// The user's own prices of models.
-    pub prices: Prices,
 }
 
 /// How a runner's turn ended.

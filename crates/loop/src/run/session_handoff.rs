@@ -12,9 +12,9 @@ use cerberus_text::tokens;
 
 use super::preserve::{PreserveRequest, preserve};
 use crate::handoff::messages::AgentMessages;
-use crate::handoff::state::Passage;
 use crate::handoff::{Handoff, compose};
 use crate::preserve::Preserve;
+use crate::texts::Passage;
 
 /// Bytes of a token of ordinary text.
 const TOKEN_BYTES: usize = 4;

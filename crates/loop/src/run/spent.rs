@@ -8,8 +8,8 @@ use cerberus_agents::meter::price::PricedBy;
 use cerberus_agents::meter::{Measure, Meter, Windows};
 use cerberus_os::home::Access;
 
+use super::job::Job;
 use super::ledger::{AttemptNumber, LoopLedger};
-use super::runner::Job;
 use super::tail::Tail;
 use crate::handoff::messages::AgentMessages;
 use crate::history::{OpenAttempt, RunState};

@@ -12,11 +12,11 @@ use cerberus_recall::brief::rank::{RankEvidence, RankedFile, hindsight};
 use cerberus_record::event::{Event, Record};
 use cerberus_record::id::Agent;
 
-use crate::brief::survey::{self, View};
+use crate::brief::subject::View;
+use crate::brief::survey;
 use crate::journal::own_record;
-use crate::project::git;
 use crate::project::identity::Located;
-use crate::project::privacy;
+use crate::project::{git, privacy};
 use crate::same_project::joined::joined;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;

@@ -10,7 +10,7 @@ use cerberus_recall::extract::symbols::{self, Language};
 use cerberus_record::fact::FactKind;
 use cerberus_record::map::FastMap;
 
-use crate::brief::survey::View;
+use crate::brief::subject::View;
 
 /// So many files are read, none larger than this.
 const FILES_MAX: usize = 4;

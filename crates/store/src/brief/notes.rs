@@ -4,8 +4,8 @@ use cerberus_agents::install::Profile;
 use cerberus_recall::brief::{AgentNotes, MemoryItem};
 use cerberus_recall::learn::guide::GuideLines;
 
-use crate::brief::recall::Question;
-use crate::brief::survey::View;
+use crate::brief::question::Question;
+use crate::brief::subject::View;
 use crate::project::guides;
 use crate::view;
 

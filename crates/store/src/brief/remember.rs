@@ -13,8 +13,8 @@ use cerberus_record::id::MemoryId;
 use cerberus_record::memory::Scope;
 use cerberus_record::time::Timestamp;
 
-use crate::brief::recall::Question;
-use crate::brief::survey::View;
+use crate::brief::question::Question;
+use crate::brief::subject::View;
 use crate::project::guides::{self, UserFolders};
 use crate::project::identity::Located;
 use crate::project::tracked;

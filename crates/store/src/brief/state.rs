@@ -12,7 +12,7 @@ use cerberus_record::id::fnv1a;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
-use crate::brief::survey::{Survey, View};
+use crate::brief::subject::View;
 use crate::project::git::{self, GitStatus, RemoteBranch};
 use crate::project::identity::Located;
 use crate::project::tracked::Stamp;
@@ -48,13 +48,14 @@ pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::R
 /// What was true at a moment in the past, as far as records tell. The files on disk are not those of then.
 pub(super) fn recorded(
     view: &View,
-    survey: &Survey,
+    sessions: &[SessionWork],
+    gone: &FastSet<String>,
     commits: &[Commit],
     changed: &FastSet<String>,
     facts: &[KnownFact],
 ) -> GitFacts {
-    let mut uncommitted = repository::left_uncommitted(&survey.sessions, commits, facts);
-    uncommitted.retain(|path| !changed.contains(path) && !survey.likely.gone.contains(path));
+    let mut uncommitted = repository::left_uncommitted(sessions, commits, facts);
+    uncommitted.retain(|path| !changed.contains(path) && !gone.contains(path));
     let mut changed: Vec<String> = changed.iter().cloned().collect();
     changed.sort_unstable();
     uncommitted.extend(changed);

@@ -18,24 +18,14 @@ use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
 use crate::brief::state;
+use crate::brief::subject::View;
 use crate::project::git;
 use crate::project::identity::Located;
 use crate::project::tracked::{self, Stamp, TrackedFiles};
-use crate::same_project::joined::JoinedProject;
 use crate::view::{self, Asks, CarriedFacts, SessionRow, Store};
 
 /// How many of the last edited files are compared with git.
 const COMPARED_MAX: usize = 200;
-
-/// Which project to look at, and as of which time.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    pub store: &'a Store,
-    pub located: &'a Located,
-    /// All ids and names of the project.
-    pub joined: &'a JoinedProject,
-    pub now: Timestamp,
-}
 
 /// Files further down never appear in a brief.
 const RANKED_MAX: usize = 500;
@@ -66,7 +56,7 @@ pub fn survey(
     let ranking = ranking(view, &log, history, &mut carried.facts, sessions, prompt, RankedSet::All(by));
     let UnrankedSurvey { mut survey, commits, changed } = ranking;
     survey.likely.repository = match is_past {
-        true => state::recorded(view, &survey, &commits, &changed, &carried.facts),
+        true => state::recorded(view, &survey.sessions, &survey.likely.gone, &commits, &changed, &carried.facts),
         false => state::asked(view, &survey.sessions, &log)?,
     };
     (survey.likely.ledger, survey.likely.unmerged) = branches(view, carried, sessions)?;

@@ -19,7 +19,8 @@ use cerberus_record::id::{Agent, SessionId};
 use cerberus_record::time::Timestamp;
 
 use super::page::{FORGOTTEN_RULE, Page, ToldLine};
-use crate::brief::recall::{self, Budget, Question};
+use crate::brief::question::{Budget, Question};
+use crate::brief::recall;
 use crate::project::guides::UserFolders;
 use crate::project::identity;
 use crate::view::{self, SessionRow, Store};

@@ -15,7 +15,7 @@ use cerberus_os::home::Home;
 use cerberus_os::platform;
 use cerberus_os::replace::replace;
 use cerberus_record::clean::Cleaner;
-use cerberus_record::clean::secret::kinds;
+use cerberus_record::clean::secret::kinds_of;
 use serde::de::IgnoredAny;
 
 use crate::capability::{Capabilities, CapabilityError, Finding};
@@ -238,18 +238,6 @@ fn by_line(cleaner: &Cleaner, name: &str, text: &str) -> Option<(String, Vec<Str
     }
     all.sort();
     (!all.is_empty()).then_some((out, all))
-}
-
-/// The kinds of secrets that were removed from `text` and were not already redacted in it.
-pub fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
-    let mut found: Vec<String> = kinds(redacted).map(str::to_string).collect();
-    for before in kinds(text) {
-        if let Some(at) = found.iter().position(|kind| kind == before) {
-            found.remove(at);
-        }
-    }
-    found.sort();
-    found
 }
 
 /// Overwrites a file that can be rebuilt, then removes it.

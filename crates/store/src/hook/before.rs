@@ -12,7 +12,7 @@ use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
 
-use crate::brief::survey::View;
+use crate::brief::subject::View;
 use crate::config;
 use crate::hook::answer::{AnswerError, HookAnswer, receipt};
 use crate::journal::own_record;
@@ -21,8 +21,7 @@ use crate::moments::live::{self, LiveRisk, LiveTold};
 use crate::project::identity::{self, Located};
 use crate::project::privacy;
 use crate::same_project::joined::joined;
-use crate::view::Store;
-use crate::view::fold;
+use crate::view::{Store, fold};
 
 /// The reply; `None` if the payload is not about a tool that is about to run, or there is nothing to say.
 pub fn answer(home: &Home, clock: &Clock, agent: Agent, payload: &[u8]) -> Result<Option<HookAnswer>, AnswerError> {

@@ -7,8 +7,7 @@ use cerberus_recall::moments::rules;
 
 use crate::brief::recall::Briefing;
 use crate::capability::Capabilities;
-use crate::hook::answer::AnswerError;
-use crate::view::{SessionRow, Store};
+use crate::view::{self, SessionRow, Store};
 
 /// The offer to enforce what a session whose context was compacted was told again. Made once per session.
 pub fn offered(
@@ -17,7 +16,7 @@ pub fn offered(
     session: Option<&SessionRow>,
     capabilities: Capabilities,
     clock: &Clock,
-) -> Result<Option<String>, AnswerError> {
+) -> view::Result<Option<String>> {
     let can = |rule: &&GuideRule| capabilities.iter().any(|capability| capability.can_enforce(&rule.sentence));
     let count = brief.rules.iter().filter(can).count();
     let known = session.map_or(Ok(Vec::new()), |session| store.told_codes(session, clock.now))?;
@@ -26,7 +25,7 @@ pub fn offered(
 }
 
 /// The line that the user sees, with the session whose work goes on.
-pub fn shown(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Option<String>, AnswerError> {
+pub fn shown(store: &Store, briefing: &Briefing, clock: &Clock) -> view::Result<Option<String>> {
     let session = match &briefing.session_id {
         Some(id) => store.session(id, clock.now)?,
         None => None,
@@ -45,7 +44,7 @@ pub fn shown(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Option
 }
 
 /// What became a memory without asking the user, the first time that it is told.
-fn learned(store: &Store, briefing: &Briefing, clock: &Clock) -> Result<Vec<String>, AnswerError> {
+fn learned(store: &Store, briefing: &Briefing, clock: &Clock) -> view::Result<Vec<String>> {
     let mut lines = Vec::new();
     for item in &briefing.brief.memories {
         let row = store.memory(item.id.as_str(), clock.now)?;

@@ -12,9 +12,9 @@ use cerberus_record::event::StartSource;
 use cerberus_record::id::Agent;
 use memchr::memmem;
 
-use crate::brief::recall::{Budget, Question};
+use crate::brief::question::{Budget, Question};
 use crate::brief::remember;
-use crate::brief::survey::View;
+use crate::brief::subject::View;
 use crate::hook::answer::AnswerError;
 use crate::project::guides::UserFolders;
 use crate::project::{identity, privacy};

@@ -5,6 +5,7 @@
 //! (`line.rs`). Only `rewrite.rs` ever changes what was written. Private data is hidden here, so that it cannot reach
 //! the journal.
 
+mod error;
 pub mod forgotten;
 mod line;
 mod own;
@@ -19,6 +20,7 @@ use cerberus_record::event::Record;
 use cerberus_record::order::Order;
 use cerberus_record::time::Timestamp;
 
+pub use error::JournalError;
 pub use line::{ChecksummedLine, FORMAT, SEAL_BYTES, decode, encode, encode_open, seal, sealed_line};
 pub use own::own_record;
 pub use read::{
@@ -26,10 +28,9 @@ pub use read::{
     micros, rank, read, read_little, replica_of, segments, stretches,
 };
 
-use cerberus_os::device;
 use cerberus_os::fault::{self, WriteFault};
 use cerberus_os::home::{Access, Home, create_dir};
-use cerberus_os::platform;
+use cerberus_os::{device, platform};
 
 use self::line::{STAMP_BYTES_MAX, last_order};
 use self::read::segment_of;
@@ -37,16 +38,6 @@ use crate::project::opted_out::OptedOut;
 
 /// A write that was cut short is repeated from its torn line on, which stays, alone on its line.
 const TRIES_MAX: usize = 3;
-
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    #[error("cannot write the journal {path}: {source}")]
-    Write { path: PathBuf, source: io::Error },
-    #[error("cannot read the journal {path}: {source}")]
-    Read { path: PathBuf, source: io::Error },
-    #[error("cannot encode a record: {0}")]
-    Encode(#[from] serde_json::Error),
-}
 
 /// Appends one record durably: when this returns, the record survives a crash of the machine.
 pub fn append(home: &Home, wall: Timestamp, record: &Record) -> Result<(), JournalError> {

@@ -9,7 +9,7 @@ use cerberus_recall::said;
 use cerberus_record::event::{QuoteKind, Record};
 
 use crate::memory::change::MemoryWriter;
-use crate::memory::quote::{self, RecordedQuote};
+use crate::memory::quotation::{self, RecordedQuote};
 use crate::project::guides::{self, UserFolders};
 use crate::view::{self, Store};
 
@@ -43,7 +43,7 @@ pub fn quotations(
             let why = format!("written into {path}");
             let text = &prompt.text[place];
             let words = RecordedQuote { kind: QuoteKind::Rule, text, is_pasted: false, why: Some(&why) };
-            found.extend(quote::record(writer, store, prompt, &words)?);
+            found.extend(quotation::record(writer, store, prompt, &words)?);
         }
     }
     Ok(found)

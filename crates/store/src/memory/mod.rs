@@ -7,5 +7,6 @@ pub mod distill;
 mod guides;
 pub mod notes;
 pub mod publish;
+mod quotation;
 pub mod quote;
 mod senders;

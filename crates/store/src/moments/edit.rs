@@ -21,7 +21,7 @@ use cerberus_record::memory::Scope;
 use cerberus_record::session::CARRY_OVER;
 
 use crate::brief::remember::retain_applicable;
-use crate::brief::survey::View;
+use crate::brief::subject::View;
 use crate::project::identity::{self, Located};
 use crate::project::tracked;
 use crate::view::{self, FactFilter, MemoryRow, SessionRow, TakeBack};

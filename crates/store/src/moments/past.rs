@@ -1,9 +1,8 @@
 //! A prompt is about what an earlier session worked on, or quotes an error that was solved before.
 
 use cerberus_recall::brief::rank::PastPrompt;
-use cerberus_recall::moments::edit;
 use cerberus_recall::moments::past::{self, Anchors, AskedFor, MatchingSession};
-use cerberus_recall::moments::told;
+use cerberus_recall::moments::{edit, told};
 use cerberus_record::clean::text::clip;
 use cerberus_record::id::Agent;
 use cerberus_record::runs;
@@ -11,7 +10,7 @@ use cerberus_record::session::SessionStatus;
 use cerberus_text::tokens;
 
 use super::seen::{self, Told};
-use crate::brief::survey::View;
+use crate::brief::subject::View;
 use crate::view::{self, Asks, SessionRow};
 
 /// More earlier prompts are not read.

@@ -11,15 +11,10 @@ use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use crate::memory::notes;
 use crate::project::identity::Located;
 use crate::same_project::repository::{self, Effort};
-use crate::sessions::legacy;
-use crate::sessions::name;
-use crate::sessions::sweep;
-use crate::sessions::title;
-use crate::sessions::unreported;
+use crate::sessions::{legacy, name, sweep, title, unreported};
 use crate::view::fold::FoldError;
-use crate::view::health;
 use crate::view::recorder::Recorder;
-use crate::view::{SessionRow, Store};
+use crate::view::{SessionRow, Store, old_views};
 
 /// For what everything is brought up to date.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +66,7 @@ impl Upkeep<'_> {
     /// Returns the sessions that were found to have ended or crashed.
     pub fn run(&self, store: &mut Store, occasion: UpkeepOccasion) -> Result<Vec<SessionRow>, FoldError> {
         let (home, clock) = (self.home, self.clock);
-        health::remove_old_views(home, store, clock.wall)?;
+        old_views::remove_old_views(home, store, clock.wall)?;
         if self.may_store {
             repository::record_changes(home, clock, store, self.located, occasion.effort())?;
         }

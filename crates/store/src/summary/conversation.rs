@@ -8,21 +8,20 @@ use cerberus_recall::summary::digest::{Digest, entries};
 use cerberus_record::id::Agent;
 use cerberus_record::time::Timestamp;
 
-use super::SummaryError;
 use crate::journal;
 use crate::project::opted_out::OptedOut;
 use crate::view::fold::FoldError;
 use crate::view::{SessionRow, Store};
 
 /// The digest of a session up to `now`.
-pub fn digest(home: &Home, store: &Store, session: &SessionRow, now: Timestamp) -> Result<Digest, SummaryError> {
+pub fn digest(home: &Home, store: &Store, session: &SessionRow, now: Timestamp) -> Result<Digest, FoldError> {
     let Some(agent) = Agent::from_name(&session.agent) else { return Ok(Digest::default()) };
     let mut known = store.event_keys(agent, &session.agent_session_id)?;
     let mut found = Vec::new();
     let opted_out = OptedOut::new(home);
-    for segment in journal::segments(home).map_err(FoldError::from)? {
+    for segment in journal::segments(home)? {
         for stretch in journal::stretches(home, &segment.name) {
-            for (rank, record) in stretch.map_err(FoldError::from)?.records() {
+            for (rank, record) in stretch?.records() {
                 let is_own = record.agent == agent && *record.session == *session.agent_session_id;
                 if !is_own || record.at > now || known.remove(&*record.key).is_none() {
                     continue;

@@ -15,6 +15,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params}
 
 use super::facts::FactFilter;
 use super::history::nothing_done;
+use super::named_sessions::NamedSessions;
 use super::write::FoldTransaction;
 use super::{Caller, Result, SessionRow, Store};
 
@@ -26,34 +27,6 @@ const ANY_TIME: i64 = i64::MAX;
 const ANY_NUMBER: i64 = i64::MAX;
 
 const INSERT: &str = "INSERT OR REPLACE INTO digest VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-
-/// Sessions by row, with their names.
-pub(super) struct NamedSessions(FastMap<i64, SessionId>);
-
-impl NamedSessions {
-    pub fn of(sessions: &[SessionRow]) -> NamedSessions {
-        NamedSessions(sessions.iter().map(|session| (session.row, session.id.clone())).collect())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn rows(&self) -> impl Iterator<Item = i64> {
-        self.0.keys().copied()
-    }
-
-    pub fn id(&self, row: i64) -> SessionId {
-        self.0.get(&row).cloned().unwrap_or_else(|| SessionId::new(""))
-    }
-
-    /// The rows as an SQL list.
-    pub fn list(&self) -> String {
-        let mut rows: Vec<i64> = self.rows().collect();
-        rows.sort_unstable();
-        rows.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
-    }
-}
 
 impl Store {
     /// What the digests of these sessions hold in a column, and the sessions that have to be read from their rows.

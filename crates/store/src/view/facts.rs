@@ -15,7 +15,7 @@ use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::digests::NamedSessions;
+use super::named_sessions::NamedSessions;
 use super::read::time;
 use super::{Result, SessionRow, Store};
 

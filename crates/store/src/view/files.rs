@@ -7,6 +7,9 @@ use cerberus_os::home::Home;
 
 pub(super) const VIEW: &str = concat!("view-", env!("VIEW_VERSION"), ".db");
 
+/// The suffixes of the files that make up one database.
+pub(super) const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+
 /// The view of this version.
 pub fn view_file(home: &Home) -> PathBuf {
     home.root().join(VIEW)

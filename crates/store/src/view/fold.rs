@@ -14,7 +14,7 @@ use cerberus_record::kind::EventKind;
 use serde::Deserialize;
 
 use super::write::{ApplyResult, FoldTransaction};
-use super::{Caller, Store, StoreError, health};
+use super::{Caller, Store, StoreError, aside};
 use crate::journal::{self, JournalError, Segment, Stretch, rank, rewrite};
 
 /// The agent waits for its hook. The next fold does the rest.
@@ -43,8 +43,8 @@ pub fn open_in_hook(home: &Home) -> Result<Store, FoldError> {
 
 fn open_for(home: &Home, caller: Caller) -> Result<Store, FoldError> {
     match open_and_fold(home, caller) {
-        Err(FoldError::Store(error)) if error.is_damage() || health::is_obstructed(home) => {
-            health::set_aside(home, &error);
+        Err(FoldError::Store(error)) if error.is_damage() || aside::is_obstructed(home) => {
+            aside::set_aside(home, &error);
             open_and_fold(home, caller)
         }
         opened => opened,

@@ -2,23 +2,28 @@
 //!
 //! Rows are only added, each with its time, so that a query can be as of any time. Decisions are made elsewhere.
 
+mod aside;
 mod browse;
 mod changed_twice;
 mod checks;
+mod content;
 mod corrections;
 mod digests;
 mod entries;
+mod error;
 mod facts;
 mod files;
 pub mod fold;
 mod forgotten;
-pub mod health;
 mod history;
+mod kinds;
 mod known;
 mod lessons;
 mod memories;
 mod moments;
+mod named_sessions;
 mod notes;
+pub mod old_views;
 mod projects;
 mod read;
 pub mod recorder;
@@ -32,26 +37,26 @@ mod undone;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use cerberus_os::home::{Access, Home};
 use cerberus_record::clean::Cleaner;
-use cerberus_record::kind::EventKind;
 use cerberus_record::private::PrivacyRules;
 use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use self::health::Content;
+use self::content::Content;
 
 pub use browse::ReceiptRow;
 pub use checks::{DecisionRow, PauseRow, RuleRow};
+pub use content::ViewProblem;
 pub use corrections::{CorrectionOrigin, CorrectionRow, PromptRow};
 pub use entries::{EntryQuery, FoundEntry};
+pub use error::{Result, StoreError};
 pub use facts::{CarriedFacts, FactFilter, UnnamedEdit};
 pub use files::{other_views, view_file};
-pub use health::ViewProblem;
 pub use history::Asks;
 pub use lessons::EndedSession;
 pub use memories::MemoryRow;
@@ -63,24 +68,10 @@ pub use search::{FoundRow, MemoryQuery};
 pub use summary::SummaryRow;
 pub use write::{FoldTransaction, MODEL_SOURCE, TEAM_SOURCE};
 
-/// Marks a view whose tables are complete.
-const SCHEMA_VERSION: u32 = 10;
-
-const SCHEMA: &str = include_str!("schema.sql");
-
 /// A longer write-ahead log slows down every open: it is read whole.
 const LOG_BYTES_MAX: u64 = 512 * 1024;
 /// The same at the end of a session, when nobody waits.
 const ENDED_LOG_BYTES_MAX: u64 = 32 * 1024;
-
-/// Lists for `kind IN (…)`.
-static ACTIVITY_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::is_activity));
-static SEPARATING_KINDS: LazyLock<String> = LazyLock::new(|| listed(EventKind::separates_echoes));
-
-fn listed(is_meant: fn(EventKind) -> bool) -> String {
-    let words = EventKind::ALL.iter().filter(|kind| is_meant(**kind)).map(|kind| format!("'{}'", kind.word()));
-    words.collect::<Vec<_>>().join(", ")
-}
 
 /// How long a command waits for another writer before it continues without folding.
 const BUSY: Duration = Duration::from_millis(1_500);
@@ -90,34 +81,6 @@ const HOOK_BUSY: Duration = Duration::from_millis(20);
 
 // Earlier versions could corrupt a database when its write-ahead log was reset.
 const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER >= 3_051_003);
-
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    #[error("the view {path}: {source}; `cerberus doctor --rebuild` rebuilds it without loss")]
-    Sqlite { path: String, source: rusqlite::Error },
-    #[error("the view {path}: {problem}")]
-    ViewProblem { path: String, problem: ViewProblem },
-}
-
-impl StoreError {
-    /// The file itself is damaged, or is not the view.
-    pub fn is_damage(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        match self {
-            StoreError::Sqlite { source, .. } => {
-                matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
-            }
-            StoreError::ViewProblem { .. } => true,
-        }
-    }
-
-    pub fn is_busy(&self) -> bool {
-        let StoreError::Sqlite { source, .. } = self else { return false };
-        matches!(source.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy))
-    }
-}
-
-pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Who opens the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +121,7 @@ impl Store {
         // SQLite would create a file that others can read, and would block on a pipe. Its log files inherit this file's
         // mode.
         if let Err(error) = home.open(&view_file(home), Access::UpdateOrCreate)
-            && let Some(problem) = health::view_problem(&error)
+            && let Some(problem) = content::view_problem(&error)
         {
             return Err(StoreError::ViewProblem { path: name, problem });
         }
@@ -171,7 +134,7 @@ impl Store {
             connection.busy_timeout(if caller == Caller::Hook { HOOK_BUSY } else { BUSY })?;
             // In one transaction: another process may be creating the tables.
             let reading = connection.unchecked_transaction()?;
-            let found = health::inspect(&reading)?;
+            let found = content::inspect(&reading)?;
             reading.finish()?;
             if let Content::ViewProblem(_) = found {
                 return Ok((connection, found));
@@ -187,7 +150,7 @@ impl Store {
             if let Content::Nothing = found {
                 // The file keeps this.
                 connection.execute_batch("PRAGMA journal_mode=WAL")?;
-                health::create(&connection)?;
+                content::create(&connection)?;
             }
             Ok((connection, found))
         };

@@ -8,7 +8,8 @@ use cerberus_record::session::{self, EXPLICIT, Mark, MarkKind, SessionState, TIM
 use cerberus_record::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
-use super::{ACTIVITY_KINDS, Result, SEPARATING_KINDS, Store};
+use super::kinds::{ACTIVITY_KINDS, SEPARATING_KINDS};
+use super::{Result, Store};
 
 /// A session as of the time of the query.
 #[derive(Clone, Debug)]

@@ -23,7 +23,8 @@ use cerberus_record::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::{Result, SEPARATING_KINDS, StoreError};
+use super::kinds::SEPARATING_KINDS;
+use super::{Result, StoreError};
 use crate::journal::forgotten::Namer;
 
 pub(super) struct RowSource {

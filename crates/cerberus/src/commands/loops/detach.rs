@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 
 use cerberus_loop::run::audience::{Audience, LoopEvent};
 use cerberus_loop::run::interrupts::Interrupts;
-use cerberus_loop::run::runner::{Job, LoopError};
+use cerberus_loop::run::job::Job;
+use cerberus_loop::run::runner::LoopError;
 use cerberus_loop::run::start::{self, Start};
 use cerberus_loop::stop::StopReason;
-use cerberus_os::failures;
-use cerberus_os::platform;
+use cerberus_os::{failures, platform};
 use serde_json::json;
 
 use crate::context::Context;

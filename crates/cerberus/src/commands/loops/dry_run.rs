@@ -3,7 +3,7 @@
 use cerberus_loop::completion::CompletionCheck;
 use cerberus_loop::run::dry_run;
 use cerberus_loop::run::interrupts::Interrupts;
-use cerberus_loop::run::runner::Job;
+use cerberus_loop::run::job::Job;
 use cerberus_loop::settings::Settings;
 use cerberus_record::span::Span;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `loop run --fallback`: the agent that works while the usage limit of the first one lasts.
 
 use cerberus_agents::install::Profile;
-use cerberus_loop::run::runner::Job;
+use cerberus_loop::run::job::Job;
 use cerberus_loop::settings::{Contradiction, Settings};
 use cerberus_store::project::identity;
 

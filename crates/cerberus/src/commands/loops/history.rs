@@ -1,10 +1,11 @@
 use cerberus_loop::check_result::CheckResult;
+use cerberus_loop::entry::LedgerEntry;
 use cerberus_loop::history::{self, Iteration};
 use cerberus_loop::run::changed_since;
 use cerberus_loop::run_sums;
 use serde_json::{Value, json};
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -132,7 +133,7 @@ fn check_lines(check: &CheckResult) -> Vec<String> {
 }
 
 /// What the last run took and changed.
-fn sum_up(context: &Context, rows: &[Iteration], entries: &[history::LedgerEntry]) {
+fn sum_up(context: &Context, rows: &[Iteration], entries: &[LedgerEntry]) {
     const FILES_MAX: usize = 8;
     let morning = run_sums::of(rows);
     let events: Vec<String> = morning.events.iter().map(|(name, count)| render::count(*count, name)).collect();

@@ -1,8 +1,9 @@
-use cerberus_loop::handoff::state::Passage;
-use cerberus_loop::history::{self, LedgerEntry, LedgerStep};
+use cerberus_loop::entry::{LedgerEntry, LedgerStep};
+use cerberus_loop::history;
+use cerberus_loop::texts::Passage;
 use serde_json::json;
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;

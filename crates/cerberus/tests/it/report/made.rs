@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use cerberus_agents::meter::price::PricedBy;
-use cerberus_loop::history::{LedgerEntry, LedgerStep};
+use cerberus_loop::entry::{LedgerEntry, LedgerStep};
 use cerberus_loop::run::ledger::LoopLedger;
 use cerberus_loop::settings::Worker;
 use cerberus_loop::totals::{AttemptEnd, EndedAttempt, LoopProgress, SpentIteration};

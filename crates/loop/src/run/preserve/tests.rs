@@ -7,8 +7,7 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::Outcome;
-use cerberus_record::event::{Event, FileTouch, Note, Severity, ToolUse, Touch};
+use cerberus_record::event::{Event, FileTouch, Note, Outcome, Severity, ToolUse, Touch};
 use cerberus_record::fact::FactKind;
 use cerberus_store::journal;
 use cerberus_store::journal::own_record;
@@ -17,8 +16,8 @@ use cerberus_store::project::identity::locate;
 use cerberus_store::view::fold;
 
 use super::*;
-use crate::handoff::check::FileDifference;
 use crate::handoff::compose;
+use crate::handoff::state::FileDifference;
 
 /// A repository of three files, and the home of a loop that works in it.
 struct Stage {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{LoopError, Runner, now};
 use crate::completion::CompletionCheck;
-use crate::history::LedgerStep;
+use crate::entry::LedgerStep;
 use crate::run::audience::{AttemptSummary, LoopEvent};
 use crate::run::{done, notify};
 use crate::stop::StopReason;

@@ -10,7 +10,7 @@ use cerberus_record::time::Timestamp;
 use serde_json::json;
 
 use super::{LoopError, Runner, now};
-use crate::history::{LedgerStep, WaitState};
+use crate::entry::{LedgerStep, WaitState};
 use crate::machine::{Delay, Phase};
 use crate::run::audience::LoopEvent;
 

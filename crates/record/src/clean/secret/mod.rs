@@ -129,6 +129,18 @@ pub fn kinds(redacted: &str) -> impl Iterator<Item = &str> {
     redacted.split(MARK).skip(1).filter_map(|rest| Some(rest.split_once(']')?.0))
 }
 
+/// The kinds of secrets that were removed from `text` and were not already redacted in it.
+pub fn kinds_of(redacted: &str, text: &str) -> Vec<String> {
+    let mut found: Vec<String> = kinds(redacted).map(str::to_string).collect();
+    for before in kinds(text) {
+        if let Some(at) = found.iter().position(|kind| kind == before) {
+            found.remove(at);
+        }
+    }
+    found.sort();
+    found
+}
+
 /// The text without these secrets, except those the user allows; `None` if there are none.
 fn pass(text: &str, own: Option<&UserRules>, cuts: impl Iterator<Item = Cut>) -> Option<String> {
     let mut cuts = cuts.filter(|cut| own.is_none_or(|own| !own.allows(covered(text, cut))));

@@ -1,8 +1,7 @@
 //! Cleans the strings in a JSON text; everything between them keeps its bytes.
 
 use cerberus_record::clean::Cleaner;
-
-use super::kinds_of;
+use cerberus_record::clean::secret::kinds_of;
 
 /// The fields of records and ledgers that hold words of people and programs. Random tokens are cut there too, as when
 /// they were written; in ids and paths they are expected.

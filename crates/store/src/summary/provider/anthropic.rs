@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Api, RequestForm, TEMPERATURE};
+use super::api::{Api, RequestForm, TEMPERATURE};
 
 pub(super) const BASE: &str = "https://api.anthropic.com";
 const VERSION: &str = "2023-06-01";

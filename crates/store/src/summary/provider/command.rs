@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use cerberus_os::output::{OutputError, read_until};
 use cerberus_os::platform::{self, ProcessEnd};
 
-use super::{ProviderError, SUMMARIZING};
+use super::error::ProviderError;
+
+/// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
+pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
 
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 

@@ -4,7 +4,9 @@
 //! is sent.
 
 mod anthropic;
+mod api;
 mod command;
+mod error;
 mod ollama;
 mod openai;
 
@@ -13,53 +15,18 @@ use std::time::Duration;
 use cerberus_record::clean::text::Clean;
 use serde_json::Value;
 
+use self::api::{Api, Endpoint};
 use super::http::{self, HttpMessage};
-use crate::config::{ApiKey, ProviderName, ProviderReads, SummaryConfig};
+pub use api::RequestForm;
+pub use command::SUMMARIZING;
+pub use error::ProviderError;
 
-/// Set for the program of the provider `command`, so that an agent that writes a summary is not captured as a session.
-pub const SUMMARIZING: &str = "CERBERUS_SUMMARIZING";
+use crate::config::{ApiKey, ProviderName, ProviderReads, SummaryConfig};
 
 /// Two or three sentences, with room for a preamble.
 const ANSWER_TOKENS_MAX: u32 = 200;
 /// The same, and up to 25 items with their quotations.
 const ITEMS_TOKENS_MAX: u32 = 1_500;
-const TEMPERATURE: f64 = 0.3;
-
-#[derive(Debug, thiserror::Error)]
-pub enum ProviderError {
-    #[error("[summary] {0} is not set")]
-    NotSet(&'static str),
-    #[error("no API key: set {0} in the environment, or key in [summary]")]
-    NoKey(&'static str),
-    #[error("[summary] base_url is not a URL like http://127.0.0.1:11434")]
-    NoAddress,
-    #[error("the provider did not answer within {} s", .0.as_secs_f64())]
-    Late(Duration),
-    #[error("the provider cannot be reached: {0}")]
-    Unreachable(String),
-    #[error("the provider {}", status_words(*.0))]
-    Status(u16),
-    #[error("the answer of the provider is too long")]
-    Long,
-    #[error("the answer of the provider contains nothing usable")]
-    Unusable,
-    #[error("the command cannot be run: {0}")]
-    NotRun(std::io::Error),
-    #[error("the command failed: {0}")]
-    Failed(std::process::ExitStatus),
-}
-
-fn status_words(status: u16) -> String {
-    let means = match status {
-        300..=399 => "redirects to another address; set [summary] base_url to that address",
-        401 | 403 => "rejects the API key",
-        404 => "does not know the model, or is not what [summary] provider says",
-        429 => "rejects the request: rate limit reached, or no credit",
-        500.. => "has an internal error",
-        _ => "rejects the request",
-    };
-    format!("{means} (status {status})")
-}
 
 /// The relevant environment variables, read by the caller.
 #[derive(Clone, Debug, Default)]
@@ -67,31 +34,6 @@ pub struct Environment {
     pub anthropic_key: Option<ApiKey>,
     pub openai_key: Option<ApiKey>,
     pub ollama_host: Option<String>,
-}
-
-/// The second attempt leaves out parameters that not every model accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestForm {
-    Full,
-    Plain,
-}
-
-/// How to talk to an API.
-struct Api {
-    path: &'static str,
-    headers: fn(&Endpoint) -> Vec<(&'static str, String)>,
-    body: fn(&Endpoint, &str, RequestForm) -> Value,
-    /// Extracts the text from an answer.
-    text: fn(&Value) -> Option<String>,
-}
-
-/// Where a model is served.
-#[derive(Debug)]
-struct Endpoint {
-    base: String,
-    model: String,
-    key: Option<ApiKey>,
-    answer_tokens_max: u32,
 }
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Api, RequestForm, TEMPERATURE};
+use super::api::{Api, RequestForm, TEMPERATURE};
 
 const HOST: &str = "127.0.0.1";
 const PORT: &str = "11434";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Api, RequestForm, TEMPERATURE};
+use super::api::{Api, RequestForm, TEMPERATURE};
 
 pub(super) const BASE: &str = "https://api.openai.com/v1";
 
