@@ -17,25 +17,38 @@ pub fn prose(text: &str) -> Vec<&str> {
 
 /// Whether each line is in a code block, with the marks around it.
 pub fn in_code(text: &str) -> Vec<bool> {
-    let marks: Vec<bool> = text.lines().map(is_code_mark).collect();
-    let mut is_open = false;
-    let line = |(at, line)| {
+    let marks: Vec<Option<char>> = text.lines().map(code_mark).collect();
+    let mut ticks_left = marks.iter().filter(|mark| **mark == Some('`')).count();
+    let mut open = None;
+    let is_code = |(line, mark): (&str, &Option<char>)| {
         // A block may have begun or ended in what was left out. Afterwards, every mark has its partner.
         if line == LEFT_OUT {
-            is_open = marks[at..].iter().filter(|is_mark| **is_mark).count() % 2 == 1;
+            open = (ticks_left % 2 == 1).then_some('`');
         }
-        is_open ^= marks[at];
-        is_open || marks[at]
+        ticks_left -= usize::from(*mark == Some('`'));
+        let was_open = open.is_some();
+        match (open, mark) {
+            (None, Some(_)) => open = *mark,
+            // The other mark is part of the code.
+            (Some(opened), Some(mark)) if opened == *mark => open = None,
+            _ => {}
+        }
+        was_open || open.is_some()
     };
-    text.lines().enumerate().map(line).collect()
+    text.lines().zip(&marks).map(is_code).collect()
 }
 
 /// The line that stands for what was left out of a long text.
 const LEFT_OUT: &str = "…";
 
-fn is_code_mark(line: &str) -> bool {
+/// The character of which a line makes a mark around code. `~~~~^~~` is how a compiler underlines.
+fn code_mark(line: &str) -> Option<char> {
     let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
+    match line {
+        _ if line.starts_with("```") => Some('`'),
+        _ if line.starts_with("~~~") && !line.contains('^') => Some('~'),
+        _ => None,
+    }
 }
 
 /// Parses `line` as an item with a bullet or number.
@@ -158,5 +171,8 @@ mod tests {
         assert_eq!(prose("a\n```rust\nlet x;\n…\nb\n```\nc\n```\nd"), ["a", "…", "b", "d"], "it was closed in between");
         assert_eq!(prose("a\n…\nlet y;\n```\nb"), ["a", "b"], "it was opened in between");
         assert_eq!(prose("a\n```\nb\n…\nc\n```\nd"), ["a", "d"], "one block from end to end");
+        assert_eq!(prose("a\n```\nf(x)\n  ~~~~\n```\nb"), ["a", "b"], "another mark is code");
+        assert_eq!(prose("a\n~~~\n```\n~~~\nb"), ["a", "b"]);
+        assert_eq!(prose("a\n  ~~~^~~\nb"), ["a", "  ~~~^~~", "b"], "a compiler's underline");
     }
 }

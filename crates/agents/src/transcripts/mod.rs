@@ -1,6 +1,6 @@
 //! Parses the transcripts that agents write themselves into the events that their hooks report.
 //!
-//! Each agent has a `read` that never fails: damaged lines are counted, unknown ones skipped. Text that the client
+//! A reader never fails: damaged lines are counted, unknown ones skipped. Text that the client
 //! wrote in the user's name is not a prompt. A subagent's tool uses belong to the session that started it; its
 //! prompts and answers are dropped. This module does no I/O.
 

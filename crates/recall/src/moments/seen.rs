@@ -94,8 +94,8 @@ pub fn remedy(failed: &str, later: &[SeenStep]) -> Option<Remedy> {
     None
 }
 
-/// What helped most times, with the place of the newest time it did. A single time is enough, unless the file that was
-/// changed is named by the failure itself.
+/// What helped most times, with the place of the newest time it did; a single time is enough. Nothing, if the failure itself
+/// names a file that was changed.
 pub fn agreed(solved: &[Remedy], names: impl Fn(&str) -> bool) -> Option<(usize, Remedy)> {
     let most = |helped: &dyn Fn(&Remedy) -> bool| 2 * solved.iter().filter(|one| helped(one)).count() > solved.len();
     let shared = |one: &Remedy| {

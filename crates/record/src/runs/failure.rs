@@ -203,10 +203,19 @@ fn says_enough(line: &str, command: &str) -> bool {
             _ if is_name || is_quoted => 2,
             1 | 2 if word.is_ascii() => 0,
             _ if alarm(word) != Alarm::None || is_asked(word) => 0,
+            // The name of an error of the system.
+            4.. if word.chars().all(|c| c.is_ascii_uppercase()) => 2,
+            // In scripts without blanks, about two characters are a word.
+            2.. if word.chars().all(is_of_unspaced_script) => letters / 2,
             _ => 1,
         }
     });
-    said >= SAID_MIN
+    // npm tells the code of a failure before its message.
+    said >= SAID_MIN && !line.contains("ERR! code ")
+}
+
+fn is_of_unspaced_script(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..)
 }
 
 /// The program of the first command that does something.
@@ -275,7 +284,23 @@ mod tests {
         );
         assert_eq!(line("\u{1b}[1;31merror\u{1b}[0m: the lock is held"), Some("error: the lock is held".into()));
         assert_eq!(line("bash: frob: command not found"), Some("bash: frob: command not found".into()));
-        for silent in ["", "Exit code 1", "0 errors, 3 files", "error: 7", "all good", "\u{0}\u{1}\u{2}"] {
+        for named in [
+            "Error: connect ECONNREFUSED 127.0.0.1:5432",
+            "Error: spawn ENOENT",
+            "Error: 数据库连接失败",
+            "fatal: 不是 git 仓库",
+        ] {
+            assert_eq!(line(named).as_deref(), Some(named));
+        }
+        for silent in [
+            "",
+            "npm ERR! code ELIFECYCLE",
+            "Exit code 1",
+            "0 errors, 3 files",
+            "error: 7",
+            "all good",
+            "\u{0}\u{1}\u{2}",
+        ] {
             assert_eq!(line(silent), None, "{silent:?}");
         }
         for general in ["error: Item 3 failed", "[x] ERROR task failed", "make: *** [x] Error 2", "2 errors in 3.5s"] {
