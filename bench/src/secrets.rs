@@ -39,7 +39,7 @@ const SHOWN_MAX: usize = 40;
 const TEXT_BYTES: usize = 1024 * 1024;
 
 /// Words that trigger a closer look, repeated.
-const ADVERSARIAL: [&str; 46] = [
+const ADVERSARIAL: [&str; 54] = [
     "a",
     "=",
     "-",
@@ -86,6 +86,14 @@ const ADVERSARIAL: [&str; 46] = [
     "PASS \"a",
     "token = A(\"",
     "\na -u a -p ",
+    "expect \"password\" send \"",
+    "export TOKEN ",
+    "sudo -S <<< a ",
+    "pin 1234 ",
+    "put(\"password\",\"",
+    "lpa:1$",
+    "sk-",
+    "code=",
 ];
 
 #[derive(Deserialize)]

@@ -67,6 +67,7 @@ fn function(name: &str, pattern: &str) -> String {
         "NAME" => "\"{NAME}\"",
         "*" => "{user}",
         "#chars" => "\"#\".toCharArray()",
+        "*:#" => "\"bob:#\"",
         _ => "\"#\"",
     });
     format!("{name}({})", arguments.collect::<Vec<_>>().join(", "))

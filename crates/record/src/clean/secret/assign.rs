@@ -22,6 +22,12 @@ const VALUE_BYTES: usize = 16;
 /// How far the ends of a map on one line are looked for.
 const MAP_BYTES: usize = 96;
 
+/// The longest name of a file before a line that was found in it.
+const PATH_BYTES: usize = 96;
+/// How far above a default its block begins, and how many lines.
+const BLOCK_BYTES: usize = 192;
+const BLOCK_LINES_MAX: usize = 4;
+
 /// Words before a bracket that code stands in.
 const OPENERS: [&[u8]; 20] = [
     b"if",
@@ -125,7 +131,9 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         value.written = ValueForm::Literal;
     }
     // `--- PASS: TestName` is a test result; in `these pass: x` it is a verb.
-    let verdict = text.at(at) == b':' && (name == b"PASS" || text.back(name_end, 5).eq_ignore_ascii_case(b" pass"));
+    let is_verb = || is(text.before(text.skip_spaces_back(name_end - 4)), ALPHA);
+    let verdict = text.at(at) == b':'
+        && (name == b"PASS" || (text.back(name_end, 5).eq_ignore_ascii_case(b" pass") && is_verb()));
     // The quote that closes a string containing the operator: `"Password: "`.
     let closing =
         value.written == ValueForm::Quoted && !key.quoted && text.before(key.start) == text.at(value.start - 1);
@@ -199,7 +207,7 @@ struct AssignedKey {
     quoted: bool,
 }
 
-/// The end of the name before `end`: `key`, `"key"`, `\"key\"`, `x["key"]`, `x[:key]`, `x[key]=`, `key[]`, `**key**`.
+/// The end of the name before `end`: `key`, `key()`, `"key"`, `\"key\"`, `x["key"]`, `x[:key]`, `x[key]=`, `key[]`, `**key**`.
 fn key_end_before(text: &Text, end: usize) -> usize {
     if is(text.before(end), ALNUM) {
         return end;
@@ -207,7 +215,9 @@ fn key_end_before(text: &Text, end: usize) -> usize {
     // The length of a type: `VARCHAR(20)`.
     if text.before(end) == b')' {
         let digits = text.run_back(end - 1, DIGIT, 4);
-        return if digits < end - 1 && text.before(digits) == b'(' { digits - 1 } else { end };
+        // `getpass() == "x"`.
+        let is_compared = digits == end - 1 && text.at(text.skip_spaces(end) + 1) == b'=';
+        return if (digits < end - 1 || is_compared) && text.before(digits) == b'(' { digits - 1 } else { end };
     }
     if text.before(end) == b']' && end > text.floor + 1 {
         let is_index = is(text.before(end - 1), ALNUM)
@@ -256,7 +266,7 @@ fn key_before(text: &Text, end: usize) -> Option<AssignedKey> {
 fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
     let typed = match text.back(end, 3) {
         b"lue" | b"ult" | b"ith" => false,
-        b"str" | b"ing" | b"HAR" | b"har" => true,
+        b"str" | b"ing" | b"HAR" | b"har" | b"nal" => true,
         _ => return None,
     };
     let start = text.run_back(end, WORD, VALUE_BYTES);
@@ -283,7 +293,7 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
                 let name = text.run_back(before, DOTTED, KEY_BYTES);
                 if text.back(name, 2) == b": " { announces(text.slice(name, before)) } else { None }
             }
-            (true, false) => named_on_the_line_before(text, start),
+            (true, false) => named_on_the_line_before(text, start).or_else(|| named_by_block(text, start)),
             _ => None,
         };
     }
@@ -304,7 +314,9 @@ fn named_elsewhere(text: &Text, end: usize) -> Option<Announced> {
 }
 
 fn is_value(name: &[u8]) -> bool {
-    name == b"default" || name == b"with" || (name.len() >= 5 && name[name.len() - 5..].eq_ignore_ascii_case(b"value"))
+    name.eq_ignore_ascii_case(b"default")
+        || name == b"with"
+        || (name.len() >= 5 && name[name.len() - 5..].eq_ignore_ascii_case(b"value"))
 }
 
 /// `- name: DB_PASSWORD`, and on the next line `value: x`, which begins at `start`.
@@ -316,6 +328,18 @@ fn named_on_the_line_before(text: &Text, start: usize) -> Option<Announced> {
     let colon = line.iter().position(|&byte| byte == b':')?;
     let is_named = names_a_name(last_word(&line[..colon]));
     if is_named && text.slice(end, start).contains(&b'\n') { announces(&line[colon..]) } else { None }
+}
+
+/// The head of the block that a default at `start` stands in: `variable "db_password" {` or `DbPassword:`, above lines
+/// that are indented alike.
+fn named_by_block(text: &Text, start: usize) -> Option<Announced> {
+    let indent = start - text.skip_spaces_back(start);
+    let above = text.back(start - indent, BLOCK_BYTES);
+    let mut lines = above.rsplit(|&byte| byte == b'\n').skip(1);
+    let head = lines.by_ref().take(BLOCK_LINES_MAX).find(|line| line.len() - line.trim_ascii_start().len() < indent)?;
+    let head = head.trim_ascii_end();
+    let name = head.strip_suffix(b"{").or(head.strip_suffix(b":"))?.trim_ascii_end();
+    announces(name.strip_suffix(b"\"").or(name.strip_suffix(b"'")).unwrap_or(name))
 }
 
 /// The name comes after the value: `"value": "x", "name": "DB_PASSWORD"`, `value="x" key="password"`. `from` is where
@@ -416,10 +440,16 @@ fn is_code_word(value: &[u8]) -> bool {
     known || (is_word && !is_random(value, 3) && (humps > 0 || value.contains(&b'.') || names_itself(value)))
 }
 
-/// Only a list mark, a quotation mark or a comment sign stands before it on its line.
+/// Only a list mark, a quotation mark or a comment sign stands before it on its line, or where the line was found
+/// (`src/a.yaml:7:`).
 fn begins_line(text: &Text, start: usize) -> bool {
     let is_mark = |byte: u8| matches!(byte, b' ' | b'\t' | b'-' | b'#' | b'>' | b'+' | b'*' | b'/' | b':' | b'[');
-    text.before(text.scan_back(start, 24, is_mark)) == b'\n'
+    let first = text.scan_back(start, 24, is_mark);
+    let number = text.run_back(first, DIGIT, 6);
+    let is_numbered = number < first && matches!(text.at(first), b':' | b'-' | b'\t');
+    let line =
+        if is_numbered { text.scan_back(number, PATH_BYTES, |byte| is(byte, DOTTED) || is_mark(byte)) } else { first };
+    text.before(line) == b'\n'
 }
 
 /// Nothing but a comment follows on its line.

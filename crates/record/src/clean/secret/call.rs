@@ -27,14 +27,20 @@ const ASKED_BYTES: usize = 128;
 /// The end of the name of the function that begins at `at`.
 pub(super) fn function_end(text: &Text, at: usize) -> Option<usize> {
     let end = text.run(at, WORD, 40);
-    // `bcrypt.hash(…)` is known with its module.
-    let end = if text.at(end) == b'.' { text.run(end, WORD | DOT, 40) } else { end };
+    // `bcrypt.hash(…)` is known with its module, and a type by what makes one: `Credentials::new(…)`.
+    let end = match text.at(end) {
+        b'.' => text.run(end, WORD | DOT, 40),
+        b':' if text.starts_with(end, b"::new") => end + 5,
+        _ => end,
+    };
     (text.at(end) == b'(').then_some(end)
 }
 
 /// `login("bob", "x")`, `setenv("API_KEY", "x")`; the name of the function is from `at` to `end`.
 pub(super) fn arguments(text: &Text, at: usize, end: usize) -> Option<Cut> {
-    places::calls(text.slice(at, end)).find_map(|place| follow(text, place.pattern, end + 1))
+    let name = text.slice(at, end);
+    let made = name.strip_suffix(b"::new").or(name.strip_suffix(b".new")).unwrap_or_default();
+    places::calls(name).chain(places::calls(made)).find_map(|place| follow(text, place.pattern, end + 1))
 }
 
 /// The argument that `#` stands for.
@@ -44,6 +50,13 @@ fn follow(text: &Text, pattern: &str, open: usize) -> Option<Cut> {
         let argument = argument_at(text, from);
         let next = text.at(argument.next);
         match wanted {
+            // `btoa("bob:x")`.
+            "*:#" => {
+                let bytes = text.slice(argument.value.start, argument.value.end);
+                let colon = bytes.iter().position(|&byte| byte == b':').filter(|_| !bytes.contains(&b'/'))?;
+                let value = Value { start: argument.value.start + colon + 1, ..argument.value };
+                return if argument.is_quoted() { quoted(text, &value, PASSWORD) } else { None };
+            }
             "#" | "#)" | "#chars" => {
                 let is_only = match wanted {
                     "#)" => next == b')',
@@ -117,7 +130,7 @@ fn argument_at(text: &Text, from: usize) -> CallArgument {
             return depth == 0 && is_quote;
         }
         let is_end = depth == 0 && matches!(byte, b',' | b')');
-        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        depth += i32::from(matches!(byte, b'(' | b'[' | b'{')) - i32::from(matches!(byte, b')' | b']' | b'}'));
         is_end || matches!(byte, b'\n' | b';')
     };
     let end = from + window.iter().position(ends).unwrap_or(window.len());
@@ -169,6 +182,7 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     if !quotes || !(is_named || is_verb(first_word(name))) {
         return None;
     }
+    text.spend(ARGUMENT_BYTES);
     let first = argument_at(text, at + 1);
     if is_named && let Some(cut) = of_named_function(text, at, name, &first) {
         return Some(cut);
@@ -190,6 +204,13 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
             }
             if !second.is_quoted() {
                 return None;
+            }
+            // `config.set("db", "password", "x")`: the name of a section stands before that of the value.
+            let third = if text.at(second.next) == b',' { Some(argument_at(text, second.next + 1)) } else { None };
+            if let Some(third) = third.filter(CallArgument::is_quoted)
+                && announced(text, &second.value).is_some()
+            {
+                return quoted(text, &third.value, PASSWORD);
             }
             announced(text, &first.value)?;
             quoted(text, &second.value, PASSWORD)
@@ -312,6 +333,7 @@ pub(super) fn element(text: &Text, at: usize) -> Option<Cut> {
     if text.at(close) != b'>' {
         return None;
     }
+    text.spend(close - at);
     const DATA: &[u8] = b"<![CDATA[";
     let is_data = text.starts_with(close + 1, DATA);
     let start = close + 1 + if is_data { DATA.len() } else { 0 };
@@ -392,7 +414,8 @@ pub(super) fn scanned(text: &Text, at: usize, code: &ScanCode) -> Option<Cut> {
 pub(super) fn password_file(text: &Text, at: usize) -> Option<Cut> {
     let is_part = |byte: u8| is(byte, DOTTED) || byte == b'*';
     let start = text.scan_back(at, 96, |byte| is_part(byte) || byte == b':');
-    if !matches!(text.before(start), b'\n' | b'\r' | b'"' | b'\'') {
+    text.spend(at - start);
+    if !matches!(text.before(start), b'\n' | b'\r' | b' ' | b'"' | b'\'') {
         return None;
     }
     let mut ends = [0; 4];

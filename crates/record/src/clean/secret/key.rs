@@ -52,6 +52,7 @@ const ENDINGS: [(u32, u32); 32] = {
     add_ending(&mut table, "str");
     add_ending(&mut table, "string");
     add_ending(&mut table, "char");
+    add_ending(&mut table, "final");
     at = 0;
     while at < URL_PARAMS.len() {
         add_ending(&mut table, URL_PARAMS[at]);
@@ -120,9 +121,18 @@ fn is_separator(byte: u8) -> bool {
 fn by_name(key: &[u8]) -> Option<Announced> {
     let words = by_last_letter(*key.last()?);
     let before = *key.get(key.len().checked_sub(2)?)?;
+    let third = key.len().checked_sub(3).map_or(0, |at| key[at]);
     let (rest, found) = words.iter().find_map(|&(word, found)| {
         // Almost all words already differ here.
         if word.as_bytes()[word.len() - 2] | 0x20 != before | 0x20 && is(before, ALNUM) {
+            return None;
+        }
+        // A name that is joined from other words has this one's letters before its last three.
+        if word.len() > 3
+            && is(third, ALNUM)
+            && word.as_bytes()[word.len() - 3] | 0x20 != third | 0x20
+            && is(before, ALNUM)
+        {
             return None;
         }
         let rest = strip_end(key, word)?;

@@ -4,8 +4,8 @@
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
 //! extend (`own`). The rest is decided from the context of a value (`assign`, `indirect`, `flag`, `shape`), what its name
 //! announces (`key`) and whether it is a placeholder (`value`). In words, as opposed to names and ids, secrets are also
-//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `near`, `said`), a command
-//! (`position`), a call, an element or a code (`call`), beside a name (`pair`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
+//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `near`, `said`, `pin`), a command
+//! (`position`), a call, an element or a code (`call`), beside a name (`pair`), below a command that prints it (`printed`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
 //! look alone (`opaque`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
 //! Invariants: text without a secret is borrowed and nothing is allocated; redacting twice equals redacting once; the
@@ -24,11 +24,14 @@ mod key;
 mod near;
 mod numbers;
 mod opaque;
+mod owed;
 mod own;
 mod pair;
 mod pairs;
+mod pin;
 mod places;
 mod position;
+mod printed;
 mod rules;
 mod said;
 mod sentence;
@@ -46,6 +49,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use cut::{Cut, MARK, covered, replaced};
+use owed::Owed;
 pub use own::UserRules;
 use text::{ALNUM, DIGIT, LOWER, TRIGGER, Text, WIDE, is};
 
@@ -62,12 +66,13 @@ const AHEAD_BYTES: usize = 16 * 1024;
 /// The text with every secret and every random token replaced by `[redacted:NAME]`.
 pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
     let mut out = redact_with(text, own);
-    for _ in 1..PASSES {
-        let spoken = pass(&out, own, spoken::Passwords::of(&out));
+    for number in 1..PASSES {
+        let spoken = pass(&out, own, stretches(&out, number).flat_map(|part| spoken::Passwords::of(&out, part)));
         let said = spoken.as_deref().unwrap_or(&out);
-        let opaque = pass(said, own, opaque::OpaqueTokens::of(said));
+        let opaque = pass(said, own, stretches(said, number).flat_map(|part| opaque::OpaqueTokens::of(said, part)));
         let Some(next) = opaque.or(spoken) else { break };
-        out = Cow::Owned(redact_with(&next, own).into_owned());
+        let by_own = own.and_then(|own| own.pass(&next));
+        out = Cow::Owned(redact_around(by_own.unwrap_or(next), own));
     }
     match invisible::without_invisible(text) {
         // A key that invisible characters split is only found without them.
@@ -83,9 +88,14 @@ pub(super) fn redact_words<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a
 pub(super) fn redact_with<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a, str> {
     let by_own = own.and_then(|own| own.pass(text));
     let given = by_own.as_deref().unwrap_or(text);
-    let Some(mut out) = pass(given, own, Cuts::of(given, 0..given.len())) else {
-        return by_own.map_or(Cow::Borrowed(text), Cow::Owned);
-    };
+    match pass(given, own, Cuts::of(given, 0..given.len())) {
+        Some(out) => Cow::Owned(redact_around(out, own)),
+        None => by_own.map_or(Cow::Borrowed(text), Cow::Owned),
+    }
+}
+
+/// The text with what its cuts exposed replaced too.
+fn redact_around(mut out: String, own: Option<&UserRules>) -> String {
     for _ in 1..PASSES {
         let around = around_marks(&out).flat_map(|stretch| Cuts::of(&out, stretch));
         match pass(&out, own, around) {
@@ -93,7 +103,13 @@ pub(super) fn redact_with<'a>(text: &'a str, own: Option<&UserRules>) -> Cow<'a,
             None => break,
         }
     }
-    Cow::Owned(out)
+    out
+}
+
+/// What a pass reads: the whole text the first time, then only what is around its marks.
+fn stretches(text: &str, number: usize) -> impl Iterator<Item = Range<usize>> {
+    let whole = (number == 1).then_some(0..text.len());
+    whole.into_iter().chain(around_marks(text).filter(move |_| number > 1))
 }
 
 /// One word that is too short for a key, with nothing in it that announces a value. Most names in code are like this.
@@ -159,6 +175,7 @@ struct Cuts<'a> {
     searched: usize,
     /// How far all looks that revealed nothing would reach, one after the other.
     looked: usize,
+    owed: Owed,
 }
 
 impl Iterator for Cuts<'_> {
@@ -188,7 +205,14 @@ impl Iterator for Cuts<'_> {
 
 impl<'a> Cuts<'a> {
     fn of(text: &'a str, stretch: Range<usize>) -> Cuts<'a> {
-        Cuts { text: Text::of(text), end: stretch.end, at: stretch.start, searched: stretch.start, looked: 0 }
+        Cuts {
+            text: Text::of(text),
+            end: stretch.end,
+            at: stretch.start,
+            searched: stretch.start,
+            looked: 0,
+            owed: Owed::default(),
+        }
     }
 
     /// Checks the word at `at` closely; `filled` tells whether the previous word has no break.
@@ -229,6 +253,8 @@ impl<'a> Cuts<'a> {
     }
 
     fn take(&mut self, cut: Cut) -> Option<Cut> {
+        let cut = self.owed.settled(&self.text, cut, self.looked);
+        self.looked = cut.end;
         (self.text.floor, self.at, self.searched) = (cut.end, cut.end, cut.end);
         Some(cut)
     }

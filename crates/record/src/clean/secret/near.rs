@@ -13,12 +13,28 @@ use super::written::{is_quote, value_at};
 
 const WORDS_MAX: usize = 12;
 const MIXED_BYTES: usize = 6;
+/// The longest note in brackets that says what stands before it.
+const NOTE_BYTES: usize = 24;
 /// How many words may stand between `as` and the cue: `use x as the new root password`.
 const BETWEEN_MAX: usize = 3;
 /// `use x as the password`, `x is the password`.
 const AS: [&[u8]; 7] = [b"as", b"for", b"als", b"como", b"comme", b"come", "как".as_bytes()];
 const IS: [&[u8]; 6] = [b"is", b"ist", b"est", b"es", "é".as_bytes(), "è".as_bytes()];
-const TYPE: [&[u8]; 6] = [b"type", b"tape", b"tippe", b"escribe", b"digite", "введи".as_bytes()];
+const TYPE: [&[u8]; 11] = [
+    b"type",
+    b"typed",
+    b"entered",
+    b"tried",
+    b"gave",
+    b"used",
+    b"tape",
+    b"tippe",
+    b"escribe",
+    b"digite",
+    "введи".as_bytes(),
+];
+/// `needs "x" when it asks for the password`.
+const ASKS: [&[u8]; 8] = [b"asks", b"asked", b"asking", b"prompts", b"prompted", b"fragt", b"pide", b"demande"];
 /// The words before the old password and before the new one.
 const CHANGES: [(&[u8], &[u8]); 7] = [
     (b"from", b"to"),
@@ -133,7 +149,10 @@ fn changed(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
 /// `use x as the root password`, `x is the password`. The cue is from `at` to `end`.
 pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
     if text.before(at) != b' ' {
-        return None;
+        return enclosed(text, at, end);
+    }
+    if let Some(cut) = enclosed(text, at, end).or_else(|| asked(text, at)) {
+        return Some(cut);
     }
     let line = text.back(at, SENTENCE_BYTES / 2);
     let begin = at - line.len();
@@ -152,6 +171,39 @@ pub(super) fn before(text: &Text, at: usize, end: usize) -> Option<Cut> {
         stop = start.checked_sub(1)?;
     }
     None
+}
+
+/// `the new one is x (sudo password)`: a word before a bracket that says what it is.
+fn enclosed(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let open = text.scan_back(at, NOTE_BYTES, |byte| is_letter(byte) || matches!(byte, b' ' | b'-'));
+    if text.at(end) != b')' || text.before(open) != b'(' {
+        return None;
+    }
+    let stop = text.skip_spaces_back(open - 1);
+    let start = text.scan_back(stop, SENTENCE_BYTES, |byte| byte > b' ');
+    let (from, length) = trimmed(text.slice(start, stop));
+    let (start, stop) = (start + from, start + from + length);
+    let bytes = text.slice(start, stop);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    // A name, a path or a call has other signs.
+    let is_word = bytes.len() >= MIXED_BYTES && has(DIGIT) && has(ALPHA) && !is_call(bytes);
+    let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'=')) || is_ordinary(bytes) || is_placeholder(bytes);
+    (open < at && is_word && !is_name && !text.holds_cut(start, stop)).then_some(Cut {
+        name: PASSWORD.name,
+        start,
+        end: stop,
+    })
+}
+
+/// `it needs "x" when it asks for the password`: the quotation before the question.
+fn asked(text: &Text, at: usize) -> Option<Cut> {
+    let line = text.back(at, SENTENCE_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let asks = line.rsplit(|&byte| byte == b' ').take(WORDS_MAX / 2).any(|word| ASKS.contains(&word));
+    let close = if asks { line.iter().rposition(|&byte| is_quote(byte))? } else { return None };
+    let open = line[..close].iter().rposition(|&byte| byte == line[close])?;
+    let (start, stop) = (at - line.len() + open + 1, at - line.len() + close);
+    let is_word = stop - start >= MIXED_BYTES && !line[open..close].contains(&b' ');
+    said_word(text, start, PASSWORD_SAID, Ends::Anywhere).filter(|cut| is_word && cut.end <= stop)
 }
 
 /// The last word of a range, if a sentence says that it is the password.
@@ -190,7 +242,7 @@ fn typed(text: &Text, open: usize) -> Option<Cut> {
 /// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
 pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
-    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"use ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
         if text.starts_with(from, link) {
             from += link.len();
         }
@@ -216,6 +268,21 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     // A path or an address has separators, a port and a size only digits.
     let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
     (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
+}
+
+/// `admin/x9!`, `bob@acme.io / x9`: the word behind the slash after a user. A path goes on or has no such signs.
+pub(super) fn beside_user(text: &Text, end: usize) -> Option<Cut> {
+    let slash = text.skip_spaces(end);
+    let start = text.skip_spaces(slash + 1);
+    if text.at(slash) != b'/' || (slash > end) != (start > slash + 1) {
+        return None;
+    }
+    let cut = said_word(text, start, PASSWORD_SAID, Ends::Anywhere)?;
+    let bytes = text.slice(cut.start, text.scan(cut.start, SENTENCE_BYTES, |byte| byte > b' '));
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let has_mark = bytes.iter().any(|byte| matches!(byte, b'!' | b'?' | b'#' | b'*' | b'$' | b'%' | b'&' | b'^'));
+    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && has(DIGIT) && (slash > end || has_mark);
+    (is_word && !is_call(bytes)).then_some(cut)
 }
 
 /// `Bearer x` in a sentence or a header of any spelling.

@@ -34,15 +34,19 @@ fn doubled(at: usize, digit: u8) -> u32 {
     }
 }
 
+/// The longest account number.
+const IBAN_BYTES: usize = 34;
+
 /// An IBAN: a country, two check digits, 11 to 30 more characters, in groups of four or not. `at` is its first letter.
 pub(super) fn iban(text: &Text, at: usize) -> Option<Cut> {
     let begins = is(text.at(at + 1), UPPER) && is(text.at(at + 2), DIGIT) && is(text.at(at + 3), DIGIT);
     if !begins {
         return None;
     }
+    text.spend(IBAN_BYTES);
     let (mut count, mut end, mut rest) = (0, at, 0);
     let mut head = [0; 4];
-    while count < 34 && (is(text.at(end), DIGIT) || is(text.at(end), UPPER)) {
+    while count < IBAN_BYTES && (is(text.at(end), DIGIT) || is(text.at(end), UPPER)) {
         match count {
             0..=3 => head[count] = text.at(end),
             _ => rest = remainder(rest, text.at(end)),

@@ -8,11 +8,13 @@
 //!
 //! Text without a run of [`TOKEN_BYTES`] costs one look at every sixteenth byte. Every other look is bounded.
 
-use super::Cut;
+use std::ops::Range;
+
 use super::pairs::PAIRS;
 use super::places::{HASH_WORDS, KEPT_BEGINNINGS, SECRET_PATHS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, HEX, LOWER, MARK, Text, UPPER, URL64, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
+use super::{AROUND_BYTES, Cut};
 
 /// No shorter token is cut.
 const TOKEN_BYTES: usize = 16;
@@ -35,18 +37,25 @@ pub(super) struct OpaqueTokens<'a> {
     /// The run that `at` is in, if it is in one.
     run_start: usize,
     run_end: usize,
+    /// No run is looked for from here on.
+    end: usize,
 }
 
 impl<'a> OpaqueTokens<'a> {
-    pub(super) fn of(text: &'a str) -> OpaqueTokens<'a> {
-        OpaqueTokens { text: Text::of(text), at: 0, run_start: 0, run_end: 0 }
+    /// Those of a stretch of the text.
+    pub(super) fn of(text: &'a str, stretch: Range<usize>) -> OpaqueTokens<'a> {
+        let text = Text::of(text);
+        let start = text.scan_back(stretch.start, AROUND_BYTES, is_joined);
+        OpaqueTokens { text, at: start, run_start: start, run_end: start, end: stretch.end }
     }
 
     /// Moves to the next run that is long enough; false at the end of the text.
     fn next_run(&mut self) -> bool {
         let bytes = self.text.bytes;
         self.at = self.at.max(self.run_end);
-        while let Some(&byte) = bytes.get(self.at + TOKEN_BYTES - 1) {
+        while self.at < self.end
+            && let Some(&byte) = bytes.get(self.at + TOKEN_BYTES - 1)
+        {
             let probe = self.at + TOKEN_BYTES - 1;
             if !is_joined(byte) {
                 self.at = probe + 1;
@@ -215,10 +224,10 @@ fn is_mixed(token: &[u8]) -> bool {
 fn is_kept(text: &Text, start: usize, end: usize) -> bool {
     let token = text.slice(start, end);
     (token.len() < HEX_BYTES && token.iter().all(|&byte| is(byte, HEX)))
-        || is_placeholder(&token[..token.len().min(JUDGED_BYTES)])
         || ends_in_uuid(token)
         || is_object_id(token)
         || is_known_shape(token)
+        || is_placeholder(&token[..token.len().min(JUDGED_BYTES)])
         || is_in_path(text, start, end)
         || is_in_dotted_name(text, end)
         || is_id(text, start)

@@ -17,7 +17,7 @@ pub(super) fn may_begin(text: &Text, at: usize) -> bool {
     (is_quote(before) || before == b' ')
         && at > text.floor + 1
         && match text.before(at - 1) {
-            b' ' | b'\t' => is_quote(before),
+            b' ' | b'\t' | b'$' => is_quote(before),
             b'<' => true,
             _ => false,
         }
@@ -27,9 +27,10 @@ pub(super) fn may_begin(text: &Text, at: usize) -> bool {
 pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
     let quoted = usize::from(is_quote(text.before(at)));
     let open = at - quoted;
-    let operator = text.skip_spaces_back(open);
+    let operator = text.skip_spaces_back(open - usize::from(text.before(open) == b'$'));
     if text.back(operator, 3) == b"<<<" {
         let value = value_at(text, open, ValueForm::Literal);
+        text.spend(position::READER_BYTES);
         return if position::reads_secret(line_before(text, operator - 3)) {
             position::cut(text, &value)
         } else {

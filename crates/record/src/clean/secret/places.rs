@@ -48,6 +48,8 @@ pub(super) enum SecretCue {
     Login,
     /// A token follows.
     Bearer,
+    /// A user, perhaps with a password: `admin / x`.
+    User,
     /// Only with a colon, and not as a verb: `user: bob, pass: x`.
     Pass,
     Phrase,
@@ -74,6 +76,7 @@ const fn cue(kind: &str) -> Option<SecretCue> {
         b"codes" => SecretCue::Codes,
         b"login" => SecretCue::Login,
         b"bearer" => SecretCue::Bearer,
+        b"user" => SecretCue::User,
         b"pass" => SecretCue::Pass,
         b"phrase" => SecretCue::Phrase,
         b"number" => SecretCue::Number,

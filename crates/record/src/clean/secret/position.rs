@@ -14,10 +14,12 @@ use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How much of a command is read after the name of its program.
 const COMMAND_BYTES: usize = 1024;
+/// The longest tag before a command of a client of mail.
+const TAG_BYTES: usize = 6;
 /// How many places a program may have.
 const PLACES_MAX: usize = 16;
 /// What comparing a program with those that read a secret costs, in bytes of text.
-const READER_BYTES: usize = 512;
+pub(super) const READER_BYTES: usize = 512;
 /// The place has given its secret.
 const DONE: u8 = u8::MAX;
 
@@ -56,9 +58,13 @@ pub(super) fn command_at(text: &Text, at: usize) -> Option<CommandReading> {
     Some(CommandReading { places, found: [0; PLACES_MAX], listed, at: end, end: command_end(text, end) })
 }
 
-/// Does a command begin its line at `at`, perhaps after what a terminal or a device asks with?
+/// Does a command begin its line at `at`, perhaps after what a terminal or a device asks with, or after the tag of a
+/// client of mail (`A1 LOGIN bob x`)?
 fn begins_line(text: &Text, at: usize) -> bool {
-    matches!(text.before(text.skip_spaces_back(at)), b'\n' | b'\r' | b'#' | b'>' | b'$' | b'%' | b'"' | b'`')
+    let end = text.skip_spaces_back(at);
+    let tag = text.run_back(end, ALNUM, TAG_BYTES);
+    let begins = |end: usize| matches!(text.before(end), b'\n' | b'\r' | b'#' | b'>' | b'$' | b'%' | b'"' | b'`');
+    begins(end) || (is(text.before(end), DIGIT) && begins(text.skip_spaces_back(tag)))
 }
 
 /// Where the command around `from` ends: at a pipe, a separator or a line break that is not escaped.

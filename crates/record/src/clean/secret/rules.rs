@@ -39,7 +39,7 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
     if SECOND[usize::from(first)] >> (text.at(at + 1) % 32) & 1 == 0 {
         return without_prefix(text, at);
     }
-    let head = [text.at(at + 1), text.at(at + 2)];
+    let head = [text.at(at + 1), text.at(at + 2), text.at(at + 3)];
     let found =
         indexed(&RULES, &INDEX, first).iter().filter(|rule| rule.goes_on(head)).find_map(|rule| rule.find(text, at));
     found
@@ -48,11 +48,12 @@ pub(super) fn key_at(text: &Text, at: usize) -> Option<Cut> {
 }
 
 impl KeyRule {
-    /// The second and third byte distinguish most rules, at less cost than comparing the whole prefix.
+    /// The next bytes distinguish most rules, at less cost than comparing the whole prefix.
     #[inline]
-    fn goes_on(&self, head: [u8; 2]) -> bool {
+    fn goes_on(&self, head: [u8; 3]) -> bool {
         match self.prefix.as_bytes() {
-            [_, second, third, ..] => [*second, *third] == head,
+            [_, second, third, fourth, ..] => [*second, *third, *fourth] == head,
+            [_, second, third] => [*second, *third] == head[..2],
             [_, second] => *second == head[0],
             _ => true,
         }

@@ -36,7 +36,7 @@ pub(super) struct AnnouncedValue {
 
 pub(super) const PASSWORD_SAID: AnnouncedValue =
     AnnouncedValue { name: PASSWORD.name, least_bytes: 4, word_bytes: 5, far_bytes: 6 };
-const PIN_SAID: AnnouncedValue = AnnouncedValue { far_bytes: 4, ..PASSWORD_SAID };
+pub(super) const PIN_SAID: AnnouncedValue = AnnouncedValue { far_bytes: 4, ..PASSWORD_SAID };
 pub(super) const KEY_SAID: AnnouncedValue =
     AnnouncedValue { name: "key", least_bytes: 8, word_bytes: 10, far_bytes: 8 };
 pub(super) const VAGUE_SAID: AnnouncedValue =
@@ -78,6 +78,11 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) ->
     match links {
         // A quotation beside the cue: `mi contraseña "gato negro"`.
         0 if from > end && is_quote(text.at(from)) => secret(text, from, said).or_else(|| away(text, at, end, said)),
+        // `the root password? x9`.
+        0 if text.before(end) == b'?' => {
+            let is_odd = |byte: &u8| is(*byte, DIGIT) || *byte == b'-';
+            secret(text, from, said).filter(|cut| text.slice(cut.start, cut.end).iter().any(is_odd))
+        }
         0 => away(text, at, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
         _ => secret(text, from, said)
@@ -425,33 +430,6 @@ pub(super) fn trim(text: &Text, value: &mut Value) {
     value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);
 }
 
-/// `my PIN is 4821`, `the 2FA code 482 913`: digits, in one group or two.
-pub(super) fn pin(text: &Text, at: usize, end: usize) -> Option<Cut> {
-    let number = |from: usize| {
-        let first = text.run(from, DIGIT, 9);
-        let next = first + usize::from(matches!(text.at(first), b' ' | b'-'));
-        let second = text.run(next, DIGIT, 5);
-        let is_pair = (3..=4).contains(&(first - from)) && second - next == first - from;
-        let stop = if is_pair { second } else { first };
-        let fits = (4..=8).contains(&(stop - from)) && !is(text.at(stop), WORD) && !is(text.before(from), WORD);
-        // A version, an amount or an address goes on.
-        let goes_on = matches!(text.at(stop), b'.' | b':' | b'/' | b'%') && is(text.at(stop + 1), DIGIT);
-        (fits && !goes_on).then_some(Cut { name: PASSWORD.name, start: from, end: stop })
-    };
-    let is_digits = |cut: &Cut| text.slice(cut.start, cut.end).iter().all(|&byte| is(byte, DIGIT) || byte == b' ');
-    let linked = after(text, at, end, PIN_SAID).filter(is_digits);
-    let from = linked.map(|cut| cut.start).or_else(|| far_number(text, end)).unwrap_or(text.skip_spaces(end));
-    number(from).filter(|_| linked.is_some() || from > end)
-}
-
-/// The first digits after a link in the rest of the sentence: `El código que me llegó es 661 402`.
-fn far_number(text: &Text, end: usize) -> Option<usize> {
-    let window = text.slice(end, end + AWAY_BYTES);
-    let line = &window[..window.iter().position(|&byte| matches!(byte, b'\n' | b';' | b'.')).unwrap_or(window.len())];
-    let digit = line.iter().position(|&byte| is(byte, DIGIT))?;
-    FAR_LINKS.iter().any(|link| line[..digit].ends_with(link)).then_some(end + digit)
-}
-
 /// `user: bob, pass: x`; in `these pass: x` it is a verb.
 pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
     let before = text.before(text.skip_spaces_back(at));
@@ -467,7 +445,7 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
     // `the pass is x9`.
     let line = text.back(at, 16).trim_ascii_end();
     let last = line.rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
-    if is_apart && ARTICLES.contains(&last) && text.starts_with(end, b" is ") {
+    if is_apart && (last.is_empty() || ARTICLES.contains(&last)) && text.starts_with(end, b" is ") {
         let has_digit = |cut: &Cut| text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
         return secret(text, end + 4, PASSWORD_SAID).filter(has_digit);
     }

@@ -3,10 +3,38 @@
 //! Each is anchored at one byte inside it and looks only a bounded distance around that byte.
 
 use super::Cut;
+use super::near;
 use super::places::URL_USERS;
 use super::text::{ALNUM, BASE64, DIGIT, DOT, DOTTED, Text, URL64, WORD, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
 
+/// Schemes of addresses without a path in which people write what would have to be escaped.
+const DATABASES: [&str; 24] = [
+    "amqp",
+    "amqps",
+    "cassandra",
+    "clickhouse",
+    "cockroachdb",
+    "couchdb",
+    "ftp",
+    "ftps",
+    "imap",
+    "imaps",
+    "ldap",
+    "ldaps",
+    "mariadb",
+    "mongodb",
+    "mqtt",
+    "mqtts",
+    "mssql",
+    "mysql",
+    "nats",
+    "oracle",
+    "postgres",
+    "postgresql",
+    "redis",
+    "rediss",
+];
 const AUTHORITY_BYTES: usize = 256;
 const BLOCK_BYTES: usize = 16 * 1024;
 /// The longest line of a key, and what may stand before it.
@@ -46,6 +74,10 @@ pub(super) fn driver_address(text: &Text, at: usize) -> Option<Cut> {
     let host = text.scan(at, JUDGED_BYTES, |byte| is(byte, DOTTED));
     let port = text.run(host + 1, DIGIT, 6);
     let has_port = text.at(host) == b':' && (3..=6).contains(&(port - host)) && !is(text.at(port), WORD);
+    // `root:x9@10.0.0.9`: nothing else has a colon before a number of this kind.
+    let number = text.slice(at, host);
+    let is_number = number.iter().all(|&byte| is(byte, DIGIT | DOT)) && number.split(|&byte| byte == b'.').count() == 4;
+    let has_port = has_port || is_number;
     if !has_port && text.at(host) != b'(' {
         return after_mail(text, at, host);
     }
@@ -66,6 +98,9 @@ pub(super) fn driver_address(text: &Text, at: usize) -> Option<Cut> {
 /// `bob@acme.io:PASS` as a line, or after the server on it: how lists of accounts and mail programs write it. `at` is
 /// where the host begins, `host` where it ends.
 fn after_mail(text: &Text, at: usize, host: usize) -> Option<Cut> {
+    if text.at(host) == b' ' {
+        return if text.slice(at, host).contains(&b'.') { near::beside_user(text, host) } else { None };
+    }
     let start = host + 1;
     let end = text.scan(start, JUDGED_BYTES, |byte| byte > b' ');
     let password = text.slice(start, end);
@@ -98,11 +133,12 @@ fn user(text: &Text, at: usize, length: usize, path: &[u8]) -> Option<Cut> {
     })
 }
 
-/// Is the scheme before `at` that of a database or a queue?
+/// Is the scheme before `at` that of a database, a queue or another service?
 fn is_database(text: &Text, at: usize) -> bool {
-    let scheme = text.slice(text.scan_back(at, 16, |byte| is(byte, ALNUM) || byte == b'+'), at);
-    let known = ["amqp", "amqps", "mariadb", "mongodb", "mongodb+srv", "mssql", "mysql", "postgres", "postgresql"];
-    known.iter().chain(&["redis", "rediss"]).any(|name| scheme == name.as_bytes())
+    let scheme = text.slice(text.scan_back(at, 24, |byte| is(byte, ALNUM) || byte == b'+'), at);
+    // `mysql+pymysql://` names its driver.
+    let scheme = scheme.split(|&byte| byte == b'+').next().unwrap_or_default();
+    DATABASES.iter().any(|name| scheme == name.as_bytes())
 }
 
 /// The address up to the last `@` of its word.

@@ -2,14 +2,17 @@
 //!
 //! Looks at the beginning of every word once; what follows is bounded.
 
+use std::ops::Range;
+
 use super::Cut;
+use super::owed::Owed;
 use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins};
 use super::position::{CommandReading, command_at, next_password};
 use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone};
 use super::text::{ALNUM, DIGIT, Text, is};
 use super::words::{cue_at, is_letter};
 use super::written::is_quote;
-use super::{call, grid, near, numbers, pair, shape};
+use super::{call, grid, near, numbers, pair, pin, printed, shape};
 use crate::clean::code::code_end;
 
 /// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
@@ -21,8 +24,11 @@ const AHEAD_BYTES: usize = 96 * 1024;
 pub(super) struct Passwords<'a> {
     text: Text<'a>,
     at: usize,
+    /// No word is looked at from here on.
+    end: usize,
     /// How far all looks so far would reach, one after the other.
     looked: usize,
+    owed: Owed,
     command: Option<CommandReading>,
     /// Further secrets of the last place, the next one last, and where that place ends.
     listed: Vec<Cut>,
@@ -30,11 +36,24 @@ pub(super) struct Passwords<'a> {
 }
 
 impl<'a> Passwords<'a> {
-    pub(super) fn of(text: &'a str) -> Passwords<'a> {
-        Passwords { text: Text::of(text), at: 0, looked: 0, command: None, listed: Vec::new(), listed_end: 0 }
+    /// Those that a word in this stretch of the text announces.
+    pub(super) fn of(text: &'a str, stretch: Range<usize>) -> Passwords<'a> {
+        Passwords {
+            text: Text::of(text),
+            at: stretch.start,
+            end: stretch.end,
+            looked: 0,
+            owed: Owed::default(),
+            command: None,
+            listed: Vec::new(),
+            listed_end: 0,
+        }
     }
 
     fn take(&mut self, cut: Cut) -> Option<Cut> {
+        let cut = self.owed.settled(&self.text, cut, self.looked);
+        self.listed.retain(|next| next.start >= cut.end);
+        self.command = self.command.filter(|command| cut.end < command.end);
         self.at = cut.end.max(self.at);
         (self.text.floor, self.looked) = (self.at, self.at);
         self.text.take_spent();
@@ -61,7 +80,7 @@ impl Iterator for Passwords<'_> {
             return self.take(cut);
         }
         loop {
-            let at = next_word(&self.text, self.at)?;
+            let at = next_word(&self.text, self.at).filter(|&at| at < self.end)?;
             self.at = at + 1;
             // A code of our own that is written with blanks.
             if self.text.at(at + 5) == b' '
@@ -90,7 +109,8 @@ impl Passwords<'_> {
             _ => matches!(text.back(at, 2), [_, b'@'] | b"*:"),
         };
         let is_beside = pair::may_begin(text, at);
-        if (may_be == 0 && !is_number && !is_open && !is_beside) || self.looked > at + AHEAD_BYTES {
+        let is_printed = printed::may_be(text, at);
+        if (may_be == 0 && !is_number && !is_open && !is_beside && !is_printed) || self.looked > at + AHEAD_BYTES {
             return None;
         }
         let found = match first {
@@ -102,7 +122,15 @@ impl Passwords<'_> {
             _ if is_beside => pair::beside(text, at),
             _ => None,
         };
-        found.or_else(|| self.announced(at, may_be))
+        let found = found.or_else(|| if is_printed { printed::word(text, at) } else { None });
+        if found.is_some() {
+            return found;
+        }
+        self.looked = match self.text.take_spent() {
+            0 => self.looked,
+            spent => self.looked.max(at) + spent,
+        };
+        self.announced(at, may_be)
     }
 
     /// Notes that something was looked at.
@@ -161,7 +189,7 @@ impl Passwords<'_> {
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::Any)),
-            SecretCue::Pin => sentence::pin(text, at, end),
+            SecretCue::Pin => pin::number(text, at, end),
             SecretCue::Key => after(text, at, end, KEY_SAID)
                 .or_else(|| sentence::alone_as(text, at, end, KEY_SAID))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::WithDigits))
@@ -175,6 +203,7 @@ impl Passwords<'_> {
             SecretCue::Codes => self.list(at, grid::codes(text, end)),
             SecretCue::Login => near::login(text, end),
             SecretCue::Bearer => near::bearer(text, end),
+            SecretCue::User => near::beside_user(text, end),
             SecretCue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::SecretCells::Any)),
             SecretCue::Phrase => numbers::seed_phrase(text, end),
             SecretCue::Number => numbers::social_security(text, end),
@@ -216,8 +245,11 @@ fn next_word(text: &Text, from: usize) -> Option<usize> {
         at = text.scan(at, usize::MAX, |byte| !is(byte, ALNUM) && byte < 0xc3 && !matches!(byte, b'(' | b'<'));
         // A word also begins after an escape of an address: `%3Ftoken%3Dx`.
         let is_escaped = || matches!(text.back(at, 3), [b'%', _, _]);
+        // And after an escaped line break: `printf "user bob\npassword x\n"`.
+        let is_break =
+            || text.before(at) == b'\\' && matches!(text.at(at), b'n' | b't' | b'r') && is_letter(text.at(at + 1));
         if !is(*text.bytes.get(at)?, ALNUM) || !is_letter(text.before(at)) || is_escaped() {
-            return Some(at);
+            return Some(at + usize::from(is_break()));
         }
         at = if text.back(at, 2).first() == Some(&b'%') { at + 1 } else { text.run(at, ALNUM, usize::MAX) };
     }

@@ -9,9 +9,13 @@ pub(super) const fn is_letter(byte: u8) -> bool {
 
 /// The longest cue that begins at `at`, and its end.
 pub(super) fn cue_at(text: &Text, at: usize) -> Option<(usize, SecretCue)> {
-    let second = text.at(at + 1).to_ascii_lowercase();
-    let known =
-        |(cue, _): &&(&str, SecretCue)| cue.as_bytes()[1] == second && is_said(text.slice(at, at + cue.len()), cue);
+    let (second, third) = (text.at(at + 1).to_ascii_lowercase(), text.at(at + 2).to_ascii_lowercase());
+    // Almost all cues already differ here.
+    let may_be = |cue: &[u8]| {
+        let last = text.at(at + cue.len() - 1).to_ascii_lowercase();
+        cue[1] == second && cue.get(2).is_none_or(|&byte| byte == third || byte == b'_') && cue.last() == Some(&last)
+    };
+    let known = |(cue, _): &&(&str, SecretCue)| may_be(cue.as_bytes()) && is_said(text.slice(at, at + cue.len()), cue);
     let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
     let end = at + cue.len();
     // Words of scripts without blanks may have others behind them.

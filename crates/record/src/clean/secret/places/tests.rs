@@ -361,6 +361,65 @@ fn a_call_tells_by_what_it_does() {
 }
 
 #[test]
+fn a_terminal_prints_what_a_command_announces() {
+    cut(&[
+        "$ printenv SMTP_PASS\n#9",
+        "> process.env.DB_PASS\n'#'",
+        ">>> settings['default']['PASSWORD']\n'#'",
+        "irb> user.api_token\n=> \"#\"",
+        "bob@host:~$ vault read -field=password secret/db\n#9\n$ ls",
+    ]);
+    kept(&[
+        "$ grep -l password src\nLogin.tsx",
+        "$ ls secrets\nBlueHeron77",
+        "> is the password right?\nmoonlightpath",
+        "$ cat README.md\nMoonlight77x",
+        "$ vault read -field=password secret/db\nmoonlight path",
+    ]);
+}
+
+#[test]
+fn a_value_is_announced_by_what_stands_around_it() {
+    cut(&[
+        "variable \"admin_password\" {\n  type    = string\n  default = \"#\"\n}",
+        "Parameters:\n  AdminPassword:\n    Type: String\n    Default: #\n",
+        "deploy/values.yaml:31:  adminPassword: #\n",
+        "if getpass.getpass() == \"#\": unlock()",
+        "jwt.encode({\"sub\": 7, \"aud\": [1, 2]}, \"#\", algorithm=\"HS256\")",
+        "btoa('bob:#')",
+        "Credentials::new(\"bob\".into(), \"#\".into())",
+        "A1 LOGIN bob@x.io #\nA1 OK",
+        "bob:{PLAIN}#:1000:1000::/home/bob",
+        "stats auth admin:#",
+        "passwd bob <<< $'#'",
+        "mysql+pymysql://bob:#?@db/x",
+        "root:#9@10.0.0.9",
+        "[user]\n    pass: \"#\",",
+    ]);
+    kept(&[
+        "variable \"region\" {\n  type    = string\n  default = \"moonlightpath\"\n}",
+        "src/form.yaml:31:  label: moonlightpath\n",
+        "btoa('https://x.io/moonlightpath')",
+        "A1 NOTE bob moonlightpath\n",
+        "all of these pass: moonlightpath",
+        "bob:moon9@10.0.0",
+    ]);
+}
+
+#[test]
+fn a_list_of_hundreds_of_secrets_is_cut_as_a_whole() {
+    let line = |at: usize| format!("A{at}_PASSWORD=moonlight{at}\n");
+    let text = (0..4_000).map(line).collect::<String>();
+    let after = "nothing to see here\n".repeat(1_200);
+    let once = redact_words(&format!("{text}{after}the rest\n"), None).into_owned();
+    assert!(!once.contains("moonlight") && once.ends_with("here\nthe rest\n"), "{}", &once[once.len() - 300..]);
+    assert!(once.len() < text.len() / 4 + after.len(), "{} of {} bytes are left", once.len(), text.len());
+    let few = (0..60).map(line).collect::<String>();
+    let names = redact_words(&few, None).into_owned();
+    assert!((0..60).all(|at| names.contains(&format!("A{at}_PASSWORD="))), "{names}");
+}
+
+#[test]
 fn devices_and_programs_take_secrets_in_lines() {
     cut(&[
         "enable secret #\n",

@@ -44,6 +44,13 @@ fn a_link_may_be_far_away_or_missing() {
         ("creds are admin:Winter2031", "Winter2031"),
         ("user: admin, pass: Winter!2031", "Winter!2031"),
         ("use bearer k3yAbc99xMMq for it", "k3yAbc99xMMq"),
+        ("we rotated it, the new one is k3yAbc99xMM (sudo password)", "k3yAbc99xMM"),
+        ("it needs \"Zebra-fern-31\" when it asks for the master password", "Zebra-fern-31"),
+        ("wrong password, but I typed Winter2031x", "Winter2031x"),
+        ("admin/Winter2031! works on the test server", "Winter2031!"),
+        ("for the demo use bob@acme.io / Winter2031x", "Winter2031x"),
+        ("482913 is your login code", "482913"),
+        ("root password? Winter2031x (do not share)", "Winter2031x"),
         ("ALTER USER bob IDENTIFIED WITH native BY 'Winter2031'", "Winter2031"),
     ] {
         check(text, secret);
@@ -404,6 +411,21 @@ fn dense_cues_are_not_read_again_and_again() {
         "set(",
         "pw-",
         "abcde-",
+        "expect \"password\" send \"",
+        "put(\"password\",\"",
+        "export TOKEN ",
+        "sudo -S <<< a ",
+        "pin 1234 ",
+        "lpa:1$",
+        "password=hunter2 ",
+        "http://a:b1c2@h ",
+        "code=",
+        "api_",
+        "sk-",
+        "AB12 ",
+        "5432:",
+        "aws a b c d e f ",
+        "$ printenv TOKEN\n",
     ] {
         let text = part.repeat(64 * 1024 / part.len());
         steps::take();
