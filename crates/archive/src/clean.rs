@@ -1,16 +1,19 @@
 //! What of a transcript's line may be stored: everything but secrets, private passages, private files, other projects
 //! that the user opted out, and the contents of files that were not asked for.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 
+use cerberus_agents::conversation::parts;
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_os::home::Home;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Event, FileTouch, Location, Outcome, Record, ToolUse, Touch};
-use cerberus_record::id::Agent;
-use cerberus_record::time::Timestamp;
+use cerberus_record::event::{Event, FileTouch, Location, Outcome, ToolUse, Touch};
 use cerberus_store::project::opted_out::OptedOut;
 use serde_json::Value;
+
+use crate::terms::{LineTerms, StoredLine};
 
 /// No id is longer.
 const ID_BYTES_MAX: usize = 64;
@@ -25,18 +28,34 @@ const WORDS: Keep = Keep::words(1 << 40, 0);
 /// character of any text.
 const OWN_NAME: char = '\u{fdd0}';
 
+/// A name that is shorter is left as it is.
+const SESSION_BYTES_MIN: usize = 8;
+
+/// How much text of a line is remembered with what is left of it, and how much a text must have to be worth that.
+const CLEANED_BYTES_MAX: usize = 1024 * 1024;
+const CLEANED_BYTES_MIN: usize = 32;
+
 /// Cleans the lines of one session.
-pub struct LineCleaner<'h> {
+pub(crate) struct LineCleaner<'h> {
     home: &'h Home,
     opted_out: OptedOut<'h>,
-    agent: Agent,
     session: String,
     location: Location<'static>,
+    cleaned: RefCell<CleanedTexts>,
+}
+
+/// The texts of one line without secrets. Each is looked at more than once, and what a command printed is in the line
+/// twice: for the model and for the screen.
+#[derive(Default)]
+struct CleanedTexts {
+    bytes: usize,
+    known: HashMap<String, Clean<'static>>,
 }
 
 impl<'h> LineCleaner<'h> {
-    pub fn new(home: &'h Home, agent: Agent, session: &str, location: Location<'static>) -> LineCleaner<'h> {
-        LineCleaner { home, opted_out: OptedOut::new(home), agent, session: session.to_string(), location }
+    pub fn new(home: &'h Home, session: &str, location: Location<'static>) -> LineCleaner<'h> {
+        let (opted_out, cleaned) = (OptedOut::new(home), RefCell::default());
+        LineCleaner { home, opted_out, session: session.to_string(), location, cleaned }
     }
 
     /// Passes a reducer for the session's lines to `read`.
@@ -46,16 +65,33 @@ impl<'h> LineCleaner<'h> {
         read(Reducer::new(keep, &is_private, &printed))
     }
 
-    /// The line as it is stored.
-    pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> String {
+    /// The line as it is stored, and what is indexed of it.
+    pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> StoredLine {
         reducer.reduce(line);
         self.clean("", line);
-        let line = line.to_string().replace(OWN_NAME, "");
-        match self.session.len() {
-            // A short name may be a part of anything.
-            0..8 => line,
-            _ => line.replace(&self.session, OWN_NAME.encode_utf8(&mut [0; 4])),
+        self.cleaned.take();
+        let mut text = line.to_string();
+        if text.contains(OWN_NAME) {
+            text = text.replace(OWN_NAME, "");
         }
+        // A short name may be a part of anything.
+        if self.session.len() >= SESSION_BYTES_MIN {
+            text = text.replace(&self.session, OWN_NAME.encode_utf8(&mut [0; 4]));
+        }
+        let parts = parts(line);
+        let terms = match parts
+            .iter()
+            .any(|part| self.is_renamed(&part.text) || part.file.as_deref().is_some_and(|file| self.is_renamed(file)))
+        {
+            true => LineTerms::of(&text),
+            false => LineTerms::of_parts(&text, parts),
+        };
+        StoredLine { text, terms }
+    }
+
+    /// Whether a text is stored with another name of the session.
+    fn is_renamed(&self, text: &str) -> bool {
+        text.contains(OWN_NAME) || self.session.len() >= SESSION_BYTES_MIN && text.contains(&self.session)
     }
 
     fn clean(&self, key: &str, value: &mut Value) {
@@ -70,7 +106,10 @@ impl<'h> LineCleaner<'h> {
     fn clean_text(&self, key: &str, text: &mut String) {
         self.clean_inner(text);
         let is_id = text.len() <= ID_BYTES_MAX && !text.contains(char::is_whitespace) && holds_id(key);
-        let clean = self.home.cleaner().clean(text.as_str(), if is_id { Keep::NAME } else { WORDS });
+        let clean = match is_id {
+            true => self.home.cleaner().clean(text.clone(), Keep::NAME),
+            false => self.cleaned(text),
+        };
         let hidden = if is_id { None } else { self.hidden_words(&clean) };
         if let Some(rest) = hidden {
             *text = rest;
@@ -80,6 +119,24 @@ impl<'h> LineCleaner<'h> {
         if self.names_opted_out(text) {
             *text = PRIVATE.to_string();
         }
+    }
+
+    /// The text without secrets and private passages.
+    fn cleaned(&self, text: &str) -> Clean<'static> {
+        let clean = || self.home.cleaner().clean(text, WORDS).into_owned();
+        if text.len() < CLEANED_BYTES_MIN {
+            return clean();
+        }
+        if let Some(known) = self.cleaned.borrow().known.get(text) {
+            return known.clone();
+        }
+        let found = clean();
+        let mut cleaned = self.cleaned.borrow_mut();
+        if cleaned.bytes + text.len() <= CLEANED_BYTES_MAX {
+            cleaned.bytes += text.len();
+            cleaned.known.insert(text.to_string(), found.clone());
+        }
+        found
     }
 
     /// Arguments of a call may be JSON in a text.
@@ -98,25 +155,29 @@ impl<'h> LineCleaner<'h> {
     fn is_private_call(&self, tool: &str, given: &Value) -> bool {
         let mut texts = Vec::new();
         collect(given, &mut texts);
-        let clean = |text: &str| self.home.cleaner().clean(text.to_string(), WORDS);
+        let tool = self.cleaned(tool);
         texts.into_iter().any(|text| {
-            let is_file = !text.contains(char::is_whitespace) && self.home.privacy_rules().is_private(text);
-            is_file || {
-                let used = ToolUse { tool: clean(tool), command: Some(clean(text)), ..ToolUse::default() };
-                let touched = FileTouch { path: clean(text), how: Touch::Edited, lines: Vec::new() };
-                let edited = ToolUse { tool: clean(tool), files: vec![touched], ..ToolUse::default() };
-                let is_path = !text.contains(char::is_whitespace) && text.contains('/');
-                self.hidden(Event::Tool(used)).is_some() || is_path && self.hidden(Event::Tool(edited)).is_some()
+            let is_word = !text.contains(char::is_whitespace);
+            if is_word && self.home.privacy_rules().is_private(text) {
+                return true;
             }
+            let clean = self.cleaned(text);
+            let used = ToolUse { tool: tool.clone(), command: Some(clean.clone()), ..ToolUse::default() };
+            let edited = || {
+                let touched = FileTouch { path: clean, how: Touch::Edited, lines: Vec::new() };
+                Event::Tool(ToolUse { tool: tool.clone(), files: vec![touched], ..ToolUse::default() })
+            };
+            self.hidden(&Event::Tool(used)).is_some()
+                || is_word && text.contains('/') && self.hidden(&edited()).is_some()
         })
     }
 
     /// Stands for an output that names something private: it is unknown which of its lines belong to that. `None` if all
     /// of it may be kept.
     fn hidden_output(&self, text: &str) -> Option<String> {
-        let clean = || Some(self.home.cleaner().clean(text.to_string(), WORDS));
-        let used = ToolUse { outcome: Outcome::Failed, error: clean(), output: clean(), ..ToolUse::default() };
-        let is_hidden = self.hidden(Event::Tool(used)).is_some() || self.names_opted_out(text);
+        let output = Some(self.cleaned(text));
+        let used = ToolUse { outcome: Outcome::Failed, output, ..ToolUse::default() };
+        let is_hidden = self.hidden(&Event::Tool(used)).is_some() || self.names_opted_out(text);
         is_hidden.then(|| PRIVATE.to_string())
     }
 
@@ -127,26 +188,14 @@ impl<'h> LineCleaner<'h> {
     }
 
     fn hidden_words(&self, text: &Clean) -> Option<String> {
-        match self.hidden(Event::Prompt { text: text.clone() })? {
+        match self.hidden(&Event::Prompt { text: text.clone() })? {
             Event::Prompt { text } => Some(text.to_string()),
             _ => Some(String::new()),
         }
     }
 
-    fn hidden<'a>(&self, event: Event<'a>) -> Option<Event<'a>> {
-        let record = Record {
-            at: Timestamp::EPOCH,
-            key: Clean::word(""),
-            agent: self.agent,
-            imported: false,
-            heard_by: None,
-            by_agent: false,
-            origin: None,
-            session: Clean::word(""),
-            location: self.location.clone(),
-            event,
-        };
-        self.opted_out.hidden(&record)
+    fn hidden<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
+        self.opted_out.hidden_at(&self.location, event)
     }
 }
 

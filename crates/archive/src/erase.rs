@@ -15,9 +15,10 @@ use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
-use crate::index::{self, ArchiveIndex, line_hash, referred};
+use crate::index::{self, ArchiveIndex, referred};
 use crate::segment::lock;
 use crate::segment::{self, Block, BlockHead, FoundBlock, each_block, segments};
+use crate::terms::line_hash;
 use crate::write::stored_bytes;
 
 /// What happens to a line: `None` removes it.

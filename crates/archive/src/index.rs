@@ -3,7 +3,7 @@
 //!
 //! It is brought up to date when the archive is opened for writing: blocks that a killed process left are indexed then.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -12,24 +12,21 @@ use std::time::Duration;
 use cerberus_agents::conversation::{Part, PartKind, parts};
 use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_os::platform;
-use cerberus_record::id::{Agent, ProjectId, fnv1a};
+use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
-use cerberus_text::terms::index_terms;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use crate::conversation::Conversation;
 use crate::error::ArchiveError;
 use crate::segment::lock;
-use crate::segment::{self, Block, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
+use crate::segment::{self, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
+use crate::terms::{KINDS, LineTerms, PassageTerms};
 
 /// The number of the format. Another number is another file.
 const FILE: &str = "index-1.db";
 
 /// How long a writer or a reader waits for another.
 const BUSY: Duration = Duration::from_secs(5);
-
-/// How much text a passage has. Words that are further apart are not found together.
-const PASSAGE_BYTES: usize = 1_500;
 
 /// A shorter line is not worth a reference.
 pub const REFERENCE_BYTES_MIN: usize = 80;
@@ -52,10 +49,6 @@ const SCHEMA: &str = "
         WITHOUT ROWID;
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, content='', columnsize=0, detail='none', tokenize='ascii');
 ";
-
-/// The kinds of parts that are searched, by number. The number is stored.
-pub const KINDS: [PartKind; 6] =
-    [PartKind::Prompt, PartKind::Message, PartKind::Thought, PartKind::Call, PartKind::Output, PartKind::Error];
 
 pub struct ArchiveIndex {
     pub connection: Connection,
@@ -112,11 +105,6 @@ pub fn is_damage(error: &ArchiveError) -> bool {
 
 fn is_refused(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-}
-
-/// The hash by which a line is found.
-pub fn line_hash(line: &str) -> u64 {
-    fnv1a(line.as_bytes())
 }
 
 /// A reference to a line that another block holds.
@@ -207,7 +195,10 @@ impl ArchiveIndex {
             self.begin()?;
             each_block(home, number, &path, done, |found| {
                 match found {
-                    FoundBlock::Block(place, block) => self.add(place, &block)?,
+                    FoundBlock::Block(place, block) => {
+                        let terms = |line: &String| referred(line).is_none().then(|| LineTerms::of(line));
+                        self.add(place, &block.head, block.lines.iter().map(terms))?;
+                    }
                     FoundBlock::Damaged { from, to } if to == length && Some(number) == last => torn_from = Some(from),
                     FoundBlock::Damaged { from, to } => self.set_damaged(number, from, to)?,
                 }
@@ -238,10 +229,15 @@ impl ArchiveIndex {
         Ok(self.connection.query_row("SELECT coalesce(sum(damaged), 0) FROM segment", [], |row| row.get(0))?)
     }
 
-    /// Indexes one block.
-    pub fn add(&self, place: BlockPlace, block: &Block) -> Result<(), ArchiveError> {
-        let conversation = self.conversation_id(&block.head)?;
-        let BlockHead { source, is_main, to, first_at, last_at, text_bytes, .. } = &block.head;
+    /// Indexes one block: the terms of its lines, `None` for one that another session had first, where it is found.
+    pub fn add(
+        &self,
+        place: BlockPlace,
+        head: &BlockHead,
+        lines: impl Iterator<Item = Option<LineTerms>>,
+    ) -> Result<(), ArchiveError> {
+        let conversation = self.conversation_id(head)?;
+        let BlockHead { source, is_main, to, first_at, last_at, text_bytes, .. } = head;
         let millis = |at: &Option<Timestamp>| at.map(Timestamp::millis);
         self.connection
             .prepare_cached("INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
@@ -259,55 +255,36 @@ impl ArchiveIndex {
             ])?;
         let id = self.connection.last_insert_rowid();
         let mut at = first_at.unwrap_or(Timestamp::EPOCH);
-        for (number, line) in block.lines.iter().enumerate() {
+        for (number, terms) in lines.enumerate() {
+            let Some(terms) = terms else { continue };
             let place = (id << LINE_BITS) | number as i64;
-            let text = match referred(line) {
-                // The first session that has a line is the one that it is found in.
-                Some(_) => continue,
-                None => line,
-            };
-            if line.len() >= REFERENCE_BYTES_MIN {
+            if terms.bytes >= REFERENCE_BYTES_MIN {
                 let sql = "INSERT OR IGNORE INTO line VALUES (?1, ?2)";
-                self.connection.prepare_cached(sql)?.execute(params![line_hash(line) as i64, place])?;
+                self.connection.prepare_cached(sql)?.execute(params![terms.hash as i64, place])?;
             }
-            at = self.add_passages(text, place, conversation, at)?;
+            at = terms.at.unwrap_or(at);
+            self.add_terms(&terms, place, conversation, at)?;
         }
         let sql = "INSERT INTO segment VALUES (?1, ?2, 0) ON CONFLICT(number) DO UPDATE SET indexed_to = ?2";
         self.connection.prepare_cached(sql)?.execute(params![place.segment, place.offset + place.bytes])?;
         Ok(())
     }
 
-    fn add_passages(
-        &self,
-        line: &str,
-        place: i64,
-        conversation: i64,
-        mut at: Timestamp,
-    ) -> Result<Timestamp, ArchiveError> {
-        let Ok(value) = serde_json::from_slice(line.as_bytes()) else { return Ok(at) };
-        for (number, part) in parts(&value).into_iter().enumerate() {
-            at = part.at.unwrap_or(at);
-            if let Some(file) = part.file.as_deref().filter(|file| !file.is_empty()) {
-                let sql = "INSERT OR IGNORE INTO file VALUES (?1, ?2)";
-                self.connection.prepare_cached(sql)?.execute(params![file, conversation])?;
-            }
-            let Some(kind) = KINDS.iter().position(|kind| *kind == part.kind) else { continue };
-            for (start, text) in passages(&part.text) {
-                let words: BTreeSet<String> = index_terms(text).split(' ').map(str::to_string).collect();
-                let words = words.into_iter().collect::<Vec<_>>().join(" ");
-                if words.is_empty() {
-                    continue;
-                }
-                self.connection
-                    .prepare_cached("INSERT INTO passage VALUES (NULL, ?1, ?2, ?3, ?4, ?5)")?
-                    .execute(params![place, number, start, kind, at.millis()])?;
-                let id = self.connection.last_insert_rowid();
-                self.connection
-                    .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
-                    .execute(params![id, words])?;
-            }
+    fn add_terms(&self, terms: &LineTerms, place: i64, conversation: i64, at: Timestamp) -> Result<(), ArchiveError> {
+        for file in &terms.files {
+            let sql = "INSERT OR IGNORE INTO file VALUES (?1, ?2)";
+            self.connection.prepare_cached(sql)?.execute(params![file, conversation])?;
         }
-        Ok(at)
+        for PassageTerms { part, start, kind, words } in &terms.passages {
+            self.connection
+                .prepare_cached("INSERT INTO passage VALUES (NULL, ?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![place, part, start, kind, at.millis()])?;
+            let id = self.connection.last_insert_rowid();
+            self.connection
+                .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
+                .execute(params![id, words])?;
+        }
+        Ok(())
     }
 
     fn conversation_id(&self, head: &BlockHead) -> Result<i64, ArchiveError> {
@@ -400,21 +377,6 @@ fn paths(json: &str) -> Vec<PathBuf> {
 
 fn split_place(place: i64) -> (i64, usize) {
     (place >> LINE_BITS, (place & ((1 << LINE_BITS) - 1)) as usize)
-}
-
-/// The passages of a text, each with its offset. They end with a line where they can.
-pub fn passages(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut start = 0;
-    std::iter::from_fn(move || {
-        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
-        let mut end = rest.floor_char_boundary(PASSAGE_BYTES);
-        if end < rest.len() {
-            end = rest[..end].rfind('\n').map_or(end, |line| line + 1);
-        }
-        let found = (start, &rest[..end]);
-        start += end;
-        Some(found)
-    })
 }
 
 /// Reads lines of blocks, and the lines they refer to. Keeps the blocks that it read last.

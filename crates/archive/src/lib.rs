@@ -12,8 +12,10 @@ pub mod erase;
 mod error;
 pub mod index;
 mod read;
+mod reading;
 pub mod search;
 pub mod segment;
+mod terms;
 pub mod update;
 pub mod write;
 

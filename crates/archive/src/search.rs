@@ -13,7 +13,8 @@ use cerberus_text::terms;
 use rusqlite::params;
 
 use crate::error::ArchiveError;
-use crate::index::{self, ArchiveIndex, KINDS, LineReader, PassagePlace, is_damage, passages};
+use crate::index::{self, ArchiveIndex, LineReader, PassagePlace, is_damage};
+use crate::terms::{KINDS, passages};
 
 /// A term that more passages have says little; only the newest of those count.
 const HITS_MAX: usize = 30_000;

@@ -14,6 +14,7 @@ use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use zstd::bulk::Compressor;
 
 use crate::error::ArchiveError;
 
@@ -93,10 +94,15 @@ pub struct BlockPlace {
 
 impl Block {
     pub fn pack(&self) -> Result<Vec<u8>, ArchiveError> {
+        self.pack_with(&mut packer()?)
+    }
+
+    /// The same for many blocks.
+    pub fn pack_with(&self, packer: &mut Compressor<'_>) -> Result<Vec<u8>, ArchiveError> {
         let mut text = self.lines.join("\n").into_bytes();
         text.push(b'\n');
         let head = serde_json::to_vec(&BlockHead { text_bytes: text.len() as u64, ..self.head.clone() })?;
-        let lines = zstd::bulk::compress(&text, LEVEL)?;
+        let lines = packer.compress(&text)?;
         let mut packed = Vec::with_capacity(FRAME_BYTES + head.len() + lines.len());
         packed.extend_from_slice(MAGIC);
         packed.extend_from_slice(&(head.len() as u32).to_le_bytes());
@@ -106,6 +112,11 @@ impl Block {
         packed.extend_from_slice(&lines);
         Ok(packed)
     }
+}
+
+/// Compresses lines. To make one takes longer than to use it.
+pub fn packer() -> io::Result<Compressor<'static>> {
+    Compressor::new(LEVEL)
 }
 
 fn checksum(head: &[u8], lines: &[u8]) -> u32 {

@@ -1,7 +1,7 @@
 //! Which transcripts are archived: those of sessions that the journal knows, on this device, in projects of which
 //! something may be stored.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cerberus_agents::conversation::reduce::KeepFiles;
@@ -19,7 +19,7 @@ use cerberus_store::project::{identity, privacy};
 use cerberus_store::view::{SessionRow, Store};
 
 use crate::error::ArchiveError;
-use crate::write::{Archive, Source, WHOLE_BYTES_MAX};
+use crate::write::{Archive, Source};
 
 /// How long to wait for an agent's locked database.
 const BUSY: Duration = Duration::from_millis(500);
@@ -42,8 +42,9 @@ impl<'a> ArchiveUpdate<'a> {
         surroundings: &'a Surroundings<'a>,
         store: &'a Store,
         keep: KeepFiles,
+        workers: usize,
     ) -> Result<ArchiveUpdate<'a>, ArchiveError> {
-        let archive = Archive::open(home, keep)?;
+        let archive = Archive::open(home, keep, workers)?;
         Ok(ArchiveUpdate { home, clock, surroundings, store, archive, added: 0 })
     }
 
@@ -84,13 +85,37 @@ impl<'a> ArchiveUpdate<'a> {
         Ok(())
     }
 
-    /// Adds a transcript that was imported, if the journal knows its session.
-    pub fn file(&mut self, agent: Agent, path: &Path) -> Result<(), ArchiveError> {
+    /// Adds transcripts that were imported, if the journal knows their sessions. One that cannot be read is skipped.
+    pub fn files(&mut self, files: &[(Agent, PathBuf)]) -> Result<(), ArchiveError> {
+        let mut found: Vec<FoundTranscript> = Vec::new();
+        for (agent, path) in files {
+            // What is new in a file that is named twice follows from what was stored of it.
+            if found.iter().any(|one| one.path == path) {
+                self.found(&std::mem::take(&mut found))?;
+            }
+            found.extend(self.find(*agent, path)?);
+        }
+        self.found(&found)
+    }
+
+    fn found(&mut self, found: &[FoundTranscript]) -> Result<(), ArchiveError> {
+        let sources: Vec<Source> = found.iter().map(FoundTranscript::source).collect();
+        let mut added = 0;
+        let done = self.archive.add_all(&sources, &mut |done| match done {
+            Err(ArchiveError::Unreadable(_)) => Ok(()),
+            done => Ok(added += done?),
+        });
+        self.added += added;
+        done
+    }
+
+    /// The session of a transcript. What a database has is added at once.
+    fn find<'p>(&mut self, agent: Agent, path: &'p Path) -> Result<Option<FoundTranscript<'p>>, ArchiveError> {
         let Some(kept) = cerberus_agents::install::Profile::of(agent).and_then(|profile| profile.transcripts) else {
-            return Ok(());
+            return Ok(None);
         };
         if let Some(open) = kept.open.filter(|_| path.extension().is_some_and(|ending| ending == "db")) {
-            let Ok(theirs) = open(path, BUSY) else { return Ok(()) };
+            let Ok(theirs) = open(path, BUSY) else { return Ok(None) };
             for name in theirs.sessions().unwrap_or_default() {
                 let session = self.store.agent_session(agent, &name, self.clock.now)?;
                 if let Some((session, exported)) = session.zip(theirs.export(&name).ok())
@@ -99,25 +124,22 @@ impl<'a> ArchiveUpdate<'a> {
                     self.whole(agent, &session, path, &exported.json)?;
                 }
             }
-            return Ok(());
+            return Ok(None);
         }
         let PathHints { parent, .. } = (kept.path_hints)(path);
         let is_main = parent.is_none();
-        let Some(name) = parent.or_else(|| self.session_of(agent, path)) else { return Ok(()) };
-        match self.store.agent_session(agent, &name, self.clock.now)? {
-            Some(session) if !self.is_shut(&session) => match self.transcript(agent, &session, path, is_main) {
-                Err(ArchiveError::Unreadable(_)) => Ok(()),
-                done => done,
-            },
-            _ => Ok(()),
-        }
+        let Some(name) = parent.or_else(|| self.session_of(agent, path)) else { return Ok(None) };
+        let session = self.store.agent_session(agent, &name, self.clock.now)?;
+        let Some(session) = session.filter(|session| !self.is_shut(session)) else { return Ok(None) };
+        let recorded = self.recorded(agent, &session)?;
+        Ok(Some(FoundTranscript { agent, session, path, is_main, recorded }))
     }
 
     /// The session that a transcript is of, as its beginning says.
     fn session_of(&self, agent: Agent, path: &Path) -> Option<String> {
         let mut reader = TranscriptReader::new(self.home.cleaner(), agent)?;
         if files::plain_name(path).ends_with(".json") {
-            let read = transcripts::read(self.home.cleaner(), agent, &files::read_within(path, WHOLE_BYTES_MAX).ok()?)?;
+            let read = transcripts::read(self.home.cleaner(), agent, &files::read_object(path).ok()?)?;
             return read.events.first().map(|told| told.session.to_string());
         }
         let mut lines = FileLines::open(path).ok()?;
@@ -161,6 +183,21 @@ impl<'a> ArchiveUpdate<'a> {
     pub fn finish(mut self) -> Result<u64, ArchiveError> {
         self.archive.commit()?;
         Ok(self.added)
+    }
+}
+
+/// A transcript of a session that the journal knows.
+struct FoundTranscript<'p> {
+    agent: Agent,
+    session: SessionRow,
+    path: &'p Path,
+    is_main: bool,
+    recorded: Vec<Timestamp>,
+}
+
+impl FoundTranscript<'_> {
+    fn source(&self) -> Source<'_> {
+        source(self.agent, &self.session, self.path, self.is_main, &self.recorded)
     }
 }
 

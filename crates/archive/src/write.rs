@@ -3,30 +3,30 @@
 //!
 //! Only what the journal has a record of is stored: what was said while the user had paused stays out.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
-use cerberus_agents::conversation::{Call, PartKind, parts, time_of};
+use cerberus_agents::conversation::Call;
+use cerberus_agents::conversation::reduce::KeepFiles;
+use cerberus_os::ahead::ahead;
 use cerberus_os::fault;
 use cerberus_os::home::{Access, Home};
 use cerberus_os::outside;
-use cerberus_record::event::Location;
-use cerberus_record::id::{Agent, fnv1a};
+use cerberus_record::id::fnv1a;
 use cerberus_record::time::Timestamp;
-use cerberus_store::import::files::{self, FileLines};
-use serde_json::Value;
+use cerberus_store::import::files;
+use zstd::bulk::Compressor;
 
-use crate::clean::LineCleaner;
 use crate::error::ArchiveError;
-use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, line_hash, reference, referred};
+use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, reference, referred};
+pub use crate::reading::Source;
+use crate::reading::{Piece, ReadLine, ReadPiece, Reading, SourceForm, read_lines};
 use crate::segment::{
-    self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, lock, segment_path, segments,
+    self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, lock, packer, segment_path, segments,
 };
-
-/// Limit for a transcript that is one JSON object.
-pub const WHOLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+use crate::terms::{LineTerms, StoredLine, line_hash};
 
 /// How many bytes before the end of what was read are remembered.
 const MARK_BYTES: u64 = 1024;
@@ -43,22 +43,14 @@ const WAITING_LINE_BYTES: usize = 64;
 /// What is added until it is made durable.
 const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A transcript, and the session that it is of.
-pub struct Source<'a> {
-    pub agent: Agent,
-    pub session: &'a str,
-    pub location: Location<'static>,
-    pub path: &'a Path,
-    pub is_main: bool,
-    /// When events of the session were recorded, in order.
-    pub recorded: &'a [Timestamp],
-}
-
 /// The archive, locked for writing.
 pub struct Archive<'h> {
     home: &'h Home,
     pub index: ArchiveIndex,
     keep: KeepFiles,
+    /// How many threads read transcripts ahead.
+    workers: usize,
+    packer: Compressor<'static>,
     /// The segment that is written to.
     number: u32,
     file: File,
@@ -70,47 +62,68 @@ pub struct Archive<'h> {
 
 impl<'h> Archive<'h> {
     /// Waits until no other process writes.
-    pub fn open(home: &'h Home, keep: KeepFiles) -> Result<Archive<'h>, ArchiveError> {
+    pub fn open(home: &'h Home, keep: KeepFiles, workers: usize) -> Result<Archive<'h>, ArchiveError> {
         let lock = lock(home)?;
         let index = ArchiveIndex::open_writable(home)?;
         let (number, file, offset) = last_segment(home)?;
         index.begin()?;
-        Ok(Archive { home, index, keep, number, file, offset, uncommitted: 0, _lock: lock })
+        let packer = packer()?;
+        Ok(Archive { home, index, keep, workers, packer, number, file, offset, uncommitted: 0, _lock: lock })
     }
 
     /// Adds what is new in a transcript. Returns how many bytes of text that is.
     pub fn add(&mut self, source: &Source) -> Result<u64, ArchiveError> {
-        let plain = files::plain_name(source.path);
-        if plain.ends_with(".json") {
-            let bytes = files::read_within(source.path, WHOLE_BYTES_MAX).map_err(ArchiveError::Unreadable)?;
-            return self.add_whole(source, &bytes);
-        }
-        let is_plain = source.path.ends_with(&plain);
-        let known = self.known(source)?;
-        let mut from = known.as_ref().map_or(0, |head| head.to);
-        let is_same =
-            |head: &BlockHead| is_plain && matches!(mark(source.path, from), Ok(Some(mark)) if mark == head.mark);
-        if is_plain && known.as_ref().is_some_and(|head| !is_same(head)) {
-            // The agent wrote it anew.
-            from = 0;
-        }
-        let mut lines = FileLines::after(source.path, from).map_err(ArchiveError::Unreadable)?;
-        // A line that is still being written is read next time.
-        let mut next = || Ok(lines.next_line()?.filter(|line| line.is_ended).map(|line| (line.bytes, line.to)));
-        let mark = |to: u64| if is_plain { Ok(mark(source.path, to)?.unwrap_or_default()) } else { Ok(0) };
-        self.add_lines(source, known, from, &mut next, &mark)
+        let mut added = Ok(0);
+        self.add_all(std::slice::from_ref(source), &mut |done| {
+            added = done;
+            Ok(())
+        })?;
+        added
+    }
+
+    /// Adds what is new in several transcripts, of which none is another one's. Tells of each how many bytes of text that
+    /// is, or that it cannot be read.
+    pub fn add_all(
+        &mut self,
+        sources: &[Source],
+        tell: &mut dyn FnMut(Result<u64, ArchiveError>) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let readings: Vec<Reading> = sources.iter().map(|source| self.reading(source)).collect::<Result<_, _>>()?;
+        ahead(self.workers, &readings, &read_lines, &mut |reading, pieces| tell(self.add_lines(reading, pieces)))
     }
 
     /// Adds what is new in a transcript that is one JSON object, such as an export.
     pub fn add_whole(&mut self, source: &Source, bytes: &[u8]) -> Result<u64, ArchiveError> {
         let known = self.known(source)?;
-        let hash = fnv1a(bytes);
-        if known.as_ref().is_some_and(|head| head.mark == hash) {
-            return Ok(0);
+        let reading =
+            Reading { home: self.home, keep: self.keep, source, form: SourceForm::Held(bytes), known, from: 0 };
+        let mut added = 0;
+        ahead(1, &[reading], &read_lines, &mut |reading, pieces| {
+            added = self.add_lines(reading, pieces)?;
+            Ok::<(), ArchiveError>(())
+        })?;
+        Ok(added)
+    }
+
+    /// Where reading goes on.
+    fn reading<'s>(&self, source: &'s Source<'s>) -> Result<Reading<'s>, ArchiveError>
+    where
+        'h: 's,
+    {
+        let plain = files::plain_name(source.path);
+        let form = match source.path.ends_with(&plain) {
+            _ if plain.ends_with(".json") => SourceForm::Whole,
+            true => SourceForm::Plain,
+            false => SourceForm::Packed,
+        };
+        let known = self.known(source)?;
+        let mut from = known.as_ref().filter(|_| form != SourceForm::Whole).map_or(0, |head| head.to);
+        let is_same = |head: &BlockHead| matches!(mark(source.path, from), Ok(Some(mark)) if mark == head.mark);
+        if form == SourceForm::Plain && known.as_ref().is_some_and(|head| !is_same(head)) {
+            // The agent wrote it anew.
+            from = 0;
         }
-        let mut lines = whole_lines(bytes).into_iter();
-        let to = bytes.len() as u64;
-        self.add_lines(source, known, 0, &mut || Ok(lines.next().map(|line| (line, to))), &|_| Ok(hash))
+        Ok(Reading { home: self.home, keep: self.keep, source, form, known, from })
     }
 
     fn known(&self, source: &Source) -> Result<Option<BlockHead>, ArchiveError> {
@@ -121,53 +134,47 @@ impl<'h> Archive<'h> {
         }
     }
 
-    fn add_lines(
-        &mut self,
-        source: &Source,
-        known: Option<BlockHead>,
-        from: u64,
-        next: &mut dyn FnMut() -> io::Result<Option<(Vec<u8>, u64)>>,
-        mark: &dyn Fn(u64) -> io::Result<u64>,
-    ) -> Result<u64, ArchiveError> {
-        let cleaner = LineCleaner::new(self.home, source.agent, source.session, source.location.clone());
+    fn add_lines(&mut self, reading: &Reading, pieces: &mut dyn Iterator<Item = Piece>) -> Result<u64, ArchiveError> {
+        let Reading { source, known, from, form, .. } = reading;
         // What is read again was stored or forgotten; only what is newer is new.
-        let after = known.as_ref().filter(|_| from == 0).and_then(|head| head.last_at);
+        let after = known.as_ref().filter(|_| *from == 0).and_then(|head| head.last_at);
         let stored = if after.is_some() { self.stored(source)? } else { Vec::new() };
-        let open = known.filter(|_| from > 0).map(|head| head.open).unwrap_or_default();
-        cleaner.reducer(self.keep, |mut reducer| {
-            reducer.open = open;
-            let mut adding = Adding {
-                source,
-                from,
-                to: from,
-                recorded: Recorded::new(source.recorded),
-                lines: Vec::new(),
-                bytes: 0,
-                first_at: None,
-                last_at: after,
-                added: 0,
-            };
-            while let Some((line, to)) = next()? {
-                let Ok(mut value) = serde_json::from_slice::<Value>(&line) else { continue };
-                let at = time_of(&value);
-                let is_prompt = parts(&value).first().is_some_and(|part| part.kind == PartKind::Prompt);
-                let text = cleaner.line(&mut reducer, &mut value);
+        let mut adding = Adding {
+            source,
+            is_plain: *form == SourceForm::Plain,
+            mark: 0,
+            from: *from,
+            to: *from,
+            open: reading.open(),
+            recorded: Recorded::new(source.recorded),
+            lines: Vec::new(),
+            terms: Vec::new(),
+            bytes: 0,
+            first_at: None,
+            last_at: after,
+            added: 0,
+        };
+        for piece in pieces {
+            let ReadPiece { lines, mark } = piece?;
+            adding.mark = mark;
+            for ReadLine { at, is_prompt, line, to, open } in lines {
+                adding.open = open.unwrap_or(adding.open);
                 let is_known = after.is_some()
-                    && (stored.binary_search(&line_hash(&text)).is_ok() || at.is_none_or(|at| Some(at) < after));
-                adding.recorded.push(at, is_prompt, (!is_known).then_some(text), to);
-                for (at, text, to) in adding.recorded.take() {
-                    adding.line(self, at, text, to)?;
+                    && (stored.binary_search(&line.terms.hash).is_ok() || at.is_none_or(|at| Some(at) < after));
+                adding.recorded.push(at, is_prompt, (!is_known).then_some(line), to);
+                for (at, line, to) in adding.recorded.take() {
+                    adding.line(self, at, line, to)?;
                     if adding.bytes >= BLOCK_TEXT_BYTES {
-                        adding.flush(self, &reducer, mark)?;
+                        adding.flush(self)?;
                     }
                 }
             }
-            for (at, text, to) in adding.recorded.finish() {
-                adding.line(self, at, text, to)?;
-            }
-            adding.flush(self, &reducer, mark)?;
-            Ok(adding.added)
-        })
+        }
+        for (at, line, to) in adding.recorded.finish() {
+            adding.line(self, at, line, to)?;
+        }
+        adding.flush(self)?;
+        Ok(adding.added)
     }
 
     /// The hashes of the lines that are stored of a session, sorted.
@@ -182,32 +189,32 @@ impl<'h> Archive<'h> {
     }
 
     /// A reference to the same line of another session, if there is one.
-    fn shared(&self, text: &str) -> Result<Option<String>, ArchiveError> {
+    fn shared(&self, StoredLine { text, terms }: &StoredLine) -> Result<Option<String>, ArchiveError> {
         if text.len() < REFERENCE_BYTES_MIN {
             return Ok(None);
         }
-        let hash = line_hash(text);
+        let hash = terms.hash;
         if self.index.line_place(hash)?.is_none() {
             return Ok(None);
         }
         let held = LineReader::new(self.home, &self.index).line(hash)?;
-        Ok((held.as_deref() == Some(text)).then(|| reference(hash)))
+        Ok((held.as_ref() == Some(text)).then(|| reference(hash)))
     }
 
-    fn append(&mut self, block: &Block) -> Result<(), ArchiveError> {
+    fn append(&mut self, block: &Block, terms: Vec<Option<LineTerms>>) -> Result<(), ArchiveError> {
         if self.offset >= SEGMENT_BYTES {
             self.file.sync_data()?;
             self.number += 1;
             self.file = self.home.open(&segment_path(self.home, self.number), Access::AppendOrCreate)?;
             self.offset = 0;
         }
-        let packed = block.pack()?;
+        let packed = block.pack_with(&mut self.packer)?;
         fault::point("archive-write")?;
         self.file.write_all(&packed)?;
         fault::point("archive-written")?;
         let place = BlockPlace { segment: self.number, offset: self.offset, bytes: packed.len() as u64 };
         self.offset += place.bytes;
-        self.index.add(place, block)?;
+        self.index.add(place, &block.head, terms.into_iter())?;
         self.uncommitted += block.head.text_bytes;
         if self.uncommitted >= COMMIT_BYTES { self.commit() } else { Ok(()) }
     }
@@ -239,10 +246,17 @@ fn last_segment(home: &Home) -> Result<(u32, File, u64), ArchiveError> {
 /// The lines that go into the next block.
 struct Adding<'a> {
     source: &'a Source<'a>,
+    is_plain: bool,
+    /// What the transcript is recognised by, if its end does not say it.
+    mark: u64,
     from: u64,
     to: u64,
+    /// The calls that have no result yet.
+    open: BTreeMap<String, Call>,
     recorded: Recorded<'a>,
     lines: Vec<String>,
+    /// `None` for a line that another block holds.
+    terms: Vec<Option<LineTerms>>,
     bytes: usize,
     first_at: Option<Timestamp>,
     last_at: Option<Timestamp>,
@@ -254,29 +268,29 @@ impl Adding<'_> {
         &mut self,
         archive: &Archive,
         at: Option<Timestamp>,
-        text: Option<String>,
+        line: Option<StoredLine>,
         to: u64,
     ) -> Result<(), ArchiveError> {
         self.to = to;
-        let Some(text) = text else { return Ok(()) };
+        let Some(line) = line else { return Ok(()) };
         self.first_at = self.first_at.or(at);
         self.last_at = self.last_at.max(at);
-        let text = archive.shared(&text)?.unwrap_or(text);
+        let (text, terms) = match archive.shared(&line)? {
+            Some(reference) => (reference, None),
+            None => (line.text, Some(line.terms)),
+        };
         self.bytes += text.len();
         self.lines.push(text);
+        self.terms.push(terms);
         Ok(())
     }
 
-    fn flush(
-        &mut self,
-        archive: &mut Archive,
-        reducer: &Reducer,
-        mark: &dyn Fn(u64) -> io::Result<u64>,
-    ) -> Result<(), ArchiveError> {
+    fn flush(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         if self.to == self.from && self.lines.is_empty() {
             return Ok(());
         }
         let source = self.source;
+        let mark = if self.is_plain { mark(source.path, self.to)?.unwrap_or_default() } else { self.mark };
         let head = BlockHead {
             agent: source.agent,
             session: source.session.to_string(),
@@ -286,25 +300,29 @@ impl Adding<'_> {
             is_main: source.is_main,
             from: self.from,
             to: self.to,
-            mark: mark(self.to)?,
+            mark,
             first_at: self.first_at.take(),
             last_at: self.last_at,
-            open: reducer.open.iter().map(|(id, call)| (id.clone(), nameless(call))).collect(),
+            open: self.open.iter().map(|(id, call)| (id.clone(), nameless(call))).collect(),
             text_bytes: self.bytes as u64,
         };
-        archive.append(&Block { head, lines: std::mem::take(&mut self.lines) })?;
+        let terms = std::mem::take(&mut self.terms);
+        archive.append(&Block { head, lines: std::mem::take(&mut self.lines) }, terms)?;
         self.from = self.to;
         self.added += std::mem::take(&mut self.bytes) as u64;
         Ok(())
     }
 }
 
+/// When a line was written, the line if it is stored, and where it ends.
+type WaitingLine = (Option<Timestamp>, Option<StoredLine>, u64);
+
 /// Holds lines back until it is known that their turn was recorded as late as they are.
 struct Recorded<'a> {
     times: &'a [Timestamp],
-    waiting: Vec<(Option<Timestamp>, Option<String>, u64)>,
+    waiting: Vec<WaitingLine>,
     bytes: usize,
-    ready: Vec<(Option<Timestamp>, Option<String>, u64)>,
+    ready: Vec<WaitingLine>,
     /// The prompt of the turn was recorded.
     is_turn: bool,
 }
@@ -314,14 +332,14 @@ impl<'a> Recorded<'a> {
         Recorded { times, waiting: Vec::new(), bytes: 0, ready: Vec::new(), is_turn: true }
     }
 
-    fn push(&mut self, at: Option<Timestamp>, is_prompt: bool, text: Option<String>, to: u64) {
+    fn push(&mut self, at: Option<Timestamp>, is_prompt: bool, line: Option<StoredLine>, to: u64) {
         if let Some(at) = at.filter(|_| is_prompt) {
             self.settle(at.millis() - 1);
             let near = |time: &Timestamp| (time.millis() - at.millis()).abs() <= SLACK_MILLIS;
             self.is_turn = self.times.iter().any(near);
         }
-        self.bytes += WAITING_LINE_BYTES + text.as_ref().map_or(0, String::len);
-        self.waiting.push((at, text, to));
+        self.bytes += WAITING_LINE_BYTES + line.as_ref().map_or(0, |line| line.text.len());
+        self.waiting.push((at, line, to));
         if self.bytes > WAITING_BYTES_MAX {
             self.settle(i64::MAX);
         }
@@ -334,19 +352,19 @@ impl<'a> Recorded<'a> {
             .partition_point(|time| time.millis() <= until)
             .checked_sub(1)
             .map(|last| self.times[last].millis());
-        for (at, text, to) in self.waiting.drain(..) {
+        for (at, line, to) in self.waiting.drain(..) {
             let is_recorded =
                 self.is_turn && at.is_none_or(|at| last.is_some_and(|last| at.millis() <= last + SLACK_MILLIS));
-            self.ready.push((at, text.filter(|_| is_recorded), to));
+            self.ready.push((at, line.filter(|_| is_recorded), to));
         }
         self.bytes = 0;
     }
 
-    fn take(&mut self) -> Vec<(Option<Timestamp>, Option<String>, u64)> {
+    fn take(&mut self) -> Vec<WaitingLine> {
         std::mem::take(&mut self.ready)
     }
 
-    fn finish(&mut self) -> Vec<(Option<Timestamp>, Option<String>, u64)> {
+    fn finish(&mut self) -> Vec<WaitingLine> {
         self.settle(i64::MAX);
         self.take()
     }
@@ -360,19 +378,6 @@ fn mark(path: &Path, to: u64) -> io::Result<Option<u64>> {
     let mut bytes = Vec::new();
     file.take(to - from).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 == to - from).then(|| fnv1a(&bytes)))
-}
-
-/// The messages of a transcript that is one object, a line each, after a line with everything else.
-fn whole_lines(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
-    for mut value in serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().map_while(Result::ok) {
-        let messages = value.get_mut("messages").map(Value::take);
-        found.push(value.to_string().into_bytes());
-        if let Some(Value::Array(messages)) = messages {
-            found.extend(messages.iter().map(|message| message.to_string().into_bytes()));
-        }
-    }
-    found
 }
 
 /// The room that the archive takes, its index included.

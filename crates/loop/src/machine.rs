@@ -60,7 +60,7 @@ impl<'a> Machine<'a> {
         let state = self.start(totals, now);
         let phase = match state.phase {
             Phase::Resting { until: paced, hook, .. } if paced < until => {
-                Phase::Resting { until, why: Delay::Limited { words }, hook }
+                Phase::Resting { until, why: Delay::Limited { words, is_usage: true }, hook }
             }
             phase => phase,
         };
@@ -402,11 +402,15 @@ impl<'a> Machine<'a> {
     /// When the next context may start, and why not sooner.
     fn rest(&self, totals: &Totals, failure: Option<LoopFailure>, words: String, now: Timestamp) -> (Timestamp, Delay) {
         let pace = &self.settings.pace;
+        let is_usage = failure.as_ref().is_some_and(is_usage_limit);
         let (soonest, why) = match failure {
-            Some(LoopFailure::Limited { wait: Wait::Until(until), .. }) => (now.max(until), Delay::Limited { words }),
-            Some(LoopFailure::Limited { wait: Wait::For(span), .. }) => (now.plus(span), Delay::Limited { words }),
-            Some(LoopFailure::Limited { wait: Wait::Unknown, .. }) => {
-                (now.plus(totals.pause(pace)), Delay::Limited { words })
+            Some(LoopFailure::Limited { wait, .. }) => {
+                let until = match wait {
+                    Wait::Until(until) => now.max(until),
+                    Wait::For(span) => now.plus(span),
+                    Wait::Unknown => now.plus(totals.pause(pace)),
+                };
+                (until, Delay::Limited { words, is_usage })
             }
             Some(_) => (now.plus(totals.backoff(pace)), Delay::Failed { words }),
             None => (now, Delay::Pace),

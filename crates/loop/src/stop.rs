@@ -105,6 +105,10 @@ impl StopReason {
             StopReason::CheckChanged { .. } => {
                 "look at the change; if it is right, continue with `cerberus loop run --resume --allow-check-change`"
             }
+            StopReason::Limit(Limit::Wait) => {
+                "raise the limit, then continue with `cerberus loop run --resume`; `cerberus resume --in AGENT` goes on \
+                 in another agent"
+            }
             StopReason::Limit(_) => "raise the limit, then continue with `cerberus loop run --resume`",
             StopReason::LimitUnconfirmed(_) => {
                 "check the result yourself, or give --until a command that proves completion"

@@ -5,6 +5,7 @@
 //! The lowest folder. It knows nothing about records or sessions. Nothing here blocks or follows a link out of the
 //! home.
 
+pub mod ahead;
 pub mod clock;
 pub mod device;
 pub mod failures;

@@ -106,6 +106,10 @@ impl PrivacyRules {
         self.pattern_of(path).is_some()
     }
 
+    fn has_own(&self) -> bool {
+        !self.own_paths.is_empty() || !self.projects.is_empty()
+    }
+
     fn pattern_of(&self, path: &str) -> Option<&Glob> {
         if path.starts_with('/')
             && let Some(glob) = self.projects.iter().find(|glob| glob.matches(path))
@@ -128,6 +132,8 @@ impl PrivacyRules {
 
     /// The words of a text that name a private file, each with its offset.
     fn private_words<'t>(&self, text: &'t str, speech: Speech) -> impl Iterator<Item = (usize, &'t str)> {
+        // Most texts contain nothing that a built-in pattern matches, and need not be split into words.
+        let text = if self.has_own() || may_be_built_in(text) { text } else { "" };
         words(text).filter(move |(_, word)| {
             // A plain word never matches a built-in pattern.
             let may_be = !self.own_paths.is_empty() || word.bytes().any(|byte| matches!(byte, b'.' | b'_' | b'/'));
@@ -306,18 +312,49 @@ fn replace<'a>(text: &mut Option<Clean<'a>>, hide: impl Fn(&Clean<'a>) -> Option
 /// The words of a text that may be paths, each with its offset. Punctuation at the end of a sentence is not part of a
 /// path.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let ends = |c: char| {
-        let opens_or_closes = matches!(c, '\'' | '"' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>');
-        opens_or_closes || matches!(c, ',' | ':' | ';' | '=' | '|' | '&' | '@' | '!' | '?') || c.is_whitespace()
-    };
     let mut at = 0;
-    text.split(ends).filter_map(move |word| {
-        let start = at;
-        at = start + word.len() + text[start + word.len()..].chars().next().map_or(0, char::len_utf8);
-        let word = word.trim_end_matches('.');
-        (!word.is_empty()).then_some((start, word))
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let start = at;
+            let end = word_end(text, start);
+            at = end + text[end..].chars().next().map_or(0, char::len_utf8);
+            let word = text[start..end].trim_end_matches('.');
+            if !word.is_empty() {
+                return Some((start, word));
+            }
+        }
+        None
     })
 }
+
+/// Where the word ends that begins at `start` or goes on there.
+fn word_end(text: &str, start: usize) -> usize {
+    let mut at = start;
+    for &byte in &text.as_bytes()[start..] {
+        let is_end = match byte {
+            0..0x80 => WORD_ENDS[usize::from(byte)],
+            // The first byte of a longer character.
+            0xc0.. => text[at..].starts_with(char::is_whitespace),
+            _ => false,
+        };
+        if is_end {
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The characters of ASCII that end a word.
+const WORD_ENDS: [bool; 128] = {
+    let (mut table, mut at) = ([false; 128], 0);
+    let ends = b"'\"`()[]{}<>,:;=|&@!? \t\n\x0b\x0c\r";
+    while at < ends.len() {
+        table[ends[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
 
 pub mod projects;
 #[cfg(test)]

@@ -53,7 +53,16 @@ pub enum PartKind {
 
 /// The parts of a conversation in one line of a transcript.
 pub fn parts(line: &Value) -> Vec<Part> {
-    let mut reader = Reader { at: time_of(line), found: Vec::new() };
+    read_parts(line, usize::MAX)
+}
+
+/// The first of them.
+pub fn first_part(line: &Value) -> Option<Part> {
+    read_parts(line, 1).into_iter().next()
+}
+
+fn read_parts(line: &Value, parts_max: usize) -> Vec<Part> {
+    let mut reader = Reader { at: time_of(line), found: Vec::new(), parts_max };
     let Some(object) = line.as_object() else { return reader.found };
     let is_clients = ["isMeta", "isCompactSummary"].into_iter().any(|key| object.get(key) == Some(&Value::Bool(true)));
     // Codex writes for its screen what it has written for the model.
@@ -75,10 +84,15 @@ enum Role {
 struct Reader {
     at: Option<Timestamp>,
     found: Vec<Part>,
+    /// Nothing more is read when there are so many.
+    parts_max: usize,
 }
 
 impl Reader {
     fn read(&mut self, value: &Value, role: Role) {
+        if self.found.len() >= self.parts_max {
+            return;
+        }
         let object = match value {
             Value::Array(all) => return all.iter().for_each(|value| self.read(value, role)),
             Value::Object(object) => object,

@@ -1,15 +1,19 @@
 //! What the user is told when the agent has reached its usage limit.
 
-use crate::stream::StreamEvent;
+use crate::stream::{StreamEvent, Wait};
 
-/// Whether the end of a transcript says so, and nothing was answered since.
-pub fn is_reached(events: &[StreamEvent]) -> bool {
+/// How long to wait, if the end of a transcript says that a limit is reached, and nothing was answered since.
+pub fn reached(events: &[StreamEvent]) -> Option<Wait> {
     let last = events.iter().rev().find_map(|event| match event {
-        StreamEvent::Waiting { .. } => Some(true),
-        StreamEvent::Usage { .. } => Some(false),
+        StreamEvent::Waiting { wait, .. } => Some(Some(*wait)),
+        StreamEvent::Usage { .. } => Some(None),
         _ => None,
     });
-    last.unwrap_or(false)
+    last.flatten()
+}
+
+pub fn is_reached(events: &[StreamEvent]) -> bool {
+    reached(events).is_some()
 }
 
 /// The command that goes on with the session elsewhere.
@@ -24,6 +28,7 @@ pub fn notice(title: &str, session: &str) -> String {
 #[cfg(test)]
 mod tests {
     use cerberus_record::id::Agent;
+    use cerberus_record::time::Timestamp;
     use serde_json::{Value, json};
 
     use super::*;
@@ -54,6 +59,11 @@ mod tests {
         };
         let (limit, answered) = (count(json!("usage_limit")), count(Value::Null));
         assert!(reached(codex::AGENT, &[&answered, &limit]));
+        let ending = json!({"type": "event_msg", "payload": {"type": "token_count", "rate_limits": {
+            "rate_limit_reached_type": "usage_limit", "primary": {"used_percent": 100.0, "resets_at": 1_769_083_200}}}});
+        let until = Wait::Until(Timestamp::from_millis(1_769_083_200_000));
+        let events = context_size(codex::AGENT, format!("{ending}\n").as_bytes());
+        assert_eq!(super::reached(&events), Some(until));
         assert!(!reached(codex::AGENT, &[&limit, &answered]));
     }
 }

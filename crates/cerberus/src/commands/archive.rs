@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 use cerberus_agents::conversation::{Part, parts};
 use cerberus_archive::update::ArchiveUpdate;
 use cerberus_archive::{self as archive, ArchiveError, Conversation, write};
+use cerberus_os::ahead;
 use cerberus_os::failures;
 use cerberus_record::id::Agent;
 use cerberus_store::config::KeepInArchive;
@@ -62,7 +63,7 @@ impl ArchiveArgs {
             let store = context.swept_store()?;
             let sessions = store.sessions(&[], limits.oldest(context.clock.now), context.clock.now)?;
             let surroundings = context.agent_surroundings();
-            let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
+            let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, &store, keep, 1)?;
             let mut progress = Progress::new("sessions archived");
             for (done, session) in sessions.iter().enumerate() {
                 update.sessions(std::slice::from_ref(session), None)?;
@@ -88,7 +89,7 @@ fn in_background(context: &Context) -> Result<()> {
     let mut sessions = store.newest_sessions(&[], since, context.clock.now)?;
     sessions.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     let surroundings = context.agent_surroundings();
-    let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, &store, keep)?;
+    let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, &store, keep, 1)?;
     update.sessions(&sessions, Some(Instant::now() + DETACHED_MAX))?;
     update.finish()?;
     expire(context)
@@ -106,8 +107,9 @@ pub fn imported(context: &Context, store: &Store, files: &[(Agent, std::path::Pa
     let Some(keep) = context.config()?.archive.keep.files() else { return Ok(()) };
     let surroundings = context.agent_surroundings();
     let run = || -> std::result::Result<(), ArchiveError> {
-        let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, store, keep)?;
-        files.iter().try_for_each(|(agent, file)| update.file(*agent, file))?;
+        let mut update =
+            ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, store, keep, ahead::workers())?;
+        update.files(files)?;
         update.finish().map(drop)
     };
     if let Err(error) = run() {

@@ -3,11 +3,12 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use cerberus_agents::install;
 use cerberus_agents::install::transcripts::TranscriptFiles;
+use cerberus_os::ahead::{self, ahead};
 use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_store::brief::learn;
 use cerberus_store::browse::{overview, page};
-use cerberus_store::import::{self, ImportReport, TakeForgotten, files};
+use cerberus_store::import::{self, ImportReport, TakeForgotten, Unwritten, files};
 use cerberus_store::memory::distill;
 use cerberus_store::project::identity;
 use cerberus_store::same_project::worktrees::GoneWorktrees;
@@ -21,7 +22,7 @@ use super::deleting::deleting;
 use super::log::ListedJson;
 use super::worktrees;
 use crate::context::Context;
-use crate::failure::{Hint, Result};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
 use crate::render::page as pager;
 use crate::render::progress::Progress;
@@ -53,6 +54,8 @@ pub struct ImportArgs {
     /// Transcripts (plain, .gz, .zst), databases, or folders that contain them [default: everything the agent keeps]
     pub(super) paths: Vec<PathBuf>,
 }
+const KEPT: &str = "imported files are kept; fix the problem and run the command again";
+
 /// The view is folded after this many transcripts.
 const FILES_PER_FOLD: usize = 50;
 
@@ -100,29 +103,42 @@ impl ImportArgs {
         let user = context.agent_surroundings().user();
         let mut tallies: Vec<(Agent, ImportTally)> = Vec::new();
         let mut progress = Progress::new("transcripts");
-        let mut folded = 0;
-        for (index, (agent, file)) in files.iter().enumerate() {
-            if tallies.last().is_none_or(|(last, _)| last != agent) {
-                tallies.push((*agent, ImportTally::default()));
-            }
-            let Some((_, tally)) = tallies.last_mut() else { continue };
-            tally.files += 1;
-            let (home, clock) = (&context.home, &context.clock);
-            let forgotten = if self.forgotten { TakeForgotten::Yes } else { TakeForgotten::No };
-            let (agent, project) = (*agent, project.as_ref());
-            let import = import::Import { home, clock, agent, project, forgotten, by_agent, user };
-            match import.file(&store, file) {
-                Ok(report) => tally.report.add(report),
-                Err(error) if error.is_file_error() => tally.unreadable.push(format!("{}: {error}", file.display())),
-                failed => drop(failed.hint("imported files are kept; fix the problem and run the command again")?),
-            }
-            if (index + 1) % FILES_PER_FOLD == 0 || index + 1 == files.len() {
-                fold::fold(&context.home, &mut store)?;
-                archive::imported(context, &store, &files[folded..=index])?;
-                folded = index + 1;
-            }
-            progress.at(index + 1, files.len());
-        }
+        let (home, clock) = (&context.home, &context.clock);
+        let forgotten = if self.forgotten { TakeForgotten::Yes } else { TakeForgotten::No };
+        let into = project.as_ref();
+        let import = |agent| import::Import { home, clock, agent, project: into, forgotten, by_agent, user };
+        let mut unwritten = Unwritten::default();
+        let (mut index, mut folded) = (0, 0);
+        ahead(
+            ahead::workers(),
+            &files,
+            &|(agent, file), give| import(*agent).pieces(file, give),
+            &mut |file, pieces| {
+                let (agent, file) = (file.0, &file.1);
+                if tallies.last().is_none_or(|(last, _)| *last != agent) {
+                    tallies.push((agent, ImportTally::default()));
+                }
+                if let Some((_, tally)) = tallies.last_mut() {
+                    tally.files += 1;
+                    match import(agent).take(&store, file, pieces, &mut unwritten) {
+                        Ok(report) => tally.report.add(report),
+                        Err(error) if error.is_file_error() => {
+                            tally.unreadable.push(format!("{}: {error}", file.display()));
+                        }
+                        failed => drop(failed.hint(KEPT)?),
+                    }
+                }
+                index += 1;
+                if index % FILES_PER_FOLD == 0 || index == files.len() {
+                    unwritten.write(home, clock).hint(KEPT)?;
+                    fold::fold(home, &mut store)?;
+                    archive::imported(context, &store, &files[folded..index])?;
+                    folded = index;
+                }
+                progress.at(index, files.len());
+                Ok::<(), CommandFailure>(())
+            },
+        )?;
         drop(progress);
         // What the user said in these sessions is proposed at once.
         distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)?;

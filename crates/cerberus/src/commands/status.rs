@@ -6,7 +6,7 @@ use cerberus_record::clean::text;
 use cerberus_record::memory::MemoryStatus;
 use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use cerberus_record::time::Timestamp;
-use cerberus_store::brief::limit;
+use cerberus_store::brief::limit::{self, ReachedLimit};
 use cerberus_store::browse::overview::{self, Overview};
 use cerberus_store::browse::page::{self, Page};
 use cerberus_store::config::StoreConfig;
@@ -45,6 +45,14 @@ impl StatusArgs {
         }
         Ok(())
     }
+}
+
+/// The limit that keeps the newest session from going on.
+fn limit_json(page: &Page) -> Option<Value> {
+    let session = &page.listed.session;
+    let ReachedLimit { command, until } = limit::reached(session)?;
+    let until = until.map(|until| until.to_string());
+    Some(json!({"session": session.id, "agent": session.agent, "until": until, "command": command}))
 }
 
 /// Everything that is shown.
@@ -138,6 +146,7 @@ impl Glance {
             "last_activity": self.last_activity.map(|at| at.to_string()),
             "last": self.newest.as_ref().map(|page| ListedJson::of(&page.listed)),
             "left": self.newest.as_ref().map(|page| page.left.clone()).unwrap_or_default(),
+            "limit": self.newest.as_ref().and_then(limit_json),
             "elsewhere": self.elsewhere.as_ref().map(elsewhere),
             "memories": {"approved": self.approved, "proposed": self.proposed},
             "home": render::path(context.home.root()), "failures": failed,
@@ -175,10 +184,11 @@ impl Glance {
             let id = if self.is_last { String::new() } else { format!(" {}", page.listed.session.id) };
             lines.push(("last", format!("{} ({ago}; `cerberus show{id}`)", page.listed.title)));
             lines.extend(page.left.iter().take(LEFT_MAX).map(|item| ("left", text::line(item, LEFT_CHARS_MAX))));
-            if let Some(command) = limit::command(&page.listed.session) {
+            if let Some(ReachedLimit { command, until }) = limit::reached(&page.listed.session) {
+                let until = until.map(|until| format!(" until {}", local.when(until))).unwrap_or_default();
                 lines.push((
                     "limit",
-                    format!("its agent has reached its usage limit: `{command}` goes on in another one"),
+                    format!("its agent has reached its usage limit{until}: `{command}` goes on in another one"),
                 ));
             }
         }

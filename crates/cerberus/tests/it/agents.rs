@@ -92,6 +92,8 @@ fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
     let id = env.sessions()[0]["id"].as_str().unwrap().to_string();
     let command = format!("cerberus resume {id} --in AGENT");
     assert!(env.ok(&["status"]).contains(&command));
+    let limit = json!({"session": id, "agent": "claude-code", "until": null, "command": command});
+    assert_eq!(env.json(&["status"])["limit"], limit);
     assert!(status_line().contains(&format!("limit reached: {command}")), "{}", status_line());
     let shown =
         |prompt: &str| say("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": prompt}))["systemMessage"].clone();
@@ -107,6 +109,7 @@ fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
     std::fs::write(&transcript, format!("{refused}\n{}", filled("claude-code", 20_000))).unwrap();
     assert_eq!(shown("once more"), Value::Null);
     assert!(!env.ok(&["status"]).contains(&command) && !status_line().contains("limit"));
+    assert_eq!(env.json(&["status"])["limit"], Value::Null);
     std::fs::write(&transcript, format!("{refused}\n")).unwrap();
     std::fs::write(env.home().join("config.toml"), "[brief]\nnotice = false\n").unwrap();
     assert_eq!(shown("with it off"), Value::Null);

@@ -314,9 +314,12 @@ fn a_session_goes_on_in_another_agent_with_a_handoff() {
     let env = env();
     two_sessions(&env);
     env.ok(&["record", "decision", "tests use real processes"]);
-    for (agent, program, flags) in
-        [("codex", "codex", &[][..]), ("claude", "claude", &[]), ("gemini", "gemini", &["--prompt-interactive"])]
-    {
+    for (agent, program, flags) in [
+        ("codex", "codex", &[][..]),
+        ("claude", "claude", &[]),
+        ("gemini", "gemini", &["--prompt-interactive"]),
+        ("opencode", "opencode", &["--prompt"]),
+    ] {
         let output = with_program(&env, program, &["resume", "20260120", "--in", agent]);
         let started = String::from_utf8(output.stdout).unwrap();
         let mut lines = started.lines();
@@ -335,8 +338,6 @@ fn a_session_goes_on_in_another_agent_with_a_handoff() {
         }
         assert!(!text.contains("checkpoint tests"), "another session's work is not passed on: {text}");
     }
-    let printed = env.json(&["resume", "20260120", "--in", "opencode"]);
-    assert_eq!(printed["command"].as_array().unwrap()[..2], [json!("opencode"), json!("--prompt")]);
 }
 
 #[test]

@@ -1,8 +1,22 @@
 //! `import claude-code`: transcripts become the same facts that hooks would have left.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
+use std::path::PathBuf;
 
-use cerberus_testkit::env::codes;
+use cerberus_agents::claude_code;
+use cerberus_agents::conversation::reduce::KeepFiles;
+use cerberus_agents::install::Surroundings;
+use cerberus_archive::update::ArchiveUpdate;
+use cerberus_os::ahead::ahead;
+use cerberus_os::clock::Clock;
+use cerberus_os::home::{Home, create_dir};
+use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
+use cerberus_store::import::{Import, TakeForgotten, Unwritten};
+use cerberus_store::view::fold;
+use cerberus_testkit::env::{TestEnv, codes};
 use serde_json::{Value, json};
 
 use crate::env;
@@ -150,4 +164,86 @@ fn what_cannot_be_read_is_said() {
     let output = env.run(&["import", "claude-code", broken.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("could not be read"));
+}
+
+/// Transcripts of several sizes. The first lines of all are those of one session; one is read in several pieces.
+fn several_transcripts(env: &TestEnv) -> Vec<(Agent, PathBuf)> {
+    let key = concat!("gh", "p_0123456789abcdefghijABCDEFGHIJ012345");
+    let write = |session: u32| {
+        let named = |mut line: Value| {
+            line["sessionId"] = json!(format!("session-number-{session}"));
+            format!("{line}\n")
+        };
+        let words = |number: u32| format!("The {number}th part of session {session} is about drums. ").repeat(20);
+        let mut text: String =
+            transcript().lines().filter_map(|line| serde_json::from_str(line).ok()).map(named).collect();
+        for number in 0..session * 4 {
+            let (id, second) = (format!("call-{number}"), number % 50);
+            let printed = format!("{} ../{session}/a.rs {key}", words(number));
+            let input = json!({"command": format!("make part-{number}")});
+            text.extend(tool(second, &id, "Bash", input, json!({"stdout": printed})).map(named));
+            text += &named(line(
+                "assistant",
+                second,
+                json!({"message": {"content": [{"type": "text", "text": words(number)}]}}),
+            ));
+            text += &named(line("user", second, json!({"message": {"content": format!("Now part {number}")}})));
+        }
+        if session == 3 {
+            let picture = line("user", 50, json!({"message": {"content": "Look"}, "picture": "x".repeat(5_000_000)}));
+            text += &named(picture);
+            text += &named(line("user", 51, json!({"message": {"content": "Is it round?"}})));
+        }
+        let path = env.root().join(format!("transcripts/{session:02}.jsonl"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        (claude_code::AGENT, path)
+    };
+    (0..8).chain([30]).map(write).collect()
+}
+
+/// The journal and the archive that an import with so many threads leaves.
+fn left_by(env: &TestEnv, files: &[(Agent, PathBuf)], workers: usize) -> BTreeMap<String, Vec<u8>> {
+    let home = Home::new(env.root().join(format!("home-{workers}")));
+    create_dir(home.root()).unwrap();
+    fs::write(home.device(), "0102030405060708\n").unwrap();
+    let now = Timestamp::parse("2026-01-22T10:00:00Z").unwrap();
+    let clock = Clock { now, wall: now, is_given: true };
+    let mut store = fold::open(&home).unwrap();
+    let (agent, project, forgotten) = (claude_code::AGENT, None, TakeForgotten::No);
+    let import = Import { home: &home, clock: &clock, agent, project, forgotten, by_agent: false, user: None };
+    let mut unwritten = Unwritten::default();
+    ahead(workers, files, &|(_, path), give| import.pieces(path, give), &mut |(_, path), pieces| {
+        import.take(&store, path, pieces, &mut unwritten).map(drop)
+    })
+    .unwrap();
+    unwritten.write(&home, &clock).unwrap();
+    fold::fold(&home, &mut store).unwrap();
+    let variable = |_: &str| None;
+    let surroundings = Surroundings::new(&variable, env.project());
+    let keep = KeepFiles::Conversation;
+    let mut update = ArchiveUpdate::begin(&home, &clock, &surroundings, &store, keep, workers).unwrap();
+    update.files(files).unwrap();
+    update.finish().unwrap();
+    let folders = [home.journal_dir(), home.archive_dir()];
+    let found = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let found = found.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl" || ending == "segment"));
+    found.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap())).collect()
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let env = env();
+    let files = several_transcripts(&env);
+    let one = left_by(&env, &files, 1);
+    assert_eq!(one.len(), 2, "{:?}", one.keys());
+    assert!(one.values().all(|bytes| bytes.len() > 10_000));
+    for workers in [2, 4] {
+        let several = left_by(&env, &files, workers);
+        assert!(
+            several == one,
+            "{workers} threads: {:?}",
+            several.iter().map(|(name, b)| (name, b.len())).collect::<Vec<_>>()
+        );
+    }
 }

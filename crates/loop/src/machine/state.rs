@@ -74,8 +74,8 @@ pub enum Phase {
 pub enum Delay {
     /// Contexts keep a distance from each other.
     Pace,
-    /// The model's server asked for it.
-    Limited { words: String },
+    /// The model's server asked for it. A usage limit, unlike others, is one of this agent alone.
+    Limited { words: String, is_usage: bool },
     /// The last context failed.
     Failed { words: String },
 }
@@ -84,7 +84,7 @@ impl Delay {
     pub fn words(&self) -> String {
         match self {
             Delay::Pace => "the next context may not start yet (min_interval, max_reboots_per_hour)".to_string(),
-            Delay::Limited { words } => words.clone(),
+            Delay::Limited { words, .. } => words.clone(),
             Delay::Failed { words } => format!("the last context failed: {words}"),
         }
     }

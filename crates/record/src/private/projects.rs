@@ -4,6 +4,8 @@
 //! A tool use that leads there is not kept at all, and neither is a line of output that names such a path. In prompts and
 //! messages the path is hidden. Whether a path leads there is asked of the caller; this only decides.
 
+use memchr::memchr2;
+
 use super::{MARK, words};
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
@@ -163,6 +165,7 @@ impl OtherProjects<'_> {
     }
 
     fn paths<'t>(&self, text: &'t str) -> impl Iterator<Item = (usize, &'t str)> {
+        let text = if memchr2(b'/', b'~', text.as_bytes()).is_some() { text } else { "" };
         // Two slashes begin the host of a URL.
         let is_path = |word: &str| (word.contains('/') && !word.starts_with("//")) || word.starts_with('~');
         words(text).filter(move |(_, word)| is_path(word) && (self.is_shut)("", word))

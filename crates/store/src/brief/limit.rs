@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use cerberus_agents::meter::limit_notice;
-use cerberus_agents::stream::StreamEvent;
+use cerberus_agents::stream::{StreamEvent, Wait};
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
 
 use crate::view::SessionRow;
 
@@ -24,9 +25,27 @@ pub fn ending_events(session: &SessionRow) -> Vec<StreamEvent> {
     }
 }
 
+/// A limit that a session's agent has reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReachedLimit {
+    /// The command that goes on with the session in another agent.
+    pub command: String,
+    /// `None` if the agent does not say it.
+    pub until: Option<Timestamp>,
+}
+
+/// The limit that keeps the session from going on, if there is one.
+pub fn reached(session: &SessionRow) -> Option<ReachedLimit> {
+    let until = match limit_notice::reached(&ending_events(session))? {
+        Wait::Until(until) => Some(until),
+        Wait::For(_) | Wait::Unknown => None,
+    };
+    Some(ReachedLimit { command: limit_notice::command(session.id.as_str()), until })
+}
+
 /// The command that goes on with the session in another agent, if its own has reached its limit.
 pub fn command(session: &SessionRow) -> Option<String> {
-    limit_notice::is_reached(&ending_events(session)).then(|| limit_notice::command(session.id.as_str()))
+    reached(session).map(|limit| limit.command)
 }
 
 /// What the user is told of it.

@@ -11,8 +11,11 @@ use flate2::read::MultiGzDecoder;
 use memchr::memchr;
 use zstd::stream::read::Decoder;
 
-/// A transcript that is one JSON object is read whole. Real ones are far smaller.
-const TRANSCRIPT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// A transcript that is one JSON object is read whole, also by the archive. Real ones are smaller.
+const OBJECT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// More is not read into memory.
+const FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 /// A longer line is left out.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -44,9 +47,20 @@ pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Reads the whole of a transcript, plain or compressed.
+/// Reads lines and anything else, plain or compressed.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    read_within(path, TRANSCRIPT_BYTES_MAX)
+    read_within(path, FILE_BYTES_MAX)
+}
+
+/// Reads a transcript that is one JSON object, plain or compressed.
+pub fn read_object(path: &Path) -> io::Result<Vec<u8>> {
+    read_within(path, OBJECT_BYTES_MAX).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            let mib = OBJECT_BYTES_MAX / (1024 * 1024);
+            io::Error::new(error.kind(), format!("it is one JSON object, larger than {mib} MiB"))
+        }
+        _ => error,
+    })
 }
 
 /// Refuses a file that unpacks to more than `bytes_max`: a few kilobytes can unpack to gigabytes.

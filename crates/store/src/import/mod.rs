@@ -7,6 +7,7 @@ pub mod ending;
 pub mod files;
 mod new;
 pub mod place;
+mod reading;
 
 use std::io;
 use std::path::Path;
@@ -14,7 +15,8 @@ use std::time::Duration;
 
 use cerberus_agents::install::Profile;
 use cerberus_agents::install::transcripts::{Database, PathHints, TranscriptDatabaseError};
-use cerberus_agents::transcripts::{self, Transcript, TranscriptForm, TranscriptReader};
+use cerberus_agents::transcripts::{self, Transcript};
+use cerberus_os::ahead::ahead;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::platform;
@@ -23,18 +25,16 @@ use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::source::is_others;
 use cerberus_record::time::Timestamp;
 
-use self::files::FileLines;
 use self::new::NewRecords;
-use crate::journal;
+pub use self::reading::ImportPiece;
+use self::reading::{BATCH_BYTES, read_pieces};
+use crate::journal::{self, JournalError};
 use crate::project::identity::Located;
 use crate::view::Store;
 use crate::view::fold::FoldError;
 
 /// How much earlier than the agent's own timestamp a hook may have reported an event.
 const HOOK_LEAD_MAX: Duration = Duration::from_secs(2);
-
-/// How much of a transcript is read before what is new in it is journaled.
-const BATCH_BYTES: u64 = 4 * 1024 * 1024;
 
 /// How long to wait for an agent's locked database.
 const BUSY: Duration = Duration::from_millis(1_500);
@@ -102,6 +102,8 @@ pub enum TakeForgotten {
     Yes,
 }
 
+type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
+
 /// Whose transcript it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
@@ -109,17 +111,93 @@ enum Owner {
     Other,
 }
 
+/// Records that are not in the journal yet, a group for each transcript: several share one sync.
+#[derive(Default)]
+pub struct Unwritten {
+    groups: Vec<Vec<Record<'static>>>,
+    /// How much of the transcripts they are from.
+    bytes: u64,
+}
+
+impl Unwritten {
+    fn add(&mut self, import: &Import, records: Vec<Record<'static>>, bytes: u64) -> Result<(), JournalError> {
+        if !records.is_empty() {
+            self.groups.push(records);
+        }
+        self.bytes += bytes;
+        if self.bytes >= BATCH_BYTES { self.write(import.home, import.clock) } else { Ok(()) }
+    }
+
+    /// Writes all of them.
+    pub fn write(&mut self, home: &Home, clock: &Clock) -> Result<(), JournalError> {
+        let Unwritten { groups, .. } = std::mem::take(self);
+        journal::append_groups(home, clock.wall, &groups)
+    }
+}
+
 impl Import<'_> {
     /// Journals what is new in a file, which is a transcript or a database of sessions.
     pub fn file(&self, store: &Store, path: &Path) -> Result<ImportReport, ImportError> {
-        let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
+        let (mut unwritten, mut report) = (Unwritten::default(), ImportReport::default());
+        ahead(1, &[path], &|path, give| self.pieces(path, give), &mut |path, pieces| {
+            report = self.take(store, path, pieces, &mut unwritten)?;
+            Ok::<(), ImportError>(())
+        })?;
+        unwritten.write(self.home, self.clock).map_err(FoldError::from)?;
+        Ok(report)
+    }
+
+    /// Passes on the pieces of a transcript, none of a database.
+    pub fn pieces(&self, path: &Path, give: &mut dyn FnMut(ImportPiece) -> bool) {
+        if self.opener(path).is_none() {
+            read_pieces(self.home.cleaner(), self.agent, path, self.hints(path), give);
+        }
+    }
+
+    /// Journals what is new in a file, of which these are the pieces. The rest of it may stay unwritten.
+    pub fn take(
+        &self,
+        store: &Store,
+        path: &Path,
+        pieces: &mut dyn Iterator<Item = ImportPiece>,
+        unwritten: &mut Unwritten,
+    ) -> Result<ImportReport, ImportError> {
         let owner = if self.is_others(path) { Owner::Other } else { Owner::User };
-        let is_database = path.extension().is_some_and(|ending| ending == "db");
-        if let Some(open) = kept.and_then(|kept| kept.open).filter(|_| is_database) {
+        if let Some(open) = self.opener(path) {
             return self.database(store, &*open(path, BUSY)?, owner);
         }
-        let hints = kept.map_or_else(PathHints::default, |kept| (kept.path_hints)(path));
-        self.transcript(store, path, hints, owner)
+        let mut new = None;
+        for piece in pieces {
+            match (piece, new.take()) {
+                (ImportPiece::Begun(cwd), _) => {
+                    let begun = NewRecords::new(self, store, cwd.as_deref(), Timestamp::EPOCH)?;
+                    new = Some(begun.of(self.hints(path).parent, owner));
+                }
+                (ImportPiece::Next(events, prompts), Some(mut begun)) => {
+                    let records = begun.take(events, &prompts)?;
+                    unwritten.add(self, records, BATCH_BYTES).map_err(FoldError::from)?;
+                    new = Some(begun);
+                }
+                (ImportPiece::Rest(read, bytes), Some(begun)) => {
+                    let (report, records) = begun.finish(read)?;
+                    unwritten.add(self, records, bytes).map_err(FoldError::from)?;
+                    return Ok(report);
+                }
+                (ImportPiece::Unreadable(error), _) => return Err(error.into()),
+                (ImportPiece::Next(..) | ImportPiece::Rest(..), None) => {}
+            }
+        }
+        Ok(ImportReport::default())
+    }
+
+    fn opener(&self, path: &Path) -> Option<DatabaseOpener> {
+        let open = Profile::of(self.agent)?.transcripts?.open?;
+        path.extension().is_some_and(|ending| ending == "db").then_some(open)
+    }
+
+    fn hints(&self, path: &Path) -> PathHints {
+        let kept = Profile::of(self.agent).and_then(|profile| profile.transcripts);
+        kept.map_or_else(PathHints::default, |kept| (kept.path_hints)(path))
     }
 
     /// Whether the file, or the home that it is in, is another person's.
@@ -137,63 +215,6 @@ impl Import<'_> {
             report.damaged_lines += exported.damaged_rows;
         }
         Ok(report)
-    }
-
-    /// Journals what is new in a transcript of any size: little of it is in memory at once.
-    fn transcript(
-        &self,
-        store: &Store,
-        path: &Path,
-        hints: PathHints,
-        owner: Owner,
-    ) -> Result<ImportReport, ImportError> {
-        let Some(mut reader) = self.reader() else { return Ok(ImportReport::default()) };
-        let name = files::plain_name(path);
-        if reader.form == TranscriptForm::Whole || reader.form == TranscriptForm::Both && name.ends_with(".json") {
-            return Ok(self.whole(store, &files::read(path)?, hints, owner)?);
-        }
-        let cwd = match hints.cwd {
-            None => self.folder(path)?,
-            known => known,
-        };
-        let mut new = NewRecords::new(self, store, cwd.as_deref(), Timestamp::EPOCH)?.of(hints.parent, owner);
-        let mut lines = FileLines::open(path)?;
-        let mut appended_to = 0;
-        while let Some(line) = lines.next_line()? {
-            match line.is_long {
-                true => reader.damaged(),
-                false => reader.line(&line.bytes),
-            }
-            let read = reader.read();
-            if line.to - appended_to >= BATCH_BYTES && read.events.len() > 1 {
-                // One is left for the end, which a killed import would not know to be missing.
-                let last = read.events.split_off(read.events.len() - 1);
-                let records = new.take(std::mem::replace(&mut read.events, last), &read.prompts)?;
-                journal::append_all(self.home, self.clock.wall, &records).map_err(FoldError::from)?;
-                appended_to = line.to;
-            }
-        }
-        let (report, records) = new.finish(reader.finish())?;
-        journal::append_all(self.home, self.clock.wall, &records).map_err(FoldError::from)?;
-        Ok(report)
-    }
-
-    fn reader(&self) -> Option<TranscriptReader<'_>> {
-        TranscriptReader::new(self.home.cleaner(), self.agent)
-    }
-
-    /// The folder where a session started, which its transcript names near its beginning.
-    fn folder(&self, path: &Path) -> io::Result<Option<String>> {
-        let (Some(mut reader), mut lines) = (self.reader(), FileLines::open(path)?) else { return Ok(None) };
-        while let Some(line) = lines.next_line()? {
-            reader.line(&line.bytes);
-            let read = reader.read();
-            if read.cwd.is_some() {
-                break;
-            }
-            read.events.clear();
-        }
-        Ok(reader.read().cwd.take())
     }
 
     /// Journals what is new in a transcript that is one object.

@@ -73,7 +73,7 @@ impl<'i> NewRecords<'i> {
         NewRecords { parent, owner, ..self }
     }
 
-    /// The records of the next events. `prompts` are all so far.
+    /// The records of the next events. `prompts` are those that were not passed before.
     pub(super) fn take(
         &mut self,
         mut events: Vec<TranscriptEvent>,
@@ -132,7 +132,7 @@ impl<'i> NewRecords<'i> {
                 events.push(edit);
             }
         }
-        let mut records = self.take(events, &prompts)?;
+        let mut records = self.take(events, prompts.get(self.prompts..).unwrap_or_default())?;
         let mut taken_back: BTreeMap<&str, Vec<Clean<'static>>> = BTreeMap::new();
         for seen in prompts.iter().filter(|seen| seen.is_undone && self.new_prompts.contains(&*seen.key)) {
             let session = self.parent.as_deref().unwrap_or(&seen.session);
@@ -158,9 +158,9 @@ impl<'i> NewRecords<'i> {
 
     fn note_sources(&mut self, prompts: &[SeenPrompt]) {
         let others = (self.owner == Owner::Other).then_some(MemorySource::Others);
-        let new = prompts.iter().skip(self.prompts);
-        self.sources.extend(new.filter_map(|seen| Some((seen.key.to_string(), others.or(seen.source)?))));
-        self.prompts = prompts.len();
+        let sources = prompts.iter().filter_map(|seen| Some((seen.key.to_string(), others.or(seen.source)?)));
+        self.sources.extend(sources);
+        self.prompts += prompts.len();
     }
 
     fn known(&mut self, session: &str) -> Result<&mut KnownSession, FoldError> {

@@ -51,13 +51,36 @@ pub fn append_all(home: &Home, wall: Timestamp, records: &[Record]) -> Result<()
 
 /// The same, with places after the sequence number `after`.
 pub(crate) fn append_after(home: &Home, wall: Timestamp, after: u64, records: &[Record]) -> Result<(), JournalError> {
-    let mut records = records.iter().peekable();
+    append_grouped(home, wall, after, records.iter().map(|record| (0, record)))
+}
+
+/// Appends groups of records, several with one sync. A group that fits into one write is written in one.
+pub fn append_groups(home: &Home, wall: Timestamp, groups: &[Vec<Record>]) -> Result<(), JournalError> {
+    let numbered =
+        groups.iter().enumerate().flat_map(|(number, group)| group.iter().map(move |record| (number, record)));
+    append_grouped(home, wall, 0, numbered)
+}
+
+fn append_grouped<'r, 'e: 'r>(
+    home: &Home,
+    wall: Timestamp,
+    after: u64,
+    records: impl Iterator<Item = (usize, &'r Record<'e>)>,
+) -> Result<(), JournalError> {
+    const FULL: usize = CHUNK_BYTES as usize / 4;
+    let mut records = records.peekable();
     let opted_out = OptedOut::new(home);
-    while records.peek().is_some() {
+    while let Some((mut group, _)) = records.peek().copied() {
         let mut writer = Writer::open(home, wall)?;
         writer.last.seq = writer.last.seq.max(after);
-        let mut chunk = Vec::new();
-        while let Some(record) = records.next_if(|_| (chunk.len() as u64) < CHUNK_BYTES / 4) {
+        let (mut chunk, mut group_start) = (Vec::new(), 0);
+        let fits = |chunk: &Vec<u8>, group_start: usize, is_same: bool| {
+            chunk.len() < FULL || is_same && chunk.len() - group_start < FULL
+        };
+        while let Some((number, record)) = records.next_if(|(number, _)| fits(&chunk, group_start, *number == group)) {
+            if number != group {
+                (group, group_start) = (number, chunk.len());
+            }
             let order = writer.next_order();
             // Hides what the user keeps private.
             let line = match opted_out.hidden(record) {

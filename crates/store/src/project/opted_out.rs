@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use cerberus_os::home::Home;
 use cerberus_os::platform::real_path;
-use cerberus_record::event::{Event, Record};
+use cerberus_record::event::{Event, Location, Record};
 use cerberus_record::private::projects::OtherProjects;
 
 use super::identity::{locate, normal};
@@ -21,28 +21,45 @@ pub struct OptedOut<'h> {
     home: &'h Home,
     /// The folders that were looked at, and whether they belong to a project of which nothing is stored.
     known: RefCell<BTreeMap<PathBuf, bool>>,
+    named: RefCell<NamedPaths>,
 }
+
+/// The paths that texts of one folder name, as they are written, and whether they lead into such a project.
+#[derive(Default)]
+struct NamedPaths {
+    root: PathBuf,
+    cwd: PathBuf,
+    known: HashMap<String, bool>,
+}
+
+/// How many paths are remembered, as they are written. A longer one is looked up again.
+const NAMED_MAX: usize = 10_000;
+const NAMED_BYTES_MAX: usize = 256;
 
 impl<'h> OptedOut<'h> {
     pub fn new(home: &'h Home) -> OptedOut<'h> {
-        OptedOut { home, known: RefCell::default() }
+        OptedOut { home, known: RefCell::default(), named: RefCell::default() }
     }
 
     /// The record's event as it may be stored; `None` if all of it may.
     pub fn hidden<'a>(&self, record: &Record<'a>) -> Option<Event<'a>> {
-        let of_others = self.without_other_projects(record);
-        let event = of_others.as_ref().unwrap_or(&record.event);
+        self.hidden_at(&record.location, &record.event)
+    }
+
+    /// The same for an event of a session in this place.
+    pub fn hidden_at<'a>(&self, location: &Location, event: &Event<'a>) -> Option<Event<'a>> {
+        let of_others = self.without_other_projects(location, event);
+        let event = of_others.as_ref().unwrap_or(event);
         self.home.privacy_rules().hide(self.home.cleaner(), event).or(of_others)
     }
 
-    fn without_other_projects<'a>(&self, record: &Record<'a>) -> Option<Event<'a>> {
-        let (root, cwd) = (Path::new(&*record.location.root), Path::new(&*record.location.cwd));
+    fn without_other_projects<'a>(&self, location: &Location, event: &Event<'a>) -> Option<Event<'a>> {
+        let (root, cwd) = (Path::new(&*location.root), Path::new(&*location.cwd));
         if !root.is_absolute() {
             return None;
         }
         let is_shut = |folder: &str, path: &str| self.leads_there(root, cwd, folder, path);
-        OtherProjects { cleaner: self.home.cleaner(), root: &record.location.root, is_shut: &is_shut }
-            .hide(&record.event)
+        OtherProjects { cleaner: self.home.cleaner(), root: &location.root, is_shut: &is_shut }.hide(event)
     }
 
     /// Whether a text of a session in this project and folder names a path in such a project.
@@ -53,6 +70,18 @@ impl<'h> OptedOut<'h> {
     }
 
     fn leads_there(&self, root: &Path, cwd: &Path, folder: &str, path: &str) -> bool {
+        if !folder.is_empty() || path.len() > NAMED_BYTES_MAX {
+            return self.is_shut_as_written(root, cwd, folder, path);
+        }
+        if let Some(known) = self.named.borrow().of(root, cwd).and_then(|known| known.get(path)) {
+            return *known;
+        }
+        let is_shut = self.is_shut_as_written(root, cwd, folder, path);
+        self.named.borrow_mut().note(root, cwd, path, is_shut);
+        is_shut
+    }
+
+    fn is_shut_as_written(&self, root: &Path, cwd: &Path, folder: &str, path: &str) -> bool {
         let named = expanded(path);
         let is_shut_in = |base: &Path| match named.is_absolute() {
             true => self.is_shut(root, &normal(&named)),
@@ -120,6 +149,19 @@ impl<'h> OptedOut<'h> {
             }
         }
         false
+    }
+}
+
+impl NamedPaths {
+    fn of(&self, root: &Path, cwd: &Path) -> Option<&HashMap<String, bool>> {
+        (self.root.as_os_str() == root && self.cwd.as_os_str() == cwd).then_some(&self.known)
+    }
+
+    fn note(&mut self, root: &Path, cwd: &Path, path: &str, is_shut: bool) {
+        if self.of(root, cwd).is_none() || self.known.len() >= NAMED_MAX {
+            *self = NamedPaths { root: root.to_path_buf(), cwd: cwd.to_path_buf(), known: HashMap::new() };
+        }
+        self.known.insert(path.to_string(), is_shut);
     }
 }
 

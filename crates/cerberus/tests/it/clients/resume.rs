@@ -14,15 +14,20 @@ use super::{Stage, finish};
 
 const MARK: &str = "THE-ARGUMENTS";
 
+/// Stands for the last argument alone: without a terminal, the prompt follows another flag.
+const LAST_MARK: &str = "THE-LAST-ARGUMENT";
+
 /// A program on the stage's PATH that runs `command` with its own arguments in the place of the mark.
 fn put_program(stage: &Stage, client: &dyn Client, command: &Command) {
     let word = |text: &OsStr| match text.to_str().unwrap() {
         MARK => "\"$@\"".to_string(),
+        LAST_MARK => "\"$last\"".to_string(),
         text => shell_word(text),
     };
     let set = command.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.to_str()?, word(value?))));
     let words = set.chain([word(command.get_program())]).chain(command.get_args().map(word));
-    let script = format!("#!/bin/sh\nexec env {}\n", words.collect::<Vec<_>>().join(" "));
+    let words = words.collect::<Vec<_>>().join(" ");
+    let script = format!("#!/bin/sh\nfor last in \"$@\"; do :; done\nexec env {words}\n");
     let path = stage.scratch.root().join("programs").join(client.pin().program);
     let _ = std::fs::remove_file(&path);
     write_program(&path, &script);
@@ -49,7 +54,7 @@ fn handed_over(from: &dyn Client, to: &dyn Client) {
     let id = stage.sessions()[0]["id"].as_str().unwrap().to_string();
 
     let server = ModelServer::start([Reply::text("I go on.")]);
-    put_program(&stage, to, &to.session(&stage.place(&server), MARK));
+    put_program(&stage, to, &to.session(&stage.place(&server), LAST_MARK));
     resume(&stage, &[&id, "--in", to.pin().program]);
     let text = request_text(&server.main_requests()[0]);
     for expected in
@@ -67,6 +72,24 @@ fn a_session_of_claude_code_goes_on_in_codex() {
 #[test]
 fn a_session_of_codex_goes_on_in_claude_code() {
     handed_over(&Codex, &ClaudeCode);
+}
+
+#[cfg(feature = "all-clients")]
+mod others {
+    use cerberus_testkit::clients::gemini::Gemini;
+    use cerberus_testkit::clients::opencode::Opencode;
+
+    use super::*;
+
+    #[test]
+    fn a_session_of_claude_code_goes_on_in_gemini() {
+        handed_over(&ClaudeCode, &Gemini);
+    }
+
+    #[test]
+    fn a_session_of_claude_code_goes_on_in_opencode() {
+        handed_over(&ClaudeCode, &Opencode);
+    }
 }
 
 /// Every file below the folder that `is_meant` accepts is deleted; how many.

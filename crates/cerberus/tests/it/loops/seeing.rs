@@ -59,6 +59,7 @@ fn waiting_has_a_reason_and_an_end_everywhere() {
     stage.env.ok(&["loop", "stop"]);
     let ran = Ran(child.wait_with_output().unwrap());
     ran.ended(6, "── waiting until 1 Jan 2100");
+    assert!(ran.stderr().contains("--in AGENT` goes on in another agent"), "{}", ran.stderr());
     stage.nobody_is_left();
     assert!(stage.env.json(&["loop", "status"])["waiting"].is_null());
 }
@@ -66,7 +67,11 @@ fn waiting_has_a_reason_and_an_end_everywhere() {
 #[test]
 fn a_limit_that_lasts_longer_than_the_user_waits_ends_the_loop_at_once() {
     let stage = limited();
-    stage.run(&[]).ended(3, "usage limit reached").ended(3, "the limit of waiting is reached");
+    stage
+        .run(&[])
+        .ended(3, "usage limit reached")
+        .ended(3, "the limit of waiting is reached")
+        .ended(3, "resume --in AGENT");
     assert_eq!(stage.agent.contexts(), 1);
 }
 

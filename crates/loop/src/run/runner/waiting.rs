@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cerberus_agents::meter::limit_notice;
 use cerberus_agents::stream::{StreamEvent, Wait};
 use cerberus_os::clock::Clock;
 use cerberus_record::clean::text::Keep;
@@ -26,15 +27,27 @@ impl Runner<'_> {
         match &self.state.phase {
             Phase::Resting { until, why, .. } => {
                 let (until, words) = (*until, why.words());
+                let is_usage = matches!(why, Delay::Limited { is_usage: true, .. });
                 let is_first = matches!(why, Delay::Limited { .. }) && self.state.totals.waits == 1;
                 if is_first && !self.is_waiting_told {
                     self.notify(&format!("waiting: {words}"), &[("waiting", json!(words))]);
                 }
                 self.is_waiting_told = is_first || self.state.totals.waits > 1;
-                self.report_wait(until, &words)
+                self.report_wait(until, &words)?;
+                if is_usage && is_first {
+                    self.report_other_agents();
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// What the user can do while a usage limit lasts.
+    fn report_other_agents(&mut self) {
+        let Some(session) = self.run_history.sessions.last() else { return };
+        let words = format!("`{}` goes on in another agent", limit_notice::command(session));
+        self.audience.report(&LoopEvent::Message(&words));
     }
 
     /// The agent itself waits for its model.

@@ -1,0 +1,94 @@
+//! What the index holds of a line: its hash, the files that it names, and the words of its passages. Pure, so that it can
+//! be made on another thread than the one that writes the index.
+
+use cerberus_agents::conversation::{Part, PartKind, parts};
+use cerberus_record::id::fnv1a;
+use cerberus_record::time::Timestamp;
+use cerberus_text::terms::index_terms;
+
+/// How much text a passage has. Words that are further apart are not found together.
+const PASSAGE_BYTES: usize = 1_500;
+
+/// The kinds of parts that are searched, by number. The number is stored.
+pub const KINDS: [PartKind; 6] =
+    [PartKind::Prompt, PartKind::Message, PartKind::Thought, PartKind::Call, PartKind::Output, PartKind::Error];
+
+/// A line as it is stored, and what is indexed of it.
+pub(crate) struct StoredLine {
+    pub text: String,
+    pub terms: LineTerms,
+}
+
+/// What is indexed of one line.
+#[derive(Debug, Default)]
+pub struct LineTerms {
+    pub hash: u64,
+    pub bytes: usize,
+    pub at: Option<Timestamp>,
+    pub files: Vec<String>,
+    pub passages: Vec<PassageTerms>,
+}
+
+#[derive(Debug)]
+pub struct PassageTerms {
+    /// The number of its part in the line, and where in it the passage begins.
+    pub part: usize,
+    pub start: usize,
+    /// The number of its kind.
+    pub kind: usize,
+    /// Every word once, separated by spaces.
+    pub words: String,
+}
+
+impl LineTerms {
+    pub fn of(line: &str) -> LineTerms {
+        let value = serde_json::from_slice(line.as_bytes());
+        LineTerms::of_parts(line, value.map(|value| parts(&value)).unwrap_or_default())
+    }
+
+    /// The same for a line of which the parts are known.
+    pub fn of_parts(line: &str, parts: Vec<Part>) -> LineTerms {
+        let (hash, bytes) = (line_hash(line), line.len());
+        let mut found = LineTerms { hash, bytes, ..LineTerms::default() };
+        for (number, part) in parts.into_iter().enumerate() {
+            found.at = part.at.or(found.at);
+            found.files.extend(part.file.filter(|file| !file.is_empty()));
+            let Some(kind) = KINDS.iter().position(|kind| *kind == part.kind) else { continue };
+            for (start, text) in passages(&part.text) {
+                let words = words_of(text);
+                if !words.is_empty() {
+                    found.passages.push(PassageTerms { part: number, start, kind, words });
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A hash of a line, by which the same line of another session is found.
+pub fn line_hash(line: &str) -> u64 {
+    fnv1a(line.as_bytes())
+}
+
+fn words_of(text: &str) -> String {
+    let terms = index_terms(text);
+    let mut words: Vec<&str> = terms.split(' ').collect();
+    words.sort_unstable();
+    words.dedup();
+    words.join(" ")
+}
+
+/// The passages of a text, each with its offset. They end with a line where they can.
+pub fn passages(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
+        let mut end = rest.floor_char_boundary(PASSAGE_BYTES);
+        if end < rest.len() {
+            end = rest[..end].rfind('\n').map_or(end, |line| line + 1);
+        }
+        let found = (start, &rest[..end]);
+        start += end;
+        Some(found)
+    })
+}
