@@ -8,32 +8,20 @@ use cerberus_os::clock::Clock;
 use cerberus_os::failures;
 use cerberus_os::home::{Home, create_dir};
 use cerberus_os::platform;
-use cerberus_record::id::{Agent, ProjectId};
+use cerberus_record::id::Agent;
 use cerberus_store::project::identity::Located;
 use cerberus_store::summary::detached::command;
 
+use super::folder::folder;
 use super::switch;
 use super::turns::TurnReason;
-use super::{CheckpointError, Checkpoints, TurnMoment, TurnSession, WorktreeId};
+use super::{CheckpointError, Checkpoints, TurnMoment, TurnSession};
 
 /// What failed, in the list of failures.
 pub const FAILURE: &str = "undo";
 
 /// How often a hook looks whether the state before a turn is kept.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// The folder of a worktree in the home.
-pub(super) fn folder(home: &Home, located: &Located) -> PathBuf {
-    folder_of(home, &located.project, WorktreeId::of(located))
-}
-
-/// `None` for the main worktree.
-pub(super) fn folder_of(home: &Home, project: &ProjectId, worktree: Option<WorktreeId>) -> PathBuf {
-    // A project's id is a hash of ours; other characters must not get into a file name.
-    let project: String = project.as_str().chars().filter(char::is_ascii_hexdigit).collect();
-    let worktree = worktree.map_or(String::new(), |worktree| format!("-{worktree}"));
-    home.checkpoints_dir().join(format!("{project}{worktree}"))
-}
 
 /// Exists from the beginning of a turn until the state before it is kept.
 fn pending(home: &Home, located: &Located) -> PathBuf {

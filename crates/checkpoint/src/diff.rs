@@ -4,7 +4,8 @@ use std::process::Command;
 
 use cerberus_store::project::git::command::command;
 
-use super::{CheckpointError, Checkpoints, tree_of};
+use super::checkpoints::tree_of;
+use super::{CheckpointError, Checkpoints};
 
 /// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]

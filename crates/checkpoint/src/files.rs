@@ -4,9 +4,8 @@
 //! read again only if `seen.rs` proves that it cannot have changed. So a checkpoint is right whatever happened within one
 //! tick of the clock, and whatever the user's index claims about a file.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,30 +16,13 @@ use cerberus_store::project::git;
 use cerberus_store::project::git::command::command;
 use cerberus_store::project::identity::locate;
 
+use super::entries::{ByPath, InOrder, LINK, PLAIN, PROGRAM, SUBMODULE, TreeEntry, fields};
 use super::saved::private_name;
 use super::seen::SeenFiles;
-use super::{CheckpointError, Checkpoints, TRIES_MAX};
+use super::{CheckpointError, Checkpoints};
 
-/// The modes of git's trees.
-pub(super) const SUBMODULE: &str = "160000";
-pub(super) const LINK: &str = "120000";
-pub(super) const PROGRAM: &str = "100755";
-const PLAIN: &str = "100644";
-
-/// What a tree says about a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TreeEntry {
-    pub mode: &'static str,
-    pub blob: String,
-}
-
-impl TreeEntry {
-    /// The mode and the blob as git prints them.
-    pub fn new(mode: &str, blob: &str) -> TreeEntry {
-        let known = [PLAIN, PROGRAM, LINK, SUBMODULE].into_iter().find(|known| *known == mode);
-        TreeEntry { mode: known.unwrap_or(PLAIN), blob: blob.to_string() }
-    }
-}
+/// How often files are read again that changed while they were being saved.
+const TRIES_MAX: usize = 3;
 
 /// Whether to keep what is hashed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,32 +57,6 @@ struct SavedPath {
     path: PathBuf,
     stamp: FileStamp,
     mode: &'static str,
-}
-
-/// Sorted by the bytes of the path, as git lists them. There may be a hundred thousand, so they are not in a map, and not
-/// compared as paths.
-pub(super) type ByPath<T> = Vec<(OsString, T)>;
-
-/// Finds what belongs to paths that are asked for in their order.
-pub(super) struct InOrder<'l, T> {
-    rest: &'l [(OsString, T)],
-}
-
-impl<'l, T> InOrder<'l, T> {
-    pub fn new(sorted: &'l [(OsString, T)]) -> InOrder<'l, T> {
-        InOrder { rest: sorted }
-    }
-
-    pub fn find(&mut self, path: &OsStr) -> Option<&'l T> {
-        while let [(first, found), rest @ ..] = self.rest {
-            match first.as_os_str().cmp(path) {
-                Ordering::Less => self.rest = rest,
-                Ordering::Equal => return Some(found),
-                Ordering::Greater => return None,
-            }
-        }
-        None
-    }
 }
 
 /// The paths that git knows, relative to the worktree.
@@ -464,11 +420,6 @@ fn mode(known: &Metadata) -> &'static str {
         false if platform::mode(known) & 0o100 != 0 => PROGRAM,
         false => PLAIN,
     }
-}
-
-/// The parts of a list that git ends with zeros.
-pub(super) fn fields(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
-    printed.split(|byte| *byte == 0).filter(|field| !field.is_empty())
 }
 
 /// Adds a path as a line that git reads back, whatever bytes it has.

@@ -3,9 +3,7 @@
 //!
 //! A reference leads to a tag of a tree, never to a commit, so `git log --all` does not show it.
 
-use cerberus_record::time::Timestamp;
-
-use super::{Checkpoint, WorktreeId};
+use super::worktree_id::WorktreeId;
 
 /// All references of ours.
 pub const ALL: &str = "refs/cerberus/";
@@ -35,7 +33,7 @@ impl Reference {
     }
 
     /// The number of its iteration. A state saved before a restore has none.
-    fn number(&self) -> Option<u32> {
+    pub(super) fn number(&self) -> Option<u32> {
         self.name.rsplit('/').next()?.parse().ok()
     }
 }
@@ -43,14 +41,4 @@ impl Reference {
 /// The beginning of all names of a worktree's references.
 pub fn prefix(worktree: Option<&WorktreeId>) -> String {
     worktree.map_or(LOOP.to_string(), |worktree| format!("{LOOP}-{worktree}"))
-}
-
-/// Parses `NAME OBJECT SECS`.
-pub fn checkpoint(line: &str) -> Option<(Reference, Checkpoint)> {
-    let mut words = line.split(' ');
-    let reference = Reference::parse(words.next()?)?;
-    let (run, number) = (reference.run, reference.number()?);
-    let (object, secs) = (words.next()?.to_string(), words.next()?.parse::<i64>().ok()?);
-    let at = Timestamp::from_millis(secs.saturating_mul(1_000));
-    Some((reference, Checkpoint { run, number, object, at }))
 }

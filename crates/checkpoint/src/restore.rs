@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use cerberus_os::platform;
 use cerberus_store::project::git::command::{command, printed_bytes};
 
-use super::files::{KeepObject, LINK, PROGRAM, SUBMODULE, TreeEntry, fields, look};
+use super::checkpoints::{TIME_MAX, next_number};
+use super::entries::{LINK, PROGRAM, SUBMODULE, TreeEntry, fields};
+use super::files::{KeepObject, look};
 use super::saved::private_name;
-use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TIME_MAX, next_number};
+use super::{CheckpointError, Checkpoints, SavedState, Snapshot};
 
 /// How much git is asked for at once.
 const BATCH_BYTES: u64 = 64 * 1024 * 1024;

@@ -16,7 +16,10 @@ use cerberus_record::time::Timestamp;
 use cerberus_store::project::git::command::{command, printed};
 use serde::{Deserialize, Serialize};
 
-use super::{CheckpointError, Checkpoints, EMAIL, NAME, SavedState, detached, tree_of};
+use super::checkpoints::{TIME_MAX, tree_of};
+use super::folder::folder_of;
+use super::saved::{EMAIL, NAME};
+use super::{CheckpointError, Checkpoints, SavedState};
 
 /// How long the question for the room may last when a person waits for it.
 const ASKED_TIME_MAX: Duration = Duration::from_secs(2);
@@ -27,9 +30,6 @@ const LOOK_EVERY: u32 = 16;
 
 /// This part of the allowed room is made free at once, so that the next checkpoint does not need more.
 const FREE_PART: u64 = 8;
-
-/// Somebody may be about to refer to what was written more recently.
-pub(super) const UNUSED_FOR: Duration = Duration::from_secs(60 * 60);
 
 /// What is forgotten does not wait for so long. It waits for commands that are running: `git add` renews an object first, and
 /// refers to it a moment later.
@@ -137,7 +137,7 @@ impl Checkpoints<'_> {
     pub fn limit_room(&self, now: Timestamp) -> Result<Option<RemovedForRoom>, CheckpointError> {
         let bytes_max = self.limits.max_room.bytes;
         let held = self.held()?;
-        let room = |held: &[&HeldState]| self.room_bytes(held, super::TIME_MAX);
+        let room = |held: &[&HeldState]| self.room_bytes(held, TIME_MAX);
         if room(&held.iter().collect::<Vec<_>>()).is_none_or(|bytes| bytes <= bytes_max) {
             return Ok(None);
         }
@@ -175,12 +175,12 @@ impl Checkpoints<'_> {
 
     /// One for all worktrees.
     fn note_path(&self) -> PathBuf {
-        detached::folder_of(self.home, &self.located.project, None).join("room")
+        folder_of(self.home, &self.located.project, None).join("room")
     }
 
     fn note_removed(&self, removed: &RemovedForRoom) -> Result<(), CheckpointError> {
         let path = self.note_path();
-        let folder = detached::folder_of(self.home, &self.located.project, None);
+        let folder = folder_of(self.home, &self.located.project, None);
         let written = || self.home.replace(&path, &serde_json::to_vec(removed).map_err(std::io::Error::other)?);
         create_dir(&folder).and_then(|()| written()).map_err(|source| CheckpointError::File { path, source })
     }

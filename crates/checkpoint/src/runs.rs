@@ -106,6 +106,16 @@ impl Checkpoints<'_> {
         let format = "--format=%(refname) %(objectname) %(creatordate:unix)";
         git.args(["for-each-ref", format, &format!("{}/", self.prefix)]);
         let printed = self.run("for-each-ref", git)?;
-        Ok(printed.lines().filter_map(reference::checkpoint).map(|(_, checkpoint)| checkpoint).collect())
+        Ok(printed.lines().filter_map(checkpoint).map(|(_, checkpoint)| checkpoint).collect())
     }
+}
+
+/// Parses `NAME OBJECT SECS`.
+fn checkpoint(line: &str) -> Option<(Reference, Checkpoint)> {
+    let mut words = line.split(' ');
+    let reference = Reference::parse(words.next()?)?;
+    let (run, number) = (reference.run, reference.number()?);
+    let (object, secs) = (words.next()?.to_string(), words.next()?.parse::<i64>().ok()?);
+    let at = Timestamp::from_millis(secs.saturating_mul(1_000));
+    Some((reference, Checkpoint { run, number, object, at }))
 }

@@ -4,7 +4,9 @@ use cerberus_record::id::fnv1a;
 use cerberus_record::time::Timestamp;
 use cerberus_record::words;
 
-use super::{EMAIL, NAME};
+/// The author of a checkpoint.
+pub(super) const NAME: &str = "Cerberus";
+pub(super) const EMAIL: &str = "cerberus@localhost";
 
 words! {
     /// When the state of a turn was kept.

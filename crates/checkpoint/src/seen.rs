@@ -10,17 +10,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use cerberus_os::home::{Access, create_dir};
 use cerberus_os::outside;
 use cerberus_os::platform::{self, FileStamp};
 
-use super::files::{ByPath, InOrder, TreeEntry, fields};
+use super::entries::{ByPath, InOrder, TreeEntry, fields};
 use super::{CheckpointError, Checkpoints};
-
-/// A file that was changed more recently is read again. Longer than the system keeps a mapped page without writing it.
-pub const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
 /// Two million files.
 const SEEN_BYTES_MAX: u64 = 512 * 1024 * 1024;

@@ -1,7 +1,13 @@
 use std::collections::BTreeMap;
+use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
-use cerberus_store::project::identity::locate;
+use cerberus_os::home::Home;
+use cerberus_record::time::Timestamp;
+use cerberus_store::project::identity::{Located, locate};
 
 use super::*;
 

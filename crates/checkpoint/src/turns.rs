@@ -10,6 +10,7 @@ use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use super::files::SavedFiles;
+use super::folder::folder;
 use super::restore::RestoredPaths;
 use super::{CheckpointError, Checkpoints, SavedState, Snapshot, TurnMoment, TurnSession, WorktreeId, room};
 
@@ -84,7 +85,7 @@ impl TurnReason {
 impl Checkpoints<'_> {
     /// Where it is remembered what the files of this worktree were.
     pub(super) fn folder(&self) -> PathBuf {
-        super::detached::folder(self.home, self.located)
+        folder(self.home, self.located)
     }
 
     fn lock(&self) -> Result<File, CheckpointError> {

@@ -123,7 +123,7 @@ fn what_somebody_else_may_need_stays() {
     // What was written just now may be about to be used.
     let young = Stage::narrow();
     for number in 1..=12 {
-        young.turn(number, crate::room::UNUSED_FOR);
+        young.turn(number, crate::checkpoints::UNUSED_FOR);
     }
     assert!(young.turns().len() < 6 && young.object_bytes() > 12_000_000, "{:?}", young.turns());
 }
