@@ -30,7 +30,16 @@ struct Reached {
     problems: Vec<String>,
 }
 
-pub(super) fn breaches(binary: &Path, door: Door, attack: &Attack) -> Vec<String> {
+/// Tries an attack in a fresh home; what went wrong, if anything.
+pub fn tried(binary: &Path, door: Door, attack: &Attack) -> Result<(), String> {
+    let found = breaches(binary, door, attack);
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{} through {}: {}: {}", attack.class.word(), door.word(), attack.name, found.join("; ")))
+}
+
+fn breaches(binary: &Path, door: Door, attack: &Attack) -> Vec<String> {
     let mut env = TestEnv::new(binary);
     let mut reached = match door {
         Door::Hook(agent) if attack.place == Place::Payload => payload(&env, agent, attack),

@@ -8,9 +8,8 @@ mod attacks;
 mod drive;
 mod grammar;
 
-use std::path::Path;
-
 pub use attacks::{all, given};
+pub use drive::tried;
 pub use grammar::{Generated, generated};
 
 use crate::doors::{AGENTS, IMPORTED};
@@ -146,13 +145,4 @@ impl Door {
             Place::Words => attack.class != Class::Poison || self != Door::Record,
         }
     }
-}
-
-/// Tries an attack in a fresh home; what went wrong, if anything.
-pub fn tried(binary: &Path, door: Door, attack: &Attack) -> Result<(), String> {
-    let found = drive::breaches(binary, door, attack);
-    if found.is_empty() {
-        return Ok(());
-    }
-    Err(format!("{} through {}: {}: {}", attack.class.word(), door.word(), attack.name, found.join("; ")))
 }

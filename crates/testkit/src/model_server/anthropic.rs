@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
+use super::protocol::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
 
 /// Parts of the names of models that clients use for side requests.
 const SMALL_MODEL: &str = "haiku";

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
+use super::protocol::{Ask, Block, Protocol, Words, pieces, request_text, tokens, unique_id};
 
 const STREAM: &str = "streamGenerateContent";
 

@@ -11,38 +11,28 @@ mod anthropic;
 mod gemini;
 mod http;
 mod openai;
+mod protocol;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use self::http::{After, Request, Response};
+use self::protocol::{Ask, Block, Protocol, Words};
+
+pub use protocol::request_text;
 
 /// The answer to every side request.
 pub const SIDE_TEXT: &str = "Scripted side answer";
 /// The answer to every main request after the end of the script.
 pub const DONE_TEXT: &str = "done";
-
-/// The fields of a request, in any protocol, that contain what the model reads.
-const PROMPT_FIELDS: [&str; 6] = ["system", "messages", "instructions", "input", "systemInstruction", "contents"];
-/// Keys whose strings are structure, not text.
-const STRUCTURE_KEYS: [&str; 8] =
-    ["type", "role", "id", "tool_use_id", "call_id", "cache_control", "signature", "thoughtSignature"];
-
-/// Inside these keys, the keys belong to a tool's input.
-const TOOL_INPUT_KEYS: [&str; 2] = ["input", "args"];
-
-/// A streamed text or tool input that is long enough is sent in at least this many pieces.
-const STREAM_PIECES: usize = 3;
-const CHARS_PER_TOKEN: usize = 4;
 
 /// One turn of the scripted model.
 #[derive(Clone, Debug)]
@@ -58,31 +48,6 @@ enum Turn {
     Fail(u16),
     Limit,
     Hang,
-}
-
-/// The content of a reply.
-#[derive(Clone, Debug)]
-struct Words {
-    blocks: Vec<Block>,
-    /// The reported number of input tokens; if not set, estimated from the request.
-    read_tokens: Option<usize>,
-}
-
-impl Words {
-    fn read_tokens(&self, body: &Value) -> usize {
-        self.read_tokens.unwrap_or_else(|| tokens(&request_text(body)))
-    }
-}
-
-/// One piece of a reply's content.
-#[derive(Clone, Debug)]
-enum Block {
-    Text(String),
-    /// If the tool takes free text, the input is a string.
-    Tool {
-        name: String,
-        input: Value,
-    },
 }
 
 impl Reply {
@@ -153,28 +118,6 @@ impl Reply {
                 panic!("a reply that fails or hangs says nothing: {block:?} cannot be added to it")
             }
         }
-    }
-}
-
-/// What a request asks for.
-enum Ask {
-    /// The next turn of the script.
-    Main,
-    /// A fixed text.
-    Side,
-    /// Something that the protocol answers without the script.
-    Fixed(Response),
-}
-
-/// One model API: classifies its requests and encodes replies.
-trait Protocol: Sync {
-    /// `None` if the path does not belong to this protocol.
-    fn ask(&self, request: &Request, body: &Value) -> Option<Ask>;
-    fn answer(&self, request: &Request, body: &Value, words: &Words) -> Response;
-    fn error(&self, status: u16, message: &str) -> Response;
-
-    fn usage_limit(&self) -> Response {
-        self.error(429, "usage limit reached")
     }
 }
 
@@ -411,62 +354,4 @@ fn parse_body(bytes: &[u8]) -> Value {
 
 fn bodies(received: &[Received], wanted: impl Fn(&Received) -> bool) -> Vec<Value> {
     received.iter().filter(|one| wanted(one)).map(|one| one.body.clone()).collect()
-}
-
-/// Everything that the model reads in this request (system and messages, tool inputs and results), one text per line.
-pub fn request_text(request: &Value) -> String {
-    let mut texts = Vec::new();
-    for field in PROMPT_FIELDS {
-        collect_text(&request[field], &mut texts);
-    }
-    texts.join("\n")
-}
-
-fn collect_text<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
-    match value {
-        Value::String(text) => texts.push(text),
-        Value::Array(items) => items.iter().for_each(|item| collect_text(item, texts)),
-        Value::Object(fields) => {
-            for (key, field) in fields {
-                match key.as_str() {
-                    key if TOOL_INPUT_KEYS.contains(&key) => collect_strings(field, texts),
-                    key if STRUCTURE_KEYS.contains(&key) => {}
-                    _ => collect_text(field, texts),
-                }
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Every string of a tool's input, whatever its key.
-fn collect_strings<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
-    match value {
-        Value::String(text) => texts.push(text),
-        Value::Array(items) => items.iter().for_each(|item| collect_strings(item, texts)),
-        Value::Object(fields) => fields.values().for_each(|field| collect_strings(field, texts)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// The text in pieces, split at character boundaries, so that clients must join them.
-fn pieces(text: &str) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let size = chars.len().div_ceil(STREAM_PIECES).max(1);
-    chars.chunks(size).map(|part| part.iter().collect()).collect()
-}
-
-/// A rough count; never zero.
-fn tokens(text: &str) -> usize {
-    text.chars().count() / CHARS_PER_TOKEN + 1
-}
-
-/// An id that is unique across servers and processes: clients join sessions by them.
-fn unique_id(prefix: &str) -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    static STARTED: OnceLock<u128> = OnceLock::new();
-    let started =
-        STARTED.get_or_init(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()));
-    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    format!("{prefix}{:08x}{started:x}{count:06x}", std::process::id())
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use super::http::{Body, Event, Request, Response};
-use super::{Ask, Block, Protocol, Words, pieces, tokens, unique_id};
+use super::protocol::{Ask, Block, Protocol, Words, pieces, tokens, unique_id};
 
 /// How long a usage limit lasts.
 const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);

@@ -3,6 +3,7 @@
 //! Of the environment it gets PATH, what a network may need, and the variables named here, which carry its key. Nothing
 //! else of its user is read: no home, no settings, no stored login.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -161,7 +162,7 @@ impl Player {
         std::fs::create_dir_all(&tmp).expect("makes a directory in a scratch folder");
         let mut command = Command::new(program);
         command.env_clear().current_dir(scratch.repo());
-        command.env("PATH", super::play::path()).env("HOME", scratch.home()).env("TMPDIR", &tmp);
+        command.env("PATH", path()).env("HOME", scratch.home()).env("TMPDIR", &tmp);
         command.envs([("TERM", "xterm-256color"), ("LANG", "C.UTF-8")]).env("CLAUDE_CODE_TMPDIR", &tmp);
         for name in NETWORK.iter().chain(runs.passed) {
             command.envs(std::env::var_os(name).map(|value| (name, value)));
@@ -174,4 +175,14 @@ impl Player {
         command.args(runs.before_prompt).arg(prompt).args(runs.after_prompt);
         command
     }
+}
+
+/// The user's PATH, before it the folder of the Rust compiler: rustup looks for it in a home that an agent does not have.
+pub(super) fn path() -> OsString {
+    let user = std::env::var_os("PATH").unwrap_or_default();
+    let asked = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let root = asked.ok().and_then(|said| String::from_utf8(said.stdout).ok()).unwrap_or_default();
+    let compiler = Path::new(root.trim()).join("bin");
+    let first = compiler.is_absolute().then_some(compiler);
+    std::env::join_paths(first.into_iter().chain(std::env::split_paths(&user))).unwrap_or(user)
 }

@@ -1,6 +1,5 @@
 //! Plays a task in one arm: its sessions one after another, each ended as the task says, then the tests.
 
-use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +10,7 @@ use cerberus_agents::model_calls::{self, ModelCall};
 use cerberus_agents::stream::{self, Finish, StreamEvent};
 use serde::{Deserialize, Serialize};
 
-use super::agents::{GUIDE, Player};
+use super::agents::{GUIDE, Player, path};
 use super::scripted::{self, Mind};
 use super::{Arm, Task, TaskSessionEnd};
 use crate::model_server::ModelServer;
@@ -250,14 +249,4 @@ fn finished(command: &mut Command, limit: Duration) -> Result<(bool, String), St
 fn is_used(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::ToolDone | StreamEvent::ToolFailed)
         || matches!(event, StreamEvent::Tool { name, .. } if name == "edit")
-}
-
-/// The user's PATH, before it the folder of the Rust compiler: rustup looks for it in a home that an agent does not have.
-pub(super) fn path() -> OsString {
-    let user = std::env::var_os("PATH").unwrap_or_default();
-    let asked = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let root = asked.ok().and_then(|said| String::from_utf8(said.stdout).ok()).unwrap_or_default();
-    let compiler = Path::new(root.trim()).join("bin");
-    let first = compiler.is_absolute().then_some(compiler);
-    std::env::join_paths(first.into_iter().chain(std::env::split_paths(&user))).unwrap_or(user)
 }
