@@ -8,8 +8,8 @@ use cerberus_os::output::read_until;
 use cerberus_os::platform::{self, ProcessEnd, is_program};
 use cerberus_record::clean::text::line;
 
-use super::{Profile, Surroundings};
-use crate::settings::ProgramVersion;
+use super::{InstallScope, Profile, Surroundings};
+use crate::settings::{ProgramVersion, depends_on_version};
 
 /// A program that does not print its version within this time is not waited for.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -52,6 +52,13 @@ pub fn programs(profile: &Profile, surroundings: &Surroundings) -> Vec<AgentProg
 /// The oldest version decides what may be installed; `None` if no program says which version it is.
 pub fn oldest(programs: &[AgentProgram]) -> Option<ProgramVersion> {
     programs.iter().filter_map(AgentProgram::version).min()
+}
+
+/// The oldest version of the agent, if its settings depend on it.
+pub fn oldest_client(profile: &Profile, surroundings: &Surroundings, scope: InstallScope) -> Option<ProgramVersion> {
+    let files = (profile.files)(surroundings, scope);
+    let is_asked = files.iter().any(|file| depends_on_version(file.parts));
+    if is_asked { oldest(&programs(profile, surroundings)) } else { None }
 }
 
 /// What one program says when asked for its version.

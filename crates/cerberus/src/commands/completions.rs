@@ -59,10 +59,10 @@ complete -c cerberus -n "__fish_seen_subcommand_from session-status" -l id -r -f
 "#;
 
 impl CompletionsArgs {
-    pub fn run(self, context: &Context) -> Result<()> {
+    pub fn run(self, context: &Context, mut program: clap::Command) -> Result<()> {
         let Some(shell) = self.shell else { return print_ids(context) };
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut super::program(), "cerberus", &mut script);
+        clap_complete::generate(shell, &mut program, "cerberus", &mut script);
         let script = String::from_utf8(script).hint("this is a bug; please report it")?;
         let script = match shell {
             Shell::Bash => script + &BASH.replace("TAKES_ID", TAKES_ID),

@@ -9,6 +9,7 @@ use cerberus_store::view::{SessionRow, Store};
 use serde_json::json;
 
 use super::memory::forget::MemoryForgetArgs as ForgetMemories;
+use super::memory::found::find;
 use super::project::{self, ProjectFolders};
 use crate::capabilities;
 use crate::context::{Context, the_one};
@@ -123,7 +124,7 @@ impl ForgetArgs {
     fn memories(&self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
-        let rows = self.memory.iter().map(|id| super::memory::find(&store, id, now)).collect::<Result<Vec<_>>>()?;
+        let rows = self.memory.iter().map(|id| find(&store, id, now)).collect::<Result<Vec<_>>>()?;
         let meant =
             ForgetMatches { memories: rows.into_iter().map(|row| row.id).collect(), ..ForgetMatches::default() };
         if !self.dry_run {

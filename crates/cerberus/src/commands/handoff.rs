@@ -11,7 +11,7 @@ use cerberus_store::view::recorder::Recorder;
 use serde_json::json;
 
 use crate::commands::brief::BriefArgs;
-use crate::commands::record;
+use crate::commands::noted;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -41,7 +41,7 @@ impl HandoffArgs {
         context.may_store(&located)?;
         let notes = notes(context)?;
         complete_live_session(context)?;
-        let recorded = record::append(context, notes, false)?;
+        let recorded = noted::append(context, notes, false)?;
         let briefing = BriefArgs::after_clear().briefing(context)?;
         let text = briefing.brief.text;
         if context.json {

@@ -3,7 +3,7 @@ use std::env;
 use cerberus_agents::install::wiring::{self, AgentMark, Repair, SettingsChange, WiringError};
 use cerberus_agents::install::{self, InstallScope, Profile, SettingsFile, Surroundings, versions};
 use cerberus_agents::names;
-use cerberus_agents::settings::{InstallTarget, Part, ProgramVersion, depends_on_version};
+use cerberus_agents::settings::{InstallTarget, Part, ProgramVersion};
 use cerberus_record::id::Agent;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl InstallArgs {
             wiring::plan_install(&context.home, profile.agent, file, &target, repair)
         };
         let clients: Vec<_> =
-            profiles.iter().map(|profile| client(profile, &surroundings, selection.scope())).collect();
+            profiles.iter().map(|profile| versions::oldest_client(profile, &surroundings, selection.scope())).collect();
         const WRITABLE: &str = "make that folder writable, or set CERBERUS_HOME to another one";
         let _lock = if selection.dry_run { None } else { Some(wiring::lock(&context.home).hint(WRITABLE)?) };
         let mut outcomes = selection.plan(&surroundings, profiles.iter().copied().zip(clients), plan)?;
@@ -337,13 +337,6 @@ fn left_out(part: &Part, client: Option<ProgramVersion>) -> Option<String> {
             Some(format!("its version is unknown, so {used} of {all} events are used; once it is on PATH, {again}"))
         }
     }
-}
-
-/// The oldest version of the agent, if its settings depend on it.
-pub fn client(profile: &Profile, surroundings: &Surroundings, scope: InstallScope) -> Option<ProgramVersion> {
-    let files = (profile.files)(surroundings, scope);
-    let is_asked = files.iter().any(|file| depends_on_version(file.parts));
-    versions::oldest(&if is_asked { versions::programs(profile, surroundings) } else { Vec::new() })
 }
 
 /// The data folder for servers, if the environment names one. Some agents start servers without their environment.

@@ -8,10 +8,11 @@ use cerberus_store::browse::log::{self, ListedSession, LogFilter};
 use cerberus_store::project::identity;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::Store;
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::commands::standup::{self, StandupFilter};
+use crate::commands::standup::{self, StandupFilter, nothing_known};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -57,7 +58,7 @@ pub struct SessionFilter {
     pub project: Option<String>,
 
     /// Only sessions of this agent
-    #[arg(long, value_name = "AGENT", value_parser = super::agent_names())]
+    #[arg(long, value_name = "AGENT", value_parser = agent_names())]
     pub agent: Option<String>,
 
     /// Only what happened since then: 7d, 12h, yesterday, Mon, 12 Nov, 2026-01-22, 2026-01-22T13:35:14Z
@@ -233,8 +234,7 @@ impl LogArgs {
     }
 }
 
-/// What to do where no session is known at all.
-pub fn nothing_known(store: &Store, context: &Context) -> Result<Option<&'static str>> {
-    let is_empty = store.all_projects(context.clock.now)?.is_empty();
-    Ok(is_empty.then_some("no session is known yet; `cerberus import` reads the transcripts that your agents keep"))
+/// The names of all agents, for an argument.
+fn agent_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(cerberus_agents::ALL.iter().map(|profile| profile.agent.name()).chain(["manual", "seed"]))
 }

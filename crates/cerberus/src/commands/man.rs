@@ -84,9 +84,8 @@ const LOOP_EXITS: &[(&str, &str)] = &[
 ];
 
 impl ManPageArgs {
-    pub fn run(self, context: &Context) -> Result<()> {
+    pub fn run(self, context: &Context, mut program: clap::Command) -> Result<()> {
         const BUG: &str = "this is a bug; please report it";
-        let mut program = super::program();
         program.build();
         let mut command = &program;
         for name in &self.command {

@@ -9,9 +9,9 @@ use cerberus_agents::settings::shell_word;
 use cerberus_record::clean::text::line;
 use cerberus_store::sessions::caller::{self, CalledBy};
 
-use super::Command;
 use super::archive::ArchiveArgs;
 use super::check::CheckCommand;
+use super::command_line::Command;
 use super::forget::{self, ForgetArgs};
 use super::import::ImportArgs;
 use super::install::{InstallArgs, SelectionArgs, UninstallArgs};
@@ -301,7 +301,7 @@ mod tests {
     use clap::ArgMatches;
 
     use super::*;
-    use crate::commands::{parsed, program};
+    use crate::commands::command_line::{parsed, program};
     use crate::mcp;
 
     /// One line for each command that anybody may run, and more where an option decides.

@@ -1,6 +1,5 @@
 use std::io;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::Context as _;
 use cerberus_agents::conversation::reduce::NOT_KEPT;
@@ -8,16 +7,15 @@ use cerberus_agents::settings::shell_word;
 use cerberus_record::id::Agent;
 use cerberus_store::import::files;
 use cerberus_store::import::place::{TranscriptPlace, mend, places, put_transcript, transcript_place};
-use cerberus_store::sessions::caller::HANDOFF_VARIABLE;
 use cerberus_store::view::{SessionRow, Store};
 use serde_json::{Value, json};
 
+use super::agent_start::AgentStart;
 use super::archive::HeldConversation;
 #[cfg(feature = "loop")]
 use super::resume_in::OtherAgentArgs;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
-use crate::platform::become_program;
 use crate::render;
 
 /// Continue a session, in its own agent or in another one
@@ -40,13 +38,6 @@ pub struct ResumeArgs {
     /// Only print the command
     #[arg(long)]
     print: bool,
-}
-
-/// What is run, and where.
-pub(super) struct AgentStart {
-    pub words: Vec<String>,
-    pub cwd: String,
-    pub has_handoff: bool,
 }
 
 impl ResumeArgs {
@@ -88,27 +79,6 @@ impl ResumeArgs {
     /// Whether the agent is started.
     fn is_run(&self, context: &Context) -> bool {
         !self.print && !context.json
-    }
-}
-
-impl AgentStart {
-    /// Does not return if the agent was started.
-    fn run(self, line: &str) -> Result<()> {
-        if !Path::new(&self.cwd).is_dir() {
-            return Err(anyhow::anyhow!("the folder of the session, {}, does not exist", self.cwd))
-                .hint("`cerberus resume --print` shows the command, to be run elsewhere");
-        }
-        // A handoff is long, and the agent shows it.
-        render::talk(line.lines().next().unwrap_or_default());
-        let (program, arguments) = (&self.words[0], &self.words[1..]);
-        let mut command = Command::new(program);
-        if self.has_handoff {
-            command.env(HANDOFF_VARIABLE, "1");
-        }
-        let error = become_program(command.args(arguments).current_dir(&self.cwd));
-        Err(error)
-            .with_context(|| format!("cannot run {program}"))
-            .hint(format!("install {program} or put it on PATH, then run the same command again"))
     }
 }
 

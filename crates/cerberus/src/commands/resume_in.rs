@@ -11,7 +11,7 @@ use cerberus_store::project::identity;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::{SessionRow, Store};
 
-use super::resume::AgentStart;
+use super::agent_start::AgentStart;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 

@@ -7,7 +7,6 @@ use cerberus_store::browse::standup::{DoneEntry, Period, ProjectStandup, standup
 use cerberus_store::view::Store;
 use serde_json::{Value, json};
 
-use super::log::nothing_known;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -87,4 +86,10 @@ fn as_json(project: &ProjectStandup) -> Value {
         "done": done.collect::<Vec<_>>(), "decided": project.decided, "committed": project.committed,
         "open": project.open,
     })
+}
+
+/// What to do where no session is known at all.
+pub fn nothing_known(store: &Store, context: &Context) -> Result<Option<&'static str>> {
+    let is_empty = store.all_projects(context.clock.now)?.is_empty();
+    Ok(is_empty.then_some("no session is known yet; `cerberus import` reads the transcripts that your agents keep"))
 }

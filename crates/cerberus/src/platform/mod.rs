@@ -3,6 +3,7 @@
 //!
 //! `unix.rs` and `windows.rs` offer the same functions.
 
+mod terminal;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -12,21 +13,9 @@ mod windows;
 #[cfg(windows)]
 pub use windows::*;
 
+pub use terminal::{StandardStream, TerminalSize};
+
 /// The one of musl, with which the program is shipped, takes several times as many instructions.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
-
-/// The columns and rows of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TerminalSize {
-    pub columns: u16,
-    pub rows: u16,
-}
-
-/// Which of the standard streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StandardStream {
-    Output,
-    Error,
-}

@@ -3,7 +3,7 @@
 use cerberus_record::clean::text::line;
 use maud::{Markup, html};
 
-use super::{PromptsShown, UNKNOWN, count};
+use super::words::{PromptsShown, UNKNOWN, count};
 use crate::render::time::{LocalTime, duration};
 use crate::report::figures::ReportSession;
 use crate::report::figures::scale::short;

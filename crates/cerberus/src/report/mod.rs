@@ -10,14 +10,16 @@ mod list;
 mod sections;
 mod spending;
 mod weekly;
-
-use std::time::Duration;
+mod words;
 
 use cerberus_agents::meter::price::collected_on;
 use cerberus_record::clean::text::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::render::time::{LocalTime, duration};
+pub use words::PromptsShown;
+
+use self::words::{UNKNOWN, count, hours};
+use crate::render::time::LocalTime;
 use crate::report::figures::scale::percent;
 use crate::report::figures::weeks::WEEKS;
 use crate::report::gather::ReportData;
@@ -25,24 +27,6 @@ use crate::report::gather::ReportData;
 const STYLE: &str = include_str!("style.css");
 /// The hash of [`STYLE`]; a test says what it must be.
 const POLICY: &str = "default-src 'none'; style-src 'sha256-ZTxFodMKkjNsys7xELRMERFp9rNMVU8acbNW9+Tlcrk='";
-
-const UNKNOWN: &str = "unknown";
-
-/// Whether words of prompts may be in the report: titles, requests, open points, memories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PromptsShown {
-    Shown,
-    Hidden,
-}
-
-/// `1 session`, `3 sessions`, `2 memories`.
-fn count(number: usize, what: &str) -> String {
-    match (number, what.strip_suffix('y')) {
-        (1, _) => format!("1 {what}"),
-        (_, Some(stem)) if stem.ends_with('r') => format!("{number} {stem}ies"),
-        _ => format!("{number} {what}s"),
-    }
-}
 
 /// The whole file.
 pub fn html(report: &ReportData, local: &LocalTime, prompts: PromptsShown) -> String {
@@ -108,14 +92,6 @@ fn head(report: &ReportData, local: &LocalTime) -> Markup {
     }
 }
 
-/// Long sums are in hours: days would be misread as working days.
-fn hours(time: Duration) -> String {
-    match time.as_secs() / 3600 {
-        0..10 => duration(time),
-        hours => format!("{hours} h"),
-    }
-}
-
 fn foot(prompts: PromptsShown) -> Markup {
     html! {
         p {
@@ -153,12 +129,5 @@ mod tests {
         assert_eq!(POLICY, format!("default-src 'none'; style-src 'sha256-{}'", hash(STYLE)));
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import"), "the style sheet loads nothing");
         assert_eq!(printable(STYLE), STYLE, "it is written as it is");
-    }
-
-    #[test]
-    fn counts_are_words() {
-        for (number, what, text) in [(1, "session", "1 session"), (0, "day", "0 days"), (2, "memory", "2 memories")] {
-            assert_eq!(count(number, what), text);
-        }
     }
 }

@@ -8,7 +8,7 @@ use cerberus_store::browse::log::PAUSE_MAX;
 use maud::{Markup, html};
 
 use super::charts::{Bar, BarFill, Caption, WIDTH, bars, figure, hatch, legend, n, sample, table};
-use super::{PromptsShown, UNKNOWN, count, hours};
+use super::words::{PromptsShown, UNKNOWN, count, hours};
 use crate::render::time::{LocalTime, duration};
 use crate::report::figures::ReportSession;
 use crate::report::figures::context::{BARS_MAX, drawn};

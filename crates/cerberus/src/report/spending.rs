@@ -4,7 +4,7 @@ use cerberus_agents::meter::price::collected_on;
 use maud::{Markup, html};
 
 use super::charts::{Bar, BarFill, Caption, WIDTH, bars, figure, legend, n, sample, table};
-use super::{UNKNOWN, count};
+use super::words::{UNKNOWN, count};
 use crate::render::time::LocalTime;
 use crate::report::figures::scale::{part, short};
 use crate::report::gather::ReportData;

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::charts::{Caption, WIDTH, figure, hatch, legend, n, sample, table};
-use super::count;
+use super::words::count;
 use crate::render::time::LocalTime;
 use crate::report::figures::calendar::{self, Day};
 use crate::report::figures::files::{FileRow, most_edited, short_path};

@@ -12,8 +12,8 @@ use cerberus_store::view::{SessionRow, Store, StoreError};
 
 use super::UsedSession;
 use super::beginning::KnownFiles;
-use super::started::Side;
 use super::transcripts::Transcripts;
+use crate::usage::Side;
 
 pub struct UsageSources<'a> {
     pub home: &'a Home,
@@ -106,7 +106,7 @@ pub(crate) mod tests {
     use cerberus_record::session::SessionState;
 
     use super::*;
-    use crate::report::figures::context::ContextUse;
+    use crate::report::figures::ContextUse;
 
     pub(crate) fn used(id: &str, row: i64) -> UsedSession {
         let row = SessionRow {

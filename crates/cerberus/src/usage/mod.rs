@@ -14,8 +14,16 @@ use cerberus_agents::model_calls::ModelCall;
 use cerberus_store::view::SessionRow;
 
 use self::beginning::Beginning;
-use self::started::Side;
-use crate::report::figures::context::ContextUse;
+use crate::report::figures::ContextUse;
+
+/// On which side of the installation a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// It is known from its transcript alone, and began before the first session of its agent that a hook heard.
+    Before,
+    /// A hook heard it start.
+    Since,
+}
 
 /// A session, and what its transcript says of it.
 #[derive(Clone, Debug)]

@@ -2,19 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::UsedSession;
 use super::beginning::Beginning;
 use super::compare::{Compared, SAMPLE_MIN, compare};
+use super::{Side, UsedSession};
 use crate::report::figures::scale::short;
-
-/// On which side of the installation a session is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// It is known from its transcript alone, and began before the first session of its agent that a hook heard.
-    Before,
-    /// A hook heard it start.
-    Since,
-}
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,8 @@ use cerberus_store::import::files;
 use cerberus_store::view::SessionRow;
 
 use super::beginning::{self, Beginning, KnownFiles};
-use crate::report::figures::context::{self, ContextUse};
+use crate::report::figures::ContextUse;
+use crate::report::figures::context;
 
 /// A longer transcript is not read; what it says is unknown.
 const TRANSCRIPT_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -235,7 +235,7 @@ fn one_price_is_told_everywhere() {
     let measured = measured.split("A brief has ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     let rounded = (measured.parse::<f64>().unwrap() / 50.0).round() * 50.0;
     let price = format!("about {rounded} tokens");
-    for path in ["README.md", "docs/start.md", "crates/cerberus/src/commands/mod.rs"] {
+    for path in ["README.md", "docs/start.md", "crates/cerberus/src/commands/command_line.rs"] {
         assert!(page(path).contains(&price), "{path} says {price}");
     }
 }

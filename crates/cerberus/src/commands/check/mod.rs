@@ -16,7 +16,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 
 use self::replayed::ReplayedCheck;
-use super::memory::find;
+use super::memory::found::find;
 use super::pause;
 use crate::context::{self, Context};
 use crate::failure::{Hint, Result};

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use cerberus_agents::host::Occasion;
 use cerberus_agents::install::wiring::{self, Repair};
-use cerberus_agents::install::{self, InstallScope};
+use cerberus_agents::install::{self, InstallScope, versions};
 use cerberus_agents::settings::{InstallTarget, check_events};
 use cerberus_checkpoint::switch::UndoSwitch;
 use cerberus_checks::enforce;
 use cerberus_record::id::Agent;
 use cerberus_store::config;
 
-use crate::commands::install::client;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -56,7 +55,7 @@ pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
                     continue;
                 }
                 let home = wired.servers.iter().find_map(|server| server.home.clone());
-                let client = client(profile, &surroundings, scope);
+                let client = versions::oldest_client(profile, &surroundings, scope);
                 let has_server = !wired.servers.is_empty();
                 let target = InstallTarget { command: &command, client, home: home.as_deref(), checks, has_server };
                 let made = wiring::plan_install(&context.home, profile.agent, &file, &target, Repair::No);

@@ -8,7 +8,7 @@ use cerberus_agents::settings::servers::MCP;
 use cerberus_agents::settings::{ProgramVersion, Wiring, check_events};
 use cerberus_store::view::Store;
 
-use super::{HealthCheck, bad, good};
+use super::health_check::{HealthCheck, bad, good};
 use crate::commands::check::wire::is_enforcing;
 use crate::commands::deleting::deleting;
 use crate::context::Context;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{HealthCheck, bad, good};
+use super::health_check::{HealthCheck, bad, good};
 use crate::context::Context;
 use crate::render;
 

@@ -4,6 +4,7 @@
 //! the archive.
 
 mod agents;
+mod health_check;
 mod latency;
 mod summary;
 
@@ -16,9 +17,9 @@ use cerberus_store::journal;
 use cerberus_store::project::privacy::{self, StorageBlock};
 use cerberus_store::view::fold;
 use cerberus_store::view::{self, Store};
-use serde::Serialize;
 use serde_json::json;
 
+use self::health_check::{HealthCheck, bad, good};
 use super::archive::ArchiveHoldings;
 use super::pause;
 use super::project::ProjectFolders;
@@ -36,23 +37,6 @@ pub struct DoctorArgs {
     /// Rebuild the view from the journal and the index of the archive first; no data is lost
     #[arg(long)]
     rebuild: bool,
-}
-
-#[derive(Serialize)]
-struct HealthCheck {
-    name: &'static str,
-    ok: bool,
-    detail: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<String>,
-}
-
-fn good(name: &'static str, detail: impl Into<String>) -> HealthCheck {
-    HealthCheck { name, ok: true, detail: detail.into(), fix: None }
-}
-
-fn bad(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> HealthCheck {
-    HealthCheck { name, ok: false, detail: detail.into(), fix: Some(fix.into()) }
 }
 
 impl DoctorArgs {

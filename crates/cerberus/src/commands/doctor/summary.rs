@@ -11,7 +11,7 @@ use cerberus_store::summary::FAILURE;
 use cerberus_store::summary::provider::Provider;
 use cerberus_store::view::Store;
 
-use super::{HealthCheck, bad, good};
+use super::health_check::{HealthCheck, bad, good};
 use crate::context::{Context, surroundings, users_surroundings};
 use crate::render::time::LocalTime;
 

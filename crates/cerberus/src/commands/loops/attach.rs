@@ -5,7 +5,7 @@ use cerberus_loop::run::audience::{AttemptSummary, Audience, LoopEvent};
 use cerberus_loop::totals::{EndedAttempt, LoopProgress, SpentIteration};
 use cerberus_record::time::Timestamp;
 
-use super::ledger;
+use super::ledger::ledger;
 use super::logs::ShownOutput;
 use super::status::LoopState;
 use crate::context::Context;

@@ -2,7 +2,7 @@ use cerberus_checkpoint::{CheckpointError, Checkpoints};
 use cerberus_loop::history;
 use serde_json::json;
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::{self, Hint, Result};
 use crate::render;

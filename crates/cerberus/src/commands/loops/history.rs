@@ -5,7 +5,7 @@ use cerberus_loop::run::changed_since;
 use cerberus_loop::run_sums;
 use serde_json::{Value, json};
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;

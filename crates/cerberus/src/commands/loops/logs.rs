@@ -5,7 +5,7 @@ use cerberus_loop::run::audience::{Audience, LoopEvent};
 use cerberus_loop::run::ledger::{AttemptNumber, LoopLedger};
 use cerberus_loop::run::logs::{AttemptLog, AttemptOutput};
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render::loops::LoopScreen;

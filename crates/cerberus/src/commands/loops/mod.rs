@@ -8,6 +8,7 @@ mod dry_run;
 mod fallback;
 mod guard;
 mod history;
+mod ledger;
 mod list;
 mod logs;
 mod prune;
@@ -17,8 +18,6 @@ mod status;
 mod stop;
 mod tell;
 mod worktree;
-
-use cerberus_loop::run::ledger::LoopLedger;
 
 use crate::context::Context;
 use crate::failure::Result;
@@ -54,8 +53,4 @@ impl LoopArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         self.command.run(context)
     }
-}
-
-fn ledger(context: &Context) -> LoopLedger {
-    LoopLedger::at(&context.home, &context.located())
 }

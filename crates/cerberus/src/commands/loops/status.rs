@@ -11,7 +11,7 @@ use cerberus_loop::settings::LoopLimits;
 use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;

@@ -1,7 +1,7 @@
 use cerberus_loop::run::ledger::RunnerRequest;
 use serde_json::json;
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;

@@ -3,7 +3,7 @@ use cerberus_loop::history;
 use cerberus_loop::texts::Passage;
 use serde_json::json;
 
-use super::ledger;
+use super::ledger::ledger;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;

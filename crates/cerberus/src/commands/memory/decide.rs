@@ -3,6 +3,7 @@ use cerberus_store::memory::distill;
 use cerberus_store::view::MemoryRow;
 use serde_json::json;
 
+use super::{changed, found};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -47,10 +48,10 @@ fn decide(context: &Context, ids: &[String], status: MemoryStatus) -> Result<()>
     let located = context.located();
     let keeper = context.keeper(&located);
     distill::distill(&keeper, &context.agent_surroundings(), &mut store)?;
-    let rows = ids.iter().map(|id| super::find(&store, id, context.clock.now)).collect::<Result<Vec<MemoryRow>>>()?;
+    let rows = ids.iter().map(|id| found::find(&store, id, context.clock.now)).collect::<Result<Vec<MemoryRow>>>()?;
     for row in rows.iter().filter(|row| row.memory.status != status) {
-        let superseded = super::changed(keeper.decide(&mut store, row, status))?;
-        super::print_superseded(&superseded);
+        let superseded = changed::changed(keeper.decide(&mut store, row, status))?;
+        changed::print_superseded(&superseded);
     }
     match context.json {
         true => {
@@ -66,12 +67,12 @@ impl MemoryUndoArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let mut store = context.store()?;
         let located = context.located();
-        let row = super::find(&store, &self.id, context.clock.now)?;
-        if !super::changed(context.keeper(&located).undo(&mut store, &row))? {
+        let row = found::find(&store, &self.id, context.clock.now)?;
+        if !changed::changed(context.keeper(&located).undo(&mut store, &row))? {
             return Err(anyhow::anyhow!("{} was never changed", row.id))
                 .hint(format!("`cerberus memory forget {}` removes it", row.id));
         }
-        let restored = super::find(&store, row.id.as_str(), context.clock.now)?;
+        let restored = found::find(&store, row.id.as_str(), context.clock.now)?;
         context.answer(&render::memory::whole(&restored, context.clock.now), || {
             let memory = &restored.memory;
             render::line(&format!("{} is {} again: {}", row.id, memory.status.word(), &*memory.content));

@@ -5,7 +5,8 @@ use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::source::MemorySource;
 use serde_json::json;
 
-use super::ScopeArgument;
+use super::arguments::ScopeArgument;
+use super::{changed, found};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -35,7 +36,7 @@ impl MemoryEditArgs {
         let mut store = context.store()?;
         let located = context.located();
         let keeper = context.keeper(&located);
-        let row = super::find(&store, &self.id, context.clock.now)?;
+        let row = found::find(&store, &self.id, context.clock.now)?;
         let mut memory = row.memory.clone();
         let text = match self.text {
             None if self.category.is_none() && self.scope.is_none() => Some(in_editor(&memory.content)?),
@@ -59,13 +60,13 @@ impl MemoryEditArgs {
             memory.project = keeper.project_of(&scope);
             memory.scope = context.home.cleaner().clean(scope.to_string(), Keep::NAME);
         }
-        let superseded = super::changed(keeper.revise(&mut store, &row, memory))?;
+        let superseded = changed::changed(keeper.revise(&mut store, &row, memory))?;
         if context.json {
             render::json(&json!({"id": row.id}));
             return Ok(());
         }
         render::line(&format!("changed {}", row.id));
-        super::print_superseded(&superseded);
+        changed::print_superseded(&superseded);
         Ok(())
     }
 }

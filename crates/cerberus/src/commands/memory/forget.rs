@@ -6,6 +6,7 @@ use cerberus_store::view::{MemoryRow, Store};
 use serde::Serialize;
 use serde_json::json;
 
+use super::{arguments, found};
 use crate::context::{Context, only_the_user};
 use crate::failure::Result;
 use crate::render;
@@ -18,7 +19,7 @@ pub struct MemoryForgetArgs {
     pub ids: Vec<String>,
 
     /// All memories and proposals of this source: mcp, agent, pasted, import, … (see `cerberus memory list --source`)
-    #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
+    #[arg(long, value_name = "SOURCE", value_parser = arguments::sources(), hide_possible_values = true)]
     pub source: Option<MemorySource>,
 
     /// Do not ask for confirmation
@@ -77,9 +78,9 @@ impl MemoryForgetArgs {
     fn rows(&self, context: &Context, store: &Store) -> Result<Vec<MemoryRow>> {
         let now = context.clock.now;
         let Some(source) = self.source else {
-            return self.ids.iter().map(|id| super::find(store, id, now)).collect();
+            return self.ids.iter().map(|id| found::find(store, id, now)).collect();
         };
-        let mut rows = super::all(store, true, now)?;
+        let mut rows = found::all(store, true, now)?;
         rows.retain(|row| row.is_from(source));
         Ok(rows)
     }

@@ -6,7 +6,8 @@ use cerberus_store::sessions::caller::CalledBy;
 use serde::Serialize;
 use serde_json::json;
 
-use super::ScopeArgument;
+use super::arguments::ScopeArgument;
+use super::changed;
 use crate::context::Context;
 use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
@@ -68,7 +69,7 @@ impl MemoryLearnArgs {
             (false, MemoryStatus::Approved) => format!("already known: {id}"),
             (false, status) => format!("already {}: {id}", status.word()),
         });
-        super::print_superseded(&learned.supersedes);
+        changed::print_superseded(&learned.supersedes);
         Ok(())
     }
 
@@ -101,7 +102,7 @@ impl MemoryLearnArgs {
             source => source,
         };
         if let Some(source) = source {
-            return super::changed(keeper.suggest(&mut store, &self.text, &self.category, source));
+            return changed::changed(keeper.suggest(&mut store, &self.text, &self.category, source));
         }
         let scope = self.scope().resolve(&located.name);
         keeper.learn(&mut store, &self.text, &self.category, &scope).map_err(CommandFailure::from)

@@ -2,6 +2,7 @@ use cerberus_record::memory::MemoryStatus;
 use cerberus_record::source::MemorySource;
 
 use super::super::log::SHOWN;
+use super::{arguments, found};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -18,7 +19,7 @@ pub struct MemoryListArgs {
     category: Option<String>,
 
     /// Only memories of this source, proposals and rejected ones included: prompt, user, import, mcp, agent, pasted, …
-    #[arg(long, value_name = "SOURCE", value_parser = super::sources(), hide_possible_values = true)]
+    #[arg(long, value_name = "SOURCE", value_parser = arguments::sources(), hide_possible_values = true)]
     source: Option<MemorySource>,
 
     /// How many to show, the newest [default: 10; all with --json]
@@ -34,9 +35,9 @@ impl MemoryListArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
-        let mut rows = super::all(&store, self.all || self.source.is_some(), now)?;
+        let mut rows = found::all(&store, self.all || self.source.is_some(), now)?;
         rows.retain(|row| self.source.is_none_or(|source| row.is_from(source)));
-        let scopes = super::scopes(context, &store, self.scope.as_deref())?;
+        let scopes = arguments::scopes(context, &store, self.scope.as_deref())?;
         rows.retain(|row| scopes.is_empty() || scopes.iter().any(|scope| *scope == *row.memory.scope));
         rows.retain(|row| self.category.as_deref().is_none_or(|category| category == &*row.memory.category));
         rows.sort_by_key(|row| row.memory.created_at);

@@ -10,6 +10,7 @@ use cerberus_store::view::{MemoryRow, Store};
 use serde_json::json;
 
 use super::edit::{has_editor, in_editor};
+use super::{changed, found};
 use crate::commands::check::counted;
 use crate::commands::check::replayed::ReplayedCheck;
 use crate::context::Context;
@@ -138,7 +139,7 @@ impl ReviewRun<'_> {
                     }
                 }
                 ReviewAnswer::Reject => {
-                    super::changed(self.keeper.decide(self.store, row, MemoryStatus::Rejected))?;
+                    changed::changed(self.keeper.decide(self.store, row, MemoryStatus::Rejected))?;
                     self.decided.push((at, MemoryStatus::Rejected));
                     self.rejected += 1;
                     say("rejected; it is not proposed again");
@@ -163,8 +164,8 @@ impl ReviewRun<'_> {
         if let Some(words) = words.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
             memory.content = self.keeper.home.cleaner().clean(words.to_string(), Keep::MEMORY);
         }
-        let superseded = super::changed(self.keeper.revise(self.store, row, memory))?;
-        super::print_superseded(&superseded);
+        let superseded = changed::changed(self.keeper.revise(self.store, row, memory))?;
+        changed::print_superseded(&superseded);
         self.decided.push((at, MemoryStatus::Approved));
         self.approved += 1;
         Ok(())
@@ -173,9 +174,9 @@ impl ReviewRun<'_> {
     /// Undoes the last answer. Returns the index of its proposal, which is loaded again.
     fn undo_last(&mut self, rows: &mut [MemoryRow], at: usize) -> Result<usize> {
         let Some((last, status)) = self.decided.pop() else { return Ok(at) };
-        let find = |store: &Store| super::find(store, rows[last].id.as_str(), self.keeper.clock.now);
+        let find = |store: &Store| found::find(store, rows[last].id.as_str(), self.keeper.clock.now);
         let decided = find(self.store)?;
-        super::changed(self.keeper.undo(self.store, &decided))?;
+        changed::changed(self.keeper.undo(self.store, &decided))?;
         rows[last] = find(self.store)?;
         match status {
             MemoryStatus::Approved => self.approved -= 1,

@@ -2,6 +2,7 @@ use cerberus_store::view::MemoryQuery;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::arguments;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -66,7 +67,7 @@ impl MemorySearchArgs {
         let store = context.view()?;
         let now = context.clock.now;
         let text = self.query.join(" ");
-        let scopes = super::scopes(context, &store, self.scope.as_deref())?;
+        let scopes = arguments::scopes(context, &store, self.scope.as_deref())?;
         let category = self.category.as_deref();
         let query = MemoryQuery { text: &text, limit: usize::from(self.limit), scopes: &scopes, category };
         let found = store.search(&query, now)?;

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::found;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;
@@ -16,7 +17,7 @@ pub struct MemoryShowArgs {
 impl MemoryShowArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
-        let row = super::find(&store, &self.id, context.clock.now)?;
+        let row = found::find(&store, &self.id, context.clock.now)?;
         let mut whole = render::memory::whole(&row, context.clock.now);
         let versions = store.memory_versions(row.id.as_str())?;
         let history = versions.iter().filter(|(at, _)| *at <= context.clock.now);

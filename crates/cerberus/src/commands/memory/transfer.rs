@@ -6,6 +6,7 @@ use cerberus_recall::learn::exchange::MemoryLine;
 use cerberus_store::sessions::caller::CalledBy;
 use serde_json::json;
 
+use super::{changed, found};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -38,7 +39,7 @@ impl MemoryExportArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?;
         let now = context.clock.now;
-        let rows = super::all(&store, self.all, now)?;
+        let rows = found::all(&store, self.all, now)?;
         let mut text = String::new();
         for row in &rows {
             let line = MemoryLine::of(&row.id, &row.memory, row.uses);
@@ -77,7 +78,7 @@ impl MemoryImportArgs {
             CalledBy::Person => keeper.import(&mut store, lines).hint(AGAIN)?,
             CalledBy::Agent => {
                 context.may_agent_store()?;
-                super::changed(keeper.import_suggestions(&mut store, lines))?
+                changed::changed(keeper.import_suggestions(&mut store, lines))?
             }
         };
         context.answer(&json!({"imported": new, "known": met - new}), || {

@@ -12,7 +12,8 @@ use cerberus_sync::files::Files;
 use cerberus_sync::local::Space;
 use cerberus_sync::transport::Transport;
 
-use super::{failed, open};
+use super::failed::failed;
+use super::hub::open;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;

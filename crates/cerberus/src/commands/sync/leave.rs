@@ -5,8 +5,10 @@ use cerberus_sync::spaces;
 use cerberus_sync::transport::redacted;
 use serde_json::json;
 
+use super::exchanged::exchange;
+use super::failed::failed;
+use super::hub::open;
 use super::pair::{absolute, typed};
-use super::{exchange, failed, open};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;

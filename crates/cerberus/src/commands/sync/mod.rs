@@ -1,33 +1,36 @@
 //! `cerberus sync`: one memory on several machines.
 
 mod conversations;
+mod exchanged;
+mod failed;
+mod hub;
 mod leave;
 mod pair;
 mod review;
 mod share;
 mod status;
 
-use std::sync::Once;
 use std::time::Duration;
 
 use cerberus_os::failures;
 use cerberus_os::platform::processes::computer_name;
-use cerberus_sync::exchange::{Exchange, ExchangeReport, note_refusal};
+use cerberus_sync::exchange::ExchangeReport;
 use cerberus_sync::files::Files;
 use cerberus_sync::local::Space;
 use cerberus_sync::transport::postgres::HUB_SQL;
-use cerberus_sync::transport::{self, TimeLimit, Transport};
+use cerberus_sync::transport::{self, TimeLimit};
 use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
 use serde_json::{Value, json};
 
 pub use self::conversations::fetch;
+use self::exchanged::{exchange, exchange_within};
+use self::failed::hint;
+use self::hub::{COMMAND_MAX, REQUEST_MAX};
 pub use self::review::require_team;
 pub use self::share::{ShareArgs, UnshareArgs};
 pub use self::status::{checks, destinations, json_of, lines};
-use crate::capabilities;
 use crate::context::Context;
-use crate::failure::{self, CommandFailure, Hint, Result};
-use crate::platform::{Signals, die};
+use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
 
 /// Exchange what is new with your other devices and your teams
@@ -68,10 +71,6 @@ pub(in crate::commands) struct SyncHubSqlArgs {}
 
 /// Nobody waits for a detached exchange, but it must end.
 const DETACHED_MAX: Duration = Duration::from_secs(30);
-/// How long one request to a hub may take.
-const REQUEST_MAX: Duration = Duration::from_secs(30);
-/// How long everything that one command does may take. The next one goes on from there.
-const COMMAND_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// The variable with the key of a container.
 const VARIABLE: &str = "CERBERUS_SYNC";
@@ -131,66 +130,6 @@ fn exchange_all(context: &Context, time: TimeLimit) -> Result<Vec<SyncedSpace>> 
         done.push(SyncedSpace { space, result });
     }
     Ok(done)
-}
-
-/// Exchanges everything of one space. The caller holds the lock.
-fn exchange(
-    context: &Context,
-    space: &Space,
-    records_max: Option<usize>,
-) -> std::result::Result<ExchangeReport, SyncError> {
-    exchange_within(context, space, records_max, TimeLimit::of(REQUEST_MAX, COMMAND_MAX))
-}
-
-fn exchange_within(
-    context: &Context,
-    space: &Space,
-    records_max: Option<usize>,
-    time: TimeLimit,
-) -> std::result::Result<ExchangeReport, SyncError> {
-    let opened = open_within(context, &space.hub, time);
-    let mut hub = opened.inspect_err(|error| note_refusal(&context.home, space.number, error))?;
-    let mut store = context.view().map_err(|failure| SyncError::Unreadable(format!("{:#}", failure.error)))?;
-    let (home, clock) = (&context.home, &context.clock);
-    let mut exchange = Exchange { home, clock, store: &mut store, only: None, records_max };
-    let mut report = exchange.run(hub.as_mut(), space.number)?;
-    for capability in capabilities::ALL {
-        if let Err(error) = capability.forgotten_elsewhere(home, &store) {
-            report.problems.push(format!("some of what another device has forgotten is still here: {error}"));
-        }
-    }
-    // What was exchanged counts, whatever becomes of the conversations.
-    let sent = conversations::send(context, hub.as_mut(), space.number, &store);
-    report.problems.extend(sent.unwrap_or_else(|error| vec![format!("conversations: {error}")]));
-    Ok(report)
-}
-
-/// Opens a hub. Nothing is sent yet.
-fn open(context: &Context, address: &str) -> std::result::Result<Box<dyn Transport>, SyncError> {
-    open_within(context, address, TimeLimit::of(REQUEST_MAX, COMMAND_MAX))
-}
-
-fn open_within(
-    context: &Context,
-    address: &str,
-    time: TimeLimit,
-) -> std::result::Result<Box<dyn Transport>, SyncError> {
-    static WATCH: Once = Once::new();
-    WATCH.call_once(end_children_too);
-    let (dir, variable) = (context.home.sync_dir().join("hub"), |name: &str| std::env::var(name).ok());
-    Ok(transport::open(address, &transport::LocalMachine { dir: &dir, variable: &variable, time })?)
-}
-
-/// If somebody ends this process, the programs that it has started end with it.
-fn end_children_too() {
-    if let Ok(signals) = Signals::catch() {
-        std::thread::spawn(|| {
-            signals.each(|signal| {
-                transport::git::end_all();
-                die(signal)
-            });
-        });
-    }
 }
 
 fn in_background(context: &Context) -> Result<()> {
@@ -266,65 +205,6 @@ fn tell(context: &Context, done: &[SyncedSpace]) -> Result<()> {
 fn tell_blocked(report: &ExchangeReport) {
     report.ended.iter().for_each(|line| render::line(&format!("{line}; `cerberus share` shares it again")));
     report.paused.iter().for_each(|line| render::line(&format!("{line}; nothing was sent or stored")));
-}
-
-/// What to do about an error.
-fn hint(error: &SyncError) -> &'static str {
-    use transport::TransportError::{Address, Full, InTheWay, Refused, Unexpected, Unreachable};
-    match error {
-        SyncError::Transport(Unreachable { .. }) => "nothing is lost; run `cerberus sync` again when it can be reached",
-        SyncError::Transport(Refused { reason, .. }) if reason.contains("certificate") => {
-            "add ?sslrootcert=FILE to the address, with the authority that signed it; for git, set http.sslCAInfo"
-        }
-        SyncError::Transport(Refused { .. }) => {
-            "check the address and your rights there; `cerberus sync init --help` shows both"
-        }
-        SyncError::Transport(Full { .. }) => "make room on the hub, then run `cerberus sync` again; nothing is lost",
-        SyncError::Transport(Unexpected { .. }) => {
-            "check the address; `cerberus sync init --help` says what each hub must be"
-        }
-        SyncError::Transport(InTheWay { .. }) => "find out who put it there, remove it, then run `cerberus sync` again",
-        SyncError::Transport(Address(_)) => "`cerberus sync init --help` shows the address of each hub",
-        SyncError::WrongKey { .. } => "join the space again: `cerberus sync pair` on another device prints a code",
-        SyncError::UnknownSpace { .. } => "check the address, and that the hub was not emptied",
-        SyncError::WrongCode => "type it again; `cerberus sync pair` prints a new one-time code",
-        SyncError::Waiting => "then run `cerberus sync` here; a code can be used for 15 minutes",
-        SyncError::Removed(_) => "ask somebody who is still in it for a new code: `cerberus sync pair`",
-        SyncError::NoSpace(_) => "`cerberus sync init URL` makes one, `cerberus sync status` shows which there are",
-        SyncError::SpaceExists(_) => "`cerberus sync status` shows it; a code joins a space that exists elsewhere",
-        SyncError::NoIdentity => {
-            "make a first commit, add an origin, or write a name into .cerberus-project, the same on every device"
-        }
-        SyncError::NotShared => "`cerberus share` shares it",
-        SyncError::EarlierFormat => "then `cerberus share` in each project, and `cerberus sync pair` for each device",
-        SyncError::Forked { .. } => {
-            "on a device that you trust, `cerberus sync settle --recovery CODE`; then remove the one that did this"
-        }
-        SyncError::NotBelieved { .. } => "check the address, and that nobody else writes to the hub",
-        SyncError::Obstructed { .. } => {
-            "find out who writes to the hub; `cerberus sync settle --recovery CODE` works around it"
-        }
-        SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
-        SyncError::SeveralDevices(..) => "name it by the beginning of its id",
-        _ => failure::DOCTOR,
-    }
-}
-
-/// A failure with the hint that fits it.
-fn failed(error: SyncError) -> CommandFailure {
-    let hint = hint(&error).to_string();
-    CommandFailure { error: error.into(), hint }
-}
-
-/// What this device is called unless the user says otherwise.
-fn default_name(team: bool) -> String {
-    let host = computer_name();
-    let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
-    match user {
-        Some(user) if team => user,
-        _ if host.is_empty() => "device".to_string(),
-        _ => host,
-    }
 }
 
 /// What this machine and its user are called.

@@ -3,6 +3,7 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use cerberus_os::platform::processes::computer_name;
 use cerberus_sync::SyncError;
 use cerberus_sync::chain::ChainState;
 use cerberus_sync::files::Files;
@@ -12,7 +13,9 @@ use cerberus_sync::transport::{handed_on, redacted};
 use cerberus_sync::{keys, spaces, token};
 use serde_json::json;
 
-use super::{default_name, exchange, failed, open};
+use super::exchanged::exchange;
+use super::failed::failed;
+use super::hub::open;
 use crate::context::Context;
 use crate::failure::{CommandFailure, Hint, Result};
 use crate::render;
@@ -352,3 +355,14 @@ fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
 }
 
 const ID_CHARS_MIN: usize = 4;
+
+/// What this device is called unless the user says otherwise.
+fn default_name(team: bool) -> String {
+    let host = computer_name();
+    let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
+    match user {
+        Some(user) if team => user,
+        _ if host.is_empty() => "device".to_string(),
+        _ => host,
+    }
+}

@@ -11,7 +11,7 @@ use cerberus_sync::local::Space;
 use cerberus_sync::open::{self, OpenHere};
 use serde_json::json;
 
-use crate::commands::record;
+use crate::commands::noted;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
@@ -59,7 +59,7 @@ pub fn review(context: &Context) -> Result<()> {
     }
     let count = approved.len();
     if count > 0 {
-        record::append(context, approved, false)?;
+        noted::append(context, approved, false)?;
     }
     render::line(&match (others.is_empty(), count) {
         (true, _) => "nothing else is open here".to_string(),

@@ -5,7 +5,10 @@ use cerberus_sync::local::{Space, label};
 use cerberus_sync::{preview, spaces};
 use serde_json::json;
 
-use super::{exchange, failed, local_names, open, review, tell_blocked};
+use super::exchanged::exchange;
+use super::failed::failed;
+use super::hub::open;
+use super::{local_names, review, tell_blocked};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;

@@ -8,7 +8,7 @@ use cerberus_sync::status::{self, ProjectStatus, SpaceStatus};
 use cerberus_sync::transport::redacted;
 use serde_json::{Value, json};
 
-use super::{failed, hint};
+use super::failed::{failed, hint};
 use crate::context::Context;
 use crate::failure::Result;
 use crate::render;

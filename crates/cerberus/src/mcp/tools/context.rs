@@ -4,7 +4,7 @@ use cerberus_record::clean::text::Keep;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters};
+use super::parameters::{ToolEffect, ToolParameters};
 use crate::commands::brief::BriefArgs;
 use crate::context::Context;
 use crate::failure::Result;

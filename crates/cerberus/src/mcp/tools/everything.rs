@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters, limit_schema, query_limit};
+use super::parameters::{ToolEffect, ToolParameters, limit_schema, query_limit};
 use crate::commands::log::SessionFilter;
 use crate::commands::search::{KINDS, SearchResult, hits};
 use crate::context::Context;

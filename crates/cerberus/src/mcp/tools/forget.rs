@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters};
+use super::parameters::{ToolEffect, ToolParameters};
 use crate::commands::memory::forget::{ForgottenMemories, MemoryForgetArgs};
 use crate::context::Context;
 use crate::failure::{Hint, Result};

@@ -4,7 +4,7 @@ use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters, scope};
+use super::parameters::{ToolEffect, ToolParameters, scope};
 use crate::commands::memory::learn::{LearnedMemory, MemoryLearnArgs};
 use crate::context::Context;
 use crate::failure::Result;

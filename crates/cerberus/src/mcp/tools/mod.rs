@@ -8,43 +8,17 @@ mod everything;
 mod forget;
 mod history;
 mod learn;
+mod parameters;
 mod record;
 mod said;
 mod search;
 
 use cerberus_record::clean::text::printable;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::commands::memory::ScopeArgument;
+use self::parameters::{ToolEffect, ToolParameters};
 use crate::context::Context;
-use crate::failure::{CommandFailure, Hint, Result};
-
-/// What a call does to stored data.
-enum ToolEffect {
-    Reads,
-    Adds,
-    Removes,
-}
-
-trait ToolParameters: DeserializeOwned {
-    const NAME: &'static str;
-    const DESCRIPTION: &'static str;
-    const EFFECT: ToolEffect;
-    const REQUIRED: &'static [&'static str];
-    type Answer: Serialize;
-
-    /// The schema of each argument. Each has one type: not every model supports more.
-    fn properties() -> Value;
-
-    fn call(self, context: &Context) -> Result<Self::Answer>;
-
-    /// The answer for clients that only show text.
-    fn text(answer: &Self::Answer) -> String {
-        json!(answer).to_string()
-    }
-}
+use crate::failure::{Hint, Result};
 
 /// A tool as it is listed to clients, and the function that runs it.
 pub struct Offer {
@@ -109,35 +83,6 @@ fn harmless(value: Value) -> Value {
         }
         value => value,
     }
-}
-
-/// A scope as an agent writes it.
-fn scope(text: &str) -> Result<ScopeArgument> {
-    text.parse().map_err(|hint| CommandFailure { error: anyhow::anyhow!("{text:?} is not a scope"), hint })
-}
-
-const LIMIT: u16 = 10;
-const LIMIT_MAX: u16 = 100;
-const QUERY_BYTES_MAX: usize = 2_000;
-
-/// How many results are wanted; an error if the query or the number cannot be meant.
-fn query_limit(query: &str, limit: Option<u16>) -> Result<u16> {
-    if query.trim().is_empty() || query.len() > QUERY_BYTES_MAX {
-        let what = if query.len() > QUERY_BYTES_MAX { "too long" } else { "empty" };
-        return Err(anyhow::anyhow!("the query is {what}")).hint("give a few words");
-    }
-    let limit = limit.unwrap_or(LIMIT);
-    if !(1..=LIMIT_MAX).contains(&limit) {
-        return Err(anyhow::anyhow!("limit is {limit}")).hint(format!("give a number from 1 to {LIMIT_MAX}"));
-    }
-    Ok(limit)
-}
-
-fn limit_schema() -> Value {
-    json!({
-        "type": "integer", "minimum": 1, "maximum": LIMIT_MAX,
-        "description": format!("Maximum number of results (default {LIMIT})"),
-    })
 }
 
 #[cfg(test)]

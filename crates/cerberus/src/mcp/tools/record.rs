@@ -5,8 +5,9 @@ use cerberus_record::fact::FactKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters};
-use crate::commands::record::{self, KINDS, RecordArgs, RecordedFact};
+use super::parameters::{ToolEffect, ToolParameters};
+use crate::commands::noted::RecordedFact;
+use crate::commands::record::{self, KINDS, RecordArgs};
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 

@@ -4,7 +4,7 @@ use cerberus_record::quotation::QuoteKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters};
+use super::parameters::{ToolEffect, ToolParameters};
 use crate::commands::quote::{self, QuoteArgs, QuotedWords};
 use crate::context::Context;
 use crate::failure::{Hint, Result};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ToolEffect, ToolParameters, limit_schema, query_limit, scope};
+use super::parameters::{ToolEffect, ToolParameters, limit_schema, query_limit, scope};
 use crate::commands::memory::search::{FoundMemory, MemorySearchArgs};
 use crate::context::Context;
 use crate::failure::Result;

@@ -7,18 +7,7 @@ use cerberus_agents::meter::{Certainty, Measure, Meter, Windows};
 use cerberus_agents::stream::StreamEvent;
 use cerberus_record::time::Timestamp;
 
-use super::ReportSession;
-
-/// What is known about the context of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ContextUse {
-    /// The fullest it was, in percent of the window.
-    pub peak_percent: Option<f64>,
-    /// The window was assumed, not reported.
-    pub is_estimated: bool,
-    /// All tokens that the model read and wrote, cached ones included.
-    pub tokens: Option<u64>,
-}
+use super::{ContextUse, ReportSession};
 
 /// Reads it from what a whole transcript says. A fill above the window means that the window was assumed too small.
 pub fn read<'a>(events: impl IntoIterator<Item = &'a StreamEvent>, windows: Windows) -> ContextUse {

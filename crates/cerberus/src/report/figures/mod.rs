@@ -16,7 +16,17 @@ use std::time::Duration;
 
 use cerberus_record::session::SessionStatus;
 use cerberus_record::time::Timestamp;
-use context::ContextUse;
+
+/// What is known about the context of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ContextUse {
+    /// The fullest it was, in percent of the window.
+    pub peak_percent: Option<f64>,
+    /// The window was assumed, not reported.
+    pub is_estimated: bool,
+    /// All tokens that the model read and wrote, cached ones included.
+    pub tokens: Option<u64>,
+}
 
 /// A session as the report counts it.
 #[derive(Clone, Debug)]

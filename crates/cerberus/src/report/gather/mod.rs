@@ -7,26 +7,28 @@ mod loops;
 #[cfg(not(feature = "loop"))]
 #[path = "no_loops.rs"]
 mod loops;
+mod sources;
 pub mod visible;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use cerberus_agents::install::Surroundings;
 use cerberus_agents::meter::price::Prices;
 use cerberus_agents::meter::redline::Redline;
-use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::id::ProjectId;
 use cerberus_record::memory::MemoryStatus;
 use cerberus_record::session;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::page::{self, Page};
-use cerberus_store::view::{SessionRow, Store, StoreError};
+use cerberus_store::view::{SessionRow, Store};
 use loops::{Measured, loops};
 
+pub use sources::{ReportError, ReportSources};
+
+use crate::report::figures::ContextUse;
 use crate::report::figures::ReportSession;
-use crate::report::figures::context::{ContextUse, compactions};
+use crate::report::figures::context::compactions;
 use crate::report::figures::loops::ReportedRun;
 use crate::report::figures::memories::MemoryUse;
 use crate::report::figures::weeks::{WEEKS, Weeks};
@@ -35,15 +37,6 @@ use crate::usage::UsedSession;
 use crate::usage::gather::{self as usage, UsageSources};
 use crate::usage::money::{Money, Spent, money};
 use crate::usage::started::{Started, started};
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReportError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[cfg(feature = "loop")]
-    #[error("{0}")]
-    Loops(String),
-}
 
 /// Everything that the report shows.
 #[derive(Debug)]
@@ -64,18 +57,6 @@ pub struct ReportData {
     /// Whether the user has set prices.
     pub has_own_prices: bool,
     pub redline: Redline,
-}
-
-/// What the report is made from.
-pub struct ReportSources<'a> {
-    pub home: &'a Home,
-    pub store: &'a Store,
-    pub clock: &'a Clock,
-    pub surroundings: &'a Surroundings<'a>,
-    pub prices: &'a Prices,
-    pub redline: Redline,
-    /// The day of a time in the user's zone, counted from 1970-01-01.
-    pub day: &'a dyn Fn(Timestamp) -> i64,
 }
 
 /// A week more than is shown, for every time zone.

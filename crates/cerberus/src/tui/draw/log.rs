@@ -4,7 +4,7 @@ use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text;
 use cerberus_store::browse::log::ListedSession;
 
-use super::{ScreenRow, panes, rule, side_by_side, signs};
+use super::row::{ScreenRow, panes, rule, side_by_side, signs};
 use crate::passages::FoundText;
 use crate::render::columns::{Column, TITLE_COLUMNS_MIN, fit_with};
 use crate::render::session_page::GlanceWriter;

@@ -3,7 +3,7 @@
 use cerberus_loop::history::Iteration;
 use cerberus_loop::run::list::LoopRun;
 
-use super::{ScreenRow, around, rule, signs, titled_rule};
+use super::row::{ScreenRow, around, rule, signs, titled_rule};
 use crate::render::loops::{money, thousands};
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::duration;

@@ -7,6 +7,7 @@ mod log;
 #[cfg(feature = "loop")]
 mod loops;
 mod review;
+mod row;
 mod session;
 mod told;
 
@@ -15,6 +16,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style as Look};
 use ratatui::text::{Line as Drawn, Span};
 
+use self::row::{ScreenRow, rule, signs, titled_rule};
 use super::state::{Dialog, ScreenState, Tab};
 use crate::render::style::{Line, Screen, Style, ascii, wrapped};
 
@@ -23,49 +25,6 @@ pub const COLUMNS_MIN: u16 = 40;
 pub const ROWS_MIN: u16 = 10;
 /// From this width on, the header has the program's name.
 const NAMED_COLUMNS: usize = 60;
-
-/// From this width on, what is selected is shown beside the list.
-const TWO_PANES_COLUMNS: usize = 120;
-
-/// One line of the screen.
-pub struct ScreenRow {
-    line: Line,
-    is_chosen: bool,
-    /// What stands beside it, and the columns that it then has.
-    beside: Option<(usize, Line)>,
-}
-
-impl From<Line> for ScreenRow {
-    fn from(line: Line) -> ScreenRow {
-        ScreenRow::list(line, false)
-    }
-}
-
-impl ScreenRow {
-    /// A line of a list.
-    fn list(line: Line, is_chosen: bool) -> ScreenRow {
-        ScreenRow { line, is_chosen, beside: None }
-    }
-}
-
-/// The widths of the list and of what is beside it, if there is room for both.
-fn panes(columns: usize) -> Option<(usize, usize)> {
-    let list = columns * 3 / 5;
-    // A line, and a blank on both sides of the text.
-    (columns >= TWO_PANES_COLUMNS).then(|| (list, columns - list - 3))
-}
-
-/// A list of `list` columns, and lines beside it.
-fn side_by_side(rows: Vec<ScreenRow>, lines: Vec<Line>, list: usize, room: usize) -> Vec<ScreenRow> {
-    let mut rows = rows.into_iter();
-    let mut lines = lines.into_iter();
-    (0..room)
-        .map(|_| {
-            let row = rows.next().unwrap_or_else(|| Line::new().into());
-            ScreenRow { beside: Some((list, lines.next().unwrap_or_default())), ..row }
-        })
-        .collect()
-}
 
 pub fn draw(state: &ScreenState, frame: &mut Frame) {
     let area = frame.area();
@@ -229,29 +188,6 @@ fn look(state: &ScreenState, style: Style) -> Look {
 fn shown(state: &ScreenState, text: &str) -> String {
     let text = text.replace('\t', " ");
     if state.is_utf8 { text } else { text.chars().map(ascii).collect() }
-}
-
-fn rule(columns: usize) -> Line {
-    Line::new().faint("─".repeat(columns))
-}
-
-/// `─ Story ───`
-fn titled_rule(title: &str, columns: usize) -> Line {
-    let line = Line::new().faint("─ ").add(Style::Heading, title).plain(" ");
-    let left = columns.saturating_sub(line.width());
-    line.faint("─".repeat(left))
-}
-
-/// The rows around the chosen one that fit.
-fn around(rows: Vec<ScreenRow>, room: usize) -> Vec<ScreenRow> {
-    let chosen = rows.iter().position(|row| row.is_chosen).unwrap_or(0);
-    let first = chosen.saturating_sub(room / 2).min(rows.len().saturating_sub(room));
-    rows.into_iter().skip(first).take(room).collect()
-}
-
-/// `✓` or `+`, and so on.
-fn signs(state: &ScreenState) -> (&'static str, &'static str, &'static str) {
-    if state.is_utf8 { ("✓", "✗", "·") } else { ("+", "x", "-") }
 }
 
 fn text(title: &str, lines: &[String], scroll: usize, columns: usize) -> Vec<ScreenRow> {

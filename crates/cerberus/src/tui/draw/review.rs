@@ -5,7 +5,7 @@ use cerberus_record::memory::Scope;
 use cerberus_store::browse::proposals::{ListedProposal, ListedQuote};
 use cerberus_text::tokens;
 
-use super::{ScreenRow, rule};
+use super::row::{ScreenRow, rule};
 use crate::render::count;
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::words::scope as scope_words;

@@ -1,6 +1,6 @@
 //! The page of one session, as `cerberus show` prints it.
 
-use super::{ScreenRow, rule};
+use super::row::{ScreenRow, rule};
 use crate::render::style::{Line, Screen};
 use crate::render::{counted, session_page};
 use crate::tui::state::{ScreenState, Tab};

@@ -5,7 +5,7 @@ use cerberus_record::fact::FactKind;
 use cerberus_store::browse::page::ToldLine;
 use cerberus_store::browse::told::ToldText;
 
-use super::{ScreenRow, around, panes, rule, side_by_side, titled_rule};
+use super::row::{ScreenRow, around, panes, rule, side_by_side, titled_rule};
 use crate::render::session_page::{GlanceWriter, told_sign, told_words};
 use crate::render::style::{Line, Screen, Style, wrapped};
 use crate::render::time::rough;
